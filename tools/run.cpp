@@ -149,6 +149,12 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
 
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
+  flags.String(
+      "scope_compile", &run->scopes.compile, "RE",
+      "only what has such an op_name, or is in a computation of such a name, is compiled as a program; the rest "
+      "op by op: each instruction through the passes by itself, a kernel of its own; with the time of both");
+  flags.String("scope_interpret", &run->scopes.interpret, "RE",
+               "the other way round: this op by op, the rest compiled");
   AddRunningFlags(flags, run, &f->cache);
   AddProfileFlags(flags, f);
 
@@ -229,6 +235,9 @@ Status SettleRunFlags(RunFlags* f) {
   if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
   if (run.reference_platform == "cpu" && !run.reference_file.empty())
     FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
+  if (run.scopes.any() && run.platform == "interpreter")
+    FAIL(UsageError("F004", "--scope_* say what is compiled, and the interpreter compiles nothing")
+             .Hint("--platform=cpu"));
   if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||
       !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";

@@ -16,6 +16,7 @@
 #include "driver/run/platform.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/saved_run.h"
+#include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
@@ -32,7 +33,8 @@ auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.me
 auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
   return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
-                  p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize);
+                  p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize, o.scopes.compile,
+                  o.scopes.interpret);
 }
 auto InterpreterKey(const RunOptions& o) {
   return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
@@ -211,7 +213,13 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     OptimizedModule optimized{.module = module.Clone(true)};
     progress_->Stage("optimizing");
     const Stopwatch watch;
+    std::shared_ptr<Scopes> scopes;
+    if (options_.scopes.any())
+      scopes = std::make_shared<Scopes>(TRY(Scopes::Divide(*optimized.module, options_.scopes)));
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
+      if (scopes != nullptr)
+        FAIL(UsageError("F004", "--scope_* say what passes and fusion see, and the module is optimized already")
+                 .Hint("--reoptimize runs them"));
       optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
       if (std::string note = TRY(TakeLibraryCalls(*optimized.module, *options_.pipeline.device)); !note.empty())
         optimized.notes.push_back(std::move(note));
@@ -229,6 +237,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     // As compiling does: reports and checks speak of kernels that run.
     for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device))
       optimized.notes.push_back(std::move(note));
+    if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
+    optimized.scopes = std::move(scopes);
     optimized.ms = watch.ms();
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
@@ -242,6 +252,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
 // What would be taken apart is not put together, so that parts keep who made them.
 RunOptions Experiment::Running() const {
   RunOptions options = options_;
+  if (options.scopes.any()) options.pipeline.disabled.emplace_back("call-inliner");
   if (options.pipeline.passes || options.pipeline.text) return options;
   for (const char* pass : {"block-fusion", "segment-fusion"}) options.pipeline.disabled.emplace_back(pass);
   return options;

@@ -30,6 +30,7 @@
 namespace hlo {
 
 struct Profile;
+class Scopes;
 
 struct InputModule {
   std::unique_ptr<Module> module;  // Stubs in the place of custom calls, elided constants filled.
@@ -48,7 +49,8 @@ struct Platform {
 
 struct OptimizedModule {
   std::unique_ptr<Module> module;
-  PipelineReport passes;  // Empty where none ran over a module that was optimized already.
+  PipelineReport passes;                 // Empty where none ran over a module that was optimized already.
+  std::shared_ptr<const Scopes> scopes;  // Null: all is one program.
   std::vector<std::string> notes;
   double ms = 0;
 };

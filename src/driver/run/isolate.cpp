@@ -196,6 +196,7 @@ class Isolator {
         options.reference_platform = "none";
         options.compare_mode = options_.instructions ? "auto" : "local";
         options.first_divergence = false;
+        options.scopes = {};  // It is one instruction, or was compiled.
         if (options_.instructions) return;
         options.pipeline = {.passes = "", .device = run.pipeline.device};
       });

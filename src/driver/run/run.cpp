@@ -12,6 +12,7 @@
 #include "driver/run/profile_report.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/saved_run.h"
+#include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "driver/run/verdict.h"
 #include "interp/arguments/argument_files.h"
@@ -203,6 +204,16 @@ Status ReportResults(Experiment& experiment, const RunResults& results, RunRepor
   return {};
 }
 
+Status ReportScopes(Experiment& experiment, RunReport* report) {
+  const std::shared_ptr<const Scopes> scopes =
+      experiment.IsInterpreted() ? nullptr : TRY(experiment.Optimized())->scopes;
+  if (scopes == nullptr) return {};
+  experiment.progress().Stage("timing the scopes");
+  gpu::Executable& executable = *TRY(experiment.Placed());
+  report->scopes = scopes->Summary(executable.steps());
+  return TimeScopes(executable, *scopes, &*report->scopes);
+}
+
 Status ReportVerdict(Experiment& experiment, const RunResults& results, RunReport* report) {
   const RunOptions& options = experiment.options();
   const Stopwatch watch;
@@ -265,6 +276,7 @@ Result<RunReport> Run(Experiment& experiment) {
   TRY(ReportArguments(experiment, &report));
   if (auto results = experiment.Results()) {
     TRY(ReportResults(experiment, **results, &report));
+    TRY(ReportScopes(experiment, &report));
     TRY(ReportVerdict(experiment, **results, &report));
     if ((*results)->profiled != nullptr) TRY(ReportProfile(experiment, *(*results)->profiled, &report));
   } else {

@@ -39,6 +39,14 @@ struct ReproducerOptions {
   std::vector<std::string> flags;  // More that the command needs.
 };
 
+// Which part of the program is compiled as a whole, and which op by op (scopes.h): patterns of op_name, or of the name
+// of a computation. Empty: none is given.
+struct ScopeOptions {
+  std::string compile, interpret;
+
+  bool any() const { return !compile.empty() || !interpret.empty(); }
+};
+
 struct RunOptions {
   std::vector<std::string> flags;  // As they were given: what to do next repeats them.
   LoadOptions load{.fill_elided_constants = "random"};
@@ -65,6 +73,7 @@ struct RunOptions {
 
   PipelineOptions pipeline;
   bool reoptimize = false;  // Run passes over a module that is optimized already.
+  ScopeOptions scopes;
   DumpOptions dump;
   ReproducerOptions reproducer;
   BundleOptions bundle;  // What RunModule leaves.
@@ -167,6 +176,16 @@ struct DevicesSummary {
   std::string first_output;  // That differs there.
 };
 
+// Of --scope_compile and --scope_interpret.
+struct ScopesSummary {
+  struct Part {
+    int64_t instructions = 0;  // Of the input that compute.
+    int64_t steps = 0;
+    double ms = 0;  // Of one run, in its steps.
+  };
+  Part compiled, by_op;
+};
+
 struct Culprit {
   // The last three of results that a file (--reference) has otherwise: the file is wrong, nothing but roundings is, or
   // that is not known.
@@ -210,6 +229,7 @@ struct RunReport {
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;  // Of --first_divergence.
   std::shared_ptr<const ValuesReport> values;          // Against another run, value by value (saved_run.h).
+  std::optional<ScopesSummary> scopes;
   std::optional<DataflowSummary> dataflow;
   std::optional<ExactSummary> exact;
   std::optional<EnsembleResult> ensemble;
