@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -17,6 +18,7 @@
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "driver/run/arguments.h"
 #include "driver/run/error_report.h"
 #include "driver/run/oracles.h"
@@ -38,11 +40,13 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
       "platform", &run->platform, "P",
       "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto is the interpreter for what needs several devices");
   flags.Alias("device", "platform");
-  flags.Choice(
-      "reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
-      "what the results are compared with; default: the interpreter, where that takes seconds; none: only run");
-  flags.String("reference", &run->reference_file, "FILE",
-               "expected outputs, .npz or a snapshot, instead of a reference run");
+  flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "cpu", "none", ""},
+               "what the results are compared with; default: the interpreter, where that takes seconds; cpu: our "
+               "kernels there, for another platform; none: only run");
+  flags.String(
+      "reference", &run->reference_file, "FILE",
+      "expected outputs, .npz or a snapshot, instead of a reference run; or a bundle: its arguments are taken, "
+      "too, and where --save_run made it, each instruction is compared");
   std::vector<std::string> modes, about;
   for (const CompareMode& mode : AllCompareModes()) {
     modes.emplace_back(mode.name);
@@ -145,12 +149,19 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
 
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
+  flags.String(
+      "scope_compile", &run->scopes.compile, "RE",
+      "only what has such an op_name, or is in a computation of such a name, is compiled as a program; the rest "
+      "op by op: each instruction through the passes by itself, a kernel of its own; with the time of both");
+  flags.String("scope_interpret", &run->scopes.interpret, "RE",
+               "the other way round: this op by op, the rest compiled");
   AddRunningFlags(flags, run, &f->cache);
   AddProfileFlags(flags, f);
 
   if (with_searches) {
     AddAblateFlags(flags, &f->ablate);
     AddTriageFlags(flags, &f->triage);
+    AddIsolateFlags(flags, &f->isolate);
   }
 
   flags.Group("Report");
@@ -163,7 +174,11 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
   AddReproducerFlag(flags, &run->reproducer);
-  if (with_searches) AddBundleFlag(flags, &run->bundle);
+  if (with_searches) {
+    AddBundleFlag(flags, &run->bundle);
+    flags.String("save_run", &run->save_run, "DIR",
+                 "a bundle with what each instruction gave, for --reference=DIR of another run");
+  }
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated(
@@ -210,6 +225,19 @@ Status SettleRunFlags(RunFlags* f) {
     if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
     run.inject = fault;
   }
+  if (!run.save_run.empty() && !run.bundle.directory.empty())
+    FAIL(UsageError("F004", "--save_run is a --bundle with more in it: one of them is enough"));
+  if (!run.save_run.empty()) run.bundle.directory = run.save_run;
+  // What the other run had.
+  const std::string arguments = run.reference_file + "/args.npz";
+  if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
+    run.args = arguments;
+  if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
+  if (run.reference_platform == "cpu" && !run.reference_file.empty())
+    FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
+  if (run.scopes.any() && run.platform == "interpreter")
+    FAIL(UsageError("F004", "--scope_* say what is compiled, and the interpreter compiles nothing")
+             .Hint("--platform=cpu"));
   if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||
       !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";
@@ -451,6 +479,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   if (f.triage.asked() && positionals.size() == 1) return TriageModule(f.path, f.run, f.triage, flags, f.json, f.quiet);
   if (f.triage.asked()) FAIL(UsageError("F002", "--triage wants one module"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
+  if (f.isolate.asked()) return IsolateModules(paths, f.run, f.isolate, f.json, f.quiet, f.silent);
   if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));
   if (jobs.size() != 1) return RunMany(jobs, f);

@@ -10,6 +10,7 @@
 #include "tools/flags.h"
 #include "tools/module_flags.h"
 #include "tools/run_ablate.h"
+#include "tools/run_isolate.h"
 #include "tools/run_triage.h"
 
 namespace hlo {
@@ -29,10 +30,12 @@ struct RunFlags {
   bool quiet = false, silent = false;
   AblateFlags ablate;
   TriageFlags triage;
+  IsolateFlags isolate;
   std::string path;  // The first module that was given.
 };
 
-// `with_searches`: --ablate, --triage and --bundle, too, which do something with runs and say nothing of them.
+// `with_searches`: --ablate, --isolate, --triage and --bundle, too, which do something with runs and say nothing of
+// them.
 void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches = false);
 // What they mean, once they are read.
 Status SettleRunFlags(RunFlags* f);

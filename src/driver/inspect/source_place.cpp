@@ -51,4 +51,11 @@ std::string SourcePlaces::Of(const Instruction& inst) const {
   return file != nullptr ? Str(*file, ":", location->second) : "";
 }
 
+std::string SourceOf(const Instruction& inst, const SourcePlaces& places) {
+  const bool has_own = !inst.metadata().op_name.empty() || !inst.Is(Opcode::kFusion);
+  const Instruction& said = has_own ? inst : inst.attrs<FusionAttrs>().calls->root();
+  const std::string place = places.Of(said);
+  return Str(place, place.empty() ? "" : "  ", said.metadata().op_name);
+}
+
 }  // namespace hlo

@@ -26,6 +26,9 @@ class SourcePlaces {
   std::vector<int64_t> frames_;                         // Location.
 };
 
+// "model.py:12  jit(f)/mul", as far as it is known: of the instruction, or else of what a fusion computes last.
+std::string SourceOf(const Instruction& inst, const SourcePlaces& places);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_INSPECT_SOURCE_PLACE_H_

@@ -13,13 +13,6 @@
 namespace hlo {
 namespace {
 
-std::string KindOf(const gpu::StepInfo& step) {
-  if (step.plan.kernels.empty()) return std::string(gpu::ToString(step.kind));
-  std::vector<std::string_view> kinds;
-  for (const KernelPlan& kernel : step.plan.kernels) kinds.push_back(ToString(kernel.kind));
-  return Join(kinds, " + ");
-}
-
 // Who says where a step comes from: itself, else the first of its results that does.
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
   const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
@@ -85,6 +78,13 @@ Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline) {
 }
 
 }  // namespace
+
+std::string KindOf(const gpu::StepInfo& step) {
+  if (step.plan.kernels.empty()) return std::string(gpu::ToString(step.kind));
+  std::vector<std::string_view> kinds;
+  for (const KernelPlan& kernel : step.plan.kernels) kinds.push_back(ToString(kernel.kind));
+  return Join(kinds, " + ");
+}
 
 int BitsOf(const Instruction& inst, const Cost& cost) {
   const auto widest = std::ranges::max_element(cost.dot_flops);

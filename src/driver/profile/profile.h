@@ -83,6 +83,9 @@ struct Profile {
 // `target`: the device that it was planned for.
 Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32);
 
+// "row_reduction", by the plans of its kernels; "gemm", "copy".
+std::string KindOf(const gpu::StepInfo& step);
+
 // Runs the executable, whose arguments are bound, and adds what it did: by turns without a timeline and with one, 10
 // times and for 0.2 s, but not much longer than 2 s (3 times) or 20 s (once).
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "driver/bundle.h"
 #include "driver/run/error_report.h"
+#include "driver/run/saved_run.h"
 #include "interp/arguments/argument_files.h"
 #include "ir/text/printer.h"
 
@@ -26,6 +27,7 @@ constexpr FileRow kFiles[] = {
     {"args.npz", "what it ran with"},
     {"expected.npz", "what should come out"},
     {"actual.npz", "what came out"},
+    {"values.npz", "what each instruction gave, for --reference"},
     {"report.json", "the report, for programs"},
     {"cmd.sh", "the one command"},
 };
@@ -56,6 +58,8 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
     flags->emplace_back("--args={bundle}/args.npz");
   }
   if (const auto results = experiment.Results()) TRY(WriteOutputs(folder + "/actual.npz", (*results)->outputs));
+  if (!experiment.options().save_run.empty() && !experiment.IsInterpreted())
+    TRY(SaveValues(experiment, folder + "/values.npz"));
   if (!report.ends) return {};
   if (const Expected* expected = TRY(experiment.Reference()); expected != nullptr)
     TRY(WriteOutputs(folder + "/expected.npz", expected->outputs));

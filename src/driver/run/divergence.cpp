@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
+#include "driver/profile/profile.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/step_alone.h"
 #include "interp/interpreter.h"
@@ -27,19 +28,6 @@ double ErrorOf(const Comparison& comparison) {
     error = std::max(error, differs ? INFINITY : tensor.norm_rel);
   }
   return error;
-}
-
-std::string KindOf(const gpu::StepInfo& step) {
-  const bool is_kernel = step.kind == gpu::StepKind::kKernel && !step.plan.kernels.empty();
-  return Str(is_kernel ? ToString(step.plan.kernels.front().kind) : ToString(step.kind));
-}
-
-// Of the instruction, or else of what it computes last.
-std::string SourceOf(const Instruction& inst, const SourcePlaces& places) {
-  const bool has_own = !inst.metadata().op_name.empty() || !inst.Is(Opcode::kFusion);
-  const Instruction& said = has_own ? inst : inst.attrs<FusionAttrs>().calls->root();
-  const std::string place = places.Of(said);
-  return Str(place, place.empty() ? "" : "  ", said.metadata().op_name);
 }
 
 std::string Scientific(double x) { return x == 0 ? "0" : std::isinf(x) ? "all" : Format("%.1e", x); }

@@ -15,6 +15,8 @@
 #include "driver/run/oracles.h"
 #include "driver/run/platform.h"
 #include "driver/run/reproducer.h"
+#include "driver/run/saved_run.h"
+#include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
@@ -31,7 +33,8 @@ auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.me
 auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
   return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
-                  p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize);
+                  p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize, o.scopes.compile,
+                  o.scopes.interpret);
 }
 auto InterpreterKey(const RunOptions& o) {
   return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
@@ -156,6 +159,14 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   return other;
 }
 
+Experiment Experiment::Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const {
+  Experiment other(path_, options_, *progress_);
+  change(other.options_);
+  if (options_.platform == other.options_.platform) other.where_ = where_;
+  other.input_->emplace().module = std::move(piece);
+  return other;
+}
+
 Status Experiment::DumpTo(const DumpOptions& options) {
   const InputModule& input = *TRY(Input());
   dumper_ = TRY(Dumper::Make(options, *input.module));
@@ -202,7 +213,13 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     OptimizedModule optimized{.module = module.Clone(true)};
     progress_->Stage("optimizing");
     const Stopwatch watch;
+    std::shared_ptr<Scopes> scopes;
+    if (options_.scopes.any())
+      scopes = std::make_shared<Scopes>(TRY(Scopes::Divide(*optimized.module, options_.scopes)));
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
+      if (scopes != nullptr)
+        FAIL(UsageError("F004", "--scope_* say what passes and fusion see, and the module is optimized already")
+                 .Hint("--reoptimize runs them"));
       optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
       if (std::string note = TRY(TakeLibraryCalls(*optimized.module, *options_.pipeline.device)); !note.empty())
         optimized.notes.push_back(std::move(note));
@@ -220,6 +237,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     // As compiling does: reports and checks speak of kernels that run.
     for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device))
       optimized.notes.push_back(std::move(note));
+    if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
+    optimized.scopes = std::move(scopes);
     optimized.ms = watch.ms();
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
@@ -233,6 +252,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
 // What would be taken apart is not put together, so that parts keep who made them.
 RunOptions Experiment::Running() const {
   RunOptions options = options_;
+  if (options.scopes.any()) options.pipeline.disabled.emplace_back("call-inliner");
   if (options.pipeline.passes || options.pipeline.text) return options;
   for (const char* pass : {"block-fusion", "segment-fusion"}) options.pipeline.disabled.emplace_back(pass);
   return options;
@@ -317,6 +337,10 @@ void Experiment::Take(const RunArguments& arguments) {
   RunArguments taken = arguments;
   taken.reference.reset();  // The result of another program.
   arguments_ = std::make_shared<std::optional<RunArguments>>(std::move(taken));
+  results_ = std::make_shared<std::optional<RunResults>>();
+  reference_ = std::make_shared<std::optional<Expected>>();
+  interpretation_ = std::make_shared<std::optional<Interpretation>>();
+  followed_ = std::make_shared<std::optional<FollowedRun>>();
 }
 
 Result<const RunArguments*> Experiment::Arguments() {
@@ -427,14 +451,39 @@ Result<const RunResults*> Experiment::Results() {
   });
 }
 
+Result<Experiment*> Experiment::OtherPlatform() {
+  if (options_.reference_platform != "cpu") return nullptr;
+  const Platform& where = *TRY(Where());
+  if (where.device != nullptr && where.device->IsHost())
+    FAIL(UsageError("F004", "--reference_platform=cpu: it runs there itself")
+             .Hint("--save_run=DIR keeps a run with other flags, and --reference=DIR compares with it"));
+  if (other_ != nullptr) return other_.get();
+  auto other = std::make_shared<Experiment>(With([](RunOptions& options) {
+    options.platform = "cpu";
+    options.reference_platform = "none";
+    options.bench = false;
+    options.profile = {};
+    options.num_repeats = 1;
+    options.watch = {};
+  }));
+  other->Take(*TRY(Arguments()));
+  other_ = std::move(other);
+  return other_.get();
+}
+
 Result<const Expected*> Experiment::Reference() {
   const std::string& file = options_.reference_file;
   const RunArguments& arguments = *TRY(Arguments());
+  if (file.empty() && options_.reference_platform == "cpu") {
+    Experiment& other = *TRY(OtherPlatform());
+    progress_->Stage("running on the other platform");
+    return Keep(*reference_, [&]() -> Result<Expected> { return Expected{.outputs = TRY(other.Results())->outputs}; });
+  }
   if (file.empty() && (IsInterpreted() || !arguments.reference)) return nullptr;
   return Keep(*reference_, [&]() -> Result<Expected> {
     if (file.empty()) return Expected{.outputs = *arguments.reference};
     Expected expected;
-    expected.outputs = TRY(ReadExpected(file, TRY(Results())->outputs.shape(), &expected.notes));
+    expected.outputs = TRY(ReadExpected(TRY(ReferenceFile(file)), TRY(Results())->outputs.shape(), &expected.notes));
     return expected;
   });
 }

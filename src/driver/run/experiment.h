@@ -30,6 +30,7 @@
 namespace hlo {
 
 struct Profile;
+class Scopes;
 
 struct InputModule {
   std::unique_ptr<Module> module;  // Stubs in the place of custom calls, elided constants filled.
@@ -48,7 +49,8 @@ struct Platform {
 
 struct OptimizedModule {
   std::unique_ptr<Module> module;
-  PipelineReport passes;  // Empty where none ran over a module that was optimized already.
+  PipelineReport passes;                 // Empty where none ran over a module that was optimized already.
+  std::shared_ptr<const Scopes> scopes;  // Null: all is one program.
   std::vector<std::string> notes;
   double ms = 0;
 };
@@ -93,6 +95,9 @@ class Experiment {
   // The same with other options. Nothing of it is dumped, and no reproducer is written.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
+  // A piece of the program as one of its own, with other options; where these name the same platform, it is there.
+  Experiment Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const;
+
   const std::string& path() const { return path_; }
   const RunOptions& options() const { return options_; }
   Progress& progress() const { return *progress_; }
@@ -105,6 +110,8 @@ class Experiment {
   Result<const RunArguments*> Arguments();
   Result<const RunResults*> Results();
   Result<const Expected*> Reference();  // Null: there is nothing to compare the results with.
+  // The same on the platform that --reference_platform names, with the same arguments; null: it names none.
+  Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
   Result<const FollowedRun*> Followed();  // One more run, in which the values are followed from step to step.
 
@@ -126,8 +133,8 @@ class Experiment {
   Result<InterpretOptions> Interpreter();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }  // In the last run.
 
-  // The arguments of another experiment, before any are asked for: two programs on the same ones. The caller knows that
-  // they fit.
+  // The arguments of another experiment, instead of those that it has: two programs on the same ones. The caller knows
+  // that they fit. What was made of those before goes.
   void Take(const RunArguments& arguments);
 
   // From here on what is made is dumped too; to be called before it is made.
@@ -152,6 +159,7 @@ class Experiment {
   RunOptions options_;
   Progress* progress_;
   std::optional<Dumper> dumper_;
+  std::shared_ptr<Experiment> other_;  // OtherPlatform.
   std::shared_ptr<Feeds> feeds_;
   Kept<InputModule> input_;
   Kept<Platform> where_;

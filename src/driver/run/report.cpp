@@ -6,6 +6,8 @@
 #include "driver/run/divergence.h"
 #include "driver/run/oracles.h"
 #include "driver/run/run.h"
+#include "driver/run/saved_run.h"
+#include "driver/run/scopes.h"
 
 namespace hlo {
 namespace {
@@ -188,6 +190,7 @@ std::string ReportText(const RunReport& report) {
     out += Str("    ", CodeText(report), "\n");
     if (!report.fallback.names.empty()) out += Str("    ", FallbackText(report.fallback), "\n");
   }
+  if (report.scopes) out += Str("    scopes ", ToString(*report.scopes), "\n");
   if (report.memory) out += Str("    memory ", MemoryText(*report.memory, report.process_peak_bytes), "\n");
   out += TimesText(times);
   if (times.reference > 0 || !report.reference_file.empty() || !report.reference_skipped.empty())
@@ -206,6 +209,7 @@ std::string ReportText(const RunReport& report) {
     const std::string line = oracle.line(report);
     if (!line.empty()) out += Format("  %-8s ", std::string(oracle.name).c_str()) + line + "\n";
   }
+  if (report.values) out += Str("  values   ", ToString(*report.values));
   if (report.divergence) out += ToString(*report.divergence);
   out += report.profile + report.literals;
   out += report.verdict;

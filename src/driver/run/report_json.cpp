@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "driver/run/divergence.h"
 #include "driver/run/run.h"
+#include "driver/run/saved_run.h"
 
 namespace hlo {
 namespace {
@@ -71,6 +72,7 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
     json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
     json.Key("text").Value(report.widened).Close('}');
   }
+  if (report.values) WriteJson(json.Key("values"), *report.values);
   if (report.divergence) WriteJson(json.Key("divergence"), *report.divergence);
   if (report.exact) WriteExact(json, *report.exact);
   if (report.ensemble) WriteJson(json.Key("ensemble"), *report.ensemble);
@@ -104,6 +106,15 @@ void WritePlanted(JsonWriter& json, const RunReport& report) {
   }
 }
 
+void WriteScopes(JsonWriter& json, const ScopesSummary& scopes) {
+  json.Key("scopes").Open('{');
+  for (const auto& [key, part] : {std::pair("compiled", &scopes.compiled), std::pair("by_op", &scopes.by_op)}) {
+    json.Key(key).Open('{').Key("instructions").Value(part->instructions).Key("steps").Value(part->steps);
+    json.Key("ms").Value(part->ms).Close('}');
+  }
+  json.Close('}');
+}
+
 }  // namespace
 
 std::string ReportJson(const RunReport& report) {
@@ -124,6 +135,7 @@ std::string ReportJson(const RunReport& report) {
   }
   json.Key("process_peak_bytes").Value(report.process_peak_bytes);
   if (report.compile) WriteCode(json, *report.compile, report.fallback);
+  if (report.scopes) WriteScopes(json, *report.scopes);
   WriteOracles(json, report);
   if (report.culprit.kind != Culprit::Kind::kNone) WriteCulprit(json, report.culprit);
   WritePlanted(json, report);

@@ -277,6 +277,25 @@ std::string ReproduceWrongStep(Experiment& experiment, const std::string& name) 
   return Reproduce(finding, options);
 }
 
+Status ReportReproducer(Experiment& experiment, RunReport* report) {
+  Culprit& culprit = report->culprit;
+  const bool is_step = culprit.kind == Culprit::Kind::kKernel || culprit.kind == Culprit::Kind::kLibrary;
+  const bool wanted = !experiment.options().reproducer.directory.empty();
+  const auto add = [&](std::string_view title, std::string_view text) {
+    culprit.text += Str("\n                ", title, text);
+  };
+  if (culprit.sort.empty() && culprit.kind != Culprit::Kind::kPass) return {};  // It has no name.
+  if (is_step && !wanted)
+    add("look:  ", Str(RunAgain(experiment.options().flags, "--reproducer=found", report->path),
+                       "   leaves it alone with what it read"));
+  if (!wanted || (!is_step && culprit.kind != Culprit::Kind::kPass)) return {};
+  experiment.progress().Stage("writing the reproducer");
+  add("repro: ", is_step ? ReproduceWrongStep(experiment, culprit.name)
+                         : ReproduceWrongPass(*TRY(experiment.Input())->module, culprit.name,
+                                              TRY(experiment.Arguments())->values, experiment.Running()));
+  return {};
+}
+
 Error Reproduced(Error error, const Module& input, const RunOptions& options) {
   if (error.pass.empty() || options.reproducer.directory.empty()) return error;
   const auto state =

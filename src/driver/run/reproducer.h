@@ -36,6 +36,10 @@ std::string ReproduceWrongPass(const Module& input, const std::string& name, std
 // Of the kernel or library call of that name.
 std::string ReproduceWrongStep(Experiment& experiment, const std::string& name);
 
+// Adds it to what the report says of who is wrong, where it is wanted; of a kernel else the command that makes it. A
+// pass says itself what shows it.
+Status ReportReproducer(Experiment& experiment, RunReport* report);
+
 // Of a pass that `error` names, since it failed or left what is no module: the error with that line as a note.
 Error Reproduced(Error error, const Module& input, const RunOptions& options);
 

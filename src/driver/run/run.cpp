@@ -11,6 +11,8 @@
 #include "driver/run/experiment.h"
 #include "driver/run/profile_report.h"
 #include "driver/run/reproducer.h"
+#include "driver/run/saved_run.h"
+#include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "driver/run/verdict.h"
 #include "interp/arguments/argument_files.h"
@@ -202,6 +204,16 @@ Status ReportResults(Experiment& experiment, const RunResults& results, RunRepor
   return {};
 }
 
+Status ReportScopes(Experiment& experiment, RunReport* report) {
+  const std::shared_ptr<const Scopes> scopes =
+      experiment.IsInterpreted() ? nullptr : TRY(experiment.Optimized())->scopes;
+  if (scopes == nullptr) return {};
+  experiment.progress().Stage("timing the scopes");
+  gpu::Executable& executable = *TRY(experiment.Placed());
+  report->scopes = scopes->Summary(executable.steps());
+  return TimeScopes(executable, *scopes, &*report->scopes);
+}
+
 Status ReportVerdict(Experiment& experiment, const RunResults& results, RunReport* report) {
   const RunOptions& options = experiment.options();
   const Stopwatch watch;
@@ -213,28 +225,12 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
     Append(&report->notes, TRY(experiment.Reference())->notes);
     report->reference_file = options.reference_file;
   }
+  if (options.reference_platform == "cpu" && TRY(experiment.OtherPlatform()) != nullptr)
+    report->notes.push_back(
+        Str("the reference is a run on cpu ", TRY((*experiment.OtherPlatform())->Where())->device->description()));
   TRY(JudgeRun(experiment, report));
+  TRY(CompareValues(experiment, report));
   report->times.check = watch.ms();
-  return {};
-}
-
-// Of who is wrong, where it is wanted; of a kernel else the command that makes it. A pass says itself what shows it.
-Status ReportReproducer(Experiment& experiment, RunReport* report) {
-  Culprit& culprit = report->culprit;
-  const bool is_step = culprit.kind == Culprit::Kind::kKernel || culprit.kind == Culprit::Kind::kLibrary;
-  const bool wanted = !experiment.options().reproducer.directory.empty();
-  const auto add = [&](std::string_view title, std::string_view text) {
-    culprit.text += Str("\n                ", title, text);
-  };
-  if (culprit.sort.empty() && culprit.kind != Culprit::Kind::kPass) return {};  // It has no name.
-  if (is_step && !wanted)
-    add("look:  ", Str(RunAgain(experiment.options().flags, "--reproducer=found", report->path),
-                       "   leaves it alone with what it read"));
-  if (!wanted || (!is_step && culprit.kind != Culprit::Kind::kPass)) return {};
-  experiment.progress().Stage("writing the reproducer");
-  add("repro: ", is_step ? ReproduceWrongStep(experiment, culprit.name)
-                         : ReproduceWrongPass(*TRY(experiment.Input())->module, culprit.name,
-                                              TRY(experiment.Arguments())->values, experiment.Running()));
   return {};
 }
 
@@ -280,6 +276,7 @@ Result<RunReport> Run(Experiment& experiment) {
   TRY(ReportArguments(experiment, &report));
   if (auto results = experiment.Results()) {
     TRY(ReportResults(experiment, **results, &report));
+    TRY(ReportScopes(experiment, &report));
     TRY(ReportVerdict(experiment, **results, &report));
     if ((*results)->profiled != nullptr) TRY(ReportProfile(experiment, *(*results)->profiled, &report));
   } else {

@@ -28,6 +28,7 @@
 namespace hlo {
 
 struct DivergenceReport;
+struct ValuesReport;
 
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // With what goes on around it some ten seconds.
 
@@ -38,12 +39,20 @@ struct ReproducerOptions {
   std::vector<std::string> flags;  // More that the command needs.
 };
 
+// Which part of the program is compiled as a whole, and which op by op (scopes.h): patterns of op_name, or of the name
+// of a computation. Empty: none is given.
+struct ScopeOptions {
+  std::string compile, interpret;
+
+  bool any() const { return !compile.empty() || !interpret.empty(); }
+};
+
 struct RunOptions {
   std::vector<std::string> flags;  // As they were given: what to do next repeats them.
   LoadOptions load{.fill_elided_constants = "random"};
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
-  std::string reference_platform = "default";  // default, interpreter, none
-  std::string reference_file;                  // .npz of expected outputs; selects `tolerance`
+  std::string reference_platform = "default";  // default, interpreter, cpu, none
+  std::string reference_file;                  // .npz of expected outputs, or a saved run; selects `tolerance`
   std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
@@ -64,6 +73,7 @@ struct RunOptions {
 
   PipelineOptions pipeline;
   bool reoptimize = false;  // Run passes over a module that is optimized already.
+  ScopeOptions scopes;
   DumpOptions dump;
   ReproducerOptions reproducer;
   BundleOptions bundle;  // What RunModule leaves.
@@ -90,6 +100,7 @@ struct RunOptions {
   bool first_divergence = false;  // divergence.h; takes the oracle `local`.
   WatchOptions watch;             // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
+  std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
 
   bool wants_interpreter() const {  // As the reference.
@@ -165,6 +176,16 @@ struct DevicesSummary {
   std::string first_output;  // That differs there.
 };
 
+// Of --scope_compile and --scope_interpret.
+struct ScopesSummary {
+  struct Part {
+    int64_t instructions = 0;  // Of the input that compute.
+    int64_t steps = 0;
+    double ms = 0;  // Of one run, in its steps.
+  };
+  Part compiled, by_op;
+};
+
 struct Culprit {
   // The last three of results that a file (--reference) has otherwise: the file is wrong, nothing but roundings is, or
   // that is not known.
@@ -207,6 +228,8 @@ struct RunReport {
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;  // Of --first_divergence.
+  std::shared_ptr<const ValuesReport> values;          // Against another run, value by value (saved_run.h).
+  std::optional<ScopesSummary> scopes;
   std::optional<DataflowSummary> dataflow;
   std::optional<ExactSummary> exact;
   std::optional<EnsembleResult> ensemble;

@@ -115,19 +115,12 @@ OpenShares SharesOf(const Counts& counts, int64_t elements) {
   return {share(ElementClass::kUndetermined), share(ElementClass::kVacuous)};
 }
 
-// What judging a step takes, when all of its outputs are.
-int64_t StepsOf(const Instruction& inst) {
-  if (inst.Is(Opcode::kCopy)) return 0;
-  if (inst.Is(Opcode::kFusion)) return shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
-  return shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
-}
-
 // The limit to judging one step once, from how often each one ran.
 int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_t> runs, int64_t limit) {
   if (limit == 0) return 0;
   std::vector<shadow::Work> work;
   for (size_t i = 0; i < steps.size(); ++i)
-    work.push_back({StepsOf(*steps[i].instruction), std::min(runs[i], kSeededIterations + 2)});
+    work.push_back({JudgingSteps(*steps[i].instruction), std::min(runs[i], kSeededIterations + 2)});
   return shadow::LimitOfEach(std::move(work), limit);
 }
 
@@ -315,6 +308,12 @@ class LocalCheck {
 };
 
 }  // namespace
+
+int64_t JudgingSteps(const Instruction& inst) {
+  if (inst.Is(Opcode::kCopy)) return 0;
+  if (inst.Is(Opcode::kFusion)) return shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
+  return shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
+}
 
 OpenShares SharesOpen(const LocalSummary& local) {
   Counts counts = local.counts;

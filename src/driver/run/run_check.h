@@ -26,6 +26,9 @@ namespace hlo {
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 
+// Scalar steps of judging one execution of a step, when all of its outputs are.
+int64_t JudgingSteps(const Instruction& step);
+
 // Of all checked elements, what is open, without the steps that made-up arguments decided.
 struct OpenShares {
   double undetermined = 0, vacuous = 0;

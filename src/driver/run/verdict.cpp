@@ -229,6 +229,15 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   return {};
 }
 
+Status JudgeByParts(Experiment& experiment, RunReport* report) {
+  const CompareMode& mode = ModeOf(experiment.options());
+  for (const Oracle& oracle : AllOracles()) {
+    if (oracle.need == Need::kCode && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
+  }
+  Judge(report, experiment.options(), 0, report->local ? report->local->elements : 0);
+  return {};
+}
+
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   const bool is_loop = error.exit == ExitCode::kLimit && error.diagnostics.front().flag == "max_loop_iterations";
   const bool judged = experiment.options().wants_interpreter() || !experiment.options().reference_file.empty();

@@ -16,6 +16,10 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 // The oracles that --compare_mode asks for and that have what they need, and the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
+// The same without results of the whole, so that nothing is run for them: by the oracles of kernels, of what goes on
+// between them and of the passes.
+Status JudgeByParts(Experiment& experiment, RunReport* report);
+
 // The run ended with `error`, which is returned unless somebody here makes a loop go on for ever: the run time, by
 // values that do not come through, a kernel or a pass.
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
