@@ -164,6 +164,24 @@ TEST(ProfileFigures, OfSteps) {
   EXPECT_DOUBLE_EQ(row.OfRoof(), 0.25);
 }
 
+TEST(ProfileFigures, OfSingleRuns) {
+  Profile profile = OnHostProfile();
+  EXPECT_EQ(SampledRunsNs(profile), (std::vector<int64_t>{100'000, 200'000}));
+  const std::vector<std::vector<int64_t>> steps = SampledStepsNs(profile);
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps[0], (std::vector<int64_t>{20'000, 20'000}));
+  EXPECT_EQ(steps[2], (std::vector<int64_t>{1'000, 1'000}));  // Not the copies before it.
+  EXPECT_EQ(steps[4], (std::vector<int64_t>{0, 0}));
+  // Of many runs the first, the last, and others in order, as many as there may be.
+  profile.runs.assign(200, profile.runs[0]);
+  for (int64_t i = 0; i < 200; ++i) profile.runs[i].end = 100 + i;
+  const std::vector<int64_t> runs = SampledRunsNs(profile);
+  ASSERT_EQ(runs.size(), 64u);
+  EXPECT_EQ(runs.front(), 100);
+  EXPECT_EQ(runs.back(), 299);
+  for (size_t i = 1; i < runs.size(); ++i) EXPECT_NEAR(static_cast<double>(runs[i] - runs[i - 1]), 199.0 / 63, 1);
+}
+
 TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
   const Profile profile = OnHostProfile();
   const auto bits = SharesOfBits(profile);
@@ -565,6 +583,22 @@ TensorCoreUse UseOf(const std::string& text, const gpu::StepInfo& how, bool is_h
   gpu::StepInfo step = how;
   step.instruction = &Root(*module);
   return TensorCoresOf(step, *FindDevice(device), is_host, allow_tf32);
+}
+
+// Names, metadata and plans are no part of what a step computes; shapes, values and what is called are.
+TEST(ProfileSteps, WorkIsWhatIsComputed) {
+  const auto work = [](const std::string& shape, const std::string& op, const std::string& name,
+                       const std::string& more) {
+    const auto module = Read(Str("HloModule m\nc { p = ", shape, " parameter(0)\n ROOT ", name, " = ", shape, " ", op,
+                                 "(p) }\nENTRY e { x = ", shape, " parameter(0)\n ROOT f = ", shape,
+                                 " fusion(x), kind=kLoop, calls=c", more, " }"));
+    return WorkOf(Root(*module));
+  };
+  const uint64_t own = work("f32[2,3]", "negate", "n", "");
+  EXPECT_EQ(own, work("f32[2,3]", "negate", "other", ", metadata={op_name=\"a\"}"));
+  EXPECT_EQ(own, work("f32[2,3]", "negate", "n", ", backend_config={\"a\":1}"));
+  EXPECT_NE(own, work("f32[3,2]", "negate", "n", ""));
+  EXPECT_NE(own, work("f32[2,3]", "sine", "n", ""));
 }
 
 TEST(ProfileSteps, TensorCoresAndWhyNot) {

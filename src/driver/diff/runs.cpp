@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/diff/columns.h"
 #include "driver/diff/diff.h"
 #include "driver/diff/rank_test.h"
 #include "driver/run/experiment.h"
@@ -108,9 +109,9 @@ Result<DiffReport> DiffTimes(const std::string& left, const std::string& right, 
   report.exit = differs ? ExitCode::kNo : ExitCode::kOk;
   report.verdict = differs ? "DIFFERENT" : "EQUAL";
   report.detail = Str("time ", Format("%+.1f %%", 100 * (is / was - 1)), differs ? "" : ", which is not significant");
-  report.text = Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
-                    p < 0.001 ? std::string("<0.001") : Format("%.3f", p), "   (Mann-Whitney, ", options.rounds,
-                    " rounds by turns, ", options.run.platform, ")\n");
+  report.text =
+      Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
+          ProbabilityText(p), "   (Mann-Whitney, ", options.rounds, " rounds by turns, ", options.run.platform, ")\n");
   report.html = Str("<pre>", XmlText(report.text), "</pre>\n");
   if (options.format == DiffFormat::kText) report.text.clear();
   JsonWriter json;

@@ -179,6 +179,32 @@ std::vector<StepFigures> FiguresOfSteps(const Profile& profile) {
   return figures;
 }
 
+std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile) {
+  constexpr size_t kMost = 64;
+  const std::vector<const gpu::Timeline*> runs = CountedRuns(profile);
+  if (runs.size() <= kMost) return runs;
+  std::vector<const gpu::Timeline*> sampled;
+  for (size_t i = 0; i < kMost; ++i) sampled.push_back(runs[i * (runs.size() - 1) / (kMost - 1)]);
+  return sampled;
+}
+
+std::vector<int64_t> SampledRunsNs(const Profile& profile) {
+  std::vector<int64_t> ns;
+  for (const gpu::Timeline* run : SampledRuns(profile)) ns.push_back(run->end - run->begin);
+  return ns;
+}
+
+std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile) {
+  const std::vector<const gpu::Timeline*> runs = SampledRuns(profile);
+  std::vector<std::vector<int64_t>> ns(profile.steps.size(), std::vector<int64_t>(runs.size()));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    for (const Event& event : runs[i]->events) {
+      if (IsStep(event)) ns[event.step][i] += event.end - event.begin;
+    }
+  }
+  return ns;
+}
+
 std::map<int, TimeShare> SharesOfBits(const Profile& profile) {
   std::map<int, TimeShare> shares;
   for (const int bits : {8, 16, 32, 64}) shares[bits] = {};

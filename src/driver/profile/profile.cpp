@@ -1,8 +1,11 @@
 #include "driver/profile/profile.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
+#include "base/hash_bytes.h"
 #include "base/text.h"
 #include "driver/inspect/source_place.h"
 #include "gpu/runtime/memory_curve.h"
@@ -68,6 +71,16 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
+// Of the origins of instructions, fusions opened, those that the module that was read has: their names.
+using NamesById = std::unordered_map<int, std::string_view>;
+void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::string_view>* made_of) {
+  if (const auto known = names.find(inst.origin()); known != names.end()) made_of->insert(known->second);
+  if (!IsFusion(inst)) return;
+  for (const Instruction* one : FusedComputation(inst).instructions()) {
+    if (!one->Is(Opcode::kParameter)) AddMadeOf(*one, names, made_of);
+  }
+}
+
 // For as much as the run before had, touched: so that no memory is made meanwhile.
 void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->events.resize(std::min(timeline->most_events, before.events.size()));
@@ -123,7 +136,8 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
                       .source = places.Of(origin),
                       .slow = info.plan.slow,
                       .refused = Join(info.plan.refused, "; "),
-                      .cost = costs.Of(inst)};
+                      .cost = costs.Of(inst),
+                      .work = WorkOf(inst)};
     if (!info.plan.kernels.empty()) {
       step.library = info.plan.kernels.front().library;
       step.launches = std::ssize(info.plan.kernels);
@@ -147,6 +161,31 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
   }
   profile.memory = MemoryOf(executable, curve, places);
   return profile;
+}
+
+void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile) {
+  NamesById names;
+  for (const Computation* computation : input.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) names.emplace(inst->id(), inst->name());
+  }
+  for (size_t i = 0; i < profile->steps.size(); ++i) {
+    const Instruction& inst = *executable.steps()[i].instruction;
+    std::set<std::string_view> made_of, results;
+    AddMadeOf(inst, names, &made_of);
+    for (const Instruction* root : IsFusion(inst) ? FusionRoots(inst) : std::vector<const Instruction*>{&inst}) {
+      if (const auto known = names.find(root->origin()); known != names.end()) results.insert(known->second);
+    }
+    profile->steps[i].made_of.assign(made_of.begin(), made_of.end());
+    profile->steps[i].results.assign(results.begin(), results.end());
+  }
+}
+
+uint64_t WorkOf(const Instruction& inst) {
+  uint64_t hash = HashOperation(inst);
+  const auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15, hash ^= hash >> 31; };
+  for (const Instruction* operand : inst.operands()) mix(HashBytes(Str(operand->shape())));
+  for (const Computation* called : CalledComputations(inst)) mix(Fingerprint(*called));
+  return std::max<uint64_t>(1, hash);
 }
 
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile) {

@@ -37,6 +37,10 @@ struct ProfiledStep {
   double least_seconds = 0;  // In which the device would do it, by its description, and what of it says so.
   Bound bound = Bound::kMemory;
   int64_t live_bytes = 0;  // Temporaries and results in memory while it runs.
+  uint64_t work = 0;       // WorkOf.
+  // Names of instructions of the module that was read: what it computes, and of that what others read. As far as the
+  // passes remember; in the order of names.
+  std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
 };
@@ -82,6 +86,8 @@ struct Profile {
 // What of the profile does not depend on what the runs did.
 // `target`: the device that it was planned for.
 Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32);
+// Which instructions of the module that was read its steps stand for.
+void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile);
 
 // Runs the executable, whose arguments are bound, and adds what it did: by turns without a timeline and with one, 10
 // times and for 0.2 s, but not much longer than 2 s (3 times) or 20 s (once).
@@ -90,6 +96,9 @@ Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile
 // The bits of the numbers that a step computes with: where it has products, of their wider operand; else of the element
 // type that most bytes of its operands and results have. 8, 16, 32 or 64; of complex numbers those of their parts.
 int BitsOf(const Instruction& inst, const Cost& cost);
+
+// A hash of what a step computes, of which shapes: names, metadata and how it is done aside. Never 0.
+uint64_t WorkOf(const Instruction& inst);
 
 }  // namespace hlo
 
