@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "ir/fusion.h"
 #include "ir/instruction.h"
 
 namespace hlo {
@@ -49,6 +50,15 @@ std::string SourcePlaces::Of(const Instruction& inst) const {
   const auto* const location = frame != nullptr ? At(locations_, *frame) : nullptr;
   const std::string* const file = location != nullptr ? At(files_, location->first) : nullptr;
   return file != nullptr ? Str(*file, ":", location->second) : "";
+}
+
+const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
+  const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
+  if (says(inst) || !IsFusion(inst)) return inst;
+  for (const Instruction* root : FusionRoots(inst)) {
+    if (says(*root)) return *root;
+  }
+  return inst;
 }
 
 }  // namespace hlo

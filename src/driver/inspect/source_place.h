@@ -26,6 +26,9 @@ class SourcePlaces {
   std::vector<int64_t> frames_;                         // Location.
 };
 
+// Who says where an instruction comes from: itself, else, of a fusion, the first of its results that does.
+const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_INSPECT_SOURCE_PLACE_H_

@@ -23,16 +23,6 @@ std::string KindOf(const gpu::StepInfo& step) {
   return Join(kinds, " + ");
 }
 
-// Who says where a step comes from: itself, else the first of its results that does.
-const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
-  const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
-  if (says(inst) || !IsFusion(inst)) return inst;
-  for (const Instruction* root : FusionRoots(inst)) {
-    if (says(*root)) return *root;
-  }
-  return inst;
-}
-
 // "while.2{1}": which array of several.
 std::string NameOf(const gpu::Value& value) {
   const Instruction& inst = *value.definition;
