@@ -164,6 +164,29 @@ TEST(ProfileFigures, OfSteps) {
   EXPECT_DOUBLE_EQ(row.OfRoof(), 0.25);
 }
 
+TEST(ProfileFigures, OfClasses) {
+  Profile profile = OnHostProfile();
+  const auto expect = [&](const Profile& of, TimeClass time_class, double count, double ms) {
+    const TimeShare share = SharesOfClasses(of)[static_cast<int>(time_class)];
+    EXPECT_DOUBLE_EQ(share.count, count) << ToString(time_class);
+    EXPECT_DOUBLE_EQ(share.ms, ms) << ToString(time_class);
+  };
+  expect(profile, TimeClass::kKernel, 1, 0.020);
+  expect(profile, TimeClass::kLibrary, 1, 0.020);
+  expect(profile, TimeClass::kCopy, 1, 0.020);  // Of the plan.
+  expect(profile, TimeClass::kFill, 1, 0.001);
+  expect(profile, TimeClass::kInterpreter, 1, 0.008);
+  expect(profile, TimeClass::kCollective, 0, 0);
+  double all = 0;
+  for (const TimeShare& share : SharesOfClasses(profile)) all += share.ms;
+  EXPECT_DOUBLE_EQ(all, BusyMs(profile) + InterpretedMs(profile));  // Nothing overlaps.
+  profile.steps[0].sort = gpu::StepKind::kCopy;
+  profile.steps[3].is_collective = true;
+  expect(profile, TimeClass::kCopy, 2, 0.040);
+  expect(profile, TimeClass::kCollective, 1, 0.008);
+  expect(profile, TimeClass::kInterpreter, 0, 0);
+}
+
 TEST(ProfileFigures, OfSingleRuns) {
   Profile profile = OnHostProfile();
   EXPECT_EQ(SampledRunsNs(profile), (std::vector<int64_t>{100'000, 200'000}));
@@ -533,6 +556,32 @@ TEST(ProfileRecorded, OnTheHost) { ExpectRecorded(*gpu::OpenHostDevice()); }
 TEST(ProfileRecorded, OnADeviceOfItsOwn) {
   gpu::FarDevice far;
   ExpectRecorded(far);
+}
+
+// Each kernel's grid and block are in the trace; what a step says of itself, "3 blocks of 256", has them as text.
+TEST(ProfileRecorded, LaunchSizes) {
+  const auto device = gpu::OpenHostDevice();
+  const auto module = Optimized(kLoops);
+  const auto executable = gpu::Compile(*module, *device, {.libraries = false, .keep_kernels = true});
+  ASSERT_TRUE(executable);
+  std::vector<Literal> arguments = {Literal(Shape::Scalar(PrimitiveType::kS32)),
+                                    Literal(Shape(PrimitiveType::kF32, {64}))};
+  ASSERT_TRUE((*executable)->Bind(arguments));
+  Progress progress(/*quiet=*/true);
+  Profile profile = DescribeProgram(**executable, DefaultDevice(), false);
+  ASSERT_TRUE(AddRuns(**executable, progress, &profile));
+  const JsonValue trace = TraceOf(profile, {});
+  int64_t kernels = 0;
+  for (const JsonValue& event : *trace["traceEvents"].Items()) {
+    const JsonValue& args = event["args"];
+    if (args["grid"].Items() == nullptr) continue;
+    ++kernels;
+    const int64_t blocks = *(*args["grid"].Items())[0].Int(), threads = *(*args["block"].Items())[0].Int();
+    EXPECT_EQ(event["cat"].ToString(), "\"kernel\"");
+    EXPECT_TRUE(args["how"].String()->contains(Str(blocks, blocks == 1 ? " block of " : " blocks of ", threads)))
+        << *args["how"].String();
+  }
+  EXPECT_GT(kernels, 0);
 }
 
 // Events beyond what there is room for are counted, and the run goes on.

@@ -205,6 +205,19 @@ std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile) {
   return ns;
 }
 
+std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile) {
+  std::array<TimeShare, kTimeClasses> shares;
+  const double runs = ForEachEvent(profile, [&](const Event& event) {
+    if (event.kind == Kind::kWait) return;
+    const TimeClass of = IsStep(event) ? profile.steps[event.step].Class() : TimeClass::kCopy;
+    TimeShare& share = shares[static_cast<int>(of)];
+    share.ms += kMs * static_cast<double>(event.end - event.begin);
+    ++share.count;
+  });
+  for (TimeShare& share : shares) share = {share.count / runs, share.ms / runs};
+  return shares;
+}
+
 std::map<int, TimeShare> SharesOfBits(const Profile& profile) {
   std::map<int, TimeShare> shares;
   for (const int bits : {8, 16, 32, 64}) shares[bits] = {};

@@ -75,6 +75,8 @@ std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 struct TimeShare {
   double count = 0, ms = 0;  // Executions of steps in a run, and their time.
 };
+// All that runs, by what it is; copies of the plan are copies, too. Parts of the time in steps and copies.
+std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile);
 // Kernels and library calls by the bits that they compute with.
 std::map<int, TimeShare> SharesOfBits(const Profile& profile);
 struct TensorCoreFigures {

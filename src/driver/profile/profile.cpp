@@ -8,6 +8,7 @@
 #include "base/hash_bytes.h"
 #include "base/text.h"
 #include "driver/inspect/source_place.h"
+#include "gpu/kernel/kernel.h"
 #include "gpu/runtime/memory_curve.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
@@ -89,6 +90,21 @@ Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline) {
 
 }  // namespace
 
+std::string_view ToString(TimeClass time_class) {
+  constexpr std::string_view kWords[] = {"kernels", "library calls", "copies", "fills", "collectives", "interpreter"};
+  return kWords[static_cast<int>(time_class)];
+}
+
+// A collective is one, whoever computes it.
+TimeClass ProfiledStep::Class() const {
+  if (is_collective) return TimeClass::kCollective;
+  constexpr std::pair<gpu::StepKind, TimeClass> kClasses[] = {
+      {gpu::StepKind::kKernel, TimeClass::kKernel},       {gpu::StepKind::kGemm, TimeClass::kLibrary},
+      {gpu::StepKind::kConvolution, TimeClass::kLibrary}, {gpu::StepKind::kCopy, TimeClass::kCopy},
+      {gpu::StepKind::kFill, TimeClass::kFill},           {gpu::StepKind::kHostCall, TimeClass::kInterpreter}};
+  return std::ranges::find(kClasses, sort, &std::pair<gpu::StepKind, TimeClass>::first)->second;
+}
+
 int BitsOf(const Instruction& inst, const Cost& cost) {
   const auto widest = std::ranges::max_element(cost.dot_flops);
   if (*widest > 0) return 8 << (widest - cost.dot_flops.begin());
@@ -133,6 +149,9 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
       step.launches = std::ssize(info.plan.kernels);
     }
     if (step.IsInterpreted()) step.launches = 0;
+    step.is_collective = inst.Is(kCollective);
+    for (const gpu::EmittedKernel& one : info.kernels)
+      step.sizes.push_back({one.kernel->blocks, one.kernel->threads, one.kernel->SharedBytes()});
     step.bits = BitsOf(inst, step.cost);
     step.tensor_cores = TensorCoresOf(info, target, profile.is_host, allow_tf32);
     TimeEstimate least = EstimateOf(inst, step.cost, profile.roof);

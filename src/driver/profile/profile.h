@@ -21,6 +21,16 @@
 
 namespace hlo {
 
+// What the time of a run goes to.
+enum class TimeClass : uint8_t { kKernel, kLibrary, kCopy, kFill, kCollective, kInterpreter };
+inline constexpr int kTimeClasses = 6;
+std::string_view ToString(TimeClass time_class);
+
+// How a kernel is launched: blocks, threads of each, and the shared memory that the kernel itself asks for.
+struct LaunchSize {
+  int64_t blocks = 1, threads = 1, shared_bytes = 0;
+};
+
 // One of Executable::steps().
 struct ProfiledStep {
   std::string name;  // fusion.3
@@ -29,9 +39,11 @@ struct ProfiledStep {
   std::string how;   // As of StepInfo.
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;  // Why its form is a generic one; which libraries were asked first, and why not.
-  int64_t launches = 1;       // Kernels or calls of one execution; none of a host call.
-  int bits = 32;              // Of what it computes in: BitsOf.
+  std::string slow, refused;      // Why its form is a generic one; which libraries were asked first, and why not.
+  int64_t launches = 1;           // Kernels or calls of one execution; none of a host call.
+  std::vector<LaunchSize> sizes;  // Of its own kernels, where the executable keeps them.
+  bool is_collective = false;
+  int bits = 32;  // Of what it computes in: BitsOf.
   TensorCoreUse tensor_cores;
   Cost cost;                 // Of one execution.
   double least_seconds = 0;  // In which the device would do it, by its description, and what of it says so.
@@ -43,6 +55,7 @@ struct ProfiledStep {
   std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
+  TimeClass Class() const;
 };
 
 struct ProfiledLoop {

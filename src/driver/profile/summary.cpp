@@ -95,6 +95,7 @@ ProfileSummary SummaryOf(const Profile& profile) {
                          .busy_ms = BusyMs(profile),
                          .interpreted_ms = InterpretedMs(profile),
                          .gaps = FiguresOfGaps(profile),
+                         .classes = SharesOfClasses(profile),
                          .bits = SharesOfBits(profile),
                          .tensor_cores = FiguresOfTensorCores(profile),
                          .launches = Launches(profile),

@@ -65,6 +65,7 @@ struct ProfileSummary {
   int64_t examples_per_run = 0;
   double busy_ms = 0, interpreted_ms = 0;
   std::array<GapFigures, kGapCauses> gaps;
+  std::array<TimeShare, kTimeClasses> classes;
   std::map<int, TimeShare> bits;
   TensorCoreFigures tensor_cores;
   double launches = 0, short_executions = 0;
