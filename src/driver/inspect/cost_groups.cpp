@@ -60,7 +60,7 @@ bool IsLonger(const Sum* a, const Sum* b) {
 }
 
 // Each scope behind the one around it, the longest first.
-std::vector<CostGroup> InTheirScopes(std::map<std::string, Sum>& sums, std::vector<Sum*> shown) {
+std::vector<CostGroup> InTheirScopes(std::map<std::string, Sum>& sums, const std::vector<Sum*>& shown) {
   std::map<const Sum*, std::vector<Sum*>> inside;  // Null: what stands in none.
   for (Sum* sum : shown) inside[Around(sum->group.name, sums)].push_back(sum);
   std::vector<CostGroup> groups;
@@ -112,7 +112,7 @@ std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top) {
   std::ranges::stable_sort(shown, IsLonger);
   for (size_t i = top > 0 ? static_cast<size_t>(top) : shown.size(); i < shown.size(); ++i) shown[i]->is_shown = false;
   std::erase_if(shown, [](const Sum* sum) { return !sum->is_shown; });
-  return InTheirScopes(sums, std::move(shown));
+  return InTheirScopes(sums, shown);
 }
 
 }  // namespace hlo
