@@ -42,6 +42,7 @@ class Folder {
           "dumps/new/module_0001.f.before_optimizations.txt"})
       fs::copy_file("testdata/help/model.hlo", path_ / copy);
     fs::copy_file("testdata/lsp/hover.session", path_ / "testdata/lsp/hover.session");
+    for (const char* copy : {"old.json", "new.json"}) fs::copy_file("testdata/diff/old.profile.json", path_ / copy);
     WriteFile(path_ / "files", "model.hlo\n");
     for (const char* program : {"bin/dot", "bin/make"}) {
       WriteFile(path_ / program, "#!/bin/sh\ncat >/dev/null\n");

@@ -60,7 +60,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"gpu/runtime", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/libraries", "gpu/plan"}},
     {"driver", {"driver/dump"}},
     {"driver/dump", {"driver", "driver/inspect"}},
-    {"driver/diff", {"driver", "driver/dump", "driver/inspect", "driver/run"}},
+    {"driver/diff", {"driver", "driver/dump", "driver/inspect", "driver/profile", "driver/run"}},
     {"driver/inspect", {"driver"}},
     {"driver/lsp", {"driver", "driver/inspect"}},
     {"driver/profile", {"driver", "driver/inspect"}},

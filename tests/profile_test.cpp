@@ -164,6 +164,47 @@ TEST(ProfileFigures, OfSteps) {
   EXPECT_DOUBLE_EQ(row.OfRoof(), 0.25);
 }
 
+TEST(ProfileFigures, OfClasses) {
+  Profile profile = OnHostProfile();
+  const auto expect = [&](const Profile& of, TimeClass time_class, double count, double ms) {
+    const TimeShare share = SharesOfClasses(of)[static_cast<int>(time_class)];
+    EXPECT_DOUBLE_EQ(share.count, count) << ToString(time_class);
+    EXPECT_DOUBLE_EQ(share.ms, ms) << ToString(time_class);
+  };
+  expect(profile, TimeClass::kKernel, 1, 0.020);
+  expect(profile, TimeClass::kLibrary, 1, 0.020);
+  expect(profile, TimeClass::kCopy, 1, 0.020);  // Of the plan.
+  expect(profile, TimeClass::kFill, 1, 0.001);
+  expect(profile, TimeClass::kInterpreter, 1, 0.008);
+  expect(profile, TimeClass::kCollective, 0, 0);
+  double all = 0;
+  for (const TimeShare& share : SharesOfClasses(profile)) all += share.ms;
+  EXPECT_DOUBLE_EQ(all, BusyMs(profile) + InterpretedMs(profile));  // Nothing overlaps.
+  profile.steps[0].sort = gpu::StepKind::kCopy;
+  profile.steps[3].is_collective = true;
+  expect(profile, TimeClass::kCopy, 2, 0.040);
+  expect(profile, TimeClass::kCollective, 1, 0.008);
+  expect(profile, TimeClass::kInterpreter, 0, 0);
+}
+
+TEST(ProfileFigures, OfSingleRuns) {
+  Profile profile = OnHostProfile();
+  EXPECT_EQ(SampledRunsNs(profile), (std::vector<int64_t>{100'000, 200'000}));
+  const std::vector<std::vector<int64_t>> steps = SampledStepsNs(profile);
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps[0], (std::vector<int64_t>{20'000, 20'000}));
+  EXPECT_EQ(steps[2], (std::vector<int64_t>{1'000, 1'000}));  // Not the copies before it.
+  EXPECT_EQ(steps[4], (std::vector<int64_t>{0, 0}));
+  // Of many runs the first, the last, and others in order, as many as there may be.
+  profile.runs.assign(200, profile.runs[0]);
+  for (int64_t i = 0; i < 200; ++i) profile.runs[i].end = 100 + i;
+  const std::vector<int64_t> runs = SampledRunsNs(profile);
+  ASSERT_EQ(runs.size(), 64u);
+  EXPECT_EQ(runs.front(), 100);
+  EXPECT_EQ(runs.back(), 299);
+  for (size_t i = 1; i < runs.size(); ++i) EXPECT_NEAR(static_cast<double>(runs[i] - runs[i - 1]), 199.0 / 63, 1);
+}
+
 TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
   const Profile profile = OnHostProfile();
   const auto bits = SharesOfBits(profile);
@@ -517,6 +558,32 @@ TEST(ProfileRecorded, OnADeviceOfItsOwn) {
   ExpectRecorded(far);
 }
 
+// Each kernel's grid and block are in the trace; what a step says of itself, "3 blocks of 256", has them as text.
+TEST(ProfileRecorded, LaunchSizes) {
+  const auto device = gpu::OpenHostDevice();
+  const auto module = Optimized(kLoops);
+  const auto executable = gpu::Compile(*module, *device, {.libraries = false, .keep_kernels = true});
+  ASSERT_TRUE(executable);
+  std::vector<Literal> arguments = {Literal(Shape::Scalar(PrimitiveType::kS32)),
+                                    Literal(Shape(PrimitiveType::kF32, {64}))};
+  ASSERT_TRUE((*executable)->Bind(arguments));
+  Progress progress(/*quiet=*/true);
+  Profile profile = DescribeProgram(**executable, DefaultDevice(), false);
+  ASSERT_TRUE(AddRuns(**executable, progress, &profile));
+  const JsonValue trace = TraceOf(profile, {});
+  int64_t kernels = 0;
+  for (const JsonValue& event : *trace["traceEvents"].Items()) {
+    const JsonValue& args = event["args"];
+    if (args["grid"].Items() == nullptr) continue;
+    ++kernels;
+    const int64_t blocks = *(*args["grid"].Items())[0].Int(), threads = *(*args["block"].Items())[0].Int();
+    EXPECT_EQ(event["cat"].ToString(), "\"kernel\"");
+    EXPECT_TRUE(args["how"].String()->contains(Str(blocks, blocks == 1 ? " block of " : " blocks of ", threads)))
+        << *args["how"].String();
+  }
+  EXPECT_GT(kernels, 0);
+}
+
 // Events beyond what there is room for are counted, and the run goes on.
 TEST(ProfileRecorded, WithoutRoom) {
   const auto device = gpu::OpenHostDevice();
@@ -532,72 +599,6 @@ TEST(ProfileRecorded, WithoutRoom) {
   EXPECT_EQ(cut.events.size(), 3u);
   EXPECT_EQ(cut.dropped + 3, std::ssize(whole.events));
   EXPECT_EQ(cut.trips.size(), 3u);
-}
-
-// ---- What belongs to a step -----------------------------------------------------------------------------------------
-
-const Instruction& Root(const Module& module) { return module.entry().root(); }
-
-std::unique_ptr<Module> Read(const std::string& text) {
-  auto module = Parse(std::make_shared<const SourceText>("test", text));
-  EXPECT_TRUE(module) << (module ? "" : module.error().message());
-  return std::move(*module);
-}
-
-int BitsOfRoot(const std::string& text) {
-  const auto module = Read(text);
-  return BitsOf(Root(*module), CostAnalysis(*module).Of(Root(*module)));
-}
-
-TEST(ProfileSteps, ComputeWithTheBitsOfMostBytes) {
-  EXPECT_EQ(BitsOfRoot("f32[8] add(f32[8] x, f32[8] y)"), 32);
-  EXPECT_EQ(BitsOfRoot("pred[8] compare(s64[8] x, s64[8] y), direction=LT"), 64);
-  EXPECT_EQ(BitsOfRoot("f32[8] convert(bf16[8] x)"), 32);  // 32 bytes of 48.
-  EXPECT_EQ(BitsOfRoot("c64[8] add(c64[8] x, c64[8] y)"), 32);
-  EXPECT_EQ(BitsOfRoot("s4[8] add(s4[8] x, s4[8] y)"), 8);
-  // A product by its wider operand, whatever it gives.
-  EXPECT_EQ(BitsOfRoot("f32[8,9] dot(f16[8,4] x, f16[4,9] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"), 16);
-}
-
-TensorCoreUse UseOf(const std::string& text, const gpu::StepInfo& how, bool is_host, bool allow_tf32,
-                    std::string_view device = "h200") {
-  const auto module = Read(text);
-  gpu::StepInfo step = how;
-  step.instruction = &Root(*module);
-  return TensorCoresOf(step, *FindDevice(device), is_host, allow_tf32);
-}
-
-TEST(ProfileSteps, TensorCoresAndWhyNot) {
-  const auto dot = [](std::string_view type, int terms, int columns) {
-    return Str("f32[16,", columns, "] dot(", type, "[16,", terms, "] x, ", type, "[", terms, ",", columns,
-               "] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
-  };
-  const gpu::StepInfo kernel{.kind = gpu::StepKind::kKernel}, call{.kind = gpu::StepKind::kGemm};
-  gpu::StepInfo units = kernel, refused = kernel;
-  units.plan.kernels.push_back({.kind = KernelKind::kContraction, .algorithm = "mma"});
-  refused.plan.refused = {"cuBLASLt: it has an odd stride"};
-
-  EXPECT_FALSE(UseOf("f32[8] add(f32[8] x, f32[8] y)", kernel, false, true).eligible);
-  EXPECT_FALSE(UseOf(dot("s32", 64, 64), call, false, true).eligible);         // No such instruction.
-  EXPECT_FALSE(UseOf(dot("f16", 64, 64), call, true, true, "host").eligible);  // Nor on this device.
-  EXPECT_TRUE(UseOf(dot("f16", 64, 64), call, false, false).used);
-  EXPECT_TRUE(UseOf(dot("f16", 63, 63), units, false, false).used);
-  EXPECT_TRUE(UseOf(dot("f32", 64, 64), call, false, true).used);
-  const auto why = [](const TensorCoreUse& use) {
-    EXPECT_TRUE(use.eligible && !use.used);
-    return use.why_not;
-  };
-  EXPECT_EQ(why(UseOf(dot("f32", 64, 64), call, false, false)), "f32 operands, and no --allow_tf32");
-  EXPECT_EQ(why(UseOf(dot("f16", 63, 64), call, false, false)), "the number of terms 63 is no multiple of 8");
-  EXPECT_EQ(why(UseOf(dot("s8", 64, 24), call, false, false)), "the number of columns 24 is no multiple of 16");
-  EXPECT_EQ(why(UseOf(dot("bf16", 64, 1), call, false, false)), "a matrix times a vector");
-  EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), kernel, false, false)), "its kernel has no matrix instructions");
-  EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), refused, false, false)), "cuBLASLt: it has an odd stride");
-  EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), call, true, false)), "it ran on the host");
-  EXPECT_EQ(why(UseOf("f32[2,5,5,7] convolution(f16[2,5,5,12] x, f16[1,1,12,7] w), window={size=1x1}, "
-                      "dim_labels=b01f_01io->b01f",
-                      call, false, false)),
-            "the number of input features 12 is no multiple of 8");
 }
 
 // tests/runtime_buffers_test.cpp holds the curve against the plan.

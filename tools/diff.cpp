@@ -1,4 +1,4 @@
-// hlo diff: what differs between two modules, dump directories or files of arrays?
+// hlo diff: what differs between two modules, dump directories, profiles or files of arrays?
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -30,18 +30,21 @@ std::vector<std::string> Words(const std::string_view (&words)[N]) {
 FlagSet MakeFlags(DiffFlags* f) {
   FlagSet flags(
       "hlo-diff", "[flags] LEFT RIGHT",
-      "What differs between two modules, two dump directories (the first pass where they part) or two files "
-      "of arrays. Instructions are matched by what they compute and what is computed from them, whatever "
+      "What differs between two modules, two dump directories (the first pass where they part), two profiles (which "
+      "steps became slower) or two files of arrays. Instructions are matched by what they compute and what is computed "
+      "from them, whatever "
       "they are called. Exit 0 equal, 1 different, 7 when nothing could be matched. All flags of hlo-run say "
       "how modules are read, run and compared.",
       {"hlo-diff old.hlo new.hlo", "hlo-diff --format=html -o=diff.html old.hlo new.hlo",
        "hlo-diff dumps/old dumps/new      the first pass where they part",
+       "hlo-diff old.json new.json        profiles of hlo-run --profile_json, or directories of several each",
        "hlo-diff --tolerance=xla expected.npz actual.npz", "hlo-diff --mode=values --platform=cpu old.hlo new.hlo"});
   flags.Group("What is compared");
   flags.Choice("mode", &f->mode, Words(kDiffModeWords),
                "text: the texts line by line; structure: instructions and fusions; values: the results of both on the "
-               "same arguments; perf: their times, by turns; all: all of these but text; auto: what the kind of file "
-               "has: structure, or values");
+               "same arguments; perf: their times, by turns; of profiles those that were measured; all: all of these "
+               "but text; auto: what the kind of file "
+               "has: structure, values, or perf");
   flags.String("ignore", &f->ignored, "LIST",
                Str("what is no difference: of ", Join(DiffIgnoreWords(), ", "),
                    "; order: of instructions. Default: names,metadata,order; --ignore= is nothing"));
@@ -49,8 +52,9 @@ FlagSet MakeFlags(DiffFlags* f) {
       "pair", &f->pair, Words(kDumpPairingWords),
       "of dump directories, which modules belong together: by-pass: those of one name, in their order, pass by "
       "pass; by-name: files of one name; by-size: the largest texts first");
-  flags.Double("significance", &f->significance, "of perf: how small p has to be for a difference (Mann-Whitney)");
-  flags.Int("rounds", &f->rounds, "of perf: how often each runs", 2, 100'000);
+  flags.Double("significance", &f->significance,
+               "of perf and profiles: how small p has to be for a difference (Mann-Whitney)");
+  flags.Int("rounds", &f->rounds, "of perf: how often each module runs", 2, 100'000);
   flags.Int("max_instructions", &f->most, "of a module that is matched, fusions opened", 1);
   flags.Group("How it is told");
   flags.Choice("format", &f->format, Words(kDiffFormatWords),

@@ -29,7 +29,7 @@ struct SubcommandRow {
 
 constexpr SubcommandRow kSubcommands[] = {
     {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
-    {"cost", InspectCost, "the time each instruction or fusion of the entry should take on a device"},
+    {"cost", InspectCost, "the time each instruction or fusion should take on a device, in loops too"},
     {"graph", InspectGraph, "a computation as a picture: dot, svg, or one html file"},
     {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
     {"slice", InspectSlice, "what is needed for one result, as a module"},
@@ -115,15 +115,18 @@ Status AddMeasured(const std::string& path, const Module& module, CostReport* re
 
 Result<ExitCode> InspectCost(Args args) {
   LoadOptions load;
-  std::string profile;
+  std::string profile, computation;
   std::string target(DefaultDevice().name);
   std::optional<std::string> json;
   int64_t top = 30;
   bool csv = false;
+  CostOptions options;
   FlagSet flags("hlo-inspect cost", "[flags] MODULE",
-                "A roofline for each instruction or fusion of the entry: the longest of memory traffic, dots and other "
-                "arithmetic on a device as described, plus a launch. Loops count by their trips where those are known.",
+                "A roofline for each instruction or fusion: the longest of memory traffic, dots and other arithmetic "
+                "on a device as described, plus a launch. What is in loops counts by their trips where those are "
+                "known.",
                 {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
+                 "hlo-inspect cost --by=op_name model.hlo", "hlo-inspect cost --computation=body.3 model.hlo",
                  "hlo-inspect cost --target=host --csv model.hlo",
                  "hlo-opt model.hlo -o opt.hlo; hlo-run --platform=cpu --passes= --profile_json=p.json opt.hlo",
                  "hlo-inspect cost --profile=p.json opt.hlo"});
@@ -131,6 +134,10 @@ Result<ExitCode> InspectCost(Args args) {
                Str("whose description to use: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
   flags.Alias("device", "target");
   flags.Int("top", &top, "how many rows; 0: all");
+  flags.Choice("by", &options.by, CostKeyWords(),
+               "sums of all that has this in common, instead of rows; op_name: by its scopes, each with what is in it");
+  flags.String("computation", &computation, "NAME", "one run of this one; default: the entry");
+  flags.Bool("expand_loops", &options.expand_loops, "false: a loop or call is one row, not what it does");
   flags.Bool("csv", &csv, "all rows as comma-separated values");
   flags.String("profile", &profile, "P.json",
                "what 'hlo-run --profile_json' measured beside it, of this module with --passes=");
@@ -141,7 +148,10 @@ Result<ExitCode> InspectCost(Args args) {
   // Else they would be custom calls, of which nobody knows what they compute.
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
-  CostReport report = CostReportOf(*module, device->device);
+  if (!computation.empty() && !profile.empty())
+    FAIL(UsageError("F004", "--profile is of runs of the entry, and --computation another run"));
+  if (!computation.empty()) options.computation = TRY(FindComputation(*module, computation));
+  CostReport report = CostReportOf(*module, device->device, options);
   if (!profile.empty()) TRY(AddMeasured(profile, *module, &report));
   TRY(WriteReport(json, csv ? CostCsv(report) : CostText(report, top), CostJson(report)));
   return ExitCode::kOk;

@@ -11,12 +11,15 @@ Result<ExitCode> InspectGraph(Args args) {
   LoadOptions load;
   std::string format = "dot", path = "-", computation, around, fusions = "expanded";
   GraphOptions options;
-  FlagSet flags("hlo-inspect graph", "[flags] MODULE",
-                "A computation as a graph: users below what they use, colours by what ops are for, fusions as frames. "
-                "html is one file with zoom, pan, details and search, which needs no network; dot is for Graphviz.",
-                {"hlo-inspect graph --format=html model.hlo -o model.html",
-                 "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
-                 "hlo-inspect graph --computation=body.3 model.hlo | dot -Tpdf >body.pdf"});
+  FlagSet flags(
+      "hlo-inspect graph", "[flags] MODULE",
+      "A computation as a graph: users below what they use, colours by what ops are for, fusions as frames. "
+      "html is one file with zoom, pan, details and search, in which loops and calls lead to their bodies, and which "
+      "needs no network; dot is for Graphviz.",
+      {"hlo-inspect graph --format=html model.hlo -o model.html",
+       "hlo-opt model.hlo | hlo-inspect graph --format=html --fusions=collapsed - -o kernels.html",
+       "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
+       "hlo-inspect graph --computation=body.3 model.hlo | dot -Tpdf >body.pdf"});
   flags.Choice("format", &format, {"dot", "svg", "html"}, "what to write");
   flags.String("computation", &computation, "NAME", "this one; default: the entry");
   flags.String("around", &around, "NAME", "only what is near this instruction");
@@ -32,11 +35,10 @@ Result<ExitCode> InspectGraph(Args args) {
   }
   if (place == nullptr) place = &module->entry();
   options.expand_fusions = fusions == "expanded";
-  const Graph graph = GraphOf(*place, options);
   const std::string title = Str(module->name(), ": ", place->name());
-  TRY(WriteFile(path, format == "dot"   ? GraphDot(graph, title)
-                      : format == "svg" ? TRY(GraphSvg(graph))
-                                        : TRY(GraphHtml(graph, title))));
+  TRY(WriteFile(path, format == "dot"   ? GraphDot(GraphOf(*place, options), title)
+                      : format == "svg" ? TRY(GraphSvg(GraphOf(*place, options)))
+                                        : TRY(GraphHtml(*place, options, title))));
   return ExitCode::kOk;
 }
 

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "interp/library_call.h"
+#include "ir/control_edges.h"
+#include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/module_layouts.h"
@@ -22,6 +24,28 @@ bool HasPlans(const Module& module) {
   return false;
 }
 
+// XLA fuses slices of what a library reads and writes with the call of it: as that runs, it is no kernel, but a slice
+// and a call. A call of the fused computation computes the same. Are there any?
+bool OpenFusionsOfLibraryCalls(Module& module) {
+  bool any = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (!IsFusion(*inst)) continue;
+      Computation& fused = *CalledComputations(*inst).front();
+      if (std::ranges::none_of(fused.Instructions(), [](const Instruction* one) { return HasMeaning(*one); })) continue;
+      const Operands operands(inst->operands().begin(), inst->operands().end());
+      Instruction& call = computation->AddLike(*inst, Opcode::kCall, inst->shape(), operands, CallAttrs{&fused});
+      for (Instruction* before : inst->control_predecessors()) call.AddControlPredecessor(*before);
+      InPlaceOfGone gone = {{inst, {&call}}};
+      inst->ReplaceAllUses(call);
+      computation->Remove(*inst);
+      MoveWaits(*computation, gone);
+      any = true;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 bool IsOptimized(const Module& module, const std::string& path) {
@@ -36,6 +60,7 @@ bool IsOptimized(const Module& module, const std::string& path) {
 }
 
 Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device) {
+  const bool has_fused = OpenFusionsOfLibraryCalls(module);
   int64_t calls = 0;
   for (const auto& computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) calls += static_cast<int64_t>(HasMeaning(*inst));
@@ -43,9 +68,9 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
   if (calls == 0) return "";
   PipelineOptions passes;
   passes.device = &device;
-  passes.passes =
-      "library-call-expander, tuple-simplifier, gpu-conv-rewriter, cudnn-fused-convolution-rewriter, "
-      "cublas-gemm-rewriter, dce, gpu-schedule";
+  passes.passes = Str(has_fused ? "call-inliner, " : "",
+                      "library-call-expander, tuple-simplifier, gpu-conv-rewriter, cudnn-fused-convolution-rewriter, "
+                      "cublas-gemm-rewriter, dce, gpu-schedule");
   TRY(Optimize(module, std::move(passes), /*dumper=*/nullptr));
   return Str(calls, calls == 1 ? " call of XLA's libraries becomes what it means, and ours"
                                : " calls of XLA's libraries become what they mean, and ours");

@@ -36,10 +36,16 @@ const KindRow kKinds[] = {
     {Kind::kDump, "a dump directory", {DiffMode::kStructure}},
     {Kind::kArrays, "arrays", {DiffMode::kValues}},
     {Kind::kBundle, "a bundle", {DiffMode::kStructure, DiffMode::kValues}},
-    {Kind::kProfile, "a profile", {}},
+    {Kind::kProfile, "a profile", {DiffMode::kPerf}},
     {Kind::kLock, "an autotune lock", {}},
 };
 const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
+
+constexpr size_t kEnough = 4096;  // Bytes of a file that tell what it is.
+
+bool IsProfile(std::string_view beginning) {
+  return Trim(beginning).starts_with('{') && beginning.find("\"hlo.profile/") != std::string_view::npos;
+}
 
 Result<Kind> KindOfDirectory(const std::string& path) {
   bool is_dump = false;
@@ -47,6 +53,7 @@ Result<Kind> KindOfDirectory(const std::string& path) {
     if (name == "manifest.json") return Kind::kBundle;
     is_dump |= ModuleNumber(name) >= 0;
   }
+  if (!is_dump && !TRY(ProfilesIn(path)).empty()) return Kind::kProfile;
   if (!is_dump)
     FAIL(Rejected("A012", Str("'", Escaped(path), "' is a directory, and no dump: no module_N.* lies there"))
              .Hint("--xla_dump_to=DIR makes one; other directories are compared file by file"));
@@ -58,13 +65,12 @@ Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   if (path == "-") return Kind::kModule;
-  constexpr size_t kEnough = 4096;
   const auto bytes = ReadBytes(path, kEnough);
   if (!bytes) return Kind::kModule;  // Whoever reads it says why not.
   if (bytes->starts_with("PK\x03\x04") || IsNpy(*bytes)) return Kind::kArrays;
   const std::string_view text = Trim(*bytes);
   if (text.starts_with("# autotune.lock")) return Kind::kLock;
-  if (text.starts_with('{') && text.find("\"hlo.profile/") != std::string_view::npos) return Kind::kProfile;
+  if (IsProfile(text)) return Kind::kProfile;
   return Kind::kModule;
 }
 
@@ -96,6 +102,18 @@ void Add(DiffReport part, DiffReport* all) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> ProfilesIn(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const std::string& name : TRY(NamesIn(directory))) {
+    if (!name.ends_with(".json")) continue;
+    std::string file = Str(directory, "/", name);
+    const auto bytes = ReadBytes(file, kEnough);
+    if (bytes && IsProfile(*bytes)) files.push_back(std::move(file));
+  }
+  std::ranges::sort(files);
+  return files;
+}
 
 Result<DiffReport> DiffStructure(const Module& left, const Module& right, const std::string& left_name,
                                  const std::string& right_name, const DiffFilesOptions& options) {
@@ -153,6 +171,7 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
   if (kind == Kind::kBundle) return DiffBundles(left, right, options);
   if (kind == Kind::kArrays) return DiffArrayFiles(left, right, options);
   if (kind == Kind::kDump) return DiffDumps(left, right, options);
+  if (kind == Kind::kProfile) return DiffProfiles(left, right, options);
   return DiffModuleFiles(left, right, options, progress);
 }
 

@@ -1,8 +1,10 @@
-// hlo diff: two modules, dump directories, bundles or files of arrays against each other: docs/differences.md.
+// hlo diff: two modules, dump directories, bundles, profiles or files of arrays against each other:
+// docs/differences.md.
 #ifndef HLO_DRIVER_DIFF_DIFF_H_
 #define HLO_DRIVER_DIFF_DIFF_H_
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "driver/diff/structure.h"
@@ -54,6 +56,10 @@ Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& r
 Result<DiffReport> DiffDumps(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffBundles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
+Result<DiffReport> DiffProfiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
+
+// The files of a directory that --profile_json wrote, by name.
+Result<std::vector<std::string>> ProfilesIn(const std::string& directory);
 
 // Both modules on the same arguments: their results, and how long they take, by turns.
 Result<DiffReport> DiffValues(const std::string& left, const std::string& right, const DiffFilesOptions& options,

@@ -59,4 +59,10 @@ double RankTest(std::span<const double> a, std::span<const double> b) {
   return std::min(1.0, std::erfc(std::max(0.0, distance - 0.5) / std::sqrt(2 * variance)));
 }
 
+double LeastOfRankTest(size_t a, size_t b) {
+  double orders = 1;  // a + b over a.
+  for (size_t i = 1; i <= a; ++i) orders *= static_cast<double>(b + i) / static_cast<double>(i);
+  return std::min(1.0, 2 / orders);
+}
+
 }  // namespace hlo

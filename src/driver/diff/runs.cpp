@@ -5,12 +5,14 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/diff/columns.h"
 #include "driver/diff/diff.h"
 #include "driver/diff/rank_test.h"
 #include "driver/run/experiment.h"
 #include "driver/run/timing.h"
 #include "driver/xml.h"
 #include "gpu/runtime/executable.h"
+#include "gpu/runtime/memory_curve.h"
 
 namespace hlo {
 namespace {
@@ -65,6 +67,23 @@ Result<double> TimeOnce(gpu::Executable& executable) {
   return ms / static_cast<double>(runs);
 }
 
+// What a run holds, as the plan of its buffers says.
+struct Memory {
+  double planned, peak;  // In all; of temporaries and results at once.
+};
+Memory MemoryOf(const gpu::Executable& executable) {
+  const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());
+  return {static_cast<double>(executable.memory().peak_bytes()), static_cast<double>(curve.at[curve.peak].bytes())};
+}
+
+std::string MemoryText(const Memory& left, const Memory& right) {
+  const auto change = [](double was, double is) {
+    return Str(HumanBytes(was), was == is ? " = " : " -> ", HumanBytes(is), ChangeInPercent(was, is));
+  };
+  return Str("memory     planned ", change(left.planned, right.planned), "   live at once ",
+             change(left.peak, right.peak), "\n");
+}
+
 }  // namespace
 
 Result<DiffReport> DiffValues(const std::string& left, const std::string& right, const DiffFilesOptions& options,
@@ -108,9 +127,11 @@ Result<DiffReport> DiffTimes(const std::string& left, const std::string& right, 
   report.exit = differs ? ExitCode::kNo : ExitCode::kOk;
   report.verdict = differs ? "DIFFERENT" : "EQUAL";
   report.detail = Str("time ", Format("%+.1f %%", 100 * (is / was - 1)), differs ? "" : ", which is not significant");
-  report.text = Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
-                    p < 0.001 ? std::string("<0.001") : Format("%.3f", p), "   (Mann-Whitney, ", options.rounds,
-                    " rounds by turns, ", options.run.platform, ")\n");
+  report.text =
+      Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
+          ProbabilityText(p), "   (Mann-Whitney, ", options.rounds, " rounds by turns, ", options.run.platform, ")\n");
+  const Memory memory[] = {MemoryOf(*executables[0]), MemoryOf(*executables[1])};
+  report.text += MemoryText(memory[0], memory[1]);
   report.html = Str("<pre>", XmlText(report.text), "</pre>\n");
   if (options.format == DiffFormat::kText) report.text.clear();
   JsonWriter json;
@@ -126,7 +147,8 @@ Result<DiffReport> DiffTimes(const std::string& left, const std::string& right, 
   for (const size_t side : {0, 1}) {
     json.Key(side == 0 ? "left_runs" : "right_runs").Open('[');
     for (const double one : ms[side]) json.Value(one);
-    json.Close(']');
+    json.Close(']').Key(side == 0 ? "left_memory" : "right_memory").Open('{');
+    json.Key("planned_bytes").Value(memory[side].planned).Key("peak_bytes").Value(memory[side].peak).Close('}');
   }
   report.json = Str("\"perf\":", json.Close('}').text(), ",");
   return report;

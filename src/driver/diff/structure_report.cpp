@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "driver/diff/columns.h"
 #include "driver/diff/renamed.h"
 #include "driver/inspect/text.h"
 #include "driver/line_diff.h"
@@ -16,16 +17,7 @@
 namespace hlo {
 namespace {
 
-// "+3", "-41"; nothing for nothing.
-std::string Signed(double difference, std::string (*text)(double)) {
-  return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", text(std::abs(difference)));
-}
-
 std::string Microseconds(double seconds) { return Format("%.2f us", seconds * 1e6); }
-
-std::string Percent(double left, double right) {
-  return left > 0 && left != right ? Format(" (%+.1f %%)", 100 * (right / left - 1)) : "";
-}
 
 // What a side lacks.
 std::string Said(const std::string& text) { return text.empty() ? "nothing" : text; }
@@ -48,12 +40,6 @@ std::string NamesText(const std::vector<const Instruction*>& instructions, size_
   const size_t more = instructions.size() - names.size();
   return Str(Join(names, ", "), more == 0 ? "" : Str(" and ", more, " more"));
 }
-
-// Rows of one table, for text and page alike.
-struct Columns {
-  std::vector<std::string> titles;
-  std::vector<std::vector<std::string>> rows;
-};
 
 constexpr size_t kMostNames = 4;
 constexpr size_t kMostHtmlLines = 2000;
@@ -88,35 +74,9 @@ Columns OneSidedColumns(const char* title, const std::vector<InstructionDiff>& l
   return table;
 }
 
-// Without columns in which nothing stands.
-Columns Filled(const Columns& table) {
-  Columns filled;
-  filled.rows.resize(table.rows.size());
-  for (size_t c = 0; c < table.titles.size(); ++c) {
-    if (std::ranges::all_of(table.rows, [&](const auto& row) { return row[c].empty(); })) continue;
-    filled.titles.push_back(table.titles[c]);
-    for (size_t r = 0; r < table.rows.size(); ++r) filled.rows[r].push_back(table.rows[r][c]);
-  }
-  return filled;
-}
-
 std::vector<Columns> TablesOf(const StructureDiff& diff) {
   return {Filled(KernelColumns(diff)), Filled(ChangedColumns(diff)),
           Filled(OneSidedColumns("only-left", diff.only_left)), Filled(OneSidedColumns("only-right", diff.only_right))};
-}
-
-size_t ShownOf(const Columns& table, int64_t top) {
-  return top > 0 ? std::min(table.rows.size(), static_cast<size_t>(top)) : table.rows.size();
-}
-
-std::string TableText(const Columns& table, int64_t top) {
-  if (table.rows.empty()) return "";
-  const size_t shown = ShownOf(table, top);
-  TextTable text(table.titles);
-  for (size_t i = 0; i < shown; ++i) text.Row(table.rows[i]);
-  std::string out = text.Text();
-  if (shown < table.rows.size()) out += Str("  ... and ", table.rows.size() - shown, " more (--top=0: all)\n");
-  return out;
 }
 
 std::string CountChange(std::string_view what, double left, double right) {
@@ -139,8 +99,8 @@ std::vector<std::string> HeadLines(const StructureDiff& diff, const StructureVie
     return Str(was, was == is ? " = " : " -> ", is);
   };
   lines.push_back(Str("est. time  ", change(Microseconds(left.seconds), Microseconds(right.seconds)),
-                      Percent(left.seconds, right.seconds), "   bytes moved ",
-                      change(HumanBytes(left.bytes), HumanBytes(right.bytes)), Percent(left.bytes, right.bytes),
+                      ChangeInPercent(left.seconds, right.seconds), "   bytes moved ",
+                      change(HumanBytes(left.bytes), HumanBytes(right.bytes)), ChangeInPercent(left.bytes, right.bytes),
                       "   (cost model of ", view.device.name, ")"));
   return lines;
 }
@@ -255,7 +215,7 @@ std::string StructureHtml(const StructureDiff& diff, const StructureView& view) 
   for (const std::string& note : diff.notes) out += XmlText(Str("note: ", note)) + "\n";
   out += "</pre>\n";
   for (const Columns& table : TablesOf(diff)) {
-    if (!table.rows.empty()) out += HtmlTable(table.titles, table.rows);
+    if (!table.rows.empty()) out += TableHtml(table);
   }
   const std::string unified = StructureUnified(diff, view);
   if (!unified.empty())

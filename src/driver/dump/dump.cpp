@@ -184,11 +184,10 @@ Dumper::Files Dumper::StateFiles(const Module& module) {
     else NoteMissing("xla_dump_hlo_as_proto", proto.error());
   }
   if (!as_dot_ && !as_html_) return files;
-  const Graph graph = GraphOf(module.entry(), {});
   const std::string title = Str(module.name(), ": ", module.entry().name());
-  if (as_dot_) files.emplace_back(".dot", GraphDot(graph, title));
+  if (as_dot_) files.emplace_back(".dot", GraphDot(GraphOf(module.entry(), {}), title));
   if (!as_html_) return files;
-  auto html = GraphHtml(graph, title);
+  auto html = GraphHtml(module.entry(), {}, title);
   if (html) files.emplace_back(".html", std::move(*html));
   else NoteMissing("xla_dump_hlo_as_html", html.error());
   return files;

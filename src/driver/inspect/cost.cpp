@@ -1,6 +1,7 @@
 #include "driver/inspect/cost.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -40,8 +41,8 @@ std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6);
 // Of a whole run: the golden files leave out what stands before "us".
 std::string WithUnit(double seconds) { return Microseconds(seconds) + " us"; }
 double Intensity(const Cost& cost) { return cost.bytes() > 0 ? (cost.flops + cost.transcendentals) / cost.bytes() : 0; }
-double Share(const CostRow& row, const CostReport& report) {
-  return report.time.total() > 0 ? row.time.total() / report.time.total() : 0;
+double Share(const TimeEstimate& time, const CostReport& report) {
+  return report.time.total() > 0 ? time.total() / report.time.total() : 0;
 }
 
 bool IsMeasured(const CostReport& report) {
@@ -121,50 +122,148 @@ TimeEstimate TimeModel::Of(const Instruction& inst) const {
   return time;
 }
 
-CostReport CostReportOf(const Module& module, const DeviceDescription& device) {
+namespace {
+
+// A row would be all that it calls. Of branches it is the one that counts.
+bool IsExpanded(const Instruction& inst, const CostOptions& options) {
+  return options.expand_loops && !inst.Is(Opcode::kConditional) && (inst.Is(kControl) || inst.Is(Opcode::kAsyncStart));
+}
+
+// Callers first, what one run of `root` enters, and how often.
+std::vector<Runs> Entered(const Module& module, const Computation& root, const CostOptions& options) {
+  std::unordered_map<const Computation*, double> times = {{&root, 1}};
+  std::vector<Runs> entered;
+  for (const Computation* computation : std::views::reverse(module.PostOrder())) {
+    const auto own = times.find(computation);
+    if (own == times.end()) continue;
+    const double runs = own->second;
+    entered.push_back({computation, runs});
+    for (const Instruction* inst : computation->instructions()) {
+      if (!IsExpanded(*inst, options)) continue;
+      for (const auto& [called, count] : RunsOf(*inst)) times[called] += runs * count;
+    }
+  }
+  return entered;
+}
+
+}  // namespace
+
+CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options) {
   const TimeModel times(module, device);
   const CostAnalysis& costs = times.costs();
-  CostReport report{.path = module.source->name(), .module_name = module.name(), .device = &device};
+  CostReport report{.path = module.source->name(), .module_name = module.name(), .device = &device, .by = options.by};
   const KernelCounts kernels = CountKernels(module);
   const SourcePlaces places(module);
+  const Computation& root = options.computation != nullptr ? *options.computation : module.entry();
+  if (&root != &module.entry()) report.computation = root.name();
   report.fused = kernels.kernels + kernels.libraries > 0;
-  report.cost = costs.Of(module.entry());
-  report.time = times.Of(module.entry());
+  report.cost = costs.Of(root);
+  report.time = times.Of(root);
   report.not_modelled = GapTexts(costs.gaps());
-  for (const Instruction* inst : module.entry().Instructions()) {
-    const TimeEstimate time = times.Of(*inst);
-    if (time.launches > 0) report.rows.push_back({inst, KindOf(*inst), places.Of(*inst), costs.Of(*inst), time});
+  for (const auto& [computation, runs] : Entered(module, root, options)) {
+    for (const Instruction* inst : computation->Instructions()) {
+      const TimeEstimate time = times.Of(*inst).Times(runs);
+      if (time.launches == 0 || IsExpanded(*inst, options)) continue;
+      const Instruction& origin = WithOrigin(*inst, places);
+      report.rows.push_back({.inst = inst,
+                             .kind = KindOf(*inst),
+                             .op_name = std::string(origin.metadata().op_name),
+                             .source = places.Of(origin),
+                             .runs = runs,
+                             .cost = costs.Of(*inst).Times(runs),
+                             .time = time,
+                             .measured_us = {}});
+    }
   }
   std::stable_sort(report.rows.begin(), report.rows.end(),
                    [](const CostRow& a, const CostRow& b) { return a.time.total() > b.time.total(); });
   return report;
 }
 
-std::string CostText(const CostReport& report, int64_t top) {
-  std::string out = Str(report.path, ": ", report.module_name, " on ", report.device->name, ", by its description\n");
+namespace {
+
+std::string InText(const CostRow& row, const CostReport& report) {
+  const std::string_view name = row.inst->computation().name();
+  return row.inst->computation().IsEntry() || name == report.computation ? "" : std::string(name);
+}
+
+// The columns that rows and groups share.
+std::vector<std::string> Figures(const Cost& cost, const TimeEstimate& time, std::optional<double> measured_us,
+                                 const CostReport& report) {
+  std::vector<std::string> cells = {HumanCount(cost.flops), HumanCount(cost.transcendentals), HumanBytes(cost.bytes()),
+                                    Format("%.2f", Intensity(cost)), Microseconds(time.total())};
+  if (IsMeasured(report)) {
+    cells.push_back(measured_us ? Format("%.2f", *measured_us) : "-");
+    cells.push_back(measured_us ? Format("%.1f", *measured_us / (1e6 * time.total())) : "-");
+  }
+  cells.emplace_back(ToString(time.bound()));
+  cells.push_back(Format("%.1f%%", 100 * Share(time, report)));
+  return cells;
+}
+
+std::vector<std::string> FigureTitles(const CostReport& report) {
+  std::vector<std::string> titles = {">flop", ">trans", ">bytes", ">flop/B", ">est us"};
+  if (IsMeasured(report)) titles.insert(titles.end(), {">measured us", ">times est"});
+  titles.insert(titles.end(), {"bound", ">share"});
+  return titles;
+}
+
+std::string RowsText(const CostReport& report, int64_t top) {
   const size_t shown = top > 0 ? std::min<size_t>(report.rows.size(), static_cast<size_t>(top)) : report.rows.size();
-  const bool measured = IsMeasured(report);
-  std::vector<std::string> titles = {"instruction", "kind", ">flop", ">trans", ">bytes", ">flop/B", ">est us"};
-  if (measured) titles.insert(titles.end(), {">measured us", ">times est"});
-  titles.insert(titles.end(), {"bound", ">share", "op_name", "source"});
+  const auto any = [&](const auto& has) { return std::ranges::any_of(report.rows, has); };
+  const bool with_in = any([&](const CostRow& row) { return !InText(row, report).empty(); });
+  const bool with_runs = any([](const CostRow& row) { return row.runs != 1; });
+  std::vector<std::string> titles = {"instruction"};
+  if (with_in) titles.emplace_back("in");
+  titles.emplace_back("kind");
+  if (with_runs) titles.emplace_back(">runs");
+  for (std::string title : FigureTitles(report)) titles.push_back(std::move(title));
+  titles.insert(titles.end(), {"op_name", "source"});
   TextTable table(std::move(titles));
   for (size_t i = 0; i < shown; ++i) {
     const CostRow& row = report.rows[i];
-    std::vector<std::string> cells = {std::string(row.inst->name()), row.kind,
-                                      HumanCount(row.cost.flops),    HumanCount(row.cost.transcendentals),
-                                      HumanBytes(row.cost.bytes()),  Format("%.2f", Intensity(row.cost)),
-                                      Microseconds(row.time.total())};
-    if (measured) {
-      cells.push_back(row.measured_us ? Format("%.2f", *row.measured_us) : "-");
-      cells.push_back(row.measured_us ? Format("%.1f", *row.measured_us / (1e6 * row.time.total())) : "-");
-    }
-    for (std::string cell : {std::string(ToString(row.time.bound())), Format("%.1f%%", 100 * Share(row, report)),
-                             std::string(row.inst->metadata().op_name), row.source})
-      cells.push_back(std::move(cell));
+    std::vector<std::string> cells = {std::string(row.inst->name())};
+    if (with_in) cells.push_back(InText(row, report));
+    cells.push_back(row.kind);
+    if (with_runs) cells.push_back(HumanCount(row.runs));
+    for (std::string cell : Figures(row.cost, row.time, row.measured_us, report)) cells.push_back(std::move(cell));
+    cells.push_back(row.op_name);
+    cells.push_back(row.source);
     table.Row(std::move(cells));
   }
-  out += table.Text();
-  if (shown < report.rows.size()) out += Format("  ... and %zu more\n", report.rows.size() - shown);
+  return table.Text() + (shown < report.rows.size() ? Format("  ... and %zu more\n", report.rows.size() - shown) : "");
+}
+
+std::string GroupsText(const CostReport& report, int64_t top) {
+  std::vector<std::string> titles = {">launches"};
+  for (std::string title : FigureTitles(report)) titles.push_back(std::move(title));
+  titles.push_back(report.by);
+  TextTable table(std::move(titles));
+  std::vector<std::string_view> around;  // By depth.
+  const std::vector<CostGroup> groups = CostGroupsOf(report, top);
+  for (const CostGroup& group : groups) {
+    around.resize(group.depth);
+    std::vector<std::string> cells = {HumanCount(group.time.launches)};
+    for (std::string cell : Figures(group.cost, group.time, group.measured_us, report))
+      cells.push_back(std::move(cell));
+    const size_t known = around.empty() ? 0 : around.back().size() + 1;
+    cells.push_back(std::string(2 * around.size(), ' ') + group.name.substr(known));
+    table.Row(std::move(cells));
+    around.emplace_back(group.name);
+  }
+  std::string out = table.Text();
+  if (const auto all = CostGroupsOf(report, 0).size(); groups.size() < all)
+    out += Format("  ... and %zu more\n", all - groups.size());
+  return out;
+}
+
+}  // namespace
+
+std::string CostText(const CostReport& report, int64_t top) {
+  std::string out = Str(report.path, ": ", report.module_name,
+                        report.computation.empty() ? "" : Str(", one run of '", report.computation, "',"), " on ",
+                        report.device->name, ", by its description\n",
+                        report.by.empty() ? RowsText(report, top) : GroupsText(report, top));
   out += Str("total ", HumanCount(report.cost.flops), " flop, ", HumanCount(report.cost.transcendentals),
              " transcendental, ", HumanBytes(report.cost.bytes()), ", est ", WithUnit(report.time.total()), " (",
              HumanCount(report.time.launches), report.time.launches == 1 ? " launch of " : " launches of ",
@@ -176,22 +275,49 @@ std::string CostText(const CostReport& report, int64_t top) {
 }
 
 std::string CostCsv(const CostReport& report) {
-  std::string out = "instruction,kind,flops,transcendentals,bytes_read,bytes_written,est_us,bound,share,op_name,source";
   const bool measured = IsMeasured(report);
-  out += measured ? ",measured_us\n" : "\n";
+  const std::string last = measured ? ",measured_us\n" : "\n";
+  const auto us = [&](std::optional<double> value) { return Str(measured ? "," : "", value ? Str(*value) : "", "\n"); };
+  std::string out;
+  if (!report.by.empty()) {
+    out = Str(report.by, ",launches,flops,transcendentals,bytes_read,bytes_written,est_us,bound,share", last);
+    for (const CostGroup& group : CostGroupsOf(report, 0))
+      out += Str(CsvText(group.name), ",", group.time.launches, ",", group.cost.flops, ",", group.cost.transcendentals,
+                 ",", group.cost.bytes_read, ",", group.cost.bytes_written, ",", group.time.total() * 1e6, ",",
+                 ToString(group.time.bound()), ",", Share(group.time, report), us(group.measured_us));
+    return out;
+  }
+  out =
+      Str("instruction,computation,runs,kind,flops,transcendentals,bytes_read,bytes_written,est_us,bound,share,op_name,"
+          "source",
+          last);
   for (const CostRow& row : report.rows) {
-    out += Str(row.inst->name(), ",", CsvText(row.kind), ",", row.cost.flops, ",", row.cost.transcendentals, ",",
-               row.cost.bytes_read, ",", row.cost.bytes_written, ",", row.time.total() * 1e6, ",",
-               ToString(row.time.bound()), ",", Share(row, report), ",", CsvText(row.inst->metadata().op_name), ",",
-               CsvText(row.source), measured ? "," : "", row.measured_us ? Str(*row.measured_us) : "", "\n");
+    out += Str(row.inst->name(), ",", CsvText(row.inst->computation().name()), ",", row.runs, ",", CsvText(row.kind),
+               ",", row.cost.flops, ",", row.cost.transcendentals, ",", row.cost.bytes_read, ",",
+               row.cost.bytes_written, ",", row.time.total() * 1e6, ",", ToString(row.time.bound()), ",",
+               Share(row.time, report), ",", CsvText(row.op_name), ",", CsvText(row.source), us(row.measured_us));
   }
   return out;
 }
+
+namespace {
+
+void WriteFigures(JsonWriter& json, const Cost& cost, const TimeEstimate& time, std::optional<double> measured_us,
+                  const CostReport& report) {
+  json.Key("flops").Value(cost.flops).Key("transcendentals").Value(cost.transcendentals);
+  json.Key("bytes_read").Value(cost.bytes_read).Key("bytes_written").Value(cost.bytes_written);
+  if (measured_us) json.Key("measured_us").Value(*measured_us);
+  json.Key("est_us").Value(time.total() * 1e6).Key("bound").Value(ToString(time.bound()));
+  json.Key("share").Value(Share(time, report));
+}
+
+}  // namespace
 
 std::string CostJson(const CostReport& report) {
   JsonWriter json;
   json.Open('{').Key("schema").Value("hlo.cost/1").Key("path").Value(report.path);
   json.Key("module").Value(report.module_name).Key("device").Value(report.device->name);
+  if (!report.computation.empty()) json.Key("computation").Value(report.computation);
   json.Key("fused").Value(report.fused);
   json.Key("flops").Value(report.cost.flops).Key("transcendentals").Value(report.cost.transcendentals);
   json.Key("bytes_read").Value(report.cost.bytes_read).Key("bytes_written").Value(report.cost.bytes_written);
@@ -200,15 +326,23 @@ std::string CostJson(const CostReport& report) {
   for (const std::string& gap : report.not_modelled) json.Value(gap);
   json.Close(']').Key("rows").Open('[');
   for (const CostRow& row : report.rows) {
-    json.Open('{').Key("instruction").Value(row.inst->name()).Key("kind").Value(row.kind);
-    json.Key("flops").Value(row.cost.flops).Key("transcendentals").Value(row.cost.transcendentals);
-    json.Key("bytes_read").Value(row.cost.bytes_read).Key("bytes_written").Value(row.cost.bytes_written);
-    if (row.measured_us) json.Key("measured_us").Value(*row.measured_us);
-    json.Key("est_us").Value(row.time.total() * 1e6).Key("bound").Value(ToString(row.time.bound()));
-    json.Key("share").Value(Share(row, report)).Key("op_name").Value(row.inst->metadata().op_name);
-    json.Key("source").Value(row.source).Close('}');
+    json.Open('{').Key("instruction").Value(row.inst->name()).Key("computation").Value(row.inst->computation().name());
+    json.Key("runs").Value(row.runs).Key("kind").Value(row.kind);
+    WriteFigures(json, row.cost, row.time, row.measured_us, report);
+    json.Key("op_name").Value(row.op_name).Key("source").Value(row.source).Close('}');
   }
-  return json.Close(']').Close('}').text() + "\n";
+  json.Close(']');
+  if (!report.by.empty()) {
+    json.Key("by").Value(report.by).Key("groups").Open('[');
+    for (const CostGroup& group : CostGroupsOf(report, 0)) {
+      json.Open('{').Key("name").Value(group.name).Key("depth").Value(group.depth);
+      json.Key("launches").Value(group.time.launches);
+      WriteFigures(json, group.cost, group.time, group.measured_us, report);
+      json.Close('}');
+    }
+    json.Close(']');
+  }
+  return json.Close('}').text() + "\n";
 }
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
-// Where the time of one run should go on a device, by its description alone: for each instruction and fusion of the
-// entry the longest of memory traffic, dots and other arithmetic, plus its launch.
+// Where the time of one run should go on a device, by its description alone: for each instruction and fusion the
+// longest of memory traffic, dots and other arithmetic, plus its launch. What loops and calls do stands there by
+// itself, as often as it runs.
 #ifndef HLO_DRIVER_INSPECT_COST_H_
 #define HLO_DRIVER_INSPECT_COST_H_
 
@@ -53,25 +54,53 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;    // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
-  std::string source;  // As of SourcePlaces.
+  std::string kind;             // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
+  std::string op_name, source;  // Of WithOrigin.
+  double runs = 1;              // In one run of the report's computation; cost and time are those of all of them.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;  // What a profile says that it took in a run.
 };
 
-struct CostReport {
-  std::string path, module_name;
-  const DeviceDescription* device;
-  bool fused = false;         // Else every instruction counts as a kernel.
-  std::vector<CostRow> rows;  // Of the entry, the longest first; what costs nothing is left out.
+// Rows that have something in common.
+struct CostGroup {
+  std::string name;
+  int depth = 0;  // Of a scope: how many of those around it have a row of their own.
   Cost cost;
   TimeEstimate time;
+  std::optional<double> measured_us;
+};
+
+// What rows can be put together by; see kCostKeys in cost_groups.cpp.
+std::vector<std::string> CostKeyWords();
+
+struct CostOptions {
+  const Computation* computation = nullptr;  // One run of it; null: of the entry.
+  bool expand_loops = true;                  // False: a loop or call is a row.
+  std::string by;                            // Of CostKeyWords; "": no groups.
+};
+
+struct CostReport {
+  std::string path, module_name;
+  std::string computation;  // "": the entry.
+  const DeviceDescription* device;
+  bool fused = false;         // Else every instruction counts as a kernel.
+  std::vector<CostRow> rows;  // The longest first; what costs nothing is left out.
+  Cost cost;
+  TimeEstimate time;
+  std::string by;
   std::vector<std::string> not_modelled;
 };
 
 // Of a module that was parsed.
-CostReport CostReportOf(const Module& module, const DeviceDescription& device);
+CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options = {});
+
+// The rows put together by report.by, whose sums are those of the report. Of scopes each has what stands in it: those
+// around a scope come before it, and one that is all of the one around it has no row of its own. At most `top`, which
+// take longest; 0: all.
+std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
+
+// Groups instead of rows where the report has some.
 std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0: all.
 std::string CostCsv(const CostReport& report);
 std::string CostJson(const CostReport& report);  // "hlo.cost/1"

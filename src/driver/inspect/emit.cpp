@@ -17,7 +17,7 @@ Result<std::string> EmitJson(const Module& module) {
   return PrintProtoJson(TRY(WriteProto(module)), ProtoType::kHloProto);
 }
 Result<std::string> EmitDot(const Module& module) { return GraphDot(GraphOf(module.entry(), {}), TitleOf(module)); }
-Result<std::string> EmitHtml(const Module& module) { return GraphHtml(GraphOf(module.entry(), {}), TitleOf(module)); }
+Result<std::string> EmitHtml(const Module& module) { return GraphHtml(module.entry(), {}, TitleOf(module)); }
 
 constexpr EmitForm kForms[] = {{"pb", "a protocol buffer (HloProto)", WriteProto},
                                {"pbtxt", "the same as text", EmitTextProto},

@@ -54,7 +54,8 @@ Graph GraphOf(const Computation& computation, const GraphOptions& options);
 std::string GraphDot(const Graph& graph, const std::string& title);
 // Errors: [A014], more than can be laid out.
 Result<std::string> GraphSvg(const Graph& graph);
-Result<std::string> GraphHtml(const Graph& graph, const std::string& title);
+// A page on which boxes of loops, calls and conditionals lead to what they call, as far as that can be laid out.
+Result<std::string> GraphHtml(const Computation& computation, const GraphOptions& options, const std::string& title);
 
 }  // namespace hlo
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "ir/fusion.h"
 #include "ir/instruction.h"
 
 namespace hlo {
@@ -51,9 +52,17 @@ std::string SourcePlaces::Of(const Instruction& inst) const {
   return file != nullptr ? Str(*file, ":", location->second) : "";
 }
 
+const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
+  const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
+  if (says(inst) || !IsFusion(inst)) return inst;
+  for (const Instruction* root : FusionRoots(inst)) {
+    if (says(*root)) return *root;
+  }
+  return inst;
+}
+
 std::string SourceOf(const Instruction& inst, const SourcePlaces& places) {
-  const bool has_own = !inst.metadata().op_name.empty() || !inst.Is(Opcode::kFusion);
-  const Instruction& said = has_own ? inst : inst.attrs<FusionAttrs>().calls->root();
+  const Instruction& said = WithOrigin(inst, places);
   const std::string place = places.Of(said);
   return Str(place, place.empty() ? "" : "  ", said.metadata().op_name);
 }

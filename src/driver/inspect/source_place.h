@@ -26,7 +26,10 @@ class SourcePlaces {
   std::vector<int64_t> frames_;                         // Location.
 };
 
-// "model.py:12  jit(f)/mul", as far as it is known: of the instruction, or else of what a fusion computes last.
+// Who says where an instruction comes from: itself, else, of a fusion, the first of its results that does.
+const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places);
+
+// "model.py:12  jit(f)/mul", as far as it is known, of WithOrigin.
 std::string SourceOf(const Instruction& inst, const SourcePlaces& places);
 
 }  // namespace hlo

@@ -1,11 +1,14 @@
 // The graph as SVG and HTML. Frames are laid out by themselves first and are boxes of the whole then.
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "driver/inspect/graph.h"
 #include "driver/inspect/layout.h"
 #include "driver/xml.h"
 #include "ir/text/printer.h"
+#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {
@@ -19,9 +22,22 @@ struct Place {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+// Of a page: the numbers of the computations that have a section there.
+using Sections = std::unordered_map<const Computation*, size_t>;
+
+// What a box leads to: what runs as steps of its own.
+std::vector<const Computation*> Entered(const Instruction& inst) {
+  std::vector<const Computation*> entered;
+  if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart)) return entered;
+  for (const auto& [computation, times] : RunsOf(inst)) entered.push_back(computation);
+  return entered;
+}
+
 class Drawing {
  public:
-  explicit Drawing(const Graph& graph) : graph_(graph), places_(graph.nodes.size()), lines_(graph.nodes.size()) {}
+  // `sections`: where boxes lead to; null: they do not.
+  Drawing(const Graph& graph, const Sections* sections)
+      : graph_(graph), sections_(sections), places_(graph.nodes.size()), lines_(graph.nodes.size()) {}
 
   Status LayOutAll() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -88,8 +104,10 @@ class Drawing {
       Place& place = places_[i];
       if (!node.is_frame) {
         for (const std::string& line : node.lines) place.width = std::max(place.width, TextWidth(line));
+        const std::vector<const Computation*> links = LinksOf(node);
+        for (const Computation* to : links) place.width = std::max(place.width, TextWidth(LinkText(*to)));
         place.width += 2 * kPadding;
-        place.height = static_cast<double>(node.lines.size()) * kLineHeight + kPadding;
+        place.height = static_cast<double>(node.lines.size() + links.size()) * kLineHeight + kPadding;
       }
       box_of[i] = static_cast<int>(own.size());
       own.push_back(static_cast<int>(i));
@@ -106,7 +124,9 @@ class Drawing {
     }
     if (LayoutSize(boxes, edges) > kMostPoints)
       FAIL(LimitError("A014", Str("the graph is too large to lay out: ", own.size(), " nodes"))
-               .Hint("--around=NAME --width=N shows a part, --computation=NAME another computation"));
+               .Hint("'hlo-opt MODEL | hlo-inspect graph --fusions=collapsed -' shows the kernels it becomes, "
+                     "--around=NAME "
+                     "--width=N a part, --computation=NAME another computation"));
     GraphLayout layout = LayOut(boxes, edges);
     for (size_t b = 0; b < own.size(); ++b) {
       places_[own[b]].x = layout.corners[b].x;
@@ -179,10 +199,26 @@ class Drawing {
       out += Str("<text", i == 0 ? " class=\"o\"" : "", " x=\"", Number(place.x + kPadding), "\" y=\"", Number(y),
                  "\">", XmlText(lines[i]), "</text>");
     }
+    for (const Computation* to : LinksOf(node)) {
+      out += Str("<a href=\"#c", sections_->at(to), "\"><text x=\"", Number(place.x + kPadding), "\" y=\"", Number(y),
+                 "\">", XmlText(LinkText(*to)), "</text></a>");
+      y += kLineHeight;
+    }
     out += "</g>\n";
   }
 
+  std::vector<const Computation*> LinksOf(const GraphNode& node) const {
+    std::vector<const Computation*> links;
+    if (sections_ == nullptr) return links;
+    for (const Computation* to : Entered(*node.inst)) {
+      if (sections_->contains(to)) links.push_back(to);
+    }
+    return links;
+  }
+  static std::string LinkText(const Computation& to) { return Str("-> ", to.name()); }
+
   const Graph& graph_;
+  const Sections* const sections_;
   std::vector<Place> places_;                     // By node.
   std::vector<std::vector<LayoutStroke>> lines_;  // Of the edges that leave a node.
   std::vector<double> exits_;                     // Of frames: LayoutBox::out_x.
@@ -190,7 +226,8 @@ class Drawing {
 };
 
 // Wheel: zoom at the pointer. Drag: pan. Double click: all of it. Pointing: what it is, and its edges. Typing: nodes
-// whose text has the words; Enter goes to the next one, with Shift to the one before.
+// whose text has the words; Enter goes to the next one, with Shift to the one before. A link in a box: what that calls;
+// the browser's way back leads back.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>TITLE</title><style>
 html,body{margin:0;height:100%;overflow:hidden;font:13px system-ui,sans-serif;background:#fff}
@@ -198,47 +235,61 @@ html,body{margin:0;height:100%;overflow:hidden;font:13px system-ui,sans-serif;ba
 #bar span{padding:1px 6px;margin-left:4px;border:1px solid #ccc}
 #about{position:fixed;bottom:0;left:0;right:0;margin:0;padding:6px 10px;background:#fff;border-top:1px solid #ddd;
 white-space:pre-wrap;font:12px ui-monospace,monospace;max-height:30%;overflow:auto}
-svg{width:100%;height:100%;cursor:grab}
+section{height:100%}section p{padding:60px 20px}svg{width:100%;height:100%;cursor:grab}a text{fill:#2563eb;text-decoration:underline}
 .hot path{stroke:#dc2626;stroke-width:2}.hot path.a{fill:#dc2626;stroke:none}
 .n:hover rect{stroke:#dc2626;stroke-width:2}.found rect{stroke:#2563eb;stroke-width:4}
 </style></head><body>
-<div id="bar"><b>TITLE</b> &nbsp;<input id="find" placeholder="find" size="24"> <i id="count"></i>
+<div id="bar"><b>TITLE</b> <i id="name"></i> &nbsp;<input id="find" placeholder="find" size="24"> <i id="count"></i>
 <span style="background:#dbeafe">parameter</span><span style="background:#e5e7eb">constant</span>
 <span style="background:#dcfce7">elementwise</span><span style="background:#fde68a">dot, convolution</span>
 <span style="background:#fecaca">reduction</span><span style="background:#f3f4f6">movement</span>
 <span style="background:#e9d5ff">control</span><span style="background:#fbcfe8">other</span></div>
 <pre id="about">wheel: zoom, drag: pan, double click: all, point: details, Enter: next one found</pre>
-SVG<script>
-const svg = document.querySelector('svg'), about = document.getElementById('about');
-svg.removeAttribute('width'); svg.removeAttribute('height');
-const box = svg.viewBox.baseVal, whole = [box.width, box.height];
+SECTIONS<script>
+const about = document.getElementById('about'), views = [...document.querySelectorAll('section')];
+let svg = null, box, whole;
 const show = (x, y, w, h) => { box.x = x; box.y = y; box.width = w; box.height = h; };
 const scale = () => Math.max(box.width / svg.clientWidth, box.height / svg.clientHeight);
-if (whole[0] > svg.clientWidth * 2 || whole[1] > svg.clientHeight * 2)
-  show(whole[0] / 2 - svg.clientWidth / 2, -40, svg.clientWidth, svg.clientHeight);
-svg.addEventListener('wheel', e => {
+const open = () => {
+  const view = views.find(v => '#' + v.id === location.hash) || views[0];
+  for (const v of views) v.hidden = v !== view;
+  document.getElementById('name').textContent = view === views[0] ? '' : view.dataset.name;
+  svg = view.querySelector('svg');
+  if (!svg) return;
+  box = svg.viewBox.baseVal;
+  if (!view.whole) {
+    view.whole = [box.width, box.height];
+    svg.removeAttribute('width'); svg.removeAttribute('height');
+    if (box.width > svg.clientWidth * 2 || box.height > svg.clientHeight * 2)
+      show(box.width / 2 - svg.clientWidth / 2, -40, svg.clientWidth, svg.clientHeight);
+  }
+  whole = view.whole;
+};
+addEventListener('hashchange', () => { open(); search(); });
+const on = (name, f, options) => { for (const v of views) v.querySelector('svg')?.addEventListener(name, f, options); };
+on('wheel', e => {
   e.preventDefault();
   const p = new DOMPoint(e.clientX, e.clientY).matrixTransform(svg.getScreenCTM().inverse());
   const f = Math.exp(e.deltaY * 0.0015);
   show(p.x - (p.x - box.x) * f, p.y - (p.y - box.y) * f, box.width * f, box.height * f);
 }, { passive: false });
 let drag = null;
-svg.addEventListener('pointerdown', e => { drag = [e.clientX, e.clientY, box.x, box.y]; });
+on('pointerdown', e => { drag = [e.clientX, e.clientY, box.x, box.y]; });
 addEventListener('pointermove', e => {
   if (drag) { box.x = drag[2] - (e.clientX - drag[0]) * scale(); box.y = drag[3] - (e.clientY - drag[1]) * scale(); }
 });
 addEventListener('pointerup', () => { drag = null; });
 let hot = [];
-svg.addEventListener('pointerover', e => {
+on('pointerover', e => {
   const node = e.target.closest('.n');
   for (const edge of hot) edge.classList.remove('hot');
   hot = [];
   if (!node) return;
   about.textContent = node.querySelector('title').textContent;
-  hot = [node.id.slice(1), ...node.dataset.in.split(' ')].map(i => document.getElementById('e' + i)).filter(Boolean);
+  hot = [node.id.slice(1), ...node.dataset.in.split(' ')].map(i => svg.querySelector('#e' + i)).filter(Boolean);
   for (const edge of hot) edge.classList.add('hot');
 });
-svg.addEventListener('dblclick', () => {  // Clear of the bars above and below.
+on('dblclick', () => {  // Clear of the bars above and below.
   const bars = whole[1] * 72 / Math.max(1, svg.clientHeight - 72);
   show(0, -bars / 2, whole[0], whole[1] + bars);
 });
@@ -250,7 +301,8 @@ const center = () => {
   const b = found[at].querySelector('rect').getBBox();
   show(b.x + b.width / 2 - box.width / 2, b.y + b.height / 2 - box.height / 2, box.width, box.height);
 };
-find.addEventListener('input', () => {
+const search = () => {
+  if (!svg) return;
   const words = find.value.toLowerCase().split(' ').filter(Boolean);
   found = [];
   at = 0;
@@ -261,12 +313,14 @@ find.addEventListener('input', () => {
     if (matches) found.push(node);
   }
   center();
-});
+};
+find.addEventListener('input', search);
 find.addEventListener('keydown', e => {
   if (e.key !== 'Enter' || !found.length) return;
   at = (at + (e.shiftKey ? -1 : 1) + found.length) % found.length;
   center();
 });
+open();
 </script></body></html>
 )html";
 
@@ -275,20 +329,45 @@ void Replace(std::string& text, std::string_view what, const std::string& by) {
     text.replace(at, what.size(), by);
 }
 
+// All that it enters by calls, itself first.
+std::vector<const Computation*> Reached(const Computation& computation) {
+  std::vector<const Computation*> reached = {&computation};
+  std::unordered_set<const Computation*> seen = {&computation};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (const Instruction* inst : reached[i]->Instructions()) {
+      for (const Computation* called : Entered(*inst)) {
+        if (seen.insert(called).second) reached.push_back(called);
+      }
+    }
+  }
+  return reached;
+}
+
 }  // namespace
 
 Result<std::string> GraphSvg(const Graph& graph) {
-  Drawing drawing(graph);
+  Drawing drawing(graph, nullptr);
   TRY(drawing.LayOutAll());
   return drawing.Svg();
 }
 
-Result<std::string> GraphHtml(const Graph& graph, const std::string& title) {
-  const std::string svg = TRY(GraphSvg(graph));
+Result<std::string> GraphHtml(const Computation& computation, const GraphOptions& options, const std::string& title) {
+  const std::vector<const Computation*> reached = Reached(computation);
+  Sections sections;
+  for (const Computation* one : reached) sections.emplace(one, sections.size());
+  std::string all;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const Graph graph = GraphOf(*reached[i], i == 0 ? options : GraphOptions{.expand_fusions = options.expand_fusions});
+    Drawing drawing(graph, &sections);
+    const Status laid_out = drawing.LayOutAll();
+    if (i == 0) TRY(laid_out);
+    all += Str("<section id=\"c", i, "\" data-name=\"", XmlText(reached[i]->name()), "\"", i == 0 ? "" : " hidden", ">",
+               laid_out ? drawing.Svg() : Str("<p>", XmlText(laid_out.error().message()), "</p>"), "</section>\n");
+  }
   std::string page(kPage);
   Replace(page, "TITLE", XmlText(title));
-  const size_t at = page.find("SVG<script>");
-  return page.replace(at, 3, svg);
+  const size_t at = page.find("SECTIONS<script>");
+  return page.replace(at, 8, all);
 }
 
 }  // namespace hlo

@@ -179,6 +179,45 @@ std::vector<StepFigures> FiguresOfSteps(const Profile& profile) {
   return figures;
 }
 
+std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile) {
+  constexpr size_t kMost = 64;
+  const std::vector<const gpu::Timeline*> runs = CountedRuns(profile);
+  if (runs.size() <= kMost) return runs;
+  std::vector<const gpu::Timeline*> sampled;
+  for (size_t i = 0; i < kMost; ++i) sampled.push_back(runs[i * (runs.size() - 1) / (kMost - 1)]);
+  return sampled;
+}
+
+std::vector<int64_t> SampledRunsNs(const Profile& profile) {
+  std::vector<int64_t> ns;
+  for (const gpu::Timeline* run : SampledRuns(profile)) ns.push_back(run->end - run->begin);
+  return ns;
+}
+
+std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile) {
+  const std::vector<const gpu::Timeline*> runs = SampledRuns(profile);
+  std::vector<std::vector<int64_t>> ns(profile.steps.size(), std::vector<int64_t>(runs.size()));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    for (const Event& event : runs[i]->events) {
+      if (IsStep(event)) ns[event.step][i] += event.end - event.begin;
+    }
+  }
+  return ns;
+}
+
+std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile) {
+  std::array<TimeShare, kTimeClasses> shares;
+  const double runs = ForEachEvent(profile, [&](const Event& event) {
+    if (event.kind == Kind::kWait) return;
+    const TimeClass of = IsStep(event) ? profile.steps[event.step].Class() : TimeClass::kCopy;
+    TimeShare& share = shares[static_cast<int>(of)];
+    share.ms += kMs * static_cast<double>(event.end - event.begin);
+    ++share.count;
+  });
+  for (TimeShare& share : shares) share = {share.count / runs, share.ms / runs};
+  return shares;
+}
+
 std::map<int, TimeShare> SharesOfBits(const Profile& profile) {
   std::map<int, TimeShare> shares;
   for (const int bits : {8, 16, 32, 64}) shares[bits] = {};

@@ -65,9 +65,18 @@ struct StepFigures {
 };
 std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
 
+// The single runs that a comparison of two profiles goes by: at most 64 of those that figures are of, from the first to
+// the last at even distances, in order. A rank test of as many on both sides tells what it can tell.
+std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile);
+// Nanoseconds that each of them took; and of each step, by index, all its executions in each of them.
+std::vector<int64_t> SampledRunsNs(const Profile& profile);
+std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
+
 struct TimeShare {
   double count = 0, ms = 0;  // Executions of steps in a run, and their time.
 };
+// All that runs, by what it is; copies of the plan are copies, too. Parts of the time in steps and copies.
+std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile);
 // Kernels and library calls by the bits that they compute with.
 std::map<int, TimeShare> SharesOfBits(const Profile& profile);
 struct TensorCoreFigures {

@@ -1,10 +1,14 @@
 #include "driver/profile/profile.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
+#include "base/hash_bytes.h"
 #include "base/text.h"
 #include "driver/inspect/source_place.h"
+#include "gpu/kernel/kernel.h"
 #include "gpu/runtime/memory_curve.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
@@ -12,16 +16,6 @@
 
 namespace hlo {
 namespace {
-
-// Who says where a step comes from: itself, else the first of its results that does.
-const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
-  const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
-  if (says(inst) || !IsFusion(inst)) return inst;
-  for (const Instruction* root : FusionRoots(inst)) {
-    if (says(*root)) return *root;
-  }
-  return inst;
-}
 
 // "while.2{1}": which array of several.
 std::string NameOf(const gpu::Value& value) {
@@ -61,6 +55,16 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
+// Of the origins of instructions, fusions opened, those that the module that was read has: their names.
+using NamesById = std::unordered_map<int, std::string_view>;
+void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::string_view>* made_of) {
+  if (const auto known = names.find(inst.origin()); known != names.end()) made_of->insert(known->second);
+  if (!IsFusion(inst)) return;
+  for (const Instruction* one : FusedComputation(inst).instructions()) {
+    if (!one->Is(Opcode::kParameter)) AddMadeOf(*one, names, made_of);
+  }
+}
+
 // For as much as the run before had, touched: so that no memory is made meanwhile.
 void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->events.resize(std::min(timeline->most_events, before.events.size()));
@@ -84,6 +88,21 @@ std::string KindOf(const gpu::StepInfo& step) {
   std::vector<std::string_view> kinds;
   for (const KernelPlan& kernel : step.plan.kernels) kinds.push_back(ToString(kernel.kind));
   return Join(kinds, " + ");
+}
+
+std::string_view ToString(TimeClass time_class) {
+  constexpr std::string_view kWords[] = {"kernels", "library calls", "copies", "fills", "collectives", "interpreter"};
+  return kWords[static_cast<int>(time_class)];
+}
+
+// A collective is one, whoever computes it.
+TimeClass ProfiledStep::Class() const {
+  if (is_collective) return TimeClass::kCollective;
+  constexpr std::pair<gpu::StepKind, TimeClass> kClasses[] = {
+      {gpu::StepKind::kKernel, TimeClass::kKernel},       {gpu::StepKind::kGemm, TimeClass::kLibrary},
+      {gpu::StepKind::kConvolution, TimeClass::kLibrary}, {gpu::StepKind::kCopy, TimeClass::kCopy},
+      {gpu::StepKind::kFill, TimeClass::kFill},           {gpu::StepKind::kHostCall, TimeClass::kInterpreter}};
+  return std::ranges::find(kClasses, sort, &std::pair<gpu::StepKind, TimeClass>::first)->second;
 }
 
 int BitsOf(const Instruction& inst, const Cost& cost) {
@@ -123,12 +142,16 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
                       .source = places.Of(origin),
                       .slow = info.plan.slow,
                       .refused = Join(info.plan.refused, "; "),
-                      .cost = costs.Of(inst)};
+                      .cost = costs.Of(inst),
+                      .work = WorkOf(inst)};
     if (!info.plan.kernels.empty()) {
       step.library = info.plan.kernels.front().library;
       step.launches = std::ssize(info.plan.kernels);
     }
     if (step.IsInterpreted()) step.launches = 0;
+    step.is_collective = inst.Is(kCollective);
+    for (const gpu::EmittedKernel& one : info.kernels)
+      step.sizes.push_back({one.kernel->blocks, one.kernel->threads, one.kernel->SharedBytes()});
     step.bits = BitsOf(inst, step.cost);
     step.tensor_cores = TensorCoresOf(info, target, profile.is_host, allow_tf32);
     TimeEstimate least = EstimateOf(inst, step.cost, profile.roof);
@@ -147,6 +170,31 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
   }
   profile.memory = MemoryOf(executable, curve, places);
   return profile;
+}
+
+void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile) {
+  NamesById names;
+  for (const Computation* computation : input.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) names.emplace(inst->id(), inst->name());
+  }
+  for (size_t i = 0; i < profile->steps.size(); ++i) {
+    const Instruction& inst = *executable.steps()[i].instruction;
+    std::set<std::string_view> made_of, results;
+    AddMadeOf(inst, names, &made_of);
+    for (const Instruction* root : IsFusion(inst) ? FusionRoots(inst) : std::vector<const Instruction*>{&inst}) {
+      if (const auto known = names.find(root->origin()); known != names.end()) results.insert(known->second);
+    }
+    profile->steps[i].made_of.assign(made_of.begin(), made_of.end());
+    profile->steps[i].results.assign(results.begin(), results.end());
+  }
+}
+
+uint64_t WorkOf(const Instruction& inst) {
+  uint64_t hash = HashOperation(inst);
+  const auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15, hash ^= hash >> 31; };
+  for (const Instruction* operand : inst.operands()) mix(HashBytes(Str(operand->shape())));
+  for (const Computation* called : CalledComputations(inst)) mix(Fingerprint(*called));
+  return std::max<uint64_t>(1, hash);
 }
 
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile) {

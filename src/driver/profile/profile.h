@@ -21,6 +21,16 @@
 
 namespace hlo {
 
+// What the time of a run goes to.
+enum class TimeClass : uint8_t { kKernel, kLibrary, kCopy, kFill, kCollective, kInterpreter };
+inline constexpr int kTimeClasses = 6;
+std::string_view ToString(TimeClass time_class);
+
+// How a kernel is launched: blocks, threads of each, and the shared memory that the kernel itself asks for.
+struct LaunchSize {
+  int64_t blocks = 1, threads = 1, shared_bytes = 0;
+};
+
 // One of Executable::steps().
 struct ProfiledStep {
   std::string name;  // fusion.3
@@ -29,16 +39,23 @@ struct ProfiledStep {
   std::string how;   // As of StepInfo.
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;  // Why its form is a generic one; which libraries were asked first, and why not.
-  int64_t launches = 1;       // Kernels or calls of one execution; none of a host call.
-  int bits = 32;              // Of what it computes in: BitsOf.
+  std::string slow, refused;      // Why its form is a generic one; which libraries were asked first, and why not.
+  int64_t launches = 1;           // Kernels or calls of one execution; none of a host call.
+  std::vector<LaunchSize> sizes;  // Of its own kernels, where the executable keeps them.
+  bool is_collective = false;
+  int bits = 32;  // Of what it computes in: BitsOf.
   TensorCoreUse tensor_cores;
   Cost cost;                 // Of one execution.
   double least_seconds = 0;  // In which the device would do it, by its description, and what of it says so.
   Bound bound = Bound::kMemory;
   int64_t live_bytes = 0;  // Temporaries and results in memory while it runs.
+  uint64_t work = 0;       // WorkOf.
+  // Names of instructions of the module that was read: what it computes, and of that what others read. As far as the
+  // passes remember; in the order of names.
+  std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
+  TimeClass Class() const;
 };
 
 struct ProfiledLoop {
@@ -82,6 +99,8 @@ struct Profile {
 // What of the profile does not depend on what the runs did.
 // `target`: the device that it was planned for.
 Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32);
+// Which instructions of the module that was read its steps stand for.
+void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile);
 
 // "row_reduction", by the plans of its kernels; "gemm", "copy".
 std::string KindOf(const gpu::StepInfo& step);
@@ -93,6 +112,9 @@ Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile
 // The bits of the numbers that a step computes with: where it has products, of their wider operand; else of the element
 // type that most bytes of its operands and results have. 8, 16, 32 or 64; of complex numbers those of their parts.
 int BitsOf(const Instruction& inst, const Cost& cost);
+
+// A hash of what a step computes, of which shapes: names, metadata and how it is done aside. Never 0.
+uint64_t WorkOf(const Instruction& inst);
 
 }  // namespace hlo
 

@@ -27,11 +27,18 @@ void Fields(V& v, Cost& cost) {
 }
 
 template <class V>
+void Fields(V& v, LaunchSize& size) {
+  v("blocks", size.blocks)("threads", size.threads)("shared_bytes", size.shared_bytes);
+}
+
+template <class V>
 void Fields(V& v, ProfiledStep& step) {
   v("name", step.name)("sort", step.sort)("kind", step.kind)("how", step.how)("op_name", step.op_name);
   v("source", step.source)("library", step.library)("slow", step.slow)("refused", step.refused);
   v("launches", step.launches)("bits", step.bits)("tensor_cores", step.tensor_cores)("cost", step.cost);
   v("least_seconds", step.least_seconds)("bound", step.bound)("live_bytes", step.live_bytes);
+  v("launch_sizes", step.sizes)("is_collective", step.is_collective);
+  v("work", step.work)("made_of", step.made_of)("results", step.results);
 }
 
 template <class V>
@@ -44,6 +51,7 @@ template <class V>
 void Fields(V& v, StepRow& row) {
   Fields(v, row.step);
   Fields(v, row.figures);
+  v("runs_ns", row.runs_ns)("place", row.place);
 }
 
 template <class V>
@@ -105,9 +113,10 @@ void Fields(V& v, ProfileSummary& s) {
   v("path", s.path)("module", s.module_name)("input", s.input)("code", s.code)("platform", s.platform);
   v("device", s.device)("target", s.target)("is_host", s.is_host)("roof", s.roof_name)("memory_rate", s.memory_rate);
   v("instruction_rate", s.instruction_rate)("dot_rates", s.dot_rates)("runs", s.runs)("whole_runs", s.whole_runs);
-  v("dropped", s.dropped)("waits_for_each", s.waits_for_each)("run_ms", s.run_ms)("median_ms", s.median_ms);
+  v("dropped", s.dropped)("waits_for_each", s.waits_for_each)("runs_ns", s.runs_ns)("run_ms", s.run_ms)("median_ms",
+                                                                                                        s.median_ms);
   v("deviation_ms", s.deviation_ms)("overhead", s.overhead)("examples_per_run", s.examples_per_run);
-  v("busy_ms", s.busy_ms)("interpreted_ms", s.interpreted_ms)("gaps", s.gaps)("bits", s.bits);
+  v("busy_ms", s.busy_ms)("interpreted_ms", s.interpreted_ms)("gaps", s.gaps)("classes", s.classes)("bits", s.bits);
   v("tensor_cores", s.tensor_cores)("launches", s.launches)("short_executions", s.short_executions);
   v("plan_copies", s.plan_copies)("memory", s.memory)("steps", s.steps)("loops", s.loops)("scopes", s.scopes);
   v("sources", s.sources)("sample_ms", s.sample_ms)("sample", s.sample)("sample_left_out", s.sample_left_out);

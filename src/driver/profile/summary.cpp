@@ -86,6 +86,7 @@ ProfileSummary SummaryOf(const Profile& profile) {
                          .instruction_rate = profile.roof.instruction_rate,
                          .dot_rates = profile.roof.dot_rates,
                          .runs = std::ssize(profile.runs),
+                         .runs_ns = SampledRunsNs(profile),
                          .run_ms = MeanRunMs(profile),
                          .median_ms = MedianRunMs(profile),
                          .deviation_ms = RunDeviationMs(profile),
@@ -94,6 +95,7 @@ ProfileSummary SummaryOf(const Profile& profile) {
                          .busy_ms = BusyMs(profile),
                          .interpreted_ms = InterpretedMs(profile),
                          .gaps = FiguresOfGaps(profile),
+                         .classes = SharesOfClasses(profile),
                          .bits = SharesOfBits(profile),
                          .tensor_cores = FiguresOfTensorCores(profile),
                          .launches = Launches(profile),
@@ -106,12 +108,13 @@ ProfileSummary SummaryOf(const Profile& profile) {
     summary.waits_for_each |= run.waits_for_each;
   }
   const std::vector<StepFigures> figures = FiguresOfSteps(profile);
+  const std::vector<std::vector<int64_t>> runs_ns = SampledStepsNs(profile);
   std::vector<int> order(figures.size()), row_of(figures.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   std::ranges::stable_sort(order, std::greater<>(), [&](int step) { return figures[step].ms; });
   for (const int step : order) {
     row_of[step] = static_cast<int>(summary.steps.size());
-    summary.steps.push_back({profile.steps[step], figures[step]});
+    summary.steps.push_back({profile.steps[step], figures[step], runs_ns[step], step});
   }
   for (const auto& [loop, figure] : FiguresOfLoops(profile)) {
     const auto known = profile.loops.find(loop);

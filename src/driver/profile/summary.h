@@ -19,6 +19,8 @@ namespace hlo {
 struct StepRow {
   ProfiledStep step;
   StepFigures figures;
+  std::vector<int64_t> runs_ns;  // Of SampledStepsNs.
+  int64_t place = 0;             // In the order of the program.
 
   // Of one execution; 0 where it took no time.
   double GigabytesPerSecond() const { return PerMicrosecond(step.cost.bytes()) / 1000; }
@@ -58,10 +60,12 @@ struct ProfileSummary {
 
   int64_t runs = 0, whole_runs = 0, dropped = 0;  // Profiled, those of them that figures are of, events left out.
   bool waits_for_each = false;
+  std::vector<int64_t> runs_ns;  // Of SampledRunsNs.
   double run_ms = 0, median_ms = 0, deviation_ms = 0, overhead = 0;
   int64_t examples_per_run = 0;
   double busy_ms = 0, interpreted_ms = 0;
   std::array<GapFigures, kGapCauses> gaps;
+  std::array<TimeShare, kTimeClasses> classes;
   std::map<int, TimeShare> bits;
   TensorCoreFigures tensor_cores;
   double launches = 0, short_executions = 0;

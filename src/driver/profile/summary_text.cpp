@@ -59,6 +59,20 @@ std::string TimeText(const ProfileSummary& summary) {
   return out;
 }
 
+// Of all that runs.
+std::string ClassText(const ProfileSummary& summary) {
+  double ms = 0;
+  for (const TimeShare& share : summary.classes) ms += share.ms;
+  std::vector<std::string> parts;
+  for (int i = 0; i < kTimeClasses; ++i) {
+    const TimeShare& share = summary.classes[i];
+    if (share.count > 0)
+      parts.push_back(Str(ToString(static_cast<TimeClass>(i)), " ", Percent(ms > 0 ? share.ms / ms : 0), " (",
+                          Times(share.count), ")"));
+  }
+  return parts.empty() ? "" : Str("    spent on  ", Join(parts, ", "), "\n");
+}
+
 // Of the time in kernels and library calls.
 std::string PrecisionText(const ProfileSummary& summary) {
   double ms = 0, count = 0;
@@ -209,8 +223,8 @@ std::string HeldTable(const MemoryProfile& memory, size_t most) {
 }
 
 std::string ProfileText(const ProfileSummary& summary, bool full) {
-  std::string out = HeadText(summary) + TimeText(summary) + PrecisionText(summary) + TensorCoreText(summary) +
-                    LaunchText(summary) + MemoryText(summary.memory) + RoofText(summary);
+  std::string out = HeadText(summary) + TimeText(summary) + ClassText(summary) + PrecisionText(summary) +
+                    TensorCoreText(summary) + LaunchText(summary) + MemoryText(summary.memory) + RoofText(summary);
   std::vector<std::string> tables = {StepTable(summary, full), LoopTable(summary, full), UnusedText(summary)};
   if (full) {
     tables.push_back(GroupTable(summary, summary.scopes, "scope"));

@@ -53,6 +53,17 @@ std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   json.Key("kind").Value(step.kind).Key("how").Value(step.how).Key("dtype_class").Value(step.bits);
   json.Key("tc_eligible").Value(step.tensor_cores.eligible).Key("tc_used").Value(step.tensor_cores.used);
   if (!step.library.empty()) json.Key("library").Value(step.library);
+  // Of one kernel; of several in one step each has its own in "launches".
+  const auto size = [&](const LaunchSize& one) {
+    json.Key("grid").Open('[').Value(one.blocks).Value(1).Value(1).Close(']');
+    json.Key("block").Open('[').Value(one.threads).Value(1).Value(1).Close(']').Key("smem").Value(one.shared_bytes);
+  };
+  if (step.sizes.size() == 1) size(step.sizes[0]);
+  if (step.sizes.size() > 1) {
+    json.Key("launches").Open('[');
+    for (const LaunchSize& one : step.sizes) json.Open('{'), size(one), json.Close('}');
+    json.Close(']');
+  }
   json.Key("bytes").Value(static_cast<int64_t>(step.cost.bytes()));
   json.Key("flops").Value(static_cast<int64_t>(step.cost.flops + step.cost.transcendentals));
   return json.text();
@@ -252,7 +263,8 @@ class Tracer {
     scratch_ += ",\"roofline_pct\":";
     AppendTenths(scratch_, 100 * step.least_seconds * 1e9 / ns);
     const int lane = FreeLane(kCompute, "compute", event.begin, event.end);
-    Complete(kDevice, lane, event.begin, event.end, names_[event.step], step.IsInterpreted() ? "interpreter" : "kernel",
+    constexpr std::string_view kCategories[] = {"kernel", "kernel", "copy", "fill", "collective", "interpreter"};
+    Complete(kDevice, lane, event.begin, event.end, names_[event.step], kCategories[static_cast<int>(step.Class())],
              scratch_);
     return lane;
   }

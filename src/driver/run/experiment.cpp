@@ -368,6 +368,7 @@ void Experiment::Displace() {
 Result<std::shared_ptr<const Profile>> Experiment::Profiled(gpu::Executable& executable) {
   const Module& input = *TRY(Input())->module;
   Profile profile = DescribeProgram(executable, *options_.pipeline.device, options_.allow_tf32);
+  AddOrigins(executable, input, &profile);
   profile.path = path_ == "-" ? "<stdin>" : path_;
   profile.module_name = input.name();
   profile.input = Fingerprint(input);

@@ -245,7 +245,7 @@ gpu::CompileOptions CompilerOptions(const RunOptions& options) {
   compile.max_loop_iterations = options.max_loop_iterations;
   compile.inject = options.inject;
   compile.target = options.pipeline.device;
-  compile.keep_kernels = !options.dump.directory.empty();
+  compile.keep_kernels = !options.dump.directory.empty() || options.profile.any();
   return compile;
 }
 

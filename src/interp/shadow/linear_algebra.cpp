@@ -134,7 +134,8 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   const Rounding rounding = RoundingTo(PartOf(inst.shape().type()), context.ftz());
   const double u = rounding.relative + kOwn;
   const double gamma = chain * u / (1 - chain * u);
-  // Below the least normal number a rounding errs by `least` whatever is rounded, in each of the elements that are summed.
+  // Below the least normal number a rounding errs by `least` whatever is rounded, in each of the elements that are
+  // summed.
   const double underflow = 4 * static_cast<double>(elements) * chain * rounding.least;
   const Numbers numbers(x);
   std::vector<Approx> values(inst.shape().NumElements());
