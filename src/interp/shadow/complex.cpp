@@ -467,8 +467,8 @@ Mask OfInfinite(const Instruction& inst, Operands operands) {
   return infinite;
 }
 
-// By element: does a function's formula not have it? An operand beyond all numbers, a part that is none, or that nothing
-// bounds; and what lies on a cut.
+// By element: does a function's formula not have it? An operand beyond all numbers, a part that is none, or that
+// nothing bounds; and what lies on a cut.
 Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
   Mask off = OfInfinite(inst, operands);
   for (const ShadowValue& part : PartsOf(value)) {
@@ -531,8 +531,8 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
 }
 
 // Of exact operands, where no formula encloses it: what the interpreter has, which is rounded once from f64 as a
-// kernel's is. What is not finite there is left open, and what C leaves open: powers of what is not finite, which may be
-// exp(y log x) and come from a product that is NaN; so are angles, which it does not have.
+// kernel's is. What is not finite there is left open, and what C leaves open: powers of what is not finite, which may
+// be exp(y log x) and come from a product that is NaN; so are angles, which it does not have.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = Parted(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);
