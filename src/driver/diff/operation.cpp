@@ -123,8 +123,11 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (!ignore.shapes) compare("shape", ShapeText(left.shape(), ignore), ShapeText(right.shape(), ignore));
   const bool both_known = left.Is(Opcode::kConstant) && right.Is(Opcode::kConstant);
   if (both_known && !left.literal().BitEquals(right.literal())) {
-    changes.push_back(
-        {"value", ConstantText(left.literal(), Constants::kSmall), ConstantText(right.literal(), Constants::kSmall)});
+    std::string was = ConstantText(left.literal(), Constants::kSmall);
+    std::string is = ConstantText(right.literal(), Constants::kSmall);
+    // 0 of another type is no other value.
+    if (was != is || left.shape().type() == right.shape().type())
+      changes.push_back({"value", std::move(was), std::move(is)});
   }
   const PrintOptions form = FormOf(ignore);
   AddChanges(PrintedAttributes(left, form), PrintedAttributes(right, form), ignore, &changes);

@@ -24,8 +24,11 @@ std::string Said(const std::string& text) { return text.empty() ? "nothing" : te
 
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
-  for (const AttributeChange& change : changes)
-    texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", Said(change.right)));
+  for (const AttributeChange& change : changes) {
+    // A computation of that name that does something else; a constant too long to be written out.
+    const std::string is = change.left == change.right ? "another, written alike" : Said(change.right);
+    texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
+  }
   return Join(texts, "; ");
 }
 
