@@ -5,8 +5,8 @@
     faults.py --only 'kernel|nan' --limit 60
 
 Each row plants a fault by itself, runs one command as a user would who knows nothing of it, and looks for the name of what
-was planted in what the command prints. A row is located when that name is there; it is late when the command took longer
-than --limit seconds. Exits 1 where a row is neither.
+was planted in what the command prints. A row is located when that name is there; it is late when it came after more than
+--limit seconds. Exits 1 where a row is either missed or late. Triage and reducing go on behind the name, to a smaller module.
 """
 import argparse
 import datetime
@@ -38,18 +38,19 @@ MODEL = 'testdata/models/%s.hlo'
 # What is planted, in what, the command ($MODULE is the module, $TMP a folder of the row), what it has to print.
 FAULTS = [
     ('a rewrite that loses a sign', SIGN, 'hlo-bisect %s %s $MODULE' % (CPU, ZEROS),
-     r'(?s)algsimp#1.*fault\.drop_add_zero_sign'),
+     r'(?s)culprit: pass instance \d+, algsimp#1.*fault\.drop_add_zero_sign'),
     ('the same', SIGN, 'hlo-opt --check_each_pass %s $MODULE' % ZEROS, r'(?s)algsimp#1 +WRONG.*fault\.drop_add_zero_sign'),
     ('the same', SIGN, 'hlo-run %s %s --triage=$TMP/t $MODULE' % (CPU, ZEROS),
-     r'(?s)algsimp#1.*fault\.drop_add_zero_sign'),
-    ('a pass: wrong_constant', SMALL, 'hlo-bisect %s --inject=pass:algsimp#1:wrong_constant $MODULE' % CPU, r'algsimp#1'),
+     r'located +pass instance \d+, algsimp#1.*fault\.drop_add_zero_sign'),
+    ('a pass: wrong_constant', SMALL, 'hlo-bisect %s --inject=pass:algsimp#1:wrong_constant $MODULE' % CPU,
+     r'culprit: pass instance \d+, algsimp#1'),
     ('a pass: swapped_operands', MODEL % 'lstm_infer', 'hlo-run %s --inject=pass:dce#2:swapped_operands $MODULE' % CPU,
      r"who is wrong: pass dce#2"),
     ('a pass: swapped_operands', MODEL % 'gpt2_infer', 'hlo-bisect %s --inject=pass:dce#3:swapped_operands $MODULE' % CPU,
-     r'dce#3'),
-    ('a pass that crashes', SMALL, 'hlo-bisect %s --inject=crash:cse#2 $MODULE' % CPU, r'cse#2'),
+     r'culprit: pass instance \d+, dce#3'),
+    ('a pass that crashes', SMALL, 'hlo-bisect %s --inject=crash:cse#2 $MODULE' % CPU, r'culprit: pass instance \d+, cse#2'),
     ('a pass, of a model: triage', MODEL % 'mlp_train_f32',
-     'hlo-run %s --inject=pass:dce#2:swapped_operands --triage=$TMP/t $MODULE' % CPU, r'(?s)dce#2.*instruction'),
+     'hlo-run %s --inject=pass:dce#2:swapped_operands --triage=$TMP/t $MODULE' % CPU, r"accused +pass 'dce#2'"),
     ('two dumps that differ by a pass', MODEL % 'lstm_infer',
      "hlo-run -q --reference_platform=none --xla_dump_hlo_pass_re=.* %s --xla_dump_to=$TMP/a $MODULE >$TMP/log; "
      "hlo-run -q --reference_platform=none --xla_dump_hlo_pass_re=.* %s --inject=pass:dce#2:swapped_operands "
@@ -70,15 +71,15 @@ FAULTS = [
     ('the same, as small as it gets', MODEL % 'gpt2_train',
      'hlo-reduce %s --inject=kernel:*:dropped_term -o $TMP/small.hlo $MODULE' % CPU, r'(?s)small\.hlo +(\d|10) instructions.*still fails: [^\n]*kernel \(rows\)'),
     ('a kernel of a model: triage', MODEL % 'mlp_train_f32',
-     'hlo-run %s --inject=kernel:gemm_fusion.5:wrong_index --triage=$TMP/t $MODULE' % CPU, r"kernel 'gemm_fusion.5'"),
+     'hlo-run %s --inject=kernel:gemm_fusion.5:wrong_index --triage=$TMP/t $MODULE' % CPU, r"accused +kernel 'gemm_fusion\.5'"),
     ('one fusion', SMALL, 'hlo-bisect --over=fusions %s --inject=kernel:loop_cosine_fusion:wrong_index $MODULE' % CPU,
-     r'loop_cosine_fusion'),
+     r'culprit: fusion loop_cosine_fusion'),
     ('a library: bit', MODEL % 'gpt2_infer', 'hlo-run %s --inject=library:*:bit $MODULE' % CPU,
      r"who is wrong: library call 'gemm_fusion"),
     ('a library: scale', SMALL, 'hlo-bisect --over=libraries %s --inject=library:*:scale $MODULE' % CPU,
-     r"a library: the call 'gemm_fusion'"),
+     r"culprit: a library: the call 'gemm_fusion'"),
     ('a library: triage', SMALL, 'hlo-run %s --inject=library:*:zero --triage=$TMP/t $MODULE' % CPU,
-     r"library call 'gemm_fusion'"),
+     r"accused +library call 'gemm_fusion'"),
     ('the run time: early', MODEL % 'lstm_infer', 'hlo-run %s --inject=runtime:*:early $MODULE' % CPU,
      r"run time: '[^']*' in iteration 1 of 'while\.7' was due"),
     ('the run time: late', MODEL % 'lstm_infer', 'hlo-run %s --inject=runtime:*:late $MODULE' % CPU,
@@ -90,32 +91,35 @@ FAULTS = [
      r"(?s)small\.hlo +3 instructions.*still fails: NaN from 'divide'"),
     ('a fusion that is gone, so that all is slow', SMALL,
      "hlo-bisect --property=slower:1.2 --over=flags '--flags_bad=--xla_disable_hlo_passes=fusion --random_seed=3 "
-     "--nolibraries' %s $MODULE" % CPU, r'--xla_disable_hlo_passes=fusion'),
+     "--nolibraries' %s $MODULE" % CPU, r'culprit: flag --xla_disable_hlo_passes=fusion'),
     ('a rule that makes more kernels', 'testdata/search/bisect_over_rules.hlo',
-     'hlo-bisect --over=rules --property=kernels --passes=algsimp,dce --target=sm_90 %s $MODULE' % CPU, r'A\.pow\.1b'),
+     'hlo-bisect --over=rules --property=kernels --passes=algsimp,dce --target=sm_90 %s $MODULE' % CPU, r'culprit: rule A\.pow\.1b'),
     ('a module that is not valid', 'testdata/search/reduce_rejected.hlo', 'hlo-reduce %s -o $TMP/small.hlo $MODULE' % CPU,
      r'(?s)small\.hlo +3 instructions.*still fails: error \[V012\]'),
 ]
 
 
-def run(command, module, binaries, timeout):
-    """Seconds, and what it printed; None and that beyond the time."""
+def run(command, module, binaries, told, timeout):
+    """Seconds until it has printed what it has to, or None; seconds in all; what it printed."""
     with tempfile.TemporaryDirectory() as folder:
         env = dict(os.environ, TMP=folder, MODULE=module, PATH=os.path.abspath(binaries) + ':' + os.environ['PATH'])
         begin = time.time()
-        try:
-            done = subprocess.run(['bash', '-c', command], cwd=ROOT, env=env, timeout=timeout, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        except subprocess.TimeoutExpired as late:
-            return None, (late.stdout or b'').decode(errors='replace')
-        return time.time() - begin, done.stdout
+        process = subprocess.Popen(['timeout', '-s', 'INT', str(timeout), 'bash', '-c', command], cwd=ROOT, env=env, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, named = '', None
+        for line in process.stdout:
+            output += line
+            if named is None and re.search(told, output):
+                named = time.time() - begin
+        process.wait()
+        return named, time.time() - begin, output
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--only', default='', help='rows whose text matches this regular expression')
     options.add_argument('--limit', type=float, default=60, help='seconds of one command (default 60)')
-    options.add_argument('--timeout', type=float, default=600, help='seconds after which none is waited for')
+    options.add_argument('--timeout', type=float, default=600, help='seconds after which a command is interrupted')
     options.add_argument('--binaries', default=os.path.join(ROOT, 'build', 'bin'))
     options = options.parse_args()
     load = os.getloadavg()[0]
@@ -123,19 +127,18 @@ def main():
     for what, module, command, told in FAULTS:
         if not re.search(options.only, ' '.join((what, module, command))):
             continue
-        seconds, output = run(command, module, options.binaries, options.timeout)
-        found = re.search(told, output)
-        missed += not found
-        late += seconds is None or seconds > options.limit
-        said = next((line.strip() for line in output.splitlines() if re.search(told, line)), '') if found else 'NOT FOUND'
+        named, whole, output = run(command, module, options.binaries, told, options.timeout)
+        missed += named is None
+        late += named is not None and named > options.limit
+        said = next((line.strip() for line in output.splitlines() if re.search(told, line)), 'over several lines')
         rows.append([str(len(rows) + 1), what, '`%s`' % command.replace('$MODULE', module).replace('|', '\\|'),
-                     'over %.0f' % options.timeout if seconds is None else '%.1f' % seconds,
-                     said[:100].replace('|', '\\|') or 'found'])
-        print('%s: %s' % (what, rows[-1][3]), file=sys.stderr)
+                     'never' if named is None else '%.1f' % named, '%.1f' % whole,
+                     'NOT FOUND' if named is None else said[:100].replace('|', '\\|')])
+        print('%s: named after %s s, ended after %s' % (what, rows[-1][3], rows[-1][4]), file=sys.stderr)
     print('%s; %s; load %.1f before.' % (datetime.date.today(), compare.machine(), load))
     print()
-    print(compare.table(['', 'planted', 'command', 's', 'what it says'], rows))
-    print('\n%d rows: %d not located, %d in more than %g s' % (len(rows), missed, late, options.limit))
+    print(compare.table(['', 'planted', 'command', 'named s', 'ended s', 'what it says'], rows))
+    print('\n%d rows: %d not located, %d named after more than %g s' % (len(rows), missed, late, options.limit))
     return 1 if missed or late else 0
 
 
