@@ -70,7 +70,7 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
 
 // Whole vectors, then what is left one by one; of a short body whose end is known, in vectors of half as many, and so
 // on: six more than three vectors of eight are four and two. With masks the vectoriser takes what is not a whole number
-// of vectors.
+// of vectors, where it takes the body.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
@@ -78,7 +78,8 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
   const bool is_whole = elements && width > 0 && elements->getSExtValue() % width == 0;
   const bool is_short = elements && elements->getSExtValue() < width;
-  if (width < 2 || is_short || (masked_tails_ && !is_whole)) return Lanes(end, body, interleave);
+  const bool has_masks = masked_tails_ && !wide.has_branch;
+  if (width < 2 || is_short || (has_masks && !is_whole)) return Lanes(end, body, interleave);
   LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
   LlvmValue begin = Index(0);
   const auto vectors = [&](LlvmValue to, int64_t lanes) {

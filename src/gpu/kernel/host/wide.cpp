@@ -173,6 +173,7 @@ class WidePlanner {
   // All lanes go the same way. What follows may read a variable that both ways have set.
   bool TakeIf(const Instruction& branch) {
     if (context_.loops_inside || StrideOf(branch.operands[0]) != 0) return false;
+    plan_.has_branch = true;
     const std::vector<bool> before = is_set_;
     std::vector<bool> in_all = before;
     ++branches_;

@@ -23,7 +23,8 @@ struct WidePlan {
   // One lane after the other: vectors would be put together element by element, as slowly and in several times the
   // code.
   bool is_scalar = false;
-  bool is_short = false;  // So that it may stand there several times.
+  bool is_short = false;    // So that it may stand there several times.
+  bool has_branch = false;  // That is the same for all lanes: LLVM's vectoriser takes no such body.
   // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
   // Variables of the lanes that live across branches, or across loops which are not written out where the context lets
