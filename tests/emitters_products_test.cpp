@@ -57,9 +57,9 @@ TEST(EmitPackedContraction, Types) {
   Check(*ForHost(Dot("u8[20,300]", "u8[300,33]", "u8[20,33]", 1, 0)));
 }
 
-// Through floats without a rounding, at the end of their range: as long as sums are exact, and longer.
+// In pairs, or through floats without a rounding, at the end of their range: as long as sums are exact, and longer.
 TEST(EmitPackedContraction, NarrowIntegersAreExact) {
-  for (const int64_t terms : {300, 1300}) {
+  for (const int64_t terms : {300, 301, 1300, 1301}) {
     const std::string size = std::to_string(terms);
     const auto module = ForHost(Dot("s8[7," + size + "]", "s8[33," + size + "]", "s32[7,33]", 1, 1));
     Check(*module);
@@ -74,6 +74,25 @@ TEST(EmitPackedContraction, NarrowIntegersAreExact) {
   // What does not fit into the result is cut off.
   Check(*ForHost(Dot("s8[20,300]", "u8[300,33]", "s8[20,33]", 1, 0)));
   Check(*ForHost(Dot("s4[20,300]", "s4[300,33]", "s32[20,33]", 1, 0)));
+}
+
+TEST(EmitPackedContraction, PairsOfTerms) {
+  const std::string both[][4] = {{"[70,46]", "[130,46]", "1", "1"},
+                                 {"[46,70]", "[46,130]", "0", "0"},
+                                 {"[46,70]", "[130,46]", "0", "1"},
+                                 {"[70,46]", "[46,130]", "1", "0"}};
+  for (const auto& [lhs, rhs, lhs_term, rhs_term] : both) {
+    const auto dot = [&](const std::string& a, const std::string& b, const std::string& result) {
+      Check(*ForHost(Dot(a + lhs, b + rhs, result + "[70,130]", std::stoi(lhs_term), std::stoi(rhs_term))),
+            Inputs::kWide);
+    };
+    dot("s8", "s8", "s32");
+    dot("u8", "s8", "s32");
+    dot("u8", "u8", "s32");
+    dot("s8", "s8", "s8");
+  }
+  Check(*ForHost(Dot("s8[33,1536]", "s8[1536,65]", "s32[33,65]", 1, 0)), Inputs::kWide);
+  Check(*ForHost(Dot("s8[9,32]", "s8[40,32]", "s32[9,40]", 1, 1)), Inputs::kWide);
 }
 
 TEST(EmitPackedContraction, BatchesAndEpilogues) {

@@ -656,6 +656,11 @@ inline std::vector<Kernel> SampleKernels() {
                  Convert(Convert(Convert(y, Type::kF16), Type::kPred), type);
         }));
   }
+  for (const int64_t elements : {2048, 2049}) {
+    kernels.push_back(Elementwise("pairs", Type::kS32, elements, 4, [](Value x, Value y) {
+      return DotPairs(x, y, x) ^ DotPairs(PackPair(x, y), PackPair(y, y), y);
+    }));
+  }
   kernels.push_back(NewtonRoots(100));
   kernels.push_back(NewtonRoots(128));
   kernels.push_back(HalvedSums());

@@ -1,7 +1,8 @@
 // The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a panel of each
 // operand into its shared arrays, which a host keeps in its second-level cache, converts on the way, and multiplies
 // them with the sums of a few rows and vectors in registers (host/threads.cpp, EmitInRegisters). A convolution's
-// operand is gathered window by window as it is packed; nothing of it lies in memory.
+// operand is gathered window by window as it is packed; nothing of it lies in memory. Integers of 8 bits are multiplied
+// as pairs of neighbouring terms, or as floats.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -36,6 +37,12 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
+// Two terms of 16 bits at once: of integers of 8 bits, summed in 32.
+bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
+  return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
+         MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
+}
+
 // So many terms of a product of integers have a sum that is exact in f32, whose integers are up to 2^24: for signed
 // results, since what is negative must stay so.
 int64_t ExactTerms(const Instruction& product) {
@@ -50,9 +57,12 @@ class PackedProduct {
         hero_(hero),
         declared_(KernelTypeOf(hero.shape().type())),
         sum_type_(SumTypeOf(hero)),
-        exact_panels_(ExactTerms(hero) / PanelOf(space, request.plan.tile[2])),
+        of_element_(AreMultipliedInPairs(space, hero) ? 2 : 1),
+        exact_panels_(of_element_ == 2 ? 0 : ExactTerms(hero) / PanelOf(space, request.plan.tile[2])),
         in_floats_(exact_panels_ > 0),
-        type_(in_floats_ ? Type::kF32 : sum_type_),
+        type_(of_element_ == 2 ? Type::kS32
+              : in_floats_     ? Type::kF32
+                               : sum_type_),
         tile_rows_(request.plan.tile[0]),
         tile_columns_(request.plan.tile[1]),
         panel_(PanelOf(space, request.plan.tile[2])),
@@ -63,7 +73,7 @@ class PackedProduct {
         positions_of_panel_(space.position().size > 1 && space.row_classes == 1 ? panel_ / space.term().size : 1),
         lhs_is_turned_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
         rhs_is_turned_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
-        lhs_pitch_(Pitch(lhs_is_turned_ ? tile_rows_ : panel_)),
+        lhs_pitch_(Pitch(lhs_is_turned_ ? tile_rows_ : panel_ / of_element_)),
         rhs_pitch_(Pitch(tile_columns_)),
         frame_(space.graph, space.Needed(), LaunchOf(space, ProductAxes(space), request.plan), request),
         k_(frame_.k()),
@@ -71,9 +81,10 @@ class PackedProduct {
         results_(space, hero, frame_) {}
 
   EmittedKernel Emit() && {
-    lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_turned_ ? panel_ : tile_rows_));
+    const int64_t terms = panel_ / of_element_;
+    lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_turned_ ? terms : tile_rows_));
     rhs_panel_ =
-        rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, panel_) : k_.Shared("rhs", type_, rhs_pitch_ * panel_);
+        rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, terms) : k_.Shared("rhs", type_, rhs_pitch_ * terms);
     const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
     const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
     column0_ = k_.block() % column_tiles * tile_columns_;
@@ -99,11 +110,13 @@ class PackedProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // A part of a variable: from where, how far at most, and how far apart its neighbours lie in the panel.
+  // A part of a variable: from where, how far at most, and how far apart its neighbours lie in the panel; elements of
+  // which have so many of them.
   struct Way {
     const Dimension& variable;
     Value from;
     int64_t steps, pitch;
+    int64_t of_element = 1;
   };
 
   // An odd number of cache lines, so that lines below each other are in different sets of the first-level cache.
@@ -123,6 +136,8 @@ class PackedProduct {
       TileOver(k_, kWidth, panel.elements(), begin, step, [&](Value i) { panel.Store(begin + i, Zero(type_)); });
     });
   }
+
+  Value Elements(Value terms) { return of_element_ == 1 ? terms : terms / of_element_; }
 
   // How many of `steps` from `from` on there are before `end`.
   Value Left(Value from, int64_t steps, int64_t end) {
@@ -158,8 +173,8 @@ class PackedProduct {
       const Value term0 = panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_;
       const auto add = [&] {
         PackPanels(term0, k_.Index(0));
-        Turn(Left(term0, panel_, space_.term().size));
-        Multiply(summed_ % panel_ == 0 ? k_.Index(panel_) : Min(k_.Index(panel_), k_.Index(summed_) - term0));
+        Turn(Elements(Left(term0, panel_, space_.term().size)));
+        Multiply(Elements(summed_ % panel_ == 0 ? k_.Index(panel_) : Min(k_.Index(panel_), k_.Index(summed_) - term0)));
       };
       if (space_.row_classes > 1 && positions > 1) k_.If(MeetsElements(), add);
       else add();
@@ -204,24 +219,38 @@ class PackedProduct {
   void Pack(const Operand& operand, const Way& line, const Way& lane,
             const std::function<void(Value line, Value lane, Value value)>& put) {
     emission_.SetLane(lane.variable.e);
-    const int width = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(CeilDiv(lane.steps, 32))));
-    const bool fits = 32 * width == lane.steps && lane.variable.size % lane.steps == 0;
+    const int64_t most = lane.steps / lane.of_element;
+    const int width = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(CeilDiv(most, 32))));
+    const bool fits = 32 * width == most && lane.variable.size % lane.steps == 0;
     const bool in_runs = std::ranges::all_of(operand.conditions, [&](const IndexCondition& condition) {
       return space_.StepOf(condition.expression, lane.variable) == 0;
     });
-    const Value lines = Left(line.from, line.steps, line.variable.size);
-    const Value lanes = Left(lane.from, lane.steps, lane.variable.size);
+    const auto count = [&](const Way& way) {
+      const Value left = Left(way.from, way.steps, way.variable.size);
+      return way.of_element == 1 ? left : left / way.of_element;
+    };
+    const Value lines = count(line), lanes = count(lane);
+    // The `k`-th of an element.
+    const auto bind = [&](const Way& way, Value i, int64_t k) {
+      emission_.Bind(way.variable.e, way.of_element == 1 ? way.from + i : way.from + (i * way.of_element + k));
+    };
     k_.Warps([&] {
       k_.Loop(k_.warp(), lines, warps_, [&](Value i) {
         Emission::Scope scope(emission_);
-        emission_.Bind(line.variable.e, line.from + i);
-        const NodeId nodes[] = {operand.node};
-        emission_.Hoist(nodes);
-        for (const IndexCondition& condition : operand.conditions) emission_.Hoist(condition.expression);
-        const auto element = [&](Value j) {
+        if (line.of_element == 1) {
+          bind(line, i, 0);
+          const NodeId nodes[] = {operand.node};
+          emission_.Hoist(nodes);
+          for (const IndexCondition& condition : operand.conditions) emission_.Hoist(condition.expression);
+        }
+        const auto value = [&](Value j, int64_t k) {
           Emission::Scope in_tile(emission_);
-          emission_.Bind(lane.variable.e, lane.from + j);
-          put(i, j, Element(operand, in_runs));
+          if (line.of_element > 1) bind(line, i, k);
+          bind(lane, j, k);
+          return Element(operand, in_runs);
+        };
+        const auto element = [&](Value j) {
+          put(i, j, of_element_ == 1 ? value(j, 0) : PackPair(value(j, 0), value(j, 1)));
         };
         if (fits) k_.Tile(width, element);
         else k_.Tile(width, lanes, element);
@@ -233,8 +262,8 @@ class PackedProduct {
   void PackPanels(Value term0, Value before) {
     const Way rows{space_.row(), row0_, tile_rows_, lhs_is_turned_ ? 1 : lhs_pitch_};
     const Way columns{space_.column(), column0_, tile_columns_, 1};
-    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_turned_ ? lhs_pitch_ : 1};
-    const Way rhs_terms{space_.term(), term0, panel_, rhs_pitch_};
+    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_turned_ ? lhs_pitch_ : 1, of_element_};
+    const Way rhs_terms{space_.term(), term0, panel_, rhs_pitch_, of_element_};
     const auto into = [&](const Array& panel, const Way& line, const Way& lane) {
       const int64_t pitch = line.variable.role == Role::kReduced ? line.pitch : lane.pitch;
       const Value first = before * pitch;
@@ -273,6 +302,12 @@ class PackedProduct {
     return emission_.All(meet) | (row0_ / of_class != last / of_class);
   }
 
+  Value Plus(Value sum, Value a, Value b) {
+    if (of_element_ == 2) return DotPairs(a, b, sum);
+    return kernel::IsFloat(type_) ? Fma(a, b, sum) : sum + a * b;
+  }
+
+  // By elements of the panels.
   void Multiply(Value terms) {
     const bool has_tail = space_.column().size % tile_columns_ != 0;
     const Value columns =
@@ -286,7 +321,7 @@ class PackedProduct {
           const Value b = rhs_is_turned_ ? rhs_panel_.LoadTurned(i, t) : rhs_panel_.Load(t * rhs_pitch_ + i);
           for (int64_t r = 0; r < warp_rows_; ++r) {
             const Value a = Lhs(first, r, t);
-            running[r].Set(kernel::IsFloat(type_) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
+            running[r].Set(Plus(running[r].Get(), a, b));
           }
         });
         for (size_t r = 0; r < sums_.size(); ++r) sums_[r].Set(running[r].Get());
@@ -304,6 +339,7 @@ class PackedProduct {
   const Instruction& hero_;
   // What the product is declared as, what its sums are kept as, and what is multiplied.
   const Type declared_, sum_type_;
+  const int64_t of_element_;    // Terms of an element of a panel.
   const int64_t exact_panels_;  // Of integers, whose sum is exact in f32.
   const bool in_floats_;
   const Type type_;

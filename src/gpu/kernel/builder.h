@@ -158,6 +158,9 @@ Value Select(Value condition, Value on_true, Value on_false);
 Value Min(Value a, Value b);  // NaN if either is.
 Value Max(Value a, Value b);
 Value Fma(Value a, Value b, Value c);
+// Pairs of s16 in a s32 (low half first): c + a0 * b0 + a1 * b1, which wraps. All kS32.
+Value PackPair(Value low, Value high);
+Value DotPairs(Value a, Value b, Value c);
 Value Abs(Value a);
 Value Sqrt(Value a);
 Value Floor(Value a);

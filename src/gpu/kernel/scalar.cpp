@@ -1,6 +1,7 @@
 #include "gpu/kernel/scalar.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/check.h"
 #include "gpu/kernel/mma.h"
@@ -125,6 +126,33 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
+// Of whole registers of a host one instruction, or two; LLVM does not find it in what is written out below.
+llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
+  auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;
+  if (whole == 0 || lanes % whole != 0) {
+    const auto low = [&](llvm::Value* x) { return b_.CreateAShr(b_.CreateShl(x, 16), 16); };
+    const auto high = [&](llvm::Value* x) { return b_.CreateAShr(x, 16); };
+    return b_.CreateAdd(b_.CreateAdd(c, b_.CreateMul(low(a), low(b))), b_.CreateMul(high(a), high(b)));
+  }
+  const auto id = whole == 16 ? llvm::Intrinsic::x86_avx512_pmaddw_d_512 : llvm::Intrinsic::x86_avx2_pmadd_wd;
+  auto* const halves = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * whole);
+  llvm::Value* sum = nullptr;
+  for (int begin = 0; begin < lanes; begin += whole) {
+    const auto part = [&](llvm::Value* x) -> llvm::Value* {
+      if (lanes == whole) return x;
+      return b_.CreateExtractVector(llvm::FixedVectorType::get(b_.getInt32Ty(), whole), x, b_.getInt64(begin));
+    };
+    llvm::Value* const products =
+        b_.CreateIntrinsic(id, {}, {b_.CreateBitCast(part(a), halves), b_.CreateBitCast(part(b), halves)});
+    llvm::Value* const added = b_.CreateAdd(part(c), products);
+    if (lanes == whole) return added;
+    sum = b_.CreateInsertVector(vector, begin == 0 ? llvm::PoisonValue::get(c->getType()) : sum, added,
+                                b_.getInt64(begin));
+  }
+  return sum;
+}
+
 // Never negative, so unsigned; in 32 bits where they are enough, since vectors of 64-bit quotients are slow.
 llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const {
   const auto divide = [&](llvm::Value* x, llvm::Value* y) {
@@ -187,6 +215,7 @@ llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm:
       return b_.CreateTrunc(b_.CreateLShr(product, llvm::ConstantInt::get(wide, Bits(type))), x->getType());
     }
     case Op::kFma: return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});
+    case Op::kDotPairs: return DotPairs(x, y, operands[2]);
     case Op::kNegate: return is_float ? b_.CreateFNeg(x) : b_.CreateNeg(x);
     case Op::kAbs:
       if (is_float) return unary(llvm::Intrinsic::fabs);

@@ -16,9 +16,9 @@ llvm::AtomicRMWInst::BinOp AtomicOperation(AtomicOp op, Type type);
 
 class ScalarEmitter {
  public:
-  // `wide_index`: whether index arithmetic needs 64 bits.
-  ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index)
-      : b_(builder), place_(place), wide_index_(wide_index) {}
+  // `wide_index`: whether index arithmetic needs 64 bits. `vector_bytes`: of the host's registers.
+  ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index, int vector_bytes = 0)
+      : b_(builder), place_(place), wide_index_(wide_index), vector_bytes_(vector_bytes) {}
 
   // Of a value: kPred is i1, kBF16 its bits as i16, floats of a byte and what is shorter as i8.
   llvm::Type* TypeOf(Type type) const;
@@ -40,6 +40,7 @@ class ScalarEmitter {
   llvm::Value* RoundToBF16(llvm::Value* value) const;
   llvm::Value* RoundToTf32(llvm::Value* value) const;
   llvm::Value* MinMax(bool max, llvm::Value* a, llvm::Value* b, Type type) const;
+  llvm::Value* DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const;
   llvm::Value* DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const;
   // `scalar`, or a vector of it as long as `like`.
   static llvm::Type* Shaped(llvm::Type* scalar, llvm::Value* like);
@@ -47,6 +48,7 @@ class ScalarEmitter {
   llvm::IRBuilder<>& b_;
   Place place_;
   bool wide_index_;
+  int vector_bytes_;
 };
 
 }  // namespace hlo::kernel

@@ -235,6 +235,16 @@ Value Fma(Value a, Value b, Value c) {
   return a.builder().Record(Op::kFma, a.type(), {a, b, c});
 }
 
+Value PackPair(Value low, Value high) {
+  const auto constant = [&](int64_t value) { return low.builder().Constant(Type::kS32, value); };
+  return (low & constant(0xFFFF)) | ShiftLeft(high, constant(16));
+}
+
+Value DotPairs(Value a, Value b, Value c) {
+  CHECK(a.type() == Type::kS32 && b.type() == Type::kS32 && c.type() == Type::kS32, "pairs of ", ToString(a.type()));
+  return a.builder().Record(Op::kDotPairs, Type::kS32, {a, b, c});
+}
+
 Value Abs(Value a) { return IsUnsigned(a.type()) ? a : Unary(Op::kAbs, a); }
 Value Sqrt(Value a) { return Unary(Op::kSqrt, a); }
 Value Floor(Value a) { return Unary(Op::kFloor, a); }
