@@ -249,15 +249,21 @@ DIST := hlokit-$(VERSION)-x86_64-linux
 dist: all  ## build/$(DIST).tar.xz: one stripped program with testdata and gpu-check
 	BUILD=$(BUILD) scripts/dist $(DIST)
 
+deb: all  ## build/hlokit_$(VERSION)_amd64.deb, for Debian 12, Ubuntu 22.04 and what is newer
+	BUILD=$(BUILD) scripts/deb $(VERSION)
+
+wheel: all  ## build/hlokit-$(VERSION)-*.whl: the program and a module for Python, by `pip install`; DEFLATE=1: by uv, too
+	BUILD=$(BUILD) scripts/wheel $(if $(DEFLATE),--deflate )$(VERSION)
+
+# STRIP=1: without what a debugger wants of it.
 PREFIX ?= /usr/local
-install: all  ## Copy the program and its links below PREFIX
-	install -D -m 755 $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/bin/hlo
+install: all  ## Copy the program, its links, man pages and completion below PREFIX
+	install -D $(if $(STRIP),-s )-m 755 $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/bin/hlo
 	cd $(DESTDIR)$(PREFIX)/bin && for link in $(LINKS); do ln -sf hlo $$link; done
-	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	$(BUILD)/bin/hlo completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hlo
-	cd $(DESTDIR)$(PREFIX)/share/bash-completion/completions && for link in $(LINKS); do ln -sf hlo $$link; done
+	scripts/share $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/share
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/hlokit README.md CHANGELOG.md LICENSE packaging/copyright
 
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format dist deb wheel install clean

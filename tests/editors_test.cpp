@@ -1,7 +1,12 @@
-// What the syntax files of editors/ know of the language is what the tables say.
+// What the syntax files of editors/ know of the language is what the tables say; and sessions of the editors that are
+// here with `hlo lsp`, which is found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -80,6 +85,63 @@ TEST(Editors, KeywordsAreTheLexers) {
     for (std::string word; in >> word;) words.push_back(word);
   }
   EXPECT_EQ(Sorted(words), KeywordsOfTheLexer());
+
+  words.clear();
+  const std::string emacs = ReadFile("editors/emacs/hlo-mode.el");
+  const size_t list = emacs.find("'(", emacs.find("hlo-mode-keywords"));
+  const std::string names = emacs.substr(list, emacs.find(')', list) - list);
+  static const std::regex kWord("\"([^\"]+)\"");
+  for (auto word = std::sregex_iterator(names.begin(), names.end(), kWord); word != std::sregex_iterator(); ++word)
+    words.push_back((*word)[1]);
+  EXPECT_EQ(Sorted(words), KeywordsOfTheLexer());
+}
+
+// ---- Sessions ------------------------------------------------------------------------------------------------------
+
+struct Outcome {
+  std::string text;  // stdout and stderr.
+  int exit = 0;
+};
+
+Outcome RunShell(const std::string& command) {
+  const auto out = std::filesystem::temp_directory_path() / ("hlo-editors-" + std::to_string(getpid()));
+  const int status = std::system(("{ " + command + "\n} >" + out.string() + " 2>&1 </dev/null").c_str());
+  const Outcome outcome{ReadFile(out.c_str()), WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
+  std::filesystem::remove(out);
+  return outcome;
+}
+
+// The same text in both: with an error, which is mended; hover and definition of what is named in the last line.
+void ExpectSession(const Outcome& session, std::string_view colour) {
+  EXPECT_EQ(session.exit, 0) << session.text;
+  for (const std::string& part :
+       {std::string(colour), std::string("diagnostic: "), std::string("f32[2,3]"), std::string("hover: "),
+        std::string("definition: line 4"), std::string("  ROOT z = f32[2,3] add(x, y)")})
+    EXPECT_NE(session.text.find(part), std::string::npos) << part << "\n" << session.text;
+}
+
+TEST(Editors, SessionOfEmacs) {
+  if (RunShell("emacs -q --batch -f package-initialize --eval \"(require 'eglot)\"").exit != 0)
+    GTEST_SKIP() << "emacs with eglot is not installed";
+  ExpectSession(RunShell("emacs -q --batch -L editors/emacs -l editors/emacs/try.el"),
+                "face of negate: font-lock-function-name-face");
+}
+
+TEST(Editors, SessionOfNeovim) {
+  if (RunShell("command -v nvim").exit != 0) GTEST_SKIP() << "nvim is not installed";
+  ExpectSession(RunShell("nvim --headless --clean --cmd 'set runtimepath^=editors/vim' -S editors/vim/try.lua"),
+                "syntax of negate: hloOpcode");
+}
+
+TEST(Editors, ColoursOfVim) {
+  if (RunShell("vim --version | grep -q +syntax").exit != 0) GTEST_SKIP() << "vim with syntax is not installed";
+  const Outcome session = RunShell(
+      "vim -N -u NONE -i NONE -es --cmd 'set runtimepath^=editors/vim' -c 'filetype plugin on' -c 'syntax on' "
+      "-c 'edit testdata/models/muladd_reduce.hlo' "
+      "-c 'call search(\"= f32.* add(\") | let name = synIDattr(synID(line(\".\"), col(\".\") + 2, 1), \"name\")' "
+      "-c 'call search(\"add(\") | let name .= \" \" . synIDattr(synID(line(\".\"), col(\".\"), 1), \"name\")' "
+      "-c 'verbose echo &filetype . \" \" . name' -c 'qall!'");
+  EXPECT_NE(session.text.find("hlo hloType hloOpcode"), std::string::npos) << session.text;
 }
 
 TEST(Editors, ManifestsAreJson) {

@@ -27,13 +27,14 @@ constexpr std::string_view kBash = R"sh(_hlo() {
 }
 complete -o default -F _hlo PROGRAMS
 )sh";
+// As a file of the function path it is run when a word is first completed, to complete that too.
 constexpr std::string_view kZsh = R"sh(#compdef PROGRAMS
 _hlo() {
   local -a found
   found=(${(f)"$(HLO_COMPLETE="$PREFIX" ${words[1,CURRENT-1]} 2>/dev/null </dev/null)"})
   (( $#found )) && compadd -S '' -- $found || _files
 }
-compdef _hlo PROGRAMS
+if [[ $funcstack[1] == _hlo ]]; then _hlo "$@"; else compdef _hlo PROGRAMS; fi
 )sh";
 constexpr std::string_view kFish = R"sh(function __hlo
   set -lx HLO_COMPLETE (commandline -ct)

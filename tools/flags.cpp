@@ -8,6 +8,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "tools/man_page.h"
 
 namespace hlo {
 namespace {
@@ -319,6 +320,7 @@ Result<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> arg
     const std::string value(has_value ? arg.substr(typed.size() + 1) : "");
     if (name == "help" || name == "h") {
       help_asked_ = true;
+      man_asked_ |= value == "man";
     } else if (name == "flagfile" && has_value) {
       TRY(Read(std::exchange(line, {}), &positionals));
       TRY(ReadFile(value, &positionals));
@@ -434,23 +436,46 @@ Result<FlagSet::Ignored> FlagSet::ParseEnvironment(std::string_view xla_flags) {
   return ignored;
 }
 
+std::string FlagSet::Flag::Head() const {
+  return Str("--", name, placeholder.empty() || placeholder.starts_with('[') ? "" : "=", placeholder);
+}
+
+std::string FlagSet::Flag::Text() const {
+  return Str(hidden ? Str("--", meant, ": ") : "", help, fallback.empty() ? "" : Str(" [", fallback, "]"));
+}
+
 std::string FlagSet::Flag::HelpLines() const {
-  std::string head = Str("  --", name), text = hidden ? Str("--", meant, ": ", help) : help, out;
-  if (!placeholder.empty()) head += placeholder.starts_with('[') ? placeholder : Str("=", placeholder);
-  if (!fallback.empty()) text += Str(" [", fallback, "]");
+  std::string head = Str("  ", Head()), out;
   constexpr size_t kColumn = 38;
   if (head.size() + 2 > kColumn) {
     out += head + "\n";
     head.clear();
   }
-  for (const std::string& line : Wrap(text, 120 - kColumn)) {
+  for (const std::string& line : Wrap(Text(), 120 - kColumn)) {
     out += head + std::string(kColumn - head.size(), ' ') + line + "\n";
     head.clear();
   }
   return out;
 }
 
+std::string FlagSet::HelpPage() const {
+  ManPage page = {.command = command_,
+                  .usage = usage_,
+                  .about = about_,
+                  .examples = examples_,
+                  .flags_title = "Options",
+                  .sections = {}};
+  std::ranges::replace(page.command, '-', ' ');
+  for (const Flag& flag : flags_) {
+    if (flag.hidden) continue;
+    if (page.sections.empty() || page.sections.back().title != flag.group) page.sections.push_back({flag.group, {}});
+    page.sections.back().entries.push_back({flag.Head(), flag.Text()});
+  }
+  return Roff(page);
+}
+
 std::string FlagSet::Help() const {
+  if (man_asked_) return HelpPage();
   std::string out = Str(command_, " ", usage_, "\n", about_, "\n");
   if (!examples_.empty()) out += "\nExamples:\n";
   for (const std::string& example : examples_) out += Str("  ", example, "\n");

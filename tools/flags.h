@@ -62,6 +62,7 @@ class FlagSet {
   Result<Ignored> ParseEnvironment(std::string_view xla_flags);
 
   bool help_asked() const { return help_asked_; }
+  // For people; of --help=man as a manual page.
   std::string Help() const;
   std::vector<std::string_view> Names() const;
   // Of each name that begins with `prefix`, those of aliases too, the line of --help: of an alias what it stands for.
@@ -84,8 +85,12 @@ class FlagSet {
     bool hidden;  // Aliases.
     std::function<Status(std::string_view value)> set;
 
+    // --name=VALUE, --name[=VALUE]; what it does, and its default.
+    std::string Head() const;
+    std::string Text() const;
     std::string HelpLines() const;
   };
+  std::string HelpPage() const;
   void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
            bool is_bool, std::function<Status(std::string_view)> set);
   template <class T>
@@ -107,7 +112,7 @@ class FlagSet {
   std::vector<std::string> examples_;
   std::vector<Flag> flags_;
   std::vector<std::string> given_;
-  bool help_asked_ = false;
+  bool help_asked_ = false, man_asked_ = false;
   int files_read_ = 0;
   // A value that was the word behind its flag, and may have been meant otherwise.
   struct Taken {

@@ -17,6 +17,7 @@
 #include "driver/run/error_report.h"
 #include "tools/command.h"
 #include "tools/completion.h"
+#include "tools/man_page.h"
 
 namespace hlo {
 namespace {
@@ -46,7 +47,8 @@ constexpr CommandRow kCommands[] = {
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
     {"help", HelpCommand,
-     "help [COMMAND|CODE|WORD|RULE]: a command's flags, a diagnostic code, a word of a report, a rewrite rule"},
+     "help [COMMAND|CODE|WORD|RULE]: a command's flags, a diagnostic code, a word of a report, a rewrite rule; "
+     "help --man [COMMAND]: a manual page"},
     {"completion", CompletionCommand, "completion bash|zsh|fish: commands, flags and their words, for that shell"},
     {"version", VersionCommand, "the version"},
 };
@@ -65,6 +67,34 @@ std::string Overview() {
       "'hlo help pipelines' how passes are put together,\n'hlo help oracles' who judges a run, 'hlo help advice' what "
       "a profile leads to.\n";
   return out;
+}
+
+constexpr std::string_view kManFlag = "--man";
+
+ManPage OverviewPage() {
+  ManPage page = {
+      .command = "hlo",
+      .usage = "COMMAND [flags] ...",
+      .about =
+          "Run, compile, compare and debug HLO text. HLO is the language of XLA, JAX, TensorFlow and PyTorch/XLA. "
+          "An interpreter is the ground truth; passes optimize and fuse; kernels run on a GPU or vectorised on the "
+          "host; all are compared, so that it is said who is wrong. Each command has a page of its own: "
+          "hlo-run(1) and so on. hlo-run is hlo run, where it is installed. Results go to stdout, all else to "
+          "stderr.",
+      .examples = {"hlo run model.hlo", "hlo run --platform=cpu --bench model.hlo",
+                   "hlo opt --passes=algsimp,dce model.hlo", "hlo help V030"},
+      .flags_title = "",
+      .sections = {{"Commands", {}},
+                   {"Environment",
+                    {{"XLA_FLAGS", "flags as XLA takes them; those of the command line come after them"},
+                     {"HLO_FLAGS", "flags for every command that runs modules, after those of XLA_FLAGS"},
+                     {"HLO_HOST_ISA", "avx2, avx512 or native: what host kernels may use, as --host_isa"},
+                     {"HLO_CACHE_DIR", "where code of kernels is kept from one process to the next, as --cache_dir"},
+                     {"TF_CPP_MAX_VLOG_LEVEL", "as --v"},
+                     {"TF_CPP_VMODULE", "as --vmodule"},
+                     {"NO_COLOR", "no colours on terminals"}}}}};
+  for (const CommandRow& row : kCommands) page.sections[0].entries.push_back({row.name, row.about});
+  return page;
 }
 
 std::vector<std::string_view> CommandNames() {
@@ -87,7 +117,20 @@ Error UnknownCommand(std::string_view name) {
   return UsageError("F001", std::move(message)).Hint("'hlo help' lists the commands");
 }
 
+// hlo help --man [COMMAND...]: a manual page, for `man -l -`.
+Result<ExitCode> PrintManPage(Args names) {
+  if (names.empty()) return std::fputs(Roff(OverviewPage()).c_str(), stdout), ExitCode::kOk;
+  const CommandRow* row = FindCommand(names[0]);
+  if (row == nullptr) FAIL(UnknownCommand(names[0]));
+  if (row->run == HelpCommand || row->run == CompletionCommand || row->run == VersionCommand)
+    FAIL(UsageError("F004", Str("'", row->name, "' stands on the page of hlo: hlo help --man")));
+  std::vector<std::string> args(names.begin() + 1, names.end());
+  args.emplace_back("--help=man");
+  return row->run(args);
+}
+
 Result<ExitCode> HelpCommand(Args args) {
+  if (!args.empty() && args[0] == kManFlag) return PrintManPage(args.subspan(1));
   if (const auto word = WordToComplete()) return PrintCompletions(CommandNames(), *word), ExitCode::kOk;
   if (args.empty() || args[0] == "--help" || args[0] == "help") {
     std::fputs(Overview().c_str(), stdout);

@@ -15,6 +15,7 @@
 #include "driver/target.h"
 #include "ir/text/printer.h"
 #include "tools/completion.h"
+#include "tools/man_page.h"
 #include "tools/module_flags.h"
 #include "tools/run_flags.h"
 
@@ -44,6 +45,19 @@ std::string Overview() {
   std::string out = "hlo-inspect COMMAND MODULE: read-only questions to a module\n\n";
   for (const SubcommandRow& row : kSubcommands) out += Format("  %-9s %s\n", row.name, row.about);
   return out + "\n'hlo-inspect COMMAND --help' lists the flags of a command and examples. '-' is stdin.\n";
+}
+
+ManPage OverviewPage() {
+  ManPage page = {.command = "hlo inspect",
+                  .usage = "COMMAND [flags] MODULE",
+                  .about =
+                      "Read-only questions to a module. Each command has a page of its own: "
+                      "hlo-inspect-stats(1) and so on.",
+                  .examples = {"hlo-inspect stats model.hlo", "hlo-opt model.hlo | hlo-inspect cost -"},
+                  .flags_title = "",
+                  .sections = {{"Commands", {}}}};
+  for (const SubcommandRow& row : kSubcommands) page.sections[0].entries.push_back({row.name, row.about});
+  return page;
 }
 
 }  // namespace
@@ -212,6 +226,7 @@ Result<ExitCode> InspectCommand(Args args) {
     std::fputs(Overview().c_str(), args.empty() ? stderr : stdout);
     return args.empty() ? ExitCode::kUsage : ExitCode::kOk;
   }
+  if (args[0] == "--help=man") return std::fputs(Roff(OverviewPage()).c_str(), stdout), ExitCode::kOk;
   std::vector<std::string_view> known;
   for (const SubcommandRow& row : kSubcommands) {
     if (args[0] == row.name) return row.run(args.subspan(1));

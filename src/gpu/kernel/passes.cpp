@@ -3,10 +3,54 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Coroutines/CoroCleanup.h>
+#include <llvm/Transforms/Coroutines/CoroEarly.h>
+#include <llvm/Transforms/Coroutines/CoroSplit.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
 #include "gpu/kernel/streaming.h"
 
 namespace hlo::kernel {
+namespace {
+
+// What early-cse with MemorySSA finds besides are loads that stores stand between; those of inputs are marked as
+// invariant, which it knows without.
+void AddEarlyCse(llvm::FunctionPassManager& passes) { passes.addPass(llvm::EarlyCSEPass()); }
+void AddSimplifyCfg(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SimplifyCFGPass()); }
+void AddFolding(llvm::FunctionPassManager& passes) {
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
+}
+
+// Pass by pass, not as a text for PassBuilder::parsePassPipeline: that knows every pass of LLVM by name, and all of
+// them would be linked into the program.
+llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  AddEarlyCse(passes);
+  const bool host = pipeline == Pipeline::kHost || pipeline == Pipeline::kHostQuick;
+  if (!host) AddFolding(passes);
+  AddSimplifyCfg(passes);
+  if (pipeline == Pipeline::kEmulator) return passes;
+  if (host) {
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+    passes.addPass(llvm::LoopVectorizePass());
+  } else {
+    passes.addPass(llvm::LoopUnrollPass());
+  }
+  AddEarlyCse(passes);
+  if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
+  AddSimplifyCfg(passes);
+  return passes;
+}
+
+}  // namespace
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline) {
   llvm::LoopAnalysisManager loops;
@@ -20,21 +64,13 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
 
-  constexpr const char* kTexts[] = {
-      // What early-cse<memssa> finds besides are loads that stores stand between; those of inputs are marked as
-      // invariant, which early-cse knows.
-      "function(sroa,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,"
-      "loop-unroll,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
-      "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,instcombine<max-iterations=1;no-"
-      "verify-fixpoint>,simplifycfg)",
-      "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,simplifycfg)",
-      "coro-early,cgscc(coro-split),coro-cleanup,function(sroa,early-cse,instcombine<max-iterations=1;no-verify-"
-      "fixpoint>,simplifycfg)",
-  };
   llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(passes, kTexts[static_cast<int>(pipeline)])) {
-    FAIL(InternalError("LLVM pass pipeline: " + llvm::toString(std::move(error))));
+  if (pipeline == Pipeline::kEmulator) {
+    passes.addPass(llvm::CoroEarlyPass());
+    passes.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
+    passes.addPass(llvm::CoroCleanupPass());
   }
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(FunctionPasses(pipeline)));
   passes.run(module, modules);
   if (pipeline == Pipeline::kHost || pipeline == Pipeline::kHostQuick) StreamStores(module);
   return {};

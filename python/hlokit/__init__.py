@@ -1,0 +1,26 @@
+"""Run, compile, compare and debug HLO text: the program hlo, from Python.
+
+    import hlokit
+    outputs = hlokit.run('model.hlo', [x, y])              # NumPy arrays in and out
+    verdict = hlokit.verdict('model.hlo', [x, y])          # judged by the interpreter; true when nothing is wrong
+    print(verdict)                                         # MATCH  1 output, 4096 elements ...
+    for found in hlokit.check(text): print(found)          # errors and warnings of a text, with their places
+    text = hlokit.opt(text, passes=['algsimp', 'dce'])
+
+A module is a path; or the text itself, or the bytes of a protocol buffer; or what jax.jit(f).lower(x) gives. A keyword is
+a flag of the command: hlokit.run(m, platform='cpu', num_repeats=3) is `hlo run --platform=cpu --num_repeats=3 m`, and
+`hlo run --help` lists them. What goes wrong is an exception by the program's exit code: RejectedError for 3, and so on.
+
+NumPy is needed only where arrays are. Each call runs the program once, as a process of its own; nothing is kept.
+"""
+from .arrays import to_float32
+from .commands import Difference, Verdict, check, diff, doctor, example, fmt, inspect, opt, run, verdict
+from .errors import (DeviceError, Diagnostic, HloError, InconclusiveError, InternalError, LimitError, NegativeError,
+                     RejectedError, UnsupportedError, UsageError)
+from .process import call, program, version
+
+__all__ = [
+    'run', 'verdict', 'check', 'opt', 'fmt', 'diff', 'inspect', 'doctor', 'example', 'call', 'program', 'version', 'to_float32',
+    'Verdict', 'Difference', 'Diagnostic', 'HloError', 'NegativeError', 'UsageError', 'RejectedError',
+    'UnsupportedError', 'LimitError', 'DeviceError', 'InconclusiveError', 'InternalError'
+]

@@ -1,0 +1,184 @@
+"""The commands, a function each."""
+import dataclasses
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from .arrays import argument_words, need_numpy, read_outputs, write_arrays
+from .errors import Diagnostic, diagnostics_in, error_of
+from .process import call, flag_words
+
+# Verdicts; all else is an error of what was asked for, of the machine, or ours.
+_JUDGED = (0, 1, 4, 5, 7)
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What `hlo run` concluded. True when nothing is wrong: MATCH, MATCH(with stubs), and RAN where no comparison was
+    asked for."""
+    word: str  # 'MATCH', 'MISMATCH', 'UNSUPPORTED(...)', ...: docs/reports.md#verdicts.
+    exit: int
+    report: Dict[str, Any]  # hlo.run/1: every figure of the run.
+    said: str  # Notes and errors.
+
+    def __bool__(self):
+        return self.exit == 0
+
+    @property
+    def culprit(self) -> Optional[str]:
+        """Who is wrong: "pass algsimp#2 ..."; None where nobody is."""
+        found = self.report.get('culprit')
+        return found and f"{found['kind']} {found['name']}"
+
+    def __str__(self):
+        return '  '.join(part for part in (self.word, self.report.get('detail'), self.culprit and
+                                           f'who is wrong: {self.culprit}') if part)
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """What `hlo diff` found. True where there is a difference, or where that could not be decided (`equal` is None)."""
+    equal: Optional[bool]
+    report: Dict[str, Any]  # hlo.diff/1.
+    text: str
+
+    def __bool__(self):
+        return self.equal is not True
+
+    def __str__(self):
+        return self.text
+
+
+def _bytes_of(module):
+    """The bytes of a module that is no file; None for a path."""
+    if hasattr(module, 'compiler_ir'):  # jax.stages.Lowered
+        module = module.compiler_ir('hlo')
+    if hasattr(module, 'as_serialized_hlo_module_proto'):
+        module = module.as_serialized_hlo_module_proto()
+    if isinstance(module, bytes):
+        return module
+    if isinstance(module, str) and ('\n' in module or '(' in module and not os.path.exists(module)):
+        return module.encode()
+    return None
+
+
+def _module(module):
+    """The word for the module on the command line, and stdin."""
+    content = _bytes_of(module)
+    if content is not None:
+        return '-', content
+    path = os.fspath(module)
+    return os.path.join('.', path) if path.startswith('-') else path, b''
+
+
+def _with_commas(names):
+    return ','.join(names) if isinstance(names, (list, tuple)) else names
+
+
+def _report(done):
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        raise error_of(done.returncode or 70, done.stderr or done.stdout) from None
+
+
+def example(name='poisson_jacobi') -> Path:
+    """A module that came with this package; another name: FileNotFoundError, with the names that there are."""
+    folder = Path(__file__).parent / 'examples'
+    path = folder / f'{name}.hlo'
+    if not path.exists():
+        names = sorted(file.stem for file in folder.glob('*.hlo')) or ['none; they come with the installed package']
+        raise FileNotFoundError(f'hlokit: no example is called {name!r}; there are: {", ".join(names)}')
+    return path
+
+
+def run(module, args=None, *, timeout=None, **flags) -> List[Any]:
+    """The results of a module, as a list of arrays in order (one, where it has one); a tuple within them is a tuple.
+
+    `args`: arrays by number, or a dictionary by name or number; what is None or missing is made up, from random_seed.
+    Nothing is compared, unless a flag asks for it (reference_platform='default'): then NegativeError is a mismatch, and
+    InconclusiveError what was not decided. bf16 is ml_dtypes.bfloat16 where ml_dtypes is installed, else see
+    to_float32. `timeout` is in seconds.
+    """
+    need_numpy()
+    flags = {'reference_platform': 'none', **flags}
+    path, content = _module(module)
+    with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
+        outputs = os.path.join(folder, 'outputs.npz')
+        words = flag_words(flags) + argument_words(args, folder)
+        done = call('run', '-q', '--json', *words, f'--save_outputs={outputs}', '--', path, input=content,
+                    accept=_JUDGED, timeout=timeout)
+        if done.returncode != 0:
+            report = _report(done)
+            raise error_of(done.returncode, done.stderr or str(Verdict(report['verdict'], done.returncode, report, '')),
+                           report)
+        return read_outputs(outputs)
+
+
+def verdict(module, args=None, *, timeout=None, **flags) -> Verdict:
+    """Runs a module as run() does and compares every kernel and the passes with the interpreter."""
+    path, content = _module(module)
+    with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
+        words = flag_words(flags) + argument_words(args, folder)
+        done = call('run', '--json', *words, '--', path, input=content, accept=_JUDGED, timeout=timeout)
+    report = _report(done)
+    return Verdict(report['verdict'], done.returncode, report, done.stderr)
+
+
+def check(module, **flags) -> List[Diagnostic]:
+    """The errors and warnings of a module; none: it is valid."""
+    path, content = _module(module)
+    done = call('check', *flag_words(flags), '--', path, input=content, accept=(0, 3))
+    return diagnostics_in(done.stderr)
+
+
+def opt(module, passes=None, *, timeout=None, **flags) -> str:
+    """The text of a module after the default pipeline, or after these passes (`hlo opt --list_passes`); [] are none.
+    stage='ptx' and its like give what the kernels become."""
+    path, content = _module(module)
+    done = call('opt', '-q', *flag_words({'passes': _with_commas(passes), **flags}), '--', path, input=content,
+                timeout=timeout)
+    return done.stdout
+
+
+def fmt(module, **flags) -> str:
+    """The text laid out anew, comments kept."""
+    path, content = _module(module)
+    return call('fmt', *flag_words(flags), '--', path, input=content).stdout
+
+
+def inspect(question, module, **flags) -> Dict[str, Any]:
+    """What `hlo inspect QUESTION` answers: 'stats', 'cost', 'memory', 'literals'."""
+    path, content = _module(module)
+    return _report(call('inspect', question, '--json', *flag_words(flags), '--', path, input=content))
+
+
+def doctor(**flags) -> Dict[str, Any]:
+    """What works on this machine, and why not."""
+    return _report(call('doctor', '--json', *flag_words(flags)))
+
+
+def diff(left, right, *, timeout=None, **flags) -> Difference:
+    """What differs between two modules; or between two sequences or dictionaries of arrays."""
+    with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
+        paths = [_side(side, os.path.join(folder, name)) for side, name in ((left, 'left'), (right, 'right'))]
+        done = call('diff', f'--json={folder}/diff.json', *flag_words(flags), '--', *paths, accept=(0, 1, 7),
+                    timeout=timeout)
+        with open(f'{folder}/diff.json', encoding='utf-8') as file:
+            report = json.load(file)
+    return Difference({0: True, 1: False}.get(done.returncode), report, done.stdout)
+
+
+def _side(side, path):
+    """A file of it: its own, or one that is written there."""
+    if isinstance(side, (list, tuple, dict)):
+        write_arrays(path + '.npz', side)
+        return path + '.npz'
+    content = _bytes_of(side)
+    if content is None:
+        return os.fspath(side)
+    with open(path + '.hlo', 'wb') as file:
+        file.write(content)
+    return path + '.hlo'

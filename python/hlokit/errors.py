@@ -1,0 +1,108 @@
+"""What the program says when something is wrong, as exceptions: one for each of its exit codes."""
+import dataclasses
+import re
+from typing import List, Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnostic:
+    """One error or warning. `file` is None where it has no place, `line` and `column` (from 1) too."""
+    severity: str  # 'error', 'warning'
+    code: str  # 'V030'; `hlo help V030` explains it.
+    message: str
+    file: Optional[str] = None
+    line: Optional[int] = None
+    column: Optional[int] = None
+    hint: Optional[str] = None
+
+    def __str__(self):
+        place = f'{self.file}:{self.line}:{self.column}: ' if self.line else f'{self.file}: ' if self.file else ''
+        return f'{place}{self.severity}: [{self.code}] {self.message}'
+
+
+_HEAD = re.compile(r'(?P<file>.*?)(?::(?P<line>\d+):(?P<column>\d+))?: (?P<severity>error|warning): '
+                   r'\[(?P<code>[A-Z]\d+)\] (?P<message>.*)')
+_TOOL = re.compile(r'hlo(-[a-z]+)?')  # Stands in place of a file where there is none.
+
+
+def diagnostics_in(text: str) -> List[Diagnostic]:
+    """Those in what the program wrote to stderr, in their order."""
+    found: List[Diagnostic] = []
+    for line in text.splitlines():
+        head = _HEAD.fullmatch(line)
+        if head:
+            file = None if _TOOL.fullmatch(head['file']) else head['file']
+            place = (int(head['line']), int(head['column'])) if head['line'] else (None, None)
+            found.append(Diagnostic(head['severity'], head['code'], head['message'], file, *place))
+        elif line.startswith('hint: ') and found:
+            found[-1] = dataclasses.replace(found[-1], hint=line[len('hint: '):])
+    return found
+
+
+class HloError(Exception):
+    """What the program said (str), its exit code, and its errors one by one; `report` is its JSON where it wrote some."""
+    exit = None
+
+    def __init__(self, said, exit=None, report=None):
+        super().__init__(said)
+        self.errors = [d for d in diagnostics_in(said) if d.severity == 'error']
+        self.report = report
+        if exit is not None:
+            self.exit = exit
+
+    @property
+    def code(self):
+        """Of the first error, 'P031'; None where there is none."""
+        return self.errors[0].code if self.errors else None
+
+
+class NegativeError(HloError):
+    """A negative answer: mismatch, difference, failed check."""
+    exit = 1
+
+
+class UsageError(HloError):
+    """A flag that is not known, or wants another value."""
+    exit = 2
+
+
+class RejectedError(HloError):
+    """The module or an argument: syntax, verifier, unreadable data, another shape or type than the parameter has."""
+    exit = 3
+
+
+class UnsupportedError(HloError):
+    """A valid module that has no implementation there."""
+    exit = 4
+
+
+class LimitError(HloError):
+    """Memory, time, steps, depth; the message names the flag that raises it."""
+    exit = 5
+
+
+class DeviceError(HloError):
+    """The device, its driver, a library; or a machine that the program does not run on."""
+    exit = 6
+
+
+class InconclusiveError(HloError):
+    """A comparison was asked for and could not be decided."""
+    exit = 7
+
+
+class InternalError(HloError):
+    """A bug of hlokit."""
+    exit = 70
+
+
+_BY_EXIT = {kind.exit: kind for kind in HloError.__subclasses__()}
+
+
+def error_of(exit, said, report=None):
+    """The exception of an exit code; one below 0 is of a signal that ended the program."""
+    if exit == 130:
+        return KeyboardInterrupt()
+    if exit < 0:
+        said = f'{said.rstrip()}\nhlo was ended by signal {-exit}'.lstrip()
+    return _BY_EXIT.get(exit, InternalError)(said.rstrip() or f'hlo ended with exit code {exit}', exit, report)
