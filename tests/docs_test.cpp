@@ -116,7 +116,7 @@ TEST(Docs, CiteWhatIsInTheRepository) {
         EXPECT_FALSE(found.empty()) << file.string() << ":" << number << ": cites " << cited << ", which is not here";
         if (found.empty()) continue;
         ++(page ? pages : sources);
-        if (section.empty()) continue;
+        if (section.empty() || !page) continue;  // FILE.hlo#2 is a module of a file of several.
         const auto [known, is_new] = anchors.try_emplace(found);
         if (is_new) known->second = AnchorsOf(found);
         EXPECT_TRUE(known->second.contains(section))
