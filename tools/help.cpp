@@ -214,7 +214,10 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   for (const WordRow& row : kWords) {
     for (const std::string_view word : Split(row.words, '|')) names.push_back(Folded(word));
   }
-  for (const ManualPage& page : AllPages()) names.emplace_back(page.name.substr(page.name.rfind('/') + 1));
+  for (const ManualPage& page : AllPages()) {
+    names.emplace_back(page.name);
+    names.emplace_back(page.name.substr(page.name.rfind('/') + 1));
+  }
   for (const TopicRow& topic : kTopics) names.emplace_back(topic.name);
   std::ranges::sort(names);  // Some are several of these.
   names.erase(std::ranges::unique(names).begin(), names.end());

@@ -12,6 +12,13 @@
 namespace hlo {
 namespace {
 
+// Of running text, beside what all pages have.
+constexpr std::string_view kRules =
+    "nav{margin:12px 0 24px;font-size:12px}\n"
+    "code{font:12px ui-monospace,monospace}\n"
+    "p,li{max-width:56em}\n"
+    "a{margin:0}\n";
+
 // The anchors of each page, by its file.
 using Anchors = std::map<std::string, std::set<std::string>, std::less<>>;
 
@@ -63,8 +70,8 @@ std::string Contents(std::string_view file, bool guides) {
 }
 
 std::string PageHtml(const ManualPage& page, const MarkdownPage& read) {
-  return Str(PageHead(page.Title()), "<div class=\"doc\">\n<nav>", Contents(page.file, false),
-             "<br>guides: ", Contents(page.file, true), "</nav>\n", ToHtml(read.blocks), "</div>\n", kPageEnd);
+  return Str(PageHead(page.Title(), kRules), "<nav>", Contents(page.file, false),
+             "<br>guides: ", Contents(page.file, true), "</nav>\n", ToHtml(read.blocks), kPageEnd);
 }
 
 }  // namespace
