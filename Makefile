@@ -55,6 +55,8 @@ $(BUILD)/src/gpu/libraries/small_product.o: CXXFLAGS += -Wno-maybe-uninitialized
 $(BUILD)/src/base/processor_check.o: MARCH := -march=x86-64
 # It holds the texts that stand beside it.
 $(BUILD)/src/passes/pipelines/presets.o: $(wildcard src/passes/pipelines/*.txt)
+# And it the pages.
+$(BUILD)/src/driver/manual/pages.o: README.md CONTRIBUTING.md $(wildcard docs/*.md docs/guides/*.md)
 # FAIL is ours (base/result.h); gtest's is GTEST_FAIL.
 $(BUILD)/tests/%.o: CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
 # Inner loops over elements: the vectoriser is what they are written for. Nobody reads errno or the exception flags of a
@@ -242,6 +244,9 @@ compile_commands.json: Makefile | $(OPCODES)  ## For editors and clang-tidy
 	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\\",$(subst ','\'',$(CPPFLAGS))) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -DGTEST_DONT_DEFINE_FAIL=1 -c %s"}' "$(CURDIR)" $$f $$f; \
 	done; echo ']'; } >$@
 
+site: all  ## The manual as HTML, build/site/index.html; hlo help shows the same pages
+	$(BUILD)/bin/hlo help --html=$(BUILD)/site
+
 # ---- Shipping ------------------------------------------------------------------------------------------------------
 
 DIST := hlokit-$(VERSION)-x86_64-linux
@@ -266,4 +271,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format dist deb wheel install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format site dist deb wheel install clean

@@ -116,7 +116,7 @@ TEST(Docs, CiteWhatIsInTheRepository) {
         EXPECT_FALSE(found.empty()) << file.string() << ":" << number << ": cites " << cited << ", which is not here";
         if (found.empty()) continue;
         ++(page ? pages : sources);
-        if (section.empty()) continue;
+        if (section.empty() || !page) continue;  // FILE.hlo#2 is a module of a file of several.
         const auto [known, is_new] = anchors.try_emplace(found);
         if (is_new) known->second = AnchorsOf(found);
         EXPECT_TRUE(known->second.contains(section))
@@ -128,37 +128,176 @@ TEST(Docs, CiteWhatIsInTheRepository) {
   EXPECT_GT(sources, 50);
 }
 
+// ---- Flags ---------------------------------------------------------------------------------------------------------
+
+// What a page has as code: its spans, and the lines of its blocks, those that end with '\\' with the next one.
+std::vector<std::string> CodeOf(const fs::path& page) {
+  static const std::regex kSpan("`([^`]+)`");
+  std::vector<std::string> code;
+  bool block = false;
+  std::string prose;
+  for (const std::string& line : Lines(ReadFile(page))) {
+    if (line.starts_with("```")) block = !block;
+    else if (!block && !line.starts_with("    ")) prose += line + " ";
+    else if (!code.empty() && code.back().ends_with('\\')) code.back().replace(code.back().size() - 1, 1, line);
+    else code.push_back(line);
+  }
+  for (auto span = std::sregex_iterator(prose.begin(), prose.end(), kSpan); span != std::sregex_iterator(); ++span)
+    code.push_back((*span)[1]);
+  return code;
+}
+
+// "run --passes", "inspect cost --top", or " --seed" where no command stands before it: each flag of what is code.
+std::set<std::string> FlagsOf(const std::string& code) {
+  static const std::regex kCommand(
+      R"((?:^|[|;&$( '"/])(hlo[ \-](?:[a-z]+)(?: (?:cost|stats|graph|extract|slice|literals|memory|profile)\b)?)(?= |$))");
+  static const std::regex kFlag(R"((?:^|[ '"])(--[a-z][a-z0-9_\-]*))");
+  std::set<std::string> flags;
+  if (code.starts_with("--")) {
+    std::smatch flag;
+    if (std::regex_search(code, flag, kFlag)) flags.insert(" " + flag[1].str());
+    return flags;
+  }
+  std::vector<std::smatch> commands;
+  for (auto at = std::sregex_iterator(code.begin(), code.end(), kCommand); at != std::sregex_iterator(); ++at)
+    commands.push_back(*at);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const size_t begin = commands[i].position(1) + commands[i].length(1);
+    size_t end = i + 1 < commands.size() ? commands[i + 1].position(1) : code.size();
+    end = std::min(end, code.find_first_of("|;", begin));
+    const std::string arguments = code.substr(begin, end - begin);
+    for (auto flag = std::sregex_iterator(arguments.begin(), arguments.end(), kFlag); flag != std::sregex_iterator();
+         ++flag)
+      flags.insert(commands[i][1].str().substr(4) + " " + (*flag)[1].str());
+  }
+  return flags;
+}
+
+bool IsKnown(const std::string& command, const std::string& flag) {
+  static std::map<std::string, bool> known;
+  const auto [answer, is_new] = known.try_emplace(command + " " + flag);
+  if (is_new) {
+    // With a value, and as --noNAME alone.
+    const std::string shell = "for given in =1 ''; do hlo " + command + " " + flag +
+                              "$given --help 2>&1 </dev/null | grep -q F003 || exit 0; done; exit 1";
+    answer->second = flag == "--help" || flag == "--flagfile" || std::system(shell.c_str()) == 0;
+  }
+  return answer->second;
+}
+
+TEST(Docs, NameFlagsThatThereAre) {
+  std::vector<fs::path> pages = {"README.md", "CONTRIBUTING.md"};
+  for (const auto& entry : fs::recursive_directory_iterator("docs"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  std::set<std::string> seen;
+  for (const fs::path& page : pages) {
+    for (const std::string& code : CodeOf(page)) {
+      for (const std::string& one : FlagsOf(code)) {
+        seen.insert(one);
+        if (one == " --name" || one == " --noname") continue;  // Any of them.
+        const size_t space = one.rfind(' ');
+        const std::string command = one.substr(0, space), flag = one.substr(space + 1);
+        bool found = false;
+        if (!command.empty()) found = IsKnown(command, flag);
+        // Without a command: somebody's.
+        for (const char* any : {"run", "opt", "fuzz", "bisect", "reduce", "diff", "check", "inspect cost", "doctor",
+                                "lsp", "fmt", "inspect extract", "inspect profile"})
+          found = found || (command.empty() && IsKnown(any, flag));
+        EXPECT_TRUE(found) << page << ": '" << one << "' is no flag; in: " << code;
+      }
+    }
+  }
+  EXPECT_GT(seen.size(), 150u) << "the test saw no flags";
+}
+
+// docs/commands.md: a section for each command, in which the flags are its own.
+TEST(Docs, DescribeEachCommand) {
+  const fs::path out = fs::temp_directory_path() / ("hlo-commands-" + std::to_string(getpid()));
+  ASSERT_EQ(std::system(("hlo help >" + out.string()).c_str()), 0);
+  static const std::regex kRow("  ([a-z]+) .*");
+  std::set<std::string> commands, described;
+  for (const std::string& line : Lines(ReadFile(out))) {
+    std::smatch row;
+    if (line == "Examples:") break;
+    if (std::regex_match(line, row, kRow)) commands.insert(row[1]);
+  }
+  fs::remove(out);
+  static const std::regex kFlag("`(--[a-z][a-z0-9_]*)");
+  std::string command;
+  int flags = 0;
+  for (const std::string& line : Lines(ReadFile("docs/commands.md"))) {
+    if (line.starts_with("## ")) command = line.starts_with("## hlo ") ? line.substr(7) : "";
+    if (command.empty()) continue;
+    described.insert(command.substr(0, command.find(' ')));
+    for (auto flag = std::sregex_iterator(line.begin(), line.end(), kFlag); flag != std::sregex_iterator(); ++flag) {
+      ++flags;
+      EXPECT_TRUE(IsKnown(command, (*flag)[1])) << "docs/commands.md: hlo " << command << " has no " << (*flag)[1];
+    }
+  }
+  EXPECT_EQ(described, commands);
+  EXPECT_GT(flags, 60);
+}
+
+// docs/files.md: each form of JSON that a source names.
+TEST(Docs, NameEachSchema) {
+  static const std::regex kSchema(R"(hlo\.[a-z]+/[0-9]+)");
+  std::set<std::string> written, described;
+  for (const char* top : {"src", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(top)) {
+      if (entry.path().extension() != ".cpp") continue;
+      for (const std::string& line : Lines(ReadFile(entry.path()))) {
+        for (auto at = std::sregex_iterator(line.begin(), line.end(), kSchema); at != std::sregex_iterator(); ++at)
+          written.insert(at->str());
+      }
+    }
+  }
+  const std::string page = ReadFile("docs/files.md");
+  const std::string table = page.substr(page.find("| schema |"));
+  for (auto at = std::sregex_iterator(table.begin(), table.end(), kSchema); at != std::sregex_iterator(); ++at)
+    described.insert(at->str());
+  EXPECT_EQ(described, written);
+}
+
 // ---- Examples ------------------------------------------------------------------------------------------------------
 
-std::string OutputOf(const std::string& command) {
-  const fs::path out = fs::temp_directory_path() / ("hlo-docs-" + std::to_string(getpid()));
-  const int status = std::system(("{ " + command + " ; } >" + out.string() + " 2>&1 </dev/null").c_str());
+// What a command prints, errors included, with `$OUT`, a folder of the page's own, as it is written there.
+std::string OutputOf(const std::string& command, const std::string& folder) {
+  const fs::path out = folder + ".printed";
+  const std::string shell = "export OUT=" + folder + "; { " + command + "\n} >" + out.string() + " 2>&1 </dev/null";
+  const int status = std::system(shell.c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 70) << command;
-  const std::string text = ReadFile(out);
+  std::string text = ReadFile(out);
   fs::remove(out);
+  for (size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at))
+    text.replace(at, folder.size(), "$OUT");
   return text;
 }
 
 class Page : public testing::TestWithParam<std::string> {};
 
-// A line "$ COMMAND" in a block ```sh is run, and the lines up to the next one, or the end of the block, are what it
-// prints, errors included.
+// A line "$ COMMAND" in a block ```sh, and those after it where it ends with '\\', is run, and the lines up to the next
+// one, or the end of the block, are what it prints.
 TEST_P(Page, ExamplesHold) {
   const fs::path page = fs::path("docs") / (GetParam() + ".md");
   const std::string text = ReadFile(page);
-  std::string held;
+  const std::string folder = fs::temp_directory_path() / ("hlo-docs-" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  std::string held, command;
   bool shell = false, printed = false;
   for (const std::string& line : Lines(text)) {
     if (line.starts_with("```")) {
       shell = line == "```sh";
       printed = false;
     }
-    const bool command = shell && line.starts_with("$ ");
-    if (!printed || command) held += line + "\n";
-    if (!command) continue;
-    held += OutputOf(line.substr(2));
+    if (shell && line.starts_with("$ ")) command = line.substr(2) + "\n";
+    else if (!command.empty()) command += line + "\n";
+    if (!printed || !command.empty()) held += line + "\n";
+    if (command.empty() || line.ends_with('\\')) continue;
+    held += OutputOf(command, folder);
+    command.clear();
     printed = true;
   }
+  fs::remove_all(folder);
   if (std::getenv("HLO_UPDATE_GOLDEN") != nullptr) {
     if (held != text) std::ofstream(page, std::ios::binary) << held;
     return;
@@ -166,15 +305,21 @@ TEST_P(Page, ExamplesHold) {
   EXPECT_EQ(held, text) << page;
 }
 
+// "comparison", "guides/jax".
 std::vector<std::string> Pages() {
   std::vector<std::string> pages;
-  for (const auto& entry : fs::directory_iterator("docs"))
-    if (entry.path().extension() == ".md") pages.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::recursive_directory_iterator("docs")) {
+    if (entry.path().extension() == ".md")
+      pages.push_back(entry.path().lexically_relative("docs").replace_extension().string());
+  }
   std::sort(pages.begin(), pages.end());
   return pages;
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Page, testing::ValuesIn(Pages()),
-                         [](const auto& info) { return "docs_" + info.param; });
+INSTANTIATE_TEST_SUITE_P(Golden, Page, testing::ValuesIn(Pages()), [](const auto& info) {
+  std::string name = "docs_" + info.param;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
 
 }  // namespace

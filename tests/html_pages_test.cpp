@@ -50,6 +50,11 @@ const Page kPages[] = {
      .file = "page.html",
      .shows = {"jit_mlp_train", "dot_general.8", "parameter 19"},
      .least_shapes = 300},
+    {.name = "Manual",
+     .command = "hlo help --html=$OUT",
+     .file = "docs/commands.html",
+     .shows = {"hlo bisect", "--reference_platform", "guides"},
+     .least_shapes = 0},
 };
 
 std::string ReadFile(const fs::path& path) {
@@ -119,7 +124,7 @@ TEST_P(HtmlPage, OpensInABrowser) {
   EXPECT_EQ(Count(dom, R"((src|href)="?https?://)"), 0);
   const std::regex link(R"rx(href="([^"#]+)")rx");
   for (std::sregex_iterator at(dom.begin(), dom.end(), link), end; at != end; ++at)
-    EXPECT_TRUE(fs::exists(out_ / (*at)[1].str())) << (*at)[1];
+    EXPECT_TRUE(fs::exists((out_ / page.file).parent_path() / (*at)[1].str())) << (*at)[1];
 }
 
 // The test above would see it.

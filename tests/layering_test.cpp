@@ -63,6 +63,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"driver/diff", {"driver", "driver/dump", "driver/inspect", "driver/profile", "driver/run"}},
     {"driver/inspect", {"driver"}},
     {"driver/lsp", {"driver", "driver/inspect"}},
+    {"driver/manual", {"driver"}},
     {"driver/profile", {"driver", "driver/inspect"}},
     {"driver/run", {"driver", "driver/dump", "driver/inspect", "driver/profile"}},
     {"driver/fuzz", {"driver", "driver/run"}},

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -31,10 +32,15 @@ Result<ExitCode> DoctorCommand(Args args);
 // Where --json asks for JSON: "" for stdout, else a file. It counts also when other flags cannot be read.
 std::optional<std::string> JsonAsked(Args args);
 
-// `hlo help P031`, `hlo help vacuous`; `codes` and `words` list them all. `commands` are what else may have been meant.
+// `hlo help P031`, `hlo help vacuous`, a list (`codes`, `words`, ...), a page. `commands` are what else may have been
+// meant.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
 // What a word of a report means; "" when it is none.
 std::string HelpOnWord(std::string_view asked);
+// The lists and the pages.
+std::vector<std::string_view> HelpTopics();
+// A word, a command or a list may have the name of a page: a line that says so.
+void PointToPage(std::string_view asked);
 
 }  // namespace hlo
 

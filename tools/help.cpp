@@ -1,13 +1,16 @@
-// hlo help CODE, WORD, RULE.
+// hlo help CODE, WORD, RULE, TOPIC, PAGE.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <ranges>
 #include <span>
 #include <vector>
 
 #include "base/text.h"
+#include "driver/manual/pages.h"
 #include "driver/profile/advice.h"
 #include "driver/run/oracles.h"
+#include "ir/opcode.h"
 #include "ir/verifier/rules.h"
 #include "passes/pipelines/text.h"
 #include "passes/rewrite.h"
@@ -126,6 +129,67 @@ void PrintAdvice() {
     std::printf("  %-14s %s\n", std::string(rule.name).c_str(), std::string(rule.when).c_str());
 }
 
+void PrintKinds() {
+  struct Kind {
+    std::string_view text, what;
+  };
+  constexpr Kind kKinds[] = {
+#define KERNEL_KIND(Name, text, fields, what) {text, what},
+#include "ir/kernel_kinds.def"
+  };
+  std::printf(
+      "Kinds of kernel, in the order in which a fusion is offered to them, but for the last three, which are none of "
+      "ours\nand come first (docs/fusion.md):\n\n");
+  for (const Kind& kind : kKinds)
+    std::printf("  %-17s %s\n", std::string(kind.text).c_str(), std::string(kind.what).c_str());
+}
+
+void PrintFunctions() {
+  std::printf("What functions of f32 may be off by, in units in the last place (docs/numerics.md):\n\n");
+  for (const OpRow& row : AllOps()) {
+    if (row.ulps > 0 && row.cost.function)
+      std::printf("  %-22s %-5s %s\n", std::string(row.text).c_str(), Str(row.ulps).c_str(),
+                  std::string(row.prose).c_str());
+  }
+}
+
+void PrintWords() {
+  for (const WordRow& row : kWords)
+    std::printf("%-14s %s\n", std::string(Split(row.words, '|')[0]).c_str(), std::string(row.explanation).c_str());
+}
+
+void PrintCodes() {
+  for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
+  for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
+}
+
+void PrintPageTitles(bool guides) {
+  for (const ManualPage& page : AllPages()) {
+    if (page.is_guide == guides)
+      std::printf("  %-20s %s\n", std::string(page.name).c_str(), std::string(page.Title()).c_str());
+  }
+}
+
+void PrintPages() {
+  std::printf("Pages of the manual: 'hlo help comparison', or a section of one: 'hlo help comparison#sums'.\n\n");
+  PrintPageTitles(false);
+  std::printf("\nGuides, from a question to its answer: 'hlo help guides/jax'.\n\n");
+  PrintPageTitles(true);
+  std::printf("\n'hlo help --html=DIR' writes all of them for a browser.\n");
+}
+
+// A list that is printed as it is.
+struct TopicRow {
+  std::string_view name;
+  void (*print)();
+};
+
+constexpr TopicRow kTopics[] = {
+    {"pages", PrintPages},      {"guides", PrintPages},  {"codes", PrintCodes},         {"words", PrintWords},
+    {"algebra", PrintRewrites}, {"kinds", PrintKinds},   {"functions", PrintFunctions}, {"pipelines", PrintPipelines},
+    {"oracles", PrintOracles},  {"advice", PrintAdvice},
+};
+
 // As people type it: in any case, '_' for a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
@@ -150,14 +214,19 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   for (const WordRow& row : kWords) {
     for (const std::string_view word : Split(row.words, '|')) names.push_back(Folded(word));
   }
+  for (const ManualPage& page : AllPages()) {
+    names.emplace_back(page.name);
+    names.emplace_back(page.name.substr(page.name.rfind('/') + 1));
+  }
+  for (const TopicRow& topic : kTopics) names.emplace_back(topic.name);
+  std::ranges::sort(names);  // Some are several of these.
+  names.erase(std::ranges::unique(names).begin(), names.end());
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::vector<std::string> near = NearNames(Folded(asked), known);
-  return UsageError("F001", Str("no command, no diagnostic code and no word of a report is '", Escaped(asked), "'",
-                                near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
-      .Hint(
-          "'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words, 'hlo help algebra' "
-          "the rewrite rules, 'hlo help pipelines' how passes are put together, 'hlo help oracles' who judges a run, "
-          "'hlo help advice' what a profile leads to");
+  return UsageError("F001", Str("no command, no diagnostic code, no word of a report and no page is '", Escaped(asked),
+                                "'", near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
+      .Hint(Str("'hlo help' lists the commands, 'hlo help pages' the pages; other lists: ",
+                Join(std::span(kTopics).subspan(2) | std::views::transform(&TopicRow::name), ", ")));
 }
 
 }  // namespace
@@ -167,33 +236,26 @@ std::string HelpOnWord(std::string_view asked) {
   return row == nullptr ? "" : Str(Join(Split(row->words, '|'), ", "), ": ", row->explanation, "\n");
 }
 
+void PointToPage(std::string_view asked) {
+  const ManualPage* page = FindPage(asked);
+  if (page == nullptr) return;
+  std::printf("\nThe page of that name: 'hlo help %s'.\n", std::string(page->file).c_str());
+}
+
+std::vector<std::string_view> HelpTopics() {
+  std::vector<std::string_view> topics;
+  for (const TopicRow& topic : kTopics) topics.push_back(topic.name);
+  for (const ManualPage& page : AllPages()) topics.push_back(page.name);
+  return topics;
+}
+
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands) {
   std::string code = asked;
   if (!code.empty()) code[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(code[0])));
-  if (asked == "words") {
-    for (const WordRow& row : kWords)
-      std::printf("%-14s %s\n", std::string(Split(row.words, '|')[0]).c_str(), std::string(row.explanation).c_str());
-    return ExitCode::kOk;
-  }
-  if (asked == "codes") {
-    for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
-    for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
-    return ExitCode::kOk;
-  }
-  if (asked == "pipelines") {
-    PrintPipelines();
-    return ExitCode::kOk;
-  }
-  if (asked == "oracles") {
-    PrintOracles();
-    return ExitCode::kOk;
-  }
-  if (asked == "advice") {
-    PrintAdvice();
-    return ExitCode::kOk;
-  }
-  if (asked == "algebra") {
-    PrintRewrites();
+  for (const TopicRow& topic : kTopics) {
+    if (topic.name != asked) continue;
+    topic.print();
+    PointToPage(asked);
     return ExitCode::kOk;
   }
   if (const std::vector<const Rule*> rules = FindRules(code); !rules.empty()) {
@@ -211,6 +273,12 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
   }
   if (const std::string text = HelpOnWord(asked); !text.empty()) {
     std::fputs(text.c_str(), stdout);
+    PointToPage(asked);
+    return ExitCode::kOk;
+  }
+  const size_t hash = std::min(asked.find('#'), asked.size());
+  if (const ManualPage* page = FindPage(asked.substr(0, hash))) {
+    std::fputs(TRY(PageText(*page, asked.substr(std::min(hash + 1, asked.size())))).c_str(), stdout);
     return ExitCode::kOk;
   }
   FAIL(Unknown(asked, commands));

@@ -14,6 +14,7 @@
 #include "base/host_isa.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/manual/pages.h"
 #include "driver/run/error_report.h"
 #include "tools/command.h"
 #include "tools/completion.h"
@@ -47,8 +48,8 @@ constexpr CommandRow kCommands[] = {
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
     {"help", HelpCommand,
-     "help [COMMAND|CODE|WORD|RULE]: a command's flags, a diagnostic code, a word of a report, a rewrite rule; "
-     "help --man [COMMAND]: a manual page"},
+     "help [COMMAND|PAGE|CODE|WORD|RULE]: a command's flags, a page of the manual, a diagnostic code, a word of a "
+     "report, a rewrite rule; help --man [COMMAND]: a manual page"},
     {"completion", CompletionCommand, "completion bash|zsh|fish: commands, flags and their words, for that shell"},
     {"version", VersionCommand, "the version"},
 };
@@ -62,6 +63,7 @@ std::string Overview() {
       "  hlo run --platform=cpu --bench model.hlo\n"
       "  hlo opt --passes=algsimp,dce model.hlo\n"
       "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n"
+      "'hlo help pages' lists the pages of the manual and the guides, 'hlo help guides/jax' shows one.\n"
       "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a diagnostic code "
       "('hlo help codes'),\n'hlo help A.add.1' a rewrite rule ('hlo help algebra'), "
       "'hlo help pipelines' how passes are put together,\n'hlo help oracles' who judges a run, 'hlo help advice' what "
@@ -129,9 +131,21 @@ Result<ExitCode> PrintManPage(Args names) {
   return row->run(args);
 }
 
+// hlo help --html=DIR: the manual for a browser.
+constexpr std::string_view kHtml = "--html=";
+
 Result<ExitCode> HelpCommand(Args args) {
   if (!args.empty() && args[0] == kManFlag) return PrintManPage(args.subspan(1));
-  if (const auto word = WordToComplete()) return PrintCompletions(CommandNames(), *word), ExitCode::kOk;
+  if (const auto word = WordToComplete()) {
+    std::vector<std::string_view> names = CommandNames();
+    for (const std::string_view topic : HelpTopics()) names.push_back(topic);
+    return PrintCompletions(names, *word), ExitCode::kOk;
+  }
+  if (args.size() == 1 && args[0].starts_with(kHtml)) {
+    if (args[0].size() == kHtml.size()) FAIL(UsageError("F004", "--html= wants a folder for the pages"));
+    TRY(WriteSite(args[0].substr(kHtml.size())));
+    return ExitCode::kOk;
+  }
   if (args.empty() || args[0] == "--help" || args[0] == "help") {
     std::fputs(Overview().c_str(), stdout);
     return ExitCode::kOk;
@@ -142,6 +156,7 @@ Result<ExitCode> HelpCommand(Args args) {
     TRY(row->run(help));
     // `run` and `check` are both.
     if (const std::string word = HelpOnWord(args[0]); !word.empty()) std::printf("\nIn a report, %s", word.c_str());
+    PointToPage(args[0]);
     return ExitCode::kOk;
   }
   return HelpOnTopic(Join(args, " "), CommandNames());

@@ -25,7 +25,7 @@ pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,mon
 .m{color:#dc2626}.p{color:#16a34a}.h{color:#0891b2}
 summary{cursor:pointer}
 a{margin-right:10px}
-</style>)html";
+)html";
 
 // "m" of a line that went, "p" of one that came, "h" of a hunk's head; "" of others.
 std::string_view ClassOf(std::string_view line) {
@@ -35,9 +35,9 @@ std::string_view ClassOf(std::string_view line) {
 
 }  // namespace
 
-std::string PageHead(std::string_view title) {
+std::string PageHead(std::string_view title, std::string_view rules) {
   return Str("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", XmlText(title), "</title>",
-             kStyle, "</head><body>\n");
+             kStyle, rules, "</style></head><body>\n");
 }
 
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {

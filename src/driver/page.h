@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// From <!DOCTYPE> to <body>, with the style that all pages share.
-std::string PageHead(std::string_view title);
+// From <!DOCTYPE> to <body>, with the style that all pages share; `rules`: CSS of this one besides.
+std::string PageHead(std::string_view title, std::string_view rules = "");
 inline constexpr std::string_view kPageEnd = "</body></html>\n";
 
 // A title that begins with '>' is a column of numbers, as in TextTable.

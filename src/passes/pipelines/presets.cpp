@@ -1,12 +1,7 @@
 // The texts of this folder, as they stand there, within the program.
 #include "base/check.h"
+#include "base/embed.h"
 #include "passes/pipelines/text.h"
-
-// NAME and NAME_end are the bytes of a file.
-#define HLO_EMBED(name, path)        \
-  __asm__(                           \
-      ".pushsection .rodata,\"a\"\n" \
-      ".global " #name "\n" #name ":\n.incbin \"" path "\"\n.global " #name "_end\n" #name "_end:\n.popsection\n")
 
 HLO_EMBED(hlo_pipeline_default, "src/passes/pipelines/default.txt");
 HLO_EMBED(hlo_pipeline_2022, "src/passes/pipelines/2022.txt");
