@@ -43,7 +43,7 @@ std::vector<std::string> Lines(const std::string& text) {
 // Every command that has a page of its own: "run", "inspect cost".
 std::vector<std::string> Commands() {
   std::vector<std::string> commands;
-  for (const std::string& name : Lines(RunShell("HLO_COMPLETE= hlo help").text)) {
+  for (const std::string& name : Lines(RunShell("HLO_COMPLETE= hlo").text)) {
     if (name != "help" && name != "completion" && name != "version") commands.push_back(name);
   }
   for (const std::string& name : Lines(RunShell("HLO_COMPLETE= hlo inspect").text))

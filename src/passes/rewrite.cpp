@@ -24,7 +24,7 @@ constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 class Rewriter {
  public:
   Rewriter(const PassContext& context, std::span<const Rule> rules, const std::source_location& where)
-      : context_(context), where_(where), logs_(internal::VlogLevelOf(where.file_name()) >= 4) {
+      : context_(context), where_(where), logs_(internal::VlogLevelOf(where.file_name()) >= 2) {
     for (const Rule& rule : rules) {
       RuleBook::Entry* const entry = context.rules == nullptr ? nullptr : &context.rules->entries[rule.id];
       if (entry != nullptr && entry->disabled) continue;

@@ -80,7 +80,7 @@ struct RuleBook {
 
 // Operands before users; what a rule makes is looked at again, and so are the users of what was replaced. What has died
 // goes at once. Fuel: one unit of the pass and one of the rule for each replacement. `where` names the file whose log
-// level 4 lists the replacements (--vmodule).
+// level 2 lists the replacements (--vmodule).
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
