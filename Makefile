@@ -191,8 +191,8 @@ cudnn-plans: $(BUILD)/bin/hlo-test  ## What cuDNN (CUDNN_PATH=DIR) has for each 
 	@mkdir -p $(BUILD)/stubs && $(if $(CUDA_STUB),ln -sf $(CUDA_STUB) $(BUILD)/stubs/libcuda.so.1,:)
 	CUDNN_PLANS=1 LD_LIBRARY_PATH=$(BUILD)/stubs:$$LD_LIBRARY_PATH $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='CudnnPlans.*'
 
-cuda-doubles: all $(BUILD)/bin/hlo-test  ## Without a GPU: models on doubles of CUDA's libraries, every call of a run failing once (minutes)
-	HLO_DOUBLES=all HLO=$(BUILD)/bin $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Doubles*'
+cuda-doubles: all $(BUILD)/bin/hlo-test  ## Without a GPU: models and workloads on doubles of CUDA's libraries, every call of a run failing once (minutes)
+	HLO_DOUBLES=all CORPUS=$(CORPUS) HLO=$(BUILD)/bin $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Doubles*'
 
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 	@HLO=$(BUILD)/bin OUT=$(BUILD)/gpu-check CORPUS=$(CORPUS) scripts/gpu-check

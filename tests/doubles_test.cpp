@@ -54,13 +54,13 @@ struct Outcome {
 };
 
 // `fail`: HLO_DOUBLE_FAIL.
-Outcome RunHlo(const std::string& command, const std::string& fail = "") {
+Outcome RunHlo(const std::string& command, const std::string& fail = "", int seconds = 120) {
   static std::atomic<int> runs = 0;
   const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-", getpid(), "-", runs++);
   fs::create_directories(folder);
   const auto file = [&](const char* name) { return (folder / name).string(); };
   const int status = std::system(Str("HLO_DOUBLE_TRACE=", file("trace"), fail.empty() ? "" : " HLO_DOUBLE_FAIL='", fail,
-                                     fail.empty() ? "" : "'", " timeout -k 1 120 ", Bin(), "/", command, " >",
+                                     fail.empty() ? "" : "'", " timeout -k 1 ", seconds, " ", Bin(), "/", command, " >",
                                      file("out"), " 2>", file("err"), " </dev/null")
                                      .c_str());
   Outcome outcome{.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
@@ -123,6 +123,34 @@ TEST(Doubles, ModelsMatch) {
               products, graphs);
 }
 
+// Those of $CORPUS/bench/cpu, sized for two cores, kernel by kernel. Those that take too long are said.
+TEST(Doubles, WorkloadsMatch) {
+  constexpr int kTimedOut = 124, kSeconds = 12;
+  if (!All()) GTEST_SKIP() << "make cuda-doubles";
+  const char* const corpus = std::getenv("CORPUS");
+  const std::vector<std::string> workloads =
+      corpus != nullptr ? ModuleFilesBelow(Str(corpus, "/bench/cpu")) : std::vector<std::string>();
+  if (workloads.empty()) GTEST_SKIP() << "no workloads below CORPUS=DIR";
+  std::vector<Outcome> outcomes(workloads.size());
+  ParallelFor(std::ssize(workloads), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      outcomes[i] = RunHlo(OnDoubles("--compare_mode=local " + workloads[i]), "", kSeconds);
+  });
+  std::string late;
+  int64_t match = 0;
+  for (size_t i = 0; i < workloads.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (outcome.exit == kTimedOut) {
+      late += " " + fs::path(workloads[i]).stem().string();
+      continue;
+    }
+    EXPECT_EQ(outcome.exit, 0) << workloads[i] << "\n" << outcome.out << outcome.err;
+    match += outcome.Says("\nMATCH");
+  }
+  std::printf("%zu workloads: %ld match; no end after %d s:%s\n", workloads.size(), match, kSeconds, late.c_str());
+  EXPECT_GT(match, 0);
+}
+
 // ---- What is queued ------------------------------------------------------------------------------------------------
 
 // Of the last run, between the events that time it.
@@ -139,9 +167,12 @@ std::vector<std::string> CallsOfAStep(const Outcome& outcome) {
 
 // Once the trips of loops are known, whatever a step does is one graph: nothing is waited for, nothing else is queued.
 TEST(Doubles, AStepIsOneLaunch) {
-  const std::vector<std::string> modules = {
-      "testdata/doubles/graph.hlo", "testdata/doubles/library.hlo", "testdata/models/small/lstm_infer.hlo",
-      "testdata/models/small/poisson_jacobi.hlo", "testdata/models/small/mlp_train_f32.hlo"};
+  const std::vector<std::string> modules = {"testdata/doubles/graph.hlo",
+                                            "testdata/doubles/library.hlo",
+                                            "testdata/doubles/convolution.hlo",
+                                            "testdata/models/small/lstm_infer.hlo",
+                                            "testdata/models/small/poisson_jacobi.hlo",
+                                            "testdata/models/small/mlp_train_f32.hlo"};
   for (const std::string& module : modules) {
     const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=5 " + module));
     ASSERT_EQ(outcome.exit, 0) << module << "\n" << outcome.out << outcome.err;
@@ -234,6 +265,17 @@ TEST(Doubles, EveryCallOfAGraphMayFail) { FailEach("testdata/doubles/graph.hlo",
 TEST(Doubles, EveryCallOfALoopMayFail) { FailEach("testdata/doubles/loop.hlo", "--num_repeats=3", All() ? 1 : 97); }
 TEST(Doubles, EveryCallOfALibraryMayFail) {
   FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
+}
+
+// A loop in a kernel is asked how it ended after the run, in which its step may be one of a graph.
+TEST(Doubles, ALoopWithoutAnEndIsFound) {
+  for (const char* const runs : {"1", "4"}) {
+    const Outcome outcome =
+        RunHlo(OnDoubles(Str("--reference_platform=none --max_loop_iterations=3 --num_repeats=", runs,
+                             " testdata/models/small/poisson_jacobi.hlo")));
+    EXPECT_EQ(outcome.exit, 5);
+    EXPECT_TRUE(outcome.Says("exceeded 3 iterations (--max_loop_iterations)")) << outcome.out << outcome.err;
+  }
 }
 
 TEST(Doubles, EveryAllocationMayBeTooMuch) {

@@ -112,7 +112,7 @@ char* Bytes(DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 // `what` is done to `bytes` of device memory when its turn comes; whether they are there is asked now and then.
 template <class Do>
 int EnqueueOn(const Entry& entry, void* stream, WorkKind kind, const std::string& what, DevicePointer to, size_t bytes,
-              Do act) {
+              const Do& act) {
   if (!IsDeviceMemory(what, At(to), bytes)) return CUDA_ERROR_INVALID_VALUE;
   return Enqueue(entry, stream, {.kind = kind, .what = Words(what, " ", bytes, " bytes"), .run = [=] {
                                    if (!IsDeviceMemory(what, At(to), bytes)) return int{CUDA_ERROR_ILLEGAL_ADDRESS};
