@@ -26,11 +26,14 @@ LIBS = $(LLVM_LIBS) -l:libre2.a -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
 SOURCES := $(shell find src -name '*.cpp' | LC_ALL=C sort)
 TOOL_SOURCES := $(shell find tools -name '*.cpp' | LC_ALL=C sort)
-TEST_SOURCES := $(shell find tests -name '*.cpp' -not -path 'tests/fuzz/*' | LC_ALL=C sort)
+TEST_SOURCES := $(shell find tests -name '*.cpp' -not -path 'tests/fuzz/*' -not -path 'tests/doubles/*' | LC_ALL=C sort)
+DOUBLE_SOURCES := $(sort $(wildcard tests/doubles/*.cpp))
 FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/*.cpp))
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
+DOUBLE_OBJECTS := $(DOUBLE_SOURCES:%.cpp=$(BUILD)/%.o)
+DOUBLES := $(addprefix $(BUILD)/doubles/,libcuda.so.1 libcublasLt.so.13 libcudnn.so.9)
 LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-diff hlo-bisect hlo-reduce hlo-fuzz
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
@@ -83,10 +86,23 @@ $(BUILD)/bin/hlo: $(OBJECTS) $(TOOL_OBJECTS)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 	@cd $(@D) && for link in $(LINKS); do ln -sf hlo $$link; done
 
-$(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
+$(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS) $(BUILD)/tests/doubles/cudnn_double.o
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
+
+# CUDA's libraries for tests (docs/architecture.md#doubles). The others find the driver's beside them.
+$(BUILD)/tests/doubles/%.o: FLAGS += -fPIC
+# Its numbers are held against CUDA's headers, where there are some.
+$(BUILD)/tests/doubles_rules_test.o: CPPFLAGS += -idirafter /usr/local/cuda/include
+$(BUILD)/doubles/libcuda.so.1: $(addprefix $(BUILD)/tests/doubles/,double.o cuda.o cuda_streams.o)
+$(BUILD)/doubles/libcublasLt.so.13: $(BUILD)/tests/doubles/cublaslt.o $(BUILD)/doubles/libcuda.so.1
+$(BUILD)/doubles/libcudnn.so.9: $(addprefix $(BUILD)/tests/doubles/,cudnn.o cudnn_double.o) $(BUILD)/doubles/libcuda.so.1
+$(DOUBLES):
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CXX) $(FLAGS) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $^ $(LDFLAGS) -o $@
+$(BUILD)/bin/hlo-test: | $(DOUBLES)
 
 # Without LLVM; and what fails a check must end in a way that libFuzzer sees (tests/fuzz/target.h).
 FUZZ_SOURCES := $(filter-out src/base/check.cpp,$(filter src/base/% src/ir/% src/parser/% src/driver/lsp/%,$(SOURCES))) \
@@ -100,7 +116,7 @@ $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
 
 .SECONDARY: $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.o)
 
--include $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.d) $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
+-include $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.d) $(DOUBLE_OBJECTS:.o=.d) $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
 
 # ---- Setting up ----------------------------------------------------------------------------------------------------
 
@@ -177,6 +193,9 @@ cudnn-plans: $(BUILD)/bin/hlo-test  ## What cuDNN (CUDNN_PATH=DIR) has for each 
 	@mkdir -p $(BUILD)/stubs && $(if $(CUDA_STUB),ln -sf $(CUDA_STUB) $(BUILD)/stubs/libcuda.so.1,:)
 	CUDNN_PLANS=1 LD_LIBRARY_PATH=$(BUILD)/stubs:$$LD_LIBRARY_PATH $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='CudnnPlans.*'
 
+cuda-doubles: all $(BUILD)/bin/hlo-test  ## Without a GPU: models and workloads on doubles of CUDA's libraries, every call of a run failing once (minutes)
+	HLO_DOUBLES=all CORPUS=$(CORPUS) HLO=$(BUILD)/bin $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Doubles*'
+
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 	@HLO=$(BUILD)/bin OUT=$(BUILD)/gpu-check CORPUS=$(CORPUS) scripts/gpu-check
 
@@ -226,7 +245,7 @@ lint:  ## clang-format over all sources, clang-tidy over those that changed sinc
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
 	@$(MAKE) --no-print-directory -k tidy
 
-tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied) $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.tidied)
+tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied) $(DOUBLE_OBJECTS:.o=.tidied) $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.tidied)
 
 # Behind the object, which is made again when a header changes.
 $(BUILD)/%.tidied: %.cpp $(BUILD)/%.o .clang-tidy | compile_commands.json
@@ -239,7 +258,7 @@ format:  ## Rewrite the sources as clang-format has them
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
 
 compile_commands.json: Makefile | $(OPCODES)  ## For editors and clang-tidy
-	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_TARGETS); do \
+	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(DOUBLE_SOURCES) $(FUZZ_TARGETS); do \
 	  [ -z "$$first" ] || echo ','; first=1; \
 	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\\",$(subst ','\'',$(CPPFLAGS))) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -DGTEST_DONT_DEFINE_FAIL=1 -c %s"}' "$(CURDIR)" $$f $$f; \
 	done; echo ']'; } >$@
@@ -271,4 +290,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format site dist deb wheel install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format site dist deb wheel install clean

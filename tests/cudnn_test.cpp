@@ -24,13 +24,15 @@
 #include "ir/module.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
-#include "tests/cudnn_double.h"
+#include "tests/doubles/cudnn_double.h"
 #include "tests/module_files.h"
 
 namespace hlo::gpu {
 namespace {
 
 using Dims = std::vector<int64_t>;
+
+void IsNoUse(const std::string& what) { ADD_FAILURE() << what; }
 
 std::string NameOf(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
@@ -199,7 +201,7 @@ TEST_P(Convolution, RunsWithADouble) {
   const auto expected = Interpret(alone, arguments);
   ASSERT_TRUE(expected) << expected.error().message();
   for (const bool takes_epilogues : {true, false}) {
-    CudnnDouble cudnn{.takes_epilogues = takes_epilogues};
+    CudnnDouble cudnn{.violated = IsNoUse, .takes_epilogues = takes_epilogues};
     const cudnn::Api api = cudnn.api();
     {
       const auto device = OpenHostDevice();
@@ -323,7 +325,7 @@ TEST(CudnnCall, EveryCallMayFail) {
   const std::vector<Literal> arguments = SmallIntegers(FusedComputation(*CallIn(*module)), 3);
   int failures = 0, calls = 0;
   for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // First none: how many there are.
-    CudnnDouble cudnn{.fail_at = fail_at};
+    CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
     const cudnn::Api api = cudnn.api();
     {
       const auto device = OpenHostDevice();
@@ -351,7 +353,7 @@ TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
   const auto module = Optimized("testdata/convolutions/forward_bias_relu_bf16.hlo");
   ASSERT_NE(module, nullptr);
   const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
-  CudnnDouble cudnn;
+  CudnnDouble cudnn{.violated = IsNoUse};
   const cudnn::Api api = cudnn.api();
   const auto device = OpenHostDevice();
   const auto why_not = [&](std::string algorithm) {

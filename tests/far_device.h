@@ -66,6 +66,7 @@ class FarDevice : public Device {
     recording_ = std::make_shared<Steps>();
     return {};
   }
+  void DropRecording() override { recording_ = nullptr; }
   Result<std::shared_ptr<const Recording>> EndRecording() override {
     if (fails_to_record) {
       recording_ = nullptr;

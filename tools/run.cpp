@@ -96,6 +96,8 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
   flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: steps are queued as one, as a graph; off: one by one");
+  flags.Bool("sync_check", &run->sync_check,
+             "cuda: each step is waited for, so that its errors are known to be its own");
 
   flags.Group("Custom calls");
   flags.Repeated("custom_call", &run->custom_call, "TARGET=POLICY",
@@ -214,7 +216,8 @@ Status SettleRunFlags(RunFlags* f) {
   f->quiet |= f->silent;
   TRY(ReadTargetFlag(&f->passes));
   run.obeys_plans = run.bench && f->passes.device == nullptr;
-  if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform, run.bench);
+  if (f->passes.device == nullptr)
+    f->passes.device = TargetOfPlatform(run.platform, run.bench, run.library_path, &run.why_no_target);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   run.cache = CacheOf(f->cache);
   SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);

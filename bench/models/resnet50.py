@@ -6,7 +6,7 @@ from jax import lax
 from lower import f32, s32, write
 from training import cross_entropy, momentum_sgd
 
-BLOCKS = (3, 4, 6, 3)
+BLOCKS, WIDTH = (3, 4, 6, 3), 64
 EPSILON = 1e-5
 
 
@@ -57,9 +57,9 @@ def make_params(norm_fields, classes=1000):
     def norm(channels):
         return {field: f32(channels) for field in norm_fields}
 
-    stages, channels = [], 64
+    stages, channels = [], WIDTH
     for stage, count in enumerate(BLOCKS):
-        width, blocks = 64 << stage, []
+        width, blocks = WIDTH << stage, []
         for i in range(count):
             p = {'kernel1': f32(1, 1, channels, width), 'norm1': norm(width),
                  'kernel2': f32(3, 3, width, width), 'norm2': norm(width),
@@ -69,7 +69,7 @@ def make_params(norm_fields, classes=1000):
             blocks.append(p)
             channels = 4 * width
         stages.append(blocks)
-    return {'stem': {'kernel': f32(7, 7, 3, 64), 'norm': norm(64)}, 'stages': stages,
+    return {'stem': {'kernel': f32(7, 7, 3, WIDTH), 'norm': norm(WIDTH)}, 'stages': stages,
             'dense': {'kernel': f32(channels, classes), 'bias': f32(classes)}}
 
 

@@ -216,9 +216,11 @@ std::shared_ptr<const Target> TargetOf(const DeviceDescription& device) {
   return Owned(std::string(device.name), device);
 }
 
-std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed) {
+std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
+                                               const std::vector<std::string>& library_path, std::string* why_not) {
   if (platform == "interpreter") return nullptr;
-  auto device = gpu::OpenDevice(platform == "auto" ? "cuda" : platform);
+  auto device = gpu::OpenDevice(platform == "auto" ? "cuda" : platform, library_path);
+  if (!device && why_not != nullptr) *why_not = device.error().message();
   if (!device && platform == "auto" && for_speed) device = gpu::OpenDevice("cpu");
   return device && (!(*device)->IsHost() || for_speed) ? TargetOf((*device)->Describe()) : nullptr;
 }

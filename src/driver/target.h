@@ -28,8 +28,10 @@ std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
 // The GPU that a platform ("cuda:1", "auto") stands for, where there is one: what a run is planned for when nothing
 // else is said. Null: none; the host runs kernels as they are planned for the default device, so that it tells what is
-// wrong with those, but for_speed: then it is planned for itself.
-std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed);
+// wrong with those, but for_speed: then it is planned for itself. `why_not`: why a device could not be opened.
+std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
+                                               const std::vector<std::string>& library_path = {},
+                                               std::string* why_not = nullptr);
 
 // "h200, h100, a100, host": those that have a name.
 std::string TargetNames();

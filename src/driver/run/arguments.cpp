@@ -290,9 +290,11 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::v
   return expected;
 }
 
-Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes) {
-  if (platform != "auto") return gpu::OpenDevice(platform);
-  auto cuda = gpu::OpenDevice("cuda");
+Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform,
+                                                  const std::vector<std::string>& library_path,
+                                                  std::vector<std::string>* notes) {
+  if (platform != "auto") return gpu::OpenDevice(platform, library_path);
+  auto cuda = gpu::OpenDevice("cuda", library_path);
   if (cuda) return cuda;
   notes->push_back("no usable GPU, so the kernels run on the host ('hlo doctor' says why)");
   return gpu::OpenDevice("cpu");

@@ -36,7 +36,9 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes);
 
 // "auto" is cuda where that works, else cpu, with a note.
-Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes);
+Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform,
+                                                  const std::vector<std::string>& library_path,
+                                                  std::vector<std::string>* notes);
 
 }  // namespace hlo
 

@@ -52,7 +52,7 @@ auto ArgumentKey(const RunOptions& o) {
       std::tuple(interpreted));
 }
 auto ResultKey(const RunOptions& o) {
-  return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.profile, o.watch, o.outfeed);
+  return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.sync_check, o.profile, o.watch, o.outfeed);
 }
 
 // Keeps what `make` makes, where nothing is kept yet.
@@ -202,7 +202,10 @@ Result<const Platform*> Experiment::Where() {
     Platform platform;
     if (MustInterpret(module, options_.platform, &platform.notes)) return platform;
     TRY(CheckKernelsSuffice(module, options_.load.max_depth, &platform.notes));
-    platform.device = TRY(OpenPlatform(options_.platform, &platform.notes));
+    platform.device = TRY(OpenPlatform(options_.platform, options_.library_path, &platform.notes));
+    if (!platform.device->IsHost() && !options_.why_no_target.empty())
+      platform.notes.push_back(
+          Str("planned for ", options_.pipeline.device->name, ", not for the device: ", options_.why_no_target));
     return platform;
   });
 }
@@ -387,9 +390,12 @@ Result<RunResults> Experiment::RunKernels() {
   gpu::Executable& executable = *TRY(Placed());
   results.times.placing = placing.ms();
   const Stopwatch running;
-  results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times));
+  results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times, &results.notes));
   if (options_.profile.any()) results.profiled = TRY(Profiled(executable));
-  if (options_.watch.detects()) results.notes = TRY(DetectInSteps(executable, TRY(Interpreter()), options_.watch));
+  if (options_.watch.detects()) {
+    for (std::string& note : TRY(DetectInSteps(executable, TRY(Interpreter()), options_.watch)))
+      results.notes.push_back(std::move(note));
+  }
   results.times.all_runs = running.ms();
   progress_->Stage("taking the results");
   const Stopwatch taking;

@@ -80,7 +80,9 @@ struct RunOptions {
   bool libraries = true;
   bool fallback = true;  // What has no kernel runs in the interpreter.
   bool allow_tf32 = false;
-  bool cuda_graphs = true;  // See gpu::RunOptions::record.
+  bool cuda_graphs = true;    // See gpu::RunOptions::record.
+  bool sync_check = false;    // See gpu::RunOptions::wait_for_each.
+  std::string why_no_target;  // Why it is not planned for the device that it runs on, where it should be.
   std::vector<std::string> library_path;
   std::shared_ptr<kernel::CodeCache> cache;  // See gpu::CompileOptions::cache.
   std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.

@@ -16,13 +16,14 @@ void SetRunTimes(std::vector<double> runs, RunTimes* times) {
   times->run_max = runs.back();
 }
 
-Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times) {
+Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
+                        std::vector<std::string>* notes) {
   constexpr double kWarmUpMs = 200;
   constexpr int64_t kBenchRuns = 10;
   progress.Stage("running");
   const Stopwatch warm_up;
   do {
-    TRY(executable.Execute({.record = options.cuda_graphs}));
+    TRY(executable.Execute({.record = options.cuda_graphs, .wait_for_each = options.sync_check, .notes = notes}));
     if (times->first_run == 0) times->first_run = warm_up.ms();
   } while (options.bench && warm_up.ms() < kWarmUpMs);
   std::vector<double> runs, on_device;
@@ -33,7 +34,8 @@ Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, 
     TRY(executable.MakeReady());
     std::optional<double> device_ms;
     const Stopwatch run;
-    TRY(executable.Execute({.record = options.cuda_graphs, .device_ms = &device_ms}));
+    TRY(executable.Execute(
+        {.record = options.cuda_graphs, .wait_for_each = options.sync_check, .notes = notes, .device_ms = &device_ms}));
     runs.push_back(run.ms());
     if (device_ms) on_device.push_back(*device_ms);
     interpreted += 1000 * executable.HostCallSeconds();

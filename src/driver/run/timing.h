@@ -27,8 +27,9 @@ class Stopwatch {
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
 // Warms up, then runs until the figures are steady: at least 10 times and bench_seconds with --bench, else num_repeats
-// times. The share of the time that was spent in host calls.
-Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times);
+// times. The share of the time that was spent in host calls. `notes` gets what runs did in a slower way than was meant.
+Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
+                        std::vector<std::string>* notes);
 
 }  // namespace hlo
 

@@ -4,14 +4,18 @@
 // One stream. The primary context is used, as libraries do. An error of queued work can come out of any later call;
 // every message has the name of the call that reported it and the driver's words.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/device/device.h"
+#include "gpu/device/emulated.h"
 #include "gpu/device/shared_library.h"
 #include "gpu/kernel/nvptx.h"
 
@@ -40,6 +44,7 @@ constexpr int64_t kSharedWithoutAsking = 48 << 10;
 
 struct Driver {
   SharedLibrary library;
+  bool is_double = false;  // emulated.h
   Status32 (*init)(unsigned);
   Status32 (*driver_version)(int*);
   Status32 (*error_name)(Status32, const char**);
@@ -83,7 +88,10 @@ struct Driver {
   Status32 (*synchronize_event)(CudaHandle);
   Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
 
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // Of an error.
+
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const {
+    *told = true;
     const char *name = nullptr, *words = nullptr;
     error_name(status, &name);
     error_string(status, &words);
@@ -91,6 +99,11 @@ struct Driver {
     if (words != nullptr) message += Str(", ", words);
     if (!while_doing.empty()) message += Str(" while ", while_doing);
     return DeviceError("R014", std::move(message));
+  }
+
+  // Of what gives something back, where nobody waits for an answer. What comes after an error comes of it.
+  void Ended(std::string_view call, Status32 status) const {
+    if (status != 0 && !*told) VLOG(0, Failed(call, status).message());
   }
 };
 
@@ -100,12 +113,12 @@ struct Driver {
     if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \
   } while (false)
 
-Result<Driver> LoadDriver() {
+Result<Driver> LoadDriver(const std::vector<std::string>& search) {
   Driver driver;
   constexpr std::string_view kNames[] = {"libcuda.so.1"};
   constexpr std::string_view kMore[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib",
                                         "/usr/local/nvidia/lib64"};
-  auto library = SharedLibrary::Open(kNames, {}, kMore);
+  auto library = SharedLibrary::Open(kNames, search, kMore);
   if (!library) {
     FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message()))
              .Hint("--platform=cpu runs the same kernels without a GPU"));
@@ -154,6 +167,7 @@ Result<Driver> LoadDriver() {
   l.Load("cuEventSynchronize", &driver.synchronize_event);
   l.Load("cuEventElapsedTime", &driver.elapsed_ms);
   TRY(l.Complete());
+  driver.is_double = AttachEmulator(l);
   return driver;
 }
 
@@ -168,8 +182,8 @@ struct CudaKernel : LoadedKernel {
   CudaKernel(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaKernel() override {
     if (module == nullptr) return;
-    driver.set_context(context);
-    driver.unload_module(module);
+    driver.Ended("cuCtxSetCurrent", driver.set_context(context));
+    driver.Ended("cuModuleUnload", driver.unload_module(module));
   }
 
   const Driver& driver;
@@ -184,8 +198,8 @@ struct CudaKernel : LoadedKernel {
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
-    driver.set_context(context);
-    if (executable != nullptr) driver.destroy_graph_exec(executable);
+    driver.Ended("cuCtxSetCurrent", driver.set_context(context));
+    if (executable != nullptr) driver.Ended("cuGraphExecDestroy", driver.destroy_graph_exec(executable));
   }
 
   const Driver& driver;
@@ -201,12 +215,12 @@ class CudaDevice : public Device {
 
   // The context stays for the process: the next to open this device would wait a quarter of a second for a new one.
   ~CudaDevice() override {
-    if (context_ != nullptr) driver_.set_context(context_);
+    if (context_ != nullptr) driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
     EndLibraryStates();
     for (const CudaHandle event : {started_, stopped_}) {
-      if (event != nullptr) driver_.destroy_event(event);
+      if (event != nullptr) driver_.Ended("cuEventDestroy", driver_.destroy_event(event));
     }
-    if (stream_ != nullptr) driver_.stream_destroy(stream_);
+    if (stream_ != nullptr) driver_.Ended("cuStreamDestroy", driver_.stream_destroy(stream_));
   }
 
   Status Open() {
@@ -279,13 +293,14 @@ class CudaDevice : public Device {
                                   HumanBytes(static_cast<double>(free)), " of ", HumanBytes(static_cast<double>(total)),
                                   " are free")));
     }
-    if (status != 0) FAIL(driver_.Failed("cuMemAlloc", status));
+    if (status != 0)
+      FAIL(driver_.Failed("cuMemAlloc", status, Str("allocating ", HumanBytes(static_cast<double>(bytes)))));
     return reinterpret_cast<void*>(memory);
   }
 
   void Free(void* memory) override {
-    driver_.set_context(context_);
-    driver_.free(Address(memory));
+    driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
+    driver_.Ended("cuMemFree", driver_.free(Address(memory)));
   }
 
   Status CopyIn(void* to, const void* from, int64_t bytes) override {
@@ -334,7 +349,10 @@ class CudaDevice : public Device {
     std::vector<kernel::Ptx> ptx = TRY(kernel::EmitPtx(kernels, {.arch = Arch()}));
     for (size_t i = 0; i < kernels.size(); ++i) {
       auto& one = code_of[kernel::Hash(*kernels[i])];
-      if (one == nullptr) one = CodeOf(*kernels[i], std::move(ptx[i]));
+      if (one == nullptr) {
+        if (driver_.is_double) KeepForEmulator(ptx[i], *kernels[i]);
+        one = CodeOf(*kernels[i], std::move(ptx[i]));
+      }
       code.push_back(one);
     }
     return code;
@@ -381,13 +399,24 @@ class CudaDevice : public Device {
     return {};
   }
 
+  void DropRecording() override {
+    driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
+    CudaHandle graph = nullptr;
+    driver_.Ended("cuStreamEndCapture", driver_.end_capture(stream_, &graph));
+    if (graph != nullptr) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
+  }
+
+  // A stream that stays captured takes nothing else: the capture ends in any case.
   Result<std::shared_ptr<const Recording>> EndRecording() override {
-    TRY(MakeCurrent());
+    if (Status current = MakeCurrent(); !current) {
+      DropRecording();
+      return std::unexpected(std::move(current).error());
+    }
     CudaHandle graph = nullptr;
     CUDA_TRY("cuStreamEndCapture", driver_.end_capture(stream_, &graph));
     auto recording = std::make_shared<CudaRecording>(driver_, context_);
     const Status32 status = driver_.instantiate_graph(&recording->executable, graph, 0);
-    driver_.destroy_graph(graph);
+    driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
     CUDA_TRY("cuGraphInstantiateWithFlags", status);
     CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
     return recording;
@@ -476,11 +505,12 @@ class CudaDevice : public Device {
       if (log[0] != 0) error.diagnostics.back().notes.push_back({Str("the driver says: ", Trim(log)), {}});
       FAIL(std::move(error));
     }
-    CUDA_TRY("cuModuleGetFunction", driver_.get_function(&loaded->function, loaded->module, code.ptx.entry.c_str()));
-    if (code.ptx.dynamic_shared_bytes > kSharedWithoutAsking) {
-      CUDA_TRY("cuFuncSetAttribute", driver_.function_attribute(loaded->function, kMaxDynamicShared,
-                                                                static_cast<int>(code.ptx.dynamic_shared_bytes)));
-    }
+    if (const Status32 status = driver_.get_function(&loaded->function, loaded->module, code.ptx.entry.c_str()))
+      FAIL(driver_.Failed("cuModuleGetFunction", status, Str("loading '", code.name, "'")));
+    if (code.ptx.dynamic_shared_bytes <= kSharedWithoutAsking) return loaded;
+    if (const Status32 status = driver_.function_attribute(loaded->function, kMaxDynamicShared,
+                                                           static_cast<int>(code.ptx.dynamic_shared_bytes)))
+      FAIL(driver_.Failed("cuFuncSetAttribute", status, Str("loading '", code.name, "'")));
     return loaded;
   }
 
@@ -499,8 +529,8 @@ class CudaDevice : public Device {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
-  auto device = std::make_unique<CudaDevice>(*TRY(OpenOnce<LoadDriver>()), ordinal);
+Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const std::vector<std::string>& search) {
+  auto device = std::make_unique<CudaDevice>(*TRY(OpenOnce<LoadDriver>(search)), ordinal);
   TRY(device->Open());
   return device;
 }

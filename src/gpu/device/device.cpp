@@ -11,7 +11,7 @@ Result<void*> Device::LibraryState(const void* library, const std::function<Resu
   return state.get();
 }
 
-Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform) {
+Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std::vector<std::string>& search) {
   const size_t colon = platform.find(':');
   const std::string_view kind = platform.substr(0, colon);
   int64_t ordinal = 0;
@@ -23,7 +23,7 @@ Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform) {
     if (ordinal != 0) FAIL(UsageError("F004", Str("'", Escaped(platform), "': there is one host")));
     return OpenHostDevice();
   }
-  if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal));
+  if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal), search);
   FAIL(UsageError("F004",
                   Str("unknown platform '", Escaped(platform), "'; expected auto, interpreter, cpu or cuda[:N]")));
 }

@@ -91,8 +91,10 @@ class Device {
   // Whether what it is given can be recorded: queued again as one, which costs less than one by one.
   virtual bool Records() const { return false; }
   // From here to EndRecording launches, copies on the device, fills and calls of libraries are kept, not done; nothing
-  // may be waited for. EndRecording must be called also when one of them fails.
+  // may be waited for. When one of them fails DropRecording must be called.
   virtual Status BeginRecording() { return {}; }
+  // Instead of EndRecording, where what was to be kept is not whole.
+  virtual void DropRecording() {}
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
   // Queued.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
@@ -121,12 +123,12 @@ class Device {
   std::map<const void*, std::shared_ptr<void>> library_states_;
 };
 
-// "cpu" and "host"; "cuda", "gpu", "cuda:1". Errors: R010 no driver, R011 no such device, R012 too old; each names what
-// was tried (kDevice). F-code for another name (kUsage).
-Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform);
+// "cpu" and "host"; "cuda", "gpu", "cuda:1". `search`: folders in which the driver is looked for first. Errors: R010 no
+// driver, R011 no such device, R012 too old; each names what was tried (kDevice). F-code for another name (kUsage).
+Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std::vector<std::string>& search = {});
 
 std::unique_ptr<Device> OpenHostDevice();
-Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
+Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const std::vector<std::string>& search = {});
 
 }  // namespace hlo::gpu
 

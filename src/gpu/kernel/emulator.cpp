@@ -481,7 +481,23 @@ std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void
 
 }  // namespace
 
-Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments, const EmulateOptions& options) {
+// The machine's address is in the code.
+struct EmulatedCode::Parts {
+  Parts(const Kernel& kernel, const EmulateOptions& options)
+      : kernel(kernel), options(options), machine(this->kernel) {}
+
+  const Kernel kernel;
+  const EmulateOptions options;
+  Machine machine;
+  std::shared_ptr<const LoadedObject> object;
+  Machine::Start start = nullptr;
+};
+
+EmulatedCode::EmulatedCode(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+EmulatedCode::EmulatedCode(EmulatedCode&&) noexcept = default;
+EmulatedCode::~EmulatedCode() = default;
+
+Result<EmulatedCode> EmulatedCode::Make(const Kernel& kernel, const EmulateOptions& options) {
   const std::string text = TRY(FinishedText(kernel, options.nvptx));
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
@@ -489,36 +505,44 @@ Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arg
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, diagnostic, context);
   CHECK(module, "kernel '", kernel.name, "': ", diagnostic.getMessage().str());
 
-  Machine machine(kernel, arguments);
-  Converter(kernel, *module, machine, options.sanitize).Convert();
+  auto parts = std::make_unique<Parts>(kernel, options);
+  Converter(parts->kernel, *module, parts->machine, options.sanitize).Convert();
   Prepare(*module, *target);
   TRY(Verify(*module));
   TRY(RunPasses(*module, *target, Pipeline::kEmulator));
   llvm::SmallVector<char, 0> bytes;
   TRY(Generate(*module, *target, /*object=*/true, bytes));
-  const auto object = TRY(LoadObject(bytes));
+  parts->object = TRY(LoadObject(bytes));
+  parts->start = reinterpret_cast<Machine::Start>(parts->object->Symbol("start"));
+  CHECK(parts->start, "emulated kernel without its start");
+  return EmulatedCode(std::move(parts));
+}
 
-  const std::vector<std::vector<ArrayPlace>> places = Places(kernel, arguments, *object);
+SanitizerReport EmulatedCode::Run(std::span<void* const> arguments) {
+  const Kernel& kernel = parts_->kernel;
+  const std::vector<std::vector<ArrayPlace>> places = Places(kernel, arguments, *parts_->object);
   std::vector<std::pair<char*, int64_t>> shared;
   for (size_t i = 0; i < kernel.arrays.size(); ++i) {
     const ArrayInfo& array = kernel.arrays[i];
     char* const base = places[i].front().base;
     if (array.kind == ArrayKind::kShared && base) shared.emplace_back(base, array.elements * Bytes(array.type));
   }
-  const auto start = reinterpret_cast<Machine::Start>(object->Symbol("start"));
-  CHECK(start, "emulated kernel without its start");
-  std::vector<int64_t> blocks = options.blocks;
+  std::vector<int64_t> blocks = parts_->options.blocks;
   if (blocks.empty()) {
     blocks.resize(kernel.blocks);
     std::iota(blocks.begin(), blocks.end(), 0);
   }
-  if (!options.sanitize) {
-    machine.Run(start, blocks, nullptr, shared);
+  if (!parts_->options.sanitize) {
+    parts_->machine.Run(parts_->start, arguments, blocks, nullptr, shared);
     return SanitizerReport{.kernel = kernel.name};
   }
   Sanitizer sanitizer(kernel, places);
-  machine.Run(start, blocks, &sanitizer, shared);
+  parts_->machine.Run(parts_->start, arguments, blocks, &sanitizer, shared);
   return sanitizer.TakeReport();
+}
+
+Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments, const EmulateOptions& options) {
+  return TRY(EmulatedCode::Make(kernel, options)).Run(arguments);
 }
 
 }  // namespace hlo::kernel

@@ -11,6 +11,7 @@
 #define HLO_GPU_KERNEL_EMULATOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,8 +63,25 @@ struct EmulateOptions {
   NvptxOptions nvptx;
 };
 
-// `arguments`: as Kernel::Arguments, of as many elements as the kernel says. With `sanitize`, accesses out of
-// bounds are reported and not made.
+// A kernel made ready once, to be run often, by one at a time.
+class EmulatedCode {
+ public:
+  static Result<EmulatedCode> Make(const Kernel& kernel, const EmulateOptions& options = {});
+  EmulatedCode(EmulatedCode&& other) noexcept;
+  ~EmulatedCode();
+
+  // `arguments`: as Kernel::Arguments, of as many elements as the kernel says. With `sanitize`, accesses out of
+  // bounds are reported and not made.
+  SanitizerReport Run(std::span<void* const> arguments);
+
+ private:
+  struct Parts;
+  explicit EmulatedCode(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+// The same for a kernel that runs once.
 Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments,
                                 const EmulateOptions& options = {});
 

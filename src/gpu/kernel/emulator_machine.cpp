@@ -8,8 +8,7 @@
 
 namespace hlo::kernel {
 
-Machine::Machine(const Kernel& kernel, std::span<void* const> arguments)
-    : kernel_(kernel), arguments_(arguments), threads_(kernel.threads * kernel.cluster) {}
+Machine::Machine(const Kernel& kernel) : kernel_(kernel), threads_(kernel.threads * kernel.cluster) {}
 
 void* Machine::Frame(int64_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
@@ -57,8 +56,9 @@ void Machine::WaitForCopies(int thread, int on_their_way) {
   }
 }
 
-void Machine::Run(Start start, std::span<const int64_t> blocks, Sanitizer* sanitizer,
+void Machine::Run(Start start, std::span<void* const> arguments, std::span<const int64_t> blocks, Sanitizer* sanitizer,
                   const std::vector<std::pair<char*, int64_t>>& shared) {
+  arguments_ = arguments;
   sanitizer_ = sanitizer;
   shared_ = shared;
   std::vector<int64_t> done;

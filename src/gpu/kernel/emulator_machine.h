@@ -32,7 +32,7 @@ enum class Wait : int32_t {
 
 class Machine {
  public:
-  Machine(const Kernel& kernel, std::span<void* const> arguments);
+  explicit Machine(const Kernel& kernel);
 
   std::vector<AccessSite> sites;
 
@@ -55,7 +55,7 @@ class Machine {
   using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
 
   // `shared`: where the code has its shared arrays, and how many bytes. `sanitizer` may be null.
-  void Run(Start start, std::span<const int64_t> blocks, Sanitizer* sanitizer,
+  void Run(Start start, std::span<void* const> arguments, std::span<const int64_t> blocks, Sanitizer* sanitizer,
            const std::vector<std::pair<char*, int64_t>>& shared);
 
  private:
@@ -90,8 +90,8 @@ class Machine {
   static void MultiplyMatrices(std::span<Thread> lanes);
 
   const Kernel& kernel_;
-  const std::span<void* const> arguments_;
-  std::vector<Thread> threads_;  // Of the cluster, block after block.
+  std::span<void* const> arguments_;  // Of the run.
+  std::vector<Thread> threads_;       // Of the cluster, block after block.
   std::vector<char> frames_;
   std::vector<std::pair<char*, int64_t>> shared_;
   std::vector<std::vector<std::vector<char>>> kept_;  // By rank and array: the shared memory of blocks that do not run.

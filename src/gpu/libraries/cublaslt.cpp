@@ -4,7 +4,10 @@
 // along n is along the rows of D', and a row stride is a leading dimension.
 #include "gpu/libraries/cublaslt.h"
 
+#include <memory>
+
 #include "base/check.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "gpu/device/shared_library.h"
 
@@ -17,6 +20,7 @@ enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
 enum { kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
 enum { kBatchCount = 5, kBatchStride = 6 };                                  // cublasLtMatrixLayoutAttribute_t
 enum { kMaxWorkspace = 1 };                                                  // cublasLtMatmulPreferenceAttributes_t
+enum { kNotSupported = 15 };  // cublasStatus_t: of the heuristic, that it knows no algorithm.
 enum { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4 };
 constexpr int64_t kWorkspaceBytes = 32 << 20;
 constexpr int kMostAlgorithms = 16;
@@ -57,6 +61,10 @@ struct Api {
   Error Failed(std::string_view call, int status) const {
     return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")"));
   }
+  // Of what gives something back, where nobody waits for an answer.
+  void Ended(std::string_view call, int status) const {
+    if (status != 0) VLOG(0, Failed(call, status).message());
+  }
 };
 
 Result<Api> LoadApi(const std::vector<std::string>& search) {
@@ -91,7 +99,7 @@ Result<Handle> GetHandle(const Api& api, Device& device) {
   return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     Handle handle = nullptr;
     if (const int status = api.create(&handle)) FAIL(api.Failed("cublasLtCreate", status));
-    return std::shared_ptr<void>(handle, api.destroy);
+    return std::shared_ptr<void>(handle, [&api](Handle made) { api.Ended("cublasLtDestroy", api.destroy(made)); });
   });
 }
 
@@ -172,9 +180,9 @@ class Descriptors {
   explicit Descriptors(const Api& api) : api_(api) {}
   Descriptors(const Descriptors&) = delete;
   ~Descriptors() {
-    if (operation != nullptr) api_.desc_destroy(operation);
+    if (operation != nullptr) api_.Ended("cublasLtMatmulDescDestroy", api_.desc_destroy(operation));
     for (const Handle layout : {a, b, c, d}) {
-      if (layout != nullptr) api_.layout_destroy(layout);
+      if (layout != nullptr) api_.Ended("cublasLtMatrixLayoutDestroy", api_.layout_destroy(layout));
     }
   }
 
@@ -210,10 +218,9 @@ class Descriptors {
     }
     if (plan.batch == 1) return {};
     const auto count = static_cast<int32_t>(plan.batch);
-    api_.layout_set(*layout, kBatchCount, &count, sizeof count);
-    if (const int status = api_.layout_set(*layout, kBatchStride, &column.batch_stride, sizeof column.batch_stride)) {
-      FAIL(api_.Failed("cublasLtMatrixLayoutSetAttribute", status));
-    }
+    int status = api_.layout_set(*layout, kBatchCount, &count, sizeof count);
+    if (status == 0) status = api_.layout_set(*layout, kBatchStride, &column.batch_stride, sizeof column.batch_stride);
+    if (status != 0) FAIL(api_.Failed("cublasLtMatrixLayoutSetAttribute", status));
     return {};
   }
 
@@ -228,14 +235,16 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   TRY(descriptors.Make(plan));
   Handle preference = nullptr;
   if (const int status = api.preference_create(&preference)) FAIL(api.Failed("cublasLtMatmulPreferenceCreate", status));
+  const std::shared_ptr<void> owned(
+      preference, [&api](Handle made) { api.Ended("cublasLtMatmulPreferenceDestroy", api.preference_destroy(made)); });
   const uint64_t workspace = kWorkspaceBytes;
-  api.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace);
+  if (const int status = api.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace))
+    FAIL(api.Failed("cublasLtMatmulPreferenceSetAttribute", status));
   Algorithm algorithms[kMostAlgorithms] = {};
   int found = 0;
   const int status = api.heuristic(handle, descriptors.operation, descriptors.a, descriptors.b, descriptors.c,
                                    descriptors.d, preference, number + 1, algorithms, &found);
-  api.preference_destroy(preference);
-  if (status != 0) FAIL(api.Failed("cublasLtMatmulAlgoGetHeuristic", status));
+  if (status != 0 && status != kNotSupported) FAIL(api.Failed("cublasLtMatmulAlgoGetHeuristic", status));
   if (found <= number) algorithms[number].state = 1;
   return algorithms[number];
 }

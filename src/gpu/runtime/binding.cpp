@@ -1,9 +1,11 @@
 #include "gpu/runtime/binding.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
+#include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/relayout.h"
 
@@ -68,6 +70,12 @@ Status Binding::Prepare() {
   for (size_t i = 0; !device_.IsHost() && i < outputs_.size(); ++i) {
     if (buffers.output_bytes[i] > 0) outputs_[i].memory = TRY(DeviceMemory::Allocate(device_, buffers.output_bytes[i]));
   }
+  ForEachStep(program_->block, [&](const Step& step) {
+    for (const Work& work : step.work) {
+      const auto* kernel = std::get_if<KernelWork>(&work);
+      if (kernel != nullptr && kernel->trips != 0) loops_.push_back(kernel);
+    }
+  });
   pointers_.resize(program_->places.size());
   return device_.Synchronize();
 }
@@ -92,7 +100,18 @@ void Binding::ListDonated() {
   }
 }
 
+Status Binding::TellLoops(int64_t stop_after, int64_t most_trips) {
+  if (told_ == std::pair(stop_after, most_trips)) return {};
+  std::array<int64_t, kTripFields> trips = {};
+  trips[kStopAfter] = stop_after;
+  trips[kMostTrips] = most_trips;
+  for (const KernelWork* work : loops_) TRY(device_.CopyIn(Pointer(work->trips), trips.data(), sizeof(trips)));
+  told_ = {stop_after, most_trips};
+  return {};
+}
+
 Status Binding::ResetCounters() {
+  told_ = {-1, -1};
   if (program_->counter_bytes == 0) return {};
   return device_.Fill(counters_.data(), 0, 8, program_->counter_bytes / 8);
 }
@@ -102,7 +121,8 @@ Status Binding::ResetCounters() {
 Status Binding::Bind(std::span<const Literal> arguments) {
   TRY(CheckArguments(arguments));
   size_t leaf = 0;
-  for (const Literal& argument : arguments) TRY(BindLeaves(argument, leaf));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    TRY(LocatedAt(*program_->module->entry().parameters()[i], BindLeaves(arguments[i], leaf)));
   resolved_ = packed_now_ = false;
   trips_made_.clear();  // They may hang on the arguments, whatever the text says of them.
   return {};
@@ -298,7 +318,7 @@ Result<Literal> Binding::Output() {
   const Instruction& root = program_->module->entry().root();
   std::vector<Literal> leaves;
   for (size_t i = 0; i < outputs_.size(); ++i)
-    leaves.push_back(TRY(Give(root, static_cast<int>(i), *outputs_[i].shape)));
+    leaves.push_back(TRY(LocatedAt(root, Give(root, static_cast<int>(i), *outputs_[i].shape))));
   size_t next = 0;
   return Assemble(root.shape(), leaves, next);
 }

@@ -77,6 +77,11 @@ class Binding {
   // Of a loop, when its condition was last asked; -1: not with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
+  // Kernels with loops in them, and what these are to know before they run (TripField): told when it is another than
+  // before, since kernels leave it as it is.
+  std::span<const KernelWork* const> loops() const { return loops_; }
+  Status TellLoops(int64_t stop_after, int64_t most_trips);
+
   // Zero the counters that a run which failed has left as they were.
   Status ResetCounters();
 
@@ -132,6 +137,8 @@ class Binding {
   std::vector<Leaf> leaves_;  // Of the parameters.
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // By number of Program::places.
+  std::vector<const KernelWork*> loops_;
+  std::pair<int64_t, int64_t> told_ = {-1, -1};  // What loops were told; -1: nothing.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false;

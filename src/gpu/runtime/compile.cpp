@@ -13,6 +13,7 @@
 #include "gpu/plan/fill.h"
 #include "gpu/plan/planner.h"
 #include "gpu/runtime/fault.h"
+#include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
 #include "gpu/runtime/shares.h"
@@ -179,7 +180,8 @@ class Compiler {
         continue;
       }
       const LibraryOptions library_options{.search = options().library_path, .allow_tf32 = options().allow_tf32};
-      LibraryChoice choice = TRY(OpenLibraryCall(*plan.inst, plan.plan.kernels.front(), device_, library_options));
+      LibraryChoice choice =
+          TRY(LocatedAt(*plan.inst, OpenLibraryCall(*plan.inst, plan.plan.kernels.front(), device_, library_options)));
       if (plan.plan.kernels.front().library.empty()) plan.plan.refused.clear();
       for (const Refusal& refusal : choice.refusals)
         plan.plan.refused.push_back(refusal.library.empty() ? refusal.why : Str(refusal.library, ": ", refusal.why));

@@ -13,8 +13,8 @@ namespace {
 
 Capability Cpu() { return {"cpu", true, OpenHostDevice()->description(), ""}; }
 
-Capability Cuda() {
-  auto device = OpenDevice("cuda");
+Capability Cuda(const std::vector<std::string>& library_path) {
+  auto device = OpenDevice("cuda", library_path);
   if (device) return {"cuda", true, Str((*device)->name(), " ", (*device)->description()), ""};
   return {"cuda", false, device.error().message(), "kernels run on the cpu"};
 }
@@ -50,7 +50,7 @@ std::vector<Capability> Examine(const std::vector<std::string>& library_path, ke
   return {
       Cpu(),
       Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as our own kernels on the cpu"),
-      Cuda(),
+      Cuda(library_path),
       Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"),
       Versioned("cuDNN", CudnnVersion(library_path), "convolutions run as our own kernels on cuda"),
       Versioned("nvJitLink", NvJitLinkVersion(library_path), "without ptxas no machine code is made ahead of time"),

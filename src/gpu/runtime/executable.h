@@ -102,6 +102,8 @@ struct RunOptions {
   // Steps between which the host has nothing to do are recorded when they run again and from then on queued as one
   // (Device::Records); false: each by itself.
   bool record = true;
+  bool wait_for_each = false;  // Each step is waited for, so that an error of the device is that of the step it is of.
+  std::vector<std::string>* notes = nullptr;   // Gets what was done in a slower way than was meant, and why.
   std::optional<double>* device_ms = nullptr;  // What the run took on the device's own clock, where it has one.
 };
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/check.h"
-#include "base/log.h"
+#include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/timeline.h"
 
@@ -25,7 +25,7 @@ class SerialRunner {
 
   Status RunBlock(const Block& block) {
     if (options_.order) return RunReordered(block);
-    const bool may_record = device_.Records() && options_.record && !IsWatched() && !recording_;
+    const bool may_record = device_.Records() && options_.record && !recording_ && !ReadsTripsAtOnce();
     for (size_t i = 0; i < block.size();) {
       size_t end = i;
       int64_t steps = 0;
@@ -41,11 +41,24 @@ class SerialRunner {
     return {};
   }
 
+  // Before a run: what the loops in kernels are to know. After it: whether one of them would have gone on.
+  Status TellLoops() {
+    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+    const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
+    return binding_.TellLoops(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
+  }
+  Status CheckLoops() {
+    if (ReadsTripsAtOnce()) return {};
+    for (const KernelWork* work : binding_.loops()) TRY(ReadTrips(*work));
+    return {};
+  }
+
   double host_call_seconds() const { return host_call_seconds_; }
 
  private:
   bool IsWatched() const {
-    return options_.observer != nullptr || options_.timeline != nullptr || options_.interrupted != nullptr;
+    return options_.observer != nullptr || options_.timeline != nullptr || options_.interrupted != nullptr ||
+           options_.wait_for_each;
   }
 
   // How many steps it is; -1 where something is read back or computed here on the way.
@@ -53,10 +66,8 @@ class SerialRunner {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return StepsOfTrips(**loop);
     const auto* step = std::get_if<Step>(&node);
     if (step == nullptr || !step->fault.empty()) return -1;
-    const bool needs_host = std::ranges::any_of(step->work, [](const Work& work) {
-      const auto* kernel = std::get_if<KernelWork>(&work);
-      return kernel != nullptr ? kernel->trips != 0 : std::holds_alternative<HostWork>(work);
-    });
+    const bool needs_host =
+        std::ranges::any_of(step->work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
     return needs_host ? -1 : 1;
   }
 
@@ -81,11 +92,18 @@ class SerialRunner {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording == nullptr && ++kept.runs == 2) {
       auto recording = Record(nodes);
-      if (recording) kept.recording = std::move(*recording);
-      else VLOG(1, nodes.size(), " steps are queued one by one: ", recording.error().message());
+      if (!recording) return RunUnrecorded(nodes, recording.error().message());
+      kept.recording = std::move(*recording);
     }
     if (kept.recording != nullptr) return device_.Replay(*kept.recording);
     return RunNodes(nodes);
+  }
+
+  Status RunUnrecorded(std::span<const Node> nodes, const std::string& why) {
+    if (options_.notes != nullptr) options_.notes->push_back(Str(nodes.size(), " steps are queued one by one: ", why));
+    Status done = RunNodes(nodes);
+    if (done) return done;
+    return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
   }
 
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
@@ -93,9 +111,9 @@ class SerialRunner {
     recording_ = true;
     Status queued = RunNodes(nodes);
     recording_ = false;
-    auto recording = device_.EndRecording();
-    TRY(std::move(queued));
-    return recording;
+    if (queued) return device_.EndRecording();
+    device_.DropRecording();
+    return std::unexpected(std::move(queued).error());
   }
 
   Status RunNodes(std::span<const Node> nodes) {
@@ -127,9 +145,11 @@ class SerialRunner {
   }
 
   Status RunNode(const Node& node) {
-    if (const auto* step = std::get_if<Step>(&node)) return RunStep(*step);
-    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return RunLoop(**loop);
-    return RunBranch(*std::get<std::unique_ptr<BranchNode>>(node));
+    if (const auto* step = std::get_if<Step>(&node)) return LocatedAt(*step->instruction, RunStep(*step));
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node))
+      return LocatedAt(*(*loop)->loop, RunLoop(**loop));
+    const BranchNode& branch = *std::get<std::unique_ptr<BranchNode>>(node);
+    return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
   // What `work` does as an event. The device's own clock, where it has one, says how long it took.
@@ -276,6 +296,7 @@ class SerialRunner {
       TRY(Copy(step.copies));
       TRY(RunWork(step));
     }
+    if (options_.wait_for_each) TRY(device_.Synchronize());
     if (!observed) return {};
     Literal output = TRY(binding_.Read(*step.instruction, Binding::Lent::kResultsToo));
     return observer->observe(*step.instruction, loops_, inputs, std::move(output));
@@ -300,16 +321,17 @@ class SerialRunner {
     return device_.Launch(binding_.Kernel(work), binding_.Pointers(work.arguments));
   }
 
-  // Trips are read where somebody wants to know of them: the device is waited for.
+  // Where steps are not waited for, how the loops in it ended is asked when the run has (CheckLoops).
   Status LaunchLoops(const KernelWork& work) {
-    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-    const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
-    std::array<int64_t, kTripFields> trips = {};
-    trips[kStopAfter] = stop > 0 ? stop : kNoLimit;
-    trips[kMostTrips] = most > 0 ? most : kNoLimit;
-    TRY(device_.CopyIn(binding_.Pointer(work.trips), trips.data(), sizeof(trips)));
     TRY(Launch(work));
-    if (most <= 0 && options_.trips == nullptr) return {};
+    return ReadsTripsAtOnce() ? ReadTrips(work) : Status();
+  }
+
+  bool ReadsTripsAtOnce() const { return device_.IsHost() || IsWatched() || options_.trips != nullptr; }
+
+  Status ReadTrips(const KernelWork& work) {
+    if (program_.options.max_loop_iterations <= 0 && options_.trips == nullptr) return {};
+    std::array<int64_t, kTripFields> trips = {};
     TRY(device_.CopyOut(trips.data(), binding_.Pointer(work.trips), sizeof(trips)));
     if (options_.trips != nullptr) *options_.trips = trips[kTripsMade];
     if (trips[kEndless] == 0) return {};
@@ -388,15 +410,28 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   SerialRunner runner(binding, options);
   const auto run = [&]() -> Status {
     Device& device = binding.device();
+    TRY(runner.TellLoops());
     if (options.device_ms != nullptr) TRY(device.StartClock());
     TRY(runner.RunBlock(binding.program().block));
     if (options.device_ms != nullptr) *options.device_ms = TRY(device.StopClock());
-    return device.Synchronize();
+    TRY(device.Synchronize());
+    return runner.CheckLoops();
   };
-  const Status done = run();
+  Status done = run();
+  // Of what is queued an error comes out of any later call.
+  const bool waits = options.wait_for_each || options.timeline != nullptr || options.observer != nullptr;
+  if (!done && done.error().exit == ExitCode::kDevice && !waits && done.error().diagnostics.back().hint.empty()) {
+    Error error = std::move(done).error();
+    done = std::unexpected(
+        std::move(error).Advise("sync_check", "waits for each step, and so knows of which an error is"));
+  }
   if (timeline != nullptr) timeline->end = Timeline::Now();
   *host_call_seconds = runner.host_call_seconds();
-  if (!done) TRY(binding.ResetCounters());
+  if (!done) {
+    // Of a device that fails the first error says more.
+    Status reset = binding.ResetCounters();
+    if (!reset && done.error().exit != ExitCode::kDevice) return reset;
+  }
   return done;
 }
 

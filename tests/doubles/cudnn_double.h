@@ -1,9 +1,11 @@
-// cuDNN's backend for tests: the same interface, computed by the definition in the process's memory. It checks how it
+// cuDNN's backend for tests, in the process or as a library (cudnn.cpp): computed by the definition. It checks how it
 // is called: what is told to descriptors and when, that the graph is whole, that each tensor that runs has one pointer.
-#ifndef HLO_TESTS_CUDNN_DOUBLE_H_
-#define HLO_TESTS_CUDNN_DOUBLE_H_
+#ifndef HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_
+#define HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "gpu/libraries/convolution.h"
@@ -26,6 +28,10 @@ void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, Convo
 //   2   more workspace than there is
 //   3   a plain one
 struct CudnnDouble {
+  std::function<void(const std::string&)> violated;  // It is told what is wrong with how the double is called.
+  // What an execution does, onto a stream, and the memory that it is about to touch; null: at once, whatever it is.
+  std::function<int(void* stream, std::function<void()>)> enqueue = nullptr;
+  std::function<bool(const void* begin, size_t bytes)> is_memory = nullptr;
   bool takes_epilogues = true;
   int fail_at = 0;  // The call of that number fails, from 1 on.
 
@@ -37,4 +43,4 @@ struct CudnnDouble {
 
 }  // namespace hlo::gpu
 
-#endif  // HLO_TESTS_CUDNN_DOUBLE_H_
+#endif  // HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_

@@ -1,12 +1,12 @@
-#include "tests/cudnn_double.h"
+#include "tests/doubles/cudnn_double.h"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "base/small_floats.h"
+#include "tests/doubles/double.h"
 
 namespace hlo::gpu {
 namespace {
@@ -19,11 +19,18 @@ enum { kOk = 0, kBadParameter = 2000, kNotSupported = 3000, kFailed = 4000 };
 constexpr int64_t kWorkspaceBytes = 256;
 constexpr int kGraphOfConfig = -1;  // An attribute of ours.
 
+template <class... Args>
+bool Expect(bool holds, const Args&... what) {
+  if (!holds) the_double->violated(doubles::Words("cuDNN: ", what...));
+  return holds;
+}
+
 struct Node {
   int kind = 0;
   bool is_final = false;
   std::map<int, std::vector<std::byte>> attributes;
-  int64_t engine = -1;  // Of an engine or its configuration.
+  int64_t engine = -1;     // Of an engine or its configuration.
+  void* stream = nullptr;  // Of a handle.
 
   template <class T>
   std::vector<T> All(int attribute) const {
@@ -36,12 +43,12 @@ struct Node {
   template <class T>
   T One(int attribute) const {
     const std::vector<T> all = All<T>(attribute);
-    EXPECT_EQ(all.size(), 1u) << "attribute " << attribute << " of kind " << kind;
+    Expect(all.size() == 1, "attribute ", attribute, " of kind ", kind, " has ", all.size(), " values");
     return all.empty() ? T() : all[0];
   }
   Node& Ref(int attribute) const {
     auto* node = static_cast<Node*>(One<Handle>(attribute));
-    EXPECT_TRUE(node != nullptr && node->is_final) << "attribute " << attribute << " of kind " << kind;
+    Expect(node != nullptr && node->is_final, "attribute ", attribute, " of kind ", kind, " is not finalized");
     return *node;
   }
 };
@@ -79,7 +86,7 @@ int Destroy(Handle handle) {
 int Set(Handle handle, int attribute, int type, int64_t count, const void* values) {
   if (Fails()) return kFailed;
   Node& node = NodeOf(handle);
-  EXPECT_FALSE(node.is_final) << "attribute " << attribute << " comes late";
+  Expect(!node.is_final, "attribute ", attribute, " comes late");
   const auto* bytes = static_cast<const std::byte*>(values);
   node.attributes[attribute].assign(bytes, bytes + count * SizeOf(type));
   return kOk;
@@ -159,8 +166,9 @@ class Execution {
   explicit Execution(const Node& pack) {
     const std::vector<int64_t> ids = Integers(pack, kVariantIds);
     const std::vector<void*> pointers = pack.All<void*>(kVariantPointers);
-    EXPECT_EQ(ids.size(), pointers.size());
-    for (size_t i = 0; i < ids.size(); ++i) EXPECT_TRUE(pointers_.emplace(ids[i], pointers[i]).second);
+    Expect(ids.size() == pointers.size(), ids.size(), " tensors and ", pointers.size(), " pointers");
+    for (size_t i = 0; i < ids.size(); ++i)
+      Expect(pointers_.emplace(ids[i], pointers[i]).second, "tensor ", ids[i], " has two pointers");
   }
 
   void Run(const Node& operation) {
@@ -175,12 +183,12 @@ class Execution {
       case kConvolutionWeights:
         return Convolution(operation, ConvolutionKind::kWgrad, kWeightsConvolution, kWeightsImages, kWeightsWeights,
                            kWeightsOutputs, kWeightsAlpha);
-      default: ADD_FAILURE() << "operation of kind " << operation.kind;
+      default: Expect(false, "operation of kind ", operation.kind);
     }
   }
 
   // Nothing was given that no tensor wanted.
-  void End() const { EXPECT_EQ(used_.size(), pointers_.size()); }
+  void End() const { Expect(used_.size() == pointers_.size(), pointers_.size(), " pointers for ", used_.size()); }
 
  private:
   static int64_t Elements(const std::vector<int64_t>& dims) {
@@ -196,14 +204,15 @@ class Execution {
   // What stands behind a tensor; in its strides, so that a dense one is as it lies.
   ConvolutionArray Read(const Node& tensor) {
     ConvolutionArray array{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
+    array.elements.resize(Elements(array.dims));
     const int64_t id = tensor.One<int64_t>(kTensorId);
     if (Flag(tensor, kTensorIsVirtual)) {
-      EXPECT_TRUE(inside_.contains(id));
+      Expect(inside_.contains(id), "tensor ", id, " is read before it is written");
       array.elements = inside_[id];
       return array;
     }
-    const void* data = Pointer(id);
-    array.elements.resize(Elements(array.dims));
+    const void* data = Pointer(tensor, id);
+    if (data == nullptr) return array;
     for (size_t i = 0; i < array.elements.size(); ++i) {
       switch (tensor.One<int>(kTensorType)) {
         case kFloat: array.elements[i] = static_cast<const float*>(data)[i]; break;
@@ -220,7 +229,8 @@ class Execution {
       inside_[id] = std::move(elements);
       return;
     }
-    void* data = Pointer(id);
+    void* data = Pointer(tensor, id);
+    if (data == nullptr) return;
     for (size_t i = 0; i < elements.size(); ++i) {
       const auto value = static_cast<float>(elements[i]);
       switch (tensor.One<int>(kTensorType)) {
@@ -231,11 +241,16 @@ class Execution {
     }
   }
 
-  void* Pointer(int64_t id) {
-    EXPECT_TRUE(pointers_.contains(id)) << "no pointer for tensor " << id;
+  // Null, said to be wrong, where not all of the tensor is there.
+  void* Pointer(const Node& tensor, int64_t id) {
+    Expect(pointers_.contains(id), "no pointer for tensor ", id);
     used_.insert(id);
-    EXPECT_NE(pointers_[id], nullptr);
-    return pointers_[id];
+    void* const data = pointers_[id];
+    if (!Expect(data != nullptr, "tensor ", id, " is nowhere") || Flag(tensor, kTensorIsByValue)) return data;
+    const int64_t alignment = tensor.One<int64_t>(kTensorAlignment);
+    Expect(reinterpret_cast<uintptr_t>(data) % alignment == 0, "tensor ", id, " is no multiple of ", alignment);
+    const size_t bytes = Elements(Integers(tensor, kTensorDims)) * (tensor.One<int>(kTensorType) == kFloat ? 4 : 2);
+    return the_double->is_memory == nullptr || the_double->is_memory(data, bytes) ? data : nullptr;
   }
 
   void Convolution(const Node& operation, ConvolutionKind kind, int convolution, int images, int weights, int outputs,
@@ -294,13 +309,21 @@ class Execution {
 int Execute(Handle handle, Handle plan, Handle pack) {
   if (Fails()) return kFailed;
   ++the_double->executions;
-  EXPECT_TRUE(NodeOf(plan).is_final && NodeOf(pack).is_final);
-  EXPECT_EQ(NodeOf(plan).One<Handle>(kPlanHandle), handle);
-  EXPECT_NE(NodeOf(pack).One<void*>(kVariantWorkspace), nullptr);
-  Execution execution(NodeOf(pack));
-  for (const Handle operation : NodeOf(plan).Ref(kPlanConfig).Ref(kGraphOfConfig).All<Handle>(kGraphOperations))
-    execution.Run(NodeOf(operation));
-  execution.End();
+  Expect(NodeOf(plan).is_final && NodeOf(pack).is_final, "what is executed is not finalized");
+  Expect(NodeOf(plan).One<Handle>(kPlanHandle) == handle, "the plan is of another handle");
+  void* const workspace = NodeOf(pack).One<void*>(kVariantWorkspace);
+  int64_t workspace_bytes = 0;
+  GetWorkspace(NodeOf(plan), &workspace_bytes);
+  Expect(workspace != nullptr, "there is no workspace");
+  if (the_double->is_memory != nullptr && !the_double->is_memory(workspace, workspace_bytes)) return kBadParameter;
+  const auto operations = NodeOf(plan).Ref(kPlanConfig).Ref(kGraphOfConfig).All<Handle>(kGraphOperations);
+  const std::function<void()> run = [execution = Execution(NodeOf(pack)), operations]() mutable {
+    Execution own = execution;  // It may be done again.
+    for (const Handle operation : operations) own.Run(NodeOf(operation));
+    own.End();
+  };
+  if (the_double->enqueue != nullptr) return the_double->enqueue(NodeOf(handle).stream, run);
+  run();
   return kOk;
 }
 
@@ -351,7 +374,11 @@ cudnn::Api CudnnDouble::api() {
   api.last_error = [](char* words, size_t) { std::strcpy(words, "the double's words"); };
   api.create = [](Handle* handle) { return Create(-1, handle); };
   api.destroy = Destroy;
-  api.set_stream = [](Handle, void*) { return Fails() ? int{kFailed} : int{kOk}; };
+  api.set_stream = [](Handle handle, void* stream) {
+    if (Fails()) return int{kFailed};
+    NodeOf(handle).stream = stream;
+    return int{kOk};
+  };
   api.descriptor_create = Create;
   api.descriptor_destroy = Destroy;
   api.descriptor_set = Set;

@@ -1,0 +1,33 @@
+// Within the driver's double, and for the doubles that link with it.
+#ifndef HLO_TESTS_DOUBLES_CUDA_H_
+#define HLO_TESTS_DOUBLES_CUDA_H_
+
+#include <string>
+
+#include "gpu/device/emulated.h"
+#include "tests/doubles/double.h"
+
+namespace hlo::doubles {
+
+bool IsReady();
+bool HasContext();
+
+// The status with which a call, or the work "kernel", is to fail; 0: it does not.
+int FailsAsAsked(const char* name, bool is_call, Library library);
+// `status`; from here on everything fails with it where it is one that loses the context.
+int NoteLoss(int status);
+
+// Null: none.
+const char* ErrorName(Library library, int status);
+const char* ErrorWords(Library library, int status);
+
+// What was written beside allocations is a violation.
+void CheckRedZones();
+
+// Runs what is queued, of a stream or of all. The first error ends it; the rest is dropped.
+int Drain(void* stream);
+int DrainAll();
+
+}  // namespace hlo::doubles
+
+#endif  // HLO_TESTS_DOUBLES_CUDA_H_

@@ -1,0 +1,318 @@
+// What the doubles of CUDA's libraries notice of how they are called: each misuse in a process of its own, which ends
+// with exit code 99 and says what was wrong. And what they have in common with the libraries' own headers.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/doubles/double.h"
+#if __has_include(<cuda.h>) && __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#include <cuda.h>
+#define ERROR(library, name, number, lost, words) CHECK_##library(name, number)
+#define CHECK_kCuda(name, number) static_assert(static_cast<int>(::name) == (number));
+#define CHECK_kCublas(name, number) CHECK_kCuda(name, number)
+#define CHECK_kCudnn(name, number)  // Its headers are another package.
+#include "tests/doubles/errors.def"
+static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_STREAM_CAPTURE_MODE_RELAXED == 2);
+static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);
+static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8);
+static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == 16 && CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE == 38);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75 && CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
+static_assert(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN == 97);
+static_assert(CUBLASLT_MATMUL_DESC_TRANSA == 3 && CUBLASLT_MATMUL_DESC_TRANSB == 4);
+static_assert(CUBLASLT_MATMUL_DESC_EPILOGUE == 7 && CUBLASLT_MATMUL_DESC_BIAS_POINTER == 8);
+static_assert(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT == 5 && CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET == 6);
+static_assert(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES == 1);
+static_assert(CUBLASLT_EPILOGUE_DEFAULT == 1 && CUBLASLT_EPILOGUE_RELU == 2 && CUBLASLT_EPILOGUE_BIAS == 4);
+static_assert(CUDA_R_32F == 0 && CUDA_R_64F == 1 && CUDA_R_16F == 2 && CUDA_R_16BF == 14);
+static_assert(CUBLAS_COMPUTE_32F == 68 && CUBLAS_COMPUTE_64F == 70 && CUBLAS_COMPUTE_32F_FAST_TF32 == 77);
+static_assert(sizeof(cublasLtMatmulAlgo_t) == 64 && sizeof(cublasLtMatmulHeuristicResult_t) == 96);
+#endif
+
+namespace hlo::doubles {
+namespace {
+
+std::string Folder() {
+  const char* const bin = std::getenv("HLO");
+  return std::filesystem::absolute(std::string(bin != nullptr ? bin : "build/bin") + "/../doubles").string();
+}
+
+// A double, opened.
+class Opened {
+ public:
+  explicit Opened(const char* name) : library_(dlopen((Folder() + "/" + name).c_str(), RTLD_NOW)) {
+    if (library_ == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+  }
+  template <class... Args>
+  int operator()(const char* function, Args... args) const {
+    return reinterpret_cast<int (*)(Args...)>(dlsym(library_, function))(args...);
+  }
+
+ private:
+  void* library_;
+};
+
+// The driver's with a context and a stream.
+struct Driver : Opened {
+  Driver() : Opened("libcuda.so.1") {
+    const Driver& cuda = *this;
+    cuda("cuInit", 0u);
+    cuda("cuDevicePrimaryCtxRetain", &context, 0);
+    cuda("cuCtxSetCurrent", context);
+    cuda("cuStreamCreate", &stream, 1u);
+  }
+  DevicePointer Allocate(size_t bytes) const {
+    DevicePointer memory = 0;
+    (*this)("cuMemAlloc_v2", &memory, bytes);
+    return memory;
+  }
+  void End() const { (*this)("cuStreamDestroy_v2", stream); }
+
+  void *context = nullptr, *stream = nullptr;
+};
+
+// What `misuse` does ends the process so; it gives back all but what it is about.
+#define EXPECT_VIOLATION(misuse, words) \
+  EXPECT_EXIT(                          \
+      {                                 \
+        misuse;                         \
+        std::exit(0);                   \
+      },                                \
+      ::testing::ExitedWithCode(kExitViolation), words)
+
+class DoublesRules : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "fast"); }
+};
+using DoublesRulesDeathTest = DoublesRules;
+
+TEST_F(DoublesRulesDeathTest, ARunThatKeepsThemEndsWell) {
+  const auto use = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(64);
+    int in = 7, out = 0;
+    cuda("cuMemcpyHtoDAsync_v2", memory, static_cast<const void*>(&in), sizeof in, cuda.stream);
+    cuda("cuMemcpyDtoHAsync_v2", static_cast<void*>(&out), memory, sizeof out, cuda.stream);
+    cuda("cuStreamSynchronize", cuda.stream);
+    cuda("cuMemFree_v2", memory);
+    cuda.End();
+    std::exit(out);
+  };
+  EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
+}
+
+TEST_F(DoublesRulesDeathTest, Contexts) {
+  const auto without = [] {
+    const Driver cuda;
+    cuda("cuCtxSetCurrent", static_cast<void*>(nullptr));
+    cuda.Allocate(8);
+  };
+  EXPECT_VIOLATION(without(), "cuMemAlloc_v2: no context is current on this thread");
+  const auto early = [] {
+    const Opened cuda("libcuda.so.1");
+    int count = 0;
+    cuda("cuDeviceGetCount", &count);
+  };
+  EXPECT_VIOLATION(early(), "cuDeviceGetCount: cuInit was not called");
+}
+
+TEST_F(DoublesRulesDeathTest, Memory) {
+  const auto leak = [] {
+    const Driver cuda;
+    cuda.Allocate(8), cuda.Allocate(8);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(leak(), "2 allocations were never given back");
+  const auto twice = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    cuda("cuMemFree_v2", memory);
+    cuda("cuMemFree_v2", memory);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(twice(), "cuMemFree_v2: 0x[0-9a-f]+ was freed already");
+  const auto beyond = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    cuda("cuMemsetD8Async", memory + 4, static_cast<unsigned char>(1), size_t{5}, cuda.stream);
+    cuda("cuMemFree_v2", memory);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(beyond(), "fill: 5 bytes at 4 of an allocation of 8");
+  const auto after = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    cuda("cuMemFree_v2", memory);
+    cuda("cuMemsetD8Async", memory, static_cast<unsigned char>(1), size_t{5}, cuda.stream);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(after(), "is not in the device's memory");
+  const auto askew = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    cuda("cuMemsetD32Async", memory + 2, 1u, size_t{1}, cuda.stream);
+    cuda("cuMemFree_v2", memory);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(askew(), "cuMemsetD32Async: 0x[0-9a-f]+ is not a multiple of 4");
+  const auto overlap = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    cuda("cuMemcpyDtoDAsync_v2", memory, memory + 2, size_t{4}, cuda.stream);
+    cuda("cuMemFree_v2", memory);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(overlap(), "the two ranges of 4 bytes overlap");
+}
+
+TEST_F(DoublesRulesDeathTest, Streams) {
+  const auto leak = [] { const Driver cuda; };
+  EXPECT_VIOLATION(leak(), "1 stream was never given back");
+  const auto null = [] {
+    const Driver cuda;
+    cuda("cuStreamSynchronize", static_cast<void*>(nullptr));
+    cuda.End();
+  };
+  EXPECT_VIOLATION(null(), "cuStreamSynchronize: on the null stream");
+  const auto dead = [] {
+    const Driver cuda;
+    cuda.End();
+    cuda("cuStreamSynchronize", cuda.stream);
+  };
+  EXPECT_VIOLATION(dead(), "stream 0x[0-9a-f]+ was destroyed already");
+  const auto unready = [] {
+    const Driver cuda;
+    void *begin = nullptr, *end = nullptr;
+    cuda("cuEventCreate", &begin, 0u), cuda("cuEventCreate", &end, 0u);
+    cuda("cuEventRecord", begin, cuda.stream), cuda("cuEventRecord", end, cuda.stream);
+    float ms = 0;
+    cuda("cuEventElapsedTime", &ms, begin, end);
+    cuda("cuEventDestroy_v2", begin), cuda("cuEventDestroy_v2", end);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(unready(), "cuEventElapsedTime: of an event that nobody waited for");
+}
+
+TEST_F(DoublesRulesDeathTest, Graphs) {
+  const auto waits = [] {
+    const Driver cuda;
+    void* graph = nullptr;
+    cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+    cuda("cuStreamSynchronize", cuda.stream);
+    cuda("cuStreamEndCapture", cuda.stream, &graph);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(waits(), "cuStreamSynchronize: of a stream that is captured");
+  const auto empty = [] {
+    const Driver cuda;
+    void *graph = nullptr, *executable = nullptr;
+    cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+    cuda("cuStreamEndCapture", cuda.stream, &graph);
+    cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+    cuda("cuGraphDestroy", graph), cuda("cuGraphExecDestroy", executable);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(empty(), "of a graph without nodes");
+  const auto leak = [] {
+    const Driver cuda;
+    void* graph = nullptr;
+    cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+    cuda("cuStreamEndCapture", cuda.stream, &graph);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(leak(), "1 graph was never given back");
+  const auto from_here = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    int in = 7;
+    void *graph = nullptr, *executable = nullptr;
+    cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+    cuda("cuMemcpyHtoDAsync_v2", memory, static_cast<const void*>(&in), sizeof in, cuda.stream);
+    cuda("cuStreamEndCapture", cuda.stream, &graph);
+    cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+    cuda("cuGraphDestroy", graph), cuda("cuGraphExecDestroy", executable), cuda("cuMemFree_v2", memory);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(from_here(), "a copy from the process's memory is in the graph");
+}
+
+// What was captured is done when it is launched, not before, and each time.
+TEST_F(DoublesRulesDeathTest, GraphsAreDoneWhenTheyAreLaunched) {
+  const auto use = [] {
+    const Driver cuda;
+    const DevicePointer memory = cuda.Allocate(8);
+    void *graph = nullptr, *executable = nullptr;
+    const auto read = [&] {
+      unsigned char byte = 0;
+      cuda("cuMemcpyDtoHAsync_v2", static_cast<void*>(&byte), memory, size_t{1}, cuda.stream);
+      cuda("cuStreamSynchronize", cuda.stream);
+      return byte;
+    };
+    const auto set = [&](int value) {
+      cuda("cuMemsetD8Async", memory, static_cast<unsigned char>(value), size_t{1}, cuda.stream);
+    };
+    set(1);
+    cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+    set(5);
+    cuda("cuStreamEndCapture", cuda.stream, &graph);
+    bool good = read() == 1;
+    cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+    cuda("cuGraphDestroy", graph);
+    good = good && read() == 1;
+    for (int launch = 0; launch < 2; ++launch) {
+      set(2);
+      cuda("cuGraphLaunch", executable, cuda.stream);
+      good = good && read() == 5;
+    }
+    cuda("cuGraphExecDestroy", executable), cuda("cuMemFree_v2", memory);
+    cuda.End();
+    std::exit(good ? 7 : 1);
+  };
+  EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
+}
+
+TEST_F(DoublesRulesDeathTest, Launches) {
+  const auto unknown = [] {
+    const Driver cuda;
+    void* module = nullptr;
+    const int status = cuda("cuModuleLoadDataEx", &module, static_cast<const void*>("text"), 0u,
+                            static_cast<int*>(nullptr), static_cast<void**>(nullptr));
+    cuda.End();
+    std::exit(status == CUDA_ERROR_INVALID_PTX ? 7 : 1);
+  };
+  EXPECT_EXIT(unknown(), ::testing::ExitedWithCode(7), "");
+  const auto none = [] {
+    const Driver cuda;
+    void* nothing = nullptr;
+    cuda("cuLaunchKernel", static_cast<void*>(&nothing), 1u, 1u, 1u, 32u, 1u, 1u, 0u, cuda.stream, &nothing,
+         static_cast<void**>(nullptr));
+    cuda.End();
+  };
+  EXPECT_VIOLATION(none(), "cuLaunchKernel: function 0x[0-9a-f]+ is none");
+}
+
+TEST_F(DoublesRulesDeathTest, FailingAsAsked) {
+  const auto lost = [] {
+    setenv("HLO_DOUBLE_FAIL", "cuMemAlloc_v2:2:CUDA_ERROR_LAUNCH_FAILED", 1);
+    const Driver cuda;
+    DevicePointer first = 0, second = 0;
+    const int before = cuda("cuMemAlloc_v2", &first, size_t{8}), at = cuda("cuMemAlloc_v2", &second, size_t{8}),
+              after = cuda("cuMemFree_v2", first);  // Given back nevertheless.
+    cuda.End();
+    std::exit(before == 0 && at == CUDA_ERROR_LAUNCH_FAILED && after == CUDA_ERROR_LAUNCH_FAILED ? 7 : 1);
+  };
+  EXPECT_EXIT(lost(), ::testing::ExitedWithCode(7), "");
+  const auto misspelt = [] {
+    setenv("HLO_DOUBLE_FAIL", "cuMemAlloc:1", 1);
+    const Driver cuda;
+    cuda.End();
+  };
+  EXPECT_VIOLATION(misspelt(), "HLO_DOUBLE_FAIL: 'cuMemAlloc:1:'");
+}
+
+}  // namespace
+}  // namespace hlo::doubles

@@ -1,0 +1,323 @@
+// The program on doubles of CUDA's libraries (docs/architecture.md#doubles): models, every call failing once, what is
+// queued in a run. Each runs as a process of its own; a violation of the libraries' rules ends it with exit code 99.
+//
+// `make cuda-doubles` (HLO_DOUBLES=all) runs all of it; otherwise some stands for all.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "tests/module_files.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool All() {
+  const char* const asked = std::getenv("HLO_DOUBLES");
+  return asked != nullptr && std::string_view(asked) == "all";
+}
+
+std::string Bin() {
+  const char* const folder = std::getenv("HLO");
+  return fs::absolute(folder != nullptr ? folder : "build/bin").string();
+}
+
+std::string ReadFile(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+struct Outcome {
+  int exit = 0;
+  std::string out, err;
+  std::vector<std::string> trace;  // Of the doubles: HLO_DOUBLE_TRACE.
+
+  int64_t Count(std::string_view line) const { return std::ranges::count(trace, line); }
+  bool Says(std::string_view words) const {
+    return out.find(words) != std::string::npos || err.find(words) != std::string::npos;
+  }
+};
+
+// `fail`: HLO_DOUBLE_FAIL.
+Outcome RunHlo(const std::string& command, const std::string& fail = "", int seconds = 120) {
+  static std::atomic<int> runs = 0;
+  const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-", getpid(), "-", runs++);
+  fs::create_directories(folder);
+  const auto file = [&](const char* name) { return (folder / name).string(); };
+  const int status = std::system(Str("HLO_DOUBLE_TRACE=", file("trace"), fail.empty() ? "" : " HLO_DOUBLE_FAIL='", fail,
+                                     fail.empty() ? "" : "'", " timeout -k 1 ", seconds, " ", Bin(), "/", command, " >",
+                                     file("out"), " 2>", file("err"), " </dev/null")
+                                     .c_str());
+  Outcome outcome{.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                  .out = ReadFile(file("out")),
+                  .err = ReadFile(file("err"))};
+  std::ifstream trace(file("trace"));
+  for (std::string line; std::getline(trace, line);) outcome.trace.push_back(line);
+  fs::remove_all(folder);
+  return outcome;
+}
+
+std::string OnDoubles(const std::string& arguments) {
+  return Str("hlo-run --platform=cuda --library_path=", Bin(), "/../doubles ", arguments);
+}
+
+// ---- What there is -------------------------------------------------------------------------------------------------
+
+TEST(Doubles, SayThatTheyAreNoDevice) {
+  const Outcome doctor = RunHlo(Str("hlo doctor --library_path=", Bin(), "/../doubles"));
+  EXPECT_TRUE(doctor.Says("cuda:0 emulated device, sm_90")) << doctor.out << doctor.err;
+  const Outcome json = RunHlo(OnDoubles("--json testdata/doubles/graph.hlo"));
+  EXPECT_EQ(json.exit, 0) << json.out << json.err;
+  EXPECT_TRUE(json.Says("emulated device, sm_90")) << json.out;
+  const Outcome profile = RunHlo(OnDoubles("--profile testdata/doubles/graph.hlo"));
+  EXPECT_EQ(profile.exit, 0) << profile.out << profile.err;
+  EXPECT_TRUE(profile.Says("emulated device, sm_90")) << profile.out;
+}
+
+// ---- Models --------------------------------------------------------------------------------------------------------
+
+// Those that stand for all take a second each.
+std::vector<std::string> Models() {
+  std::vector<std::string> models = ModuleFilesBelow("testdata/models/small");
+  if (All()) return models;
+  const std::set<std::string> kSome = {"gpt2_infer", "lstm_infer", "mlp_train_bf16", "poisson_jacobi"};
+  std::erase_if(models, [&](const std::string& path) { return !kSome.contains(fs::path(path).stem()); });
+  return models;
+}
+
+// With the results of a run of kernels that was queued one by one and of one that was a graph.
+TEST(Doubles, ModelsMatch) {
+  const std::vector<std::string> models = Models();
+  ASSERT_GE(models.size(), All() ? 13u : 4u);
+  std::vector<Outcome> outcomes(models.size());
+  ParallelFor(std::ssize(models), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) outcomes[i] = RunHlo(OnDoubles("--num_repeats=3 " + models[i]));
+  });
+  int64_t kernels = 0, products = 0, graphs = 0;
+  for (size_t i = 0; i < models.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    EXPECT_EQ(outcome.exit, 0) << models[i] << "\n" << outcome.out << outcome.err;
+    EXPECT_TRUE(outcome.Says("MATCH")) << models[i] << "\n" << outcome.out;
+    kernels += outcome.Count("cuLaunchKernel");
+    products += outcome.Count("cublasLtMatmul");
+    graphs += outcome.Count("cuGraphLaunch");
+  }
+  EXPECT_GT(graphs, 0);
+  EXPECT_GT(products, 0);
+  std::printf("%zu models, %ld launches, %ld products of a library, %ld launches of graphs\n", models.size(), kernels,
+              products, graphs);
+}
+
+// Those of $CORPUS/bench/cpu, sized for two cores, kernel by kernel. Those that take too long are said.
+TEST(Doubles, WorkloadsMatch) {
+  constexpr int kTimedOut = 124, kSeconds = 12;
+  if (!All()) GTEST_SKIP() << "make cuda-doubles";
+  const char* const corpus = std::getenv("CORPUS");
+  const std::vector<std::string> workloads =
+      corpus != nullptr ? ModuleFilesBelow(Str(corpus, "/bench/cpu")) : std::vector<std::string>();
+  if (workloads.empty()) GTEST_SKIP() << "no workloads below CORPUS=DIR";
+  std::vector<Outcome> outcomes(workloads.size());
+  ParallelFor(std::ssize(workloads), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      outcomes[i] = RunHlo(OnDoubles("--compare_mode=local " + workloads[i]), "", kSeconds);
+  });
+  std::string late;
+  int64_t match = 0;
+  for (size_t i = 0; i < workloads.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (outcome.exit == kTimedOut) {
+      late += " " + fs::path(workloads[i]).stem().string();
+      continue;
+    }
+    EXPECT_EQ(outcome.exit, 0) << workloads[i] << "\n" << outcome.out << outcome.err;
+    match += outcome.Says("\nMATCH");
+  }
+  std::printf("%zu workloads: %ld match; no end after %d s:%s\n", workloads.size(), match, kSeconds, late.c_str());
+  EXPECT_GT(match, 0);
+}
+
+// ---- What is queued ------------------------------------------------------------------------------------------------
+
+// Of the last run, between the events that time it.
+std::vector<std::string> CallsOfAStep(const Outcome& outcome) {
+  std::vector<std::string> calls;
+  int events = 0;
+  for (size_t i = outcome.trace.size(); i-- > 0 && events < 2;) {
+    const std::string& line = outcome.trace[i];
+    if (line == "cuEventRecord") ++events;
+    else if (events == 1 && !line.starts_with(">") && line != "cuCtxSetCurrent") calls.insert(calls.begin(), line);
+  }
+  return calls;
+}
+
+// Once the trips of loops are known, whatever a step does is one graph: nothing is waited for, nothing else is queued.
+TEST(Doubles, AStepIsOneLaunch) {
+  const std::vector<std::string> modules = {"testdata/doubles/graph.hlo",
+                                            "testdata/doubles/library.hlo",
+                                            "testdata/doubles/convolution.hlo",
+                                            "testdata/models/small/lstm_infer.hlo",
+                                            "testdata/models/small/poisson_jacobi.hlo",
+                                            "testdata/models/small/mlp_train_f32.hlo"};
+  for (const std::string& module : modules) {
+    const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=5 " + module));
+    ASSERT_EQ(outcome.exit, 0) << module << "\n" << outcome.out << outcome.err;
+    EXPECT_EQ(CallsOfAStep(outcome), std::vector<std::string>{"cuGraphLaunch"}) << module;
+    const auto graph =
+        std::ranges::find_if(outcome.trace, [](const auto& line) { return line.starts_with("> graph of"); });
+    ASSERT_NE(graph, outcome.trace.end());
+    std::printf("%s: a step is a %s\n", module.c_str(), graph->substr(2).c_str());
+  }
+}
+
+// A condition that only the device knows is waited for, once a trip, and for nothing else.
+TEST(Doubles, ALoopIsWaitedForOnceATrip) {
+  const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=4 testdata/doubles/loop.hlo"));
+  ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+  std::map<std::string, int> calls;
+  for (const std::string& call : CallsOfAStep(outcome)) ++calls[call];
+  for (const auto& [call, count] : calls) std::printf("%s: %d\n", call.c_str(), count);
+  EXPECT_EQ(calls["cuStreamSynchronize"], calls["cuMemcpyDtoHAsync_v2"]);
+}
+
+// ---- Failing calls -------------------------------------------------------------------------------------------------
+
+// What came of a run that fails as asked.
+enum class End : uint8_t { kError, kNoMemory, kGoesOn, kWrong };
+
+// An error of the device in the library's words; or no memory, a limit; or a run that gets to its end on another way,
+// or had got there, and says so. All else is wrong. `why`: of what is.
+End EndOf(const Outcome& outcome, std::string* why) {
+  const auto failed =
+      std::ranges::find_if(outcome.trace, [](const std::string& line) { return line.starts_with("! "); });
+  if (failed == outcome.trace.end()) {
+    *why = "it did not fail";
+    return End::kWrong;
+  }
+  const std::string error = failed->substr(failed->rfind(' ') + 1);
+  if (outcome.exit == 5 && error == "CUDA_ERROR_OUT_OF_MEMORY" && outcome.Says("no memory for")) return End::kNoMemory;
+  if (!outcome.Says(error)) {
+    *why = Str("nothing says ", error);
+    return End::kWrong;
+  }
+  if (outcome.exit == 6 && outcome.Says(": error: [R01")) return End::kError;
+  if (outcome.exit == 0 && outcome.Says("\nMATCH")) return End::kGoesOn;
+  *why = Str("exit ", outcome.exit);
+  return End::kWrong;
+}
+
+// `fails`: what HLO_DOUBLE_FAIL says of each run.
+std::vector<Outcome> FailWith(const std::string& command, const std::vector<std::string>& fails) {
+  std::vector<Outcome> outcomes(fails.size());
+  ParallelFor(std::ssize(fails), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) outcomes[i] = RunHlo(command, fails[i]);
+  });
+  return outcomes;
+}
+
+// One of `step` calls fails, each in a run of its own.
+void FailEach(const std::string& module, const std::string& flags, size_t step) {
+  const std::string command = OnDoubles(Str(flags, " ", module));
+  const Outcome fine = RunHlo(command);
+  ASSERT_EQ(fine.exit, 0) << fine.out << fine.err;
+  std::vector<std::string> calls, fails, names;
+  for (const std::string& line : fine.trace) {
+    if (!line.starts_with(">")) calls.push_back(line);
+  }
+  for (size_t i = 0; i < calls.size(); i += step) {
+    fails.push_back(Str("*:", i + 1));
+    names.push_back(calls[i]);
+  }
+  const std::vector<Outcome> outcomes = FailWith(command, fails);
+  std::map<End, int> ends;
+  int64_t located = 0;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    std::string why;
+    const End end = EndOf(outcomes[i], &why);
+    if (ends[end]++ < 5 && end == End::kWrong)
+      ADD_FAILURE() << module << ", " << fails[i] << ", " << names[i] << ": " << why << "\n"
+                    << outcomes[i].out << outcomes[i].err;
+    located += end == End::kError && outcomes[i].err.starts_with(module + ":");
+  }
+  std::printf(
+      "%s: %zu of %zu calls failed once each: %d runs end with an error of the device, %ld of them at an "
+      "instruction; %d go on and say so\n",
+      module.c_str(), fails.size(), calls.size(), ends[End::kError], located, ends[End::kGoesOn]);
+  EXPECT_GT(ends[End::kError], ends[End::kGoesOn]);
+  EXPECT_GT(located, 0);
+}
+
+TEST(Doubles, EveryCallOfAGraphMayFail) { FailEach("testdata/doubles/graph.hlo", "--num_repeats=3", All() ? 1 : 19); }
+TEST(Doubles, EveryCallOfALoopMayFail) { FailEach("testdata/doubles/loop.hlo", "--num_repeats=3", All() ? 1 : 97); }
+TEST(Doubles, EveryCallOfALibraryMayFail) {
+  FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
+}
+
+// A loop in a kernel is asked how it ended after the run, in which its step may be one of a graph.
+TEST(Doubles, ALoopWithoutAnEndIsFound) {
+  for (const char* const runs : {"1", "4"}) {
+    const Outcome outcome =
+        RunHlo(OnDoubles(Str("--reference_platform=none --max_loop_iterations=3 --num_repeats=", runs,
+                             " testdata/models/small/poisson_jacobi.hlo")));
+    EXPECT_EQ(outcome.exit, 5);
+    EXPECT_TRUE(outcome.Says("exceeded 3 iterations (--max_loop_iterations)")) << outcome.out << outcome.err;
+  }
+}
+
+TEST(Doubles, EveryAllocationMayBeTooMuch) {
+  const std::string command = OnDoubles("testdata/doubles/library.hlo");
+  const int64_t allocations = RunHlo(command).Count("cuMemAlloc_v2");
+  std::vector<std::string> fails;
+  for (int64_t i = 1; i <= allocations; ++i) fails.push_back(Str("cuMemAlloc_v2:", i, ":CUDA_ERROR_OUT_OF_MEMORY"));
+  for (const Outcome& outcome : FailWith(command, fails)) {
+    std::string why;
+    EXPECT_EQ(EndOf(outcome, &why), End::kNoMemory) << why << "\n" << outcome.out << outcome.err;
+  }
+  EXPECT_GT(allocations, 3);
+}
+
+// What a kernel does wrong comes out of a later call. The error says how to learn more, and then it has its place.
+TEST(Doubles, EveryKernelMayFail) {
+  const std::string module = "testdata/doubles/graph.hlo";
+  std::vector<std::string> fails;
+  for (int i = 1; i <= 9; ++i) fails.push_back(Str("kernel:", i, ":CUDA_ERROR_ILLEGAL_ADDRESS"));
+  for (const Outcome& outcome : FailWith(OnDoubles("--num_repeats=3 " + module), fails)) {
+    std::string why;
+    EXPECT_EQ(EndOf(outcome, &why), End::kError) << why << "\n" << outcome.out << outcome.err;
+    EXPECT_TRUE(outcome.Says("hint: --sync_check")) << outcome.err;
+  }
+  for (const Outcome& outcome : FailWith(OnDoubles("--sync_check --num_repeats=3 " + module), fails)) {
+    std::string why;
+    EXPECT_EQ(EndOf(outcome, &why), End::kError) << why << "\n" << outcome.out << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with(module + ":")) << outcome.err;
+  }
+}
+
+// A lost device: whatever comes next fails as well, and it ends.
+TEST(Doubles, TheDeviceMayBeLost) {
+  const std::string command = OnDoubles("--num_repeats=3 testdata/doubles/library.hlo");
+  for (const Outcome& outcome : FailWith(
+           command, {"cuLaunchKernel:2:CUDA_ERROR_DEVICE_UNAVAILABLE", "cuGraphLaunch:1:CUDA_ERROR_LAUNCH_FAILED",
+                     "cuMemAlloc_v2:1:CUDA_ERROR_ECC_UNCORRECTABLE", "cuStreamSynchronize:4:CUDA_ERROR_LAUNCH_FAILED",
+                     "cublasLtMatmul:2:CUBLAS_STATUS_EXECUTION_FAILED"})) {
+    std::string why;
+    EXPECT_EQ(EndOf(outcome, &why), End::kError) << why << "\n" << outcome.out << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace hlo
