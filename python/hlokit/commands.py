@@ -28,9 +28,9 @@ class Verdict:
 
     @property
     def culprit(self) -> Optional[str]:
-        """Who is wrong: "pass algsimp#2 ..."; None where nobody is."""
-        found = self.report.get('culprit')
-        return found and f"{found['kind']} {found['name']}"
+        """Who is wrong: "pass algsimp#2 ..."; None where nobody is, or nobody knows."""
+        found = self.report.get('culprit') or {}
+        return f"{found['kind']} {found['name']}" if found.get('name') else None
 
     def __str__(self):
         return '  '.join(part for part in (self.word, self.report.get('detail'), self.culprit and

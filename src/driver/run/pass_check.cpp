@@ -95,7 +95,8 @@ class LeftValues {
 };
 
 // Judges the wrong instance by itself, in the pipeline as it was run, and shows the rule and what it changed.
-std::string LookCommand(const Module& input, const RunOptions& options, const std::string& instance) {
+std::string LookCommand(const Experiment& experiment, const std::string& instance) {
+  const RunOptions& options = experiment.options();
   std::string command = Str("hlo-opt ", ShellWord(Str("--check_each_pass=^", instance, "$")));
   const PipelineOptions& pipeline = options.pipeline;
   if (!options.reproducer.target.empty()) command += Str(" --target=", ShellWord(options.reproducer.target));
@@ -112,7 +113,7 @@ std::string LookCommand(const Module& input, const RunOptions& options, const st
   if (!options.arg_range.empty()) command += Str(" --arg_range=", ShellWord(options.arg_range));
   if (!options.constrain_inputs) command += " --noconstrain_inputs";
   if (options.seed != 0) command += Str(" --random_seed=", options.seed);
-  return Str(command, " ", ShellWord(input.source->name()));
+  return Str(command, " ", ShellWord(experiment.path()));
 }
 
 // Is next to everything decided by bounds? Equal bits may be those of arguments that are all the same.
@@ -216,8 +217,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
       culprit.text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
     culprit.comparison = std::move(result.finding->comparison);
   }
-  const Module& input = *TRY(experiment.Input())->module;
-  culprit.text += Str("\n                look:  ", LookCommand(input, experiment.options(), NameOf(wrong)));
+  culprit.text += Str("\n                look:  ", LookCommand(experiment, NameOf(wrong)));
   return {};
 }
 
