@@ -424,6 +424,7 @@ def as_markdown(block):
 
 def run_part(name, options):
     """(title, conditions, section, what went wrong or None)"""
+    print('%s ...' % name, file=sys.stderr)
     section, wrong, begin, load = Section(), None, time.time(), os.getloadavg()[0]
     try:
         PARTS[name](options, section)
@@ -438,6 +439,22 @@ def run_part(name, options):
 def versions(options):
     commit = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True)
     return '%s at %s' % (text_of([tool(options, 'hlo'), 'version']).strip(), commit.stdout.strip() or 'no commit')
+
+
+def write(options, results):
+    title = 'The studies behind hlokit, run again'
+    pages = ['<nav>%s</nav>' % ' '.join('<a href="#%s">%s</a>' % (name, name) for name, *_ in results)]
+    texts = ['# ' + title, '']
+    for name, heading, taken, section, wrong in results:
+        pages += ['<h2 id="%s">%s</h2>' % (name, html.escape(heading)), '<p class="s">%s</p>' % html.escape(taken)]
+        pages += [as_html(block) for block in section.blocks]
+        texts += ['## ' + heading, '', taken, ''] + [words + '\n' for block in section.blocks if (words := as_markdown(block))]
+        if wrong:
+            pages.append('<p class="w">This part failed: %s</p>' % html.escape(wrong))
+            texts += ['This part failed: %s' % wrong, '']
+    for file, content in (('index.html', charts.page(title, '\n'.join(pages))), ('index.md', '\n'.join(texts))):
+        with open(os.path.join(options.out, file), 'w') as out:
+            out.write(content)
 
 
 def main():
@@ -456,22 +473,14 @@ def main():
     if unknown := [name for name in names if name not in PARTS]:
         sys.exit('seeds.py: --only=%s: no such part; there are %s' % (unknown[0], ', '.join(PARTS)))
     options.binaries, options.out = os.path.abspath(options.binaries), os.path.abspath(options.out)
+    if not os.path.exists(tool(options, 'hlo')):
+        sys.exit('seeds.py: no %s: `make` builds it, --binaries=FOLDER says where it is' % tool(options, 'hlo'))
     os.makedirs(options.out, exist_ok=True)
     options.machine = '%s; %s; %d threads; %s' % (datetime.date.today(), compare.machine(), options.threads, versions(options))
-    title = 'The studies behind hlokit, run again'
-    pages, texts = ['<nav>'], ['# ' + title, '']
-    results = [(name, *run_part(name, options)) for name in names]
-    pages += ['<a href="#%s">%s</a>' % (name, html.escape(name)) for name, heading, *_ in results] + ['</nav>']
-    for name, heading, taken, section, wrong in results:
-        pages += ['<h2 id="%s">%s</h2>' % (name, html.escape(heading)), '<p class="s">%s</p>' % html.escape(taken)]
-        pages += [as_html(block) for block in section.blocks]
-        texts += ['## ' + heading, '', taken, ''] + [words + '\n' for block in section.blocks if (words := as_markdown(block))]
-        if wrong:
-            pages.append('<p class="w">This part failed: %s</p>' % html.escape(wrong))
-            texts += ['This part failed: ' + wrong, '']
-    for file, content in (('index.html', charts.page(title, '\n'.join(pages))), ('index.md', '\n'.join(texts))):
-        with open(os.path.join(options.out, file), 'w') as out:
-            out.write(content)
+    results = []
+    for name in names:
+        results.append((name, *run_part(name, options)))
+        write(options, results)  # Each time: what is done is there when the rest is interrupted.
     print(os.path.join(options.out, 'index.html'), file=sys.stderr)
     return 1 if any(wrong for *_, wrong in results) else 0
 
