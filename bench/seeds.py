@@ -307,6 +307,8 @@ def ablation(options, section):
             sources.append(('measured on this processor', factors_of(measured['modules'][0])))
             section.text('Measured with all passes: %s. %s.' %
                          (milliseconds(measured['modules'][0]['baseline']['ms']), measured['time'].capitalize()))
+        else:
+            section.text('Not measured here: --measured=%s does, in some minutes.' % name)
         beside_the_study(section, name, sources)
 
 
@@ -464,7 +466,8 @@ def main():
     options.add_argument('--rounds', type=int, default=3, help='of measuring (default 3)')
     options.add_argument('--seconds', type=float, default=1, help='of timed runs in a round (default 1)')
     options.add_argument('--models', default='', help='of the many models, those that match')
-    options.add_argument('--measured', default='laplace_pinn', help='models whose ablation is measured, too (default laplace_pinn)')
+    options.add_argument('--measured', default='laplace_pinn',
+                         help='models whose ablation is measured, too (default laplace_pinn; resnet50_train_f32 takes a quarter of an hour)')
     options.add_argument('--threads', type=int, default=2, help='(default 2)')
     options.add_argument('--timeout', type=float, default=600, help='seconds of one command (default 600)')
     options.add_argument('--binaries', default=os.path.join(ROOT, 'build', 'bin'))
