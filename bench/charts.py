@@ -13,7 +13,8 @@ table{border-collapse:collapse;margin:8px 0}
 th,td{text-align:right;padding:2px 0 2px 18px;vertical-align:top;font-variant-numeric:tabular-nums}
 th:first-child,td:first-child{text-align:left;padding-left:0}
 th{font-weight:600;border-bottom:1px solid #8886}
-svg{display:block;max-width:100%;margin:8px 0}
+figure{margin:8px 0 16px}
+svg{display:block;max-width:100%;margin:4px 0}
 .s{opacity:.65}
 .w{color:#dc2626}
 nav a{margin-right:14px}

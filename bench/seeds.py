@@ -33,7 +33,7 @@ class Failed(Exception):
 
 class Section:
     """Blocks of a part, for both files: ('text', words), ('head', words), ('items', list of words), ('table', header, rows),
-    ('svg', text) and ('link', file, words)."""
+    ('svg', text, caption) and ('link', file, words)."""
 
     def __init__(self):
         self.blocks = []
@@ -50,8 +50,8 @@ class Section:
     def table(self, header, rows):
         self.blocks.append(('table', header, rows))
 
-    def svg(self, picture):
-        self.blocks.append(('svg', picture))
+    def svg(self, picture, caption=''):
+        self.blocks.append(('svg', picture, caption))
 
     def link(self, file, words):
         self.blocks.append(('link', file, words))
@@ -136,10 +136,8 @@ def fusion_example(options, section):
                      '%.2fx' % (ms / median([run['run_ms'] for run in runs['fused']]))])
     section.text('Bytes are what the kernels read and write (`hlo inspect cost`), caches aside.')
     section.table(['sum(x + y * z)', 'flags', 'kernels', 'bytes', 'time', 'over rounds', 'against fused'], rows)
-    section.text('Time of a run')
-    section.svg(charts.bars(times))
-    section.text('Bytes read and written')
-    section.svg(charts.bars(moved))
+    section.svg(charts.bars(times), 'Time of a run')
+    section.svg(charts.bars(moved), 'Bytes read and written')
 
 
 def with_and_without(document):
@@ -227,8 +225,8 @@ def counts(options, section):
     if counted != said:
         section.text('The program and this count disagree.')
     pipelines = list(dict.fromkeys(pipeline for pipeline, _, _ in passes))
-    section.text('Invocations by outermost pipeline, of one device; the partitioner runs where several are asked for')
-    section.svg(charts.bars([(name, [(run.count(name), str(run.count(name)))]) for name in pipelines if name in run]))
+    section.svg(charts.bars([(name, [(run.count(name), str(run.count(name)))]) for name in pipelines if name in run]),
+                'Invocations by outermost pipeline, on one device')
 
 
 # Kernel time without a pass by kernel time with all, on an A100; 'fails': without it nothing compiled. In the study's order.
@@ -308,7 +306,7 @@ def ablation(options, section):
             section.text('Measured with all passes: %s. %s.' %
                          (milliseconds(measured['modules'][0]['baseline']['ms']), measured['time'].capitalize()))
         else:
-            section.text('Not measured here: --measured=%s does, in some minutes.' % name)
+            section.text('Not measured here: --measured=%s does, in many minutes.' % name)
         beside_the_study(section, name, sources)
 
 
@@ -340,7 +338,7 @@ def overview(options, section):
              for i, kind in enumerate(CLASSES)]
     rows += [('%s-bit' % bits, lambda p, b=bits: '%.1f %% (%d)' % (100 * p['bits'][b]['ms'] / sum(
         x['ms'] for x in p['bits'].values()), p['bits'][b]['count'])) for bits in ('8', '16', '32', '64')]
-    rows += [('could use tensor cores of an h200', lambda p: '%d' % p['tensor_cores']['eligible']['count']),
+    rows += [('eligible for tensor cores of an h200', lambda p: '%d' % p['tensor_cores']['eligible']['count']),
              ('launches', lambda p: '%d' % p['launches']), ('of them under 10 us', lambda p: '%d' % p['short_executions']),
              ('memory planned', lambda p: mib(p['memory']['planned_bytes']))]
     section.text('Measured with ' + profiles[0]['device'] + '. Shares are of a step, of precisions of the time in kernels and '
@@ -348,14 +346,13 @@ def overview(options, section):
     cells = [[label] + [of(p) for p in profiles] for label, of in rows]
     section.table([''] + names, [row for row in cells if any(not cell.startswith('0.0 % (0)') for cell in row[1:])])
     part = lambda p, ms: 100 * ms / p['run_ms']
-    section.text('A step, %')
     section.svg(charts.stacked([(n, [part(p, p['classes'][0]['ms']), part(p, p['classes'][1]['ms']),
                                      part(p, sum(c['ms'] for c in p['classes'][2:])), part(p, sum(g['ms'] for g in p['gaps']))],
                                  milliseconds(p['run_ms'])) for n, p in zip(names, profiles)],
-                               ['kernels', 'library calls', 'copies, fills', 'gaps'], unit=' %'))
-    section.text('Precision, % of the time in kernels and library calls')
+                               ['kernels', 'library calls', 'copies, fills', 'gaps'], unit=' %'), 'A step, %')
     section.svg(charts.stacked([(n, [100 * x['ms'] / sum(y['ms'] for y in p['bits'].values()) for x in p['bits'].values()], '')
-                                for n, p in zip(names, profiles)], ['%s-bit' % b for b in profiles[0]['bits']], unit=' %'))
+                                for n, p in zip(names, profiles)], ['%s-bit' % b for b in profiles[0]['bits']], unit=' %'),
+                'Precision, % of the time in kernels and library calls')
     for name, profile in zip(names, profiles):
         section.head('Advice for ' + name)
         section.items(profile['advice'] or ['none'])
@@ -381,7 +378,7 @@ def scopes(options, section):
         bars.append((name, [compiled, by_op], milliseconds(compiled + by_op)))
     section.text('The time of the parts is that of one run a round, timed step by step; its sum is not the median of all runs.')
     section.table(['', 'flags', 'a step', 'compiled', 'instructions', 'op by op', 'instructions', 'kernels', 'library calls'], rows)
-    section.svg(charts.stacked(bars, ['compiled', 'op by op'], unit=' ms'))
+    section.svg(charts.stacked(bars, ['compiled', 'op by op'], unit=' ms'), 'Compiled and op by op, of a step')
 
 
 def elsewhere(options, section):
@@ -411,8 +408,11 @@ def as_html(block):
         return charts.table([cell.strip('`') for cell in first], rest[0])
     if kind == 'items':
         return '<ul>%s</ul>' % ''.join('<li>%s</li>' % inline(words) for words in first)
-    return {'text': '<p>%s</p>', 'head': '<h3>%s</h3>', 'svg': '%s', 'link': '<p><a href="%s">%%s</a></p>' % first}[kind] % (
-        first if kind == 'svg' else inline(rest[0] if kind == 'link' else first))
+    if kind == 'svg':
+        return '<figure><figcaption>%s</figcaption>%s</figure>' % (inline(rest[0]), first)
+    if kind == 'link':
+        return '<p><a href="%s">%s</a></p>' % (first, inline(rest[0]))
+    return {'text': '<p>%s</p>', 'head': '<h3>%s</h3>'}[kind] % inline(first)
 
 
 def as_markdown(block):
@@ -421,7 +421,9 @@ def as_markdown(block):
         return compare.table(first, rest[0])
     if kind == 'items':
         return '\n'.join('- ' + words for words in first)
-    return {'text': first, 'head': '### ' + first, 'svg': '', 'link': '[%s](%s)' % (rest[0] if rest else '', first)}[kind]
+    if kind == 'link':
+        return '[%s](%s)' % (rest[0], first)
+    return {'text': first, 'head': '### ' + first, 'svg': ''}[kind]
 
 
 def run_part(name, options):
@@ -439,8 +441,11 @@ def run_part(name, options):
 
 
 def versions(options):
+    """Instructions of kernels, the program, the commit."""
     commit = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True)
-    return '%s at %s' % (text_of([tool(options, 'hlo'), 'version']).strip(), commit.stdout.strip() or 'no commit')
+    found = re.search(r'^cpu +\w+ +(.*?),', text_of([tool(options, 'hlo'), 'doctor']), re.MULTILINE)
+    return '%s; %s at %s' % (found[1] if found else 'no cpu', text_of([tool(options, 'hlo'), 'version']).strip(),
+                             commit.stdout.strip() or 'no commit')
 
 
 def write(options, results):
@@ -467,7 +472,7 @@ def main():
     options.add_argument('--seconds', type=float, default=1, help='of timed runs in a round (default 1)')
     options.add_argument('--models', default='', help='of the many models, those that match')
     options.add_argument('--measured', default='laplace_pinn',
-                         help='models whose ablation is measured, too (default laplace_pinn; resnet50_train_f32 takes a quarter of an hour)')
+                         help='models whose ablation is measured, too (default laplace_pinn; resnet50_train_f32 takes many minutes)')
     options.add_argument('--threads', type=int, default=2, help='(default 2)')
     options.add_argument('--timeout', type=float, default=600, help='seconds of one command (default 600)')
     options.add_argument('--binaries', default=os.path.join(ROOT, 'build', 'bin'))
