@@ -87,8 +87,7 @@ def timed(options, section, model, variants):
     for _ in range(options.rounds):
         for name, flags in variants:
             runs.setdefault(name, []).append(report(options, Section(), *command, *flags, os.path.join(ROOT, MODEL % model)))
-    section.text('Measured with %s; %d rounds by turns, each the median of its runs, of which the table has the median.' %
-                 (runs[variants[0][0]][0]['device'], options.rounds))
+    section.text('%d rounds by turns, each the median of its runs, of which the table has the median.' % options.rounds)
     return runs
 
 
@@ -121,22 +120,27 @@ def fusion_example(options, section):
     """sum(x + y * z): one kernel against several"""
     variants = [('fused', []), ('without the stages that fuse', ['--xla_disable_hlo_passes=fusion,regions,loops']),
                 ('no passes', [OFF])]
-    runs = timed(options, section, 'muladd_reduce', variants)
+    threads = (1, options.threads) if options.threads > 1 else (1,)
+    runs = timed(options, section, 'muladd_reduce', [((name, count), [*flags, '--threads=%d' % count])
+                                                     for name, flags in variants for count in threads])
     rows, times, moved = [], [], []
     for name, flags in variants:
         cost = fusion.cost(os.path.join(ROOT, MODEL % 'muladd_reduce'), ['--stage=hlo-backend', *flags], 'host',
                            options.binaries)
         if isinstance(cost, str):
             raise Failed(cost)
-        ms, count = median([run['run_ms'] for run in runs[name]]), cost['bytes_read'] + cost['bytes_written']
-        times.append((name, [(ms, milliseconds(ms))]))
+        count, bars = cost['bytes_read'] + cost['bytes_written'], []
         moved.append((name, [(count, mib(count))]))
-        rows.append([name, ' '.join(flags), str(runs[name][0]['kernels']), mib(count), milliseconds(ms),
-                     '%s to %s' % tuple(milliseconds(f(run['run_ms'] for run in runs[name])) for f in (min, max)),
-                     '%.2fx' % (ms / median([run['run_ms'] for run in runs['fused']]))])
+        for n in threads:
+            each = [run['run_ms'] for run in runs[name, n]]
+            fused = median([run['run_ms'] for run in runs['fused', n]])
+            rows.append([name, ' '.join(flags), str(n), str(runs[name, n][0]['kernels']), mib(count), milliseconds(median(each)),
+                         '%s to %s' % (milliseconds(min(each)), milliseconds(max(each))), '%.2fx' % (median(each) / fused)])
+            bars.append((median(each), milliseconds(median(each))))
+        times.append((name, bars))
     section.text('Bytes are what the kernels read and write (`hlo inspect cost`), caches aside.')
-    section.table(['sum(x + y * z)', 'flags', 'kernels', 'bytes', 'time', 'over rounds', 'against fused'], rows)
-    section.svg(charts.bars(times), 'Time of a run')
+    section.table(['sum(x + y * z)', 'flags', 'threads', 'kernels', 'bytes', 'time', 'over rounds', 'against fused'], rows)
+    section.svg(charts.bars(times, ['1 thread', '%d threads' % options.threads][:len(threads)]), 'Time of a run')
     section.svg(charts.bars(moved), 'Bytes read and written')
 
 
@@ -290,7 +294,8 @@ def ablation(options, section):
                    'launches weigh more than bytes.',
                    'modelled for a100: from the description of the device, exact, and nothing is run; a library has the rate of '
                    'our kernels there, and autotuning is no part of it.',
-                   'measured: on this processor, which has no launches to save; "noise": the 95 % interval has 1 in it.'])
+                   'measured: on this processor, which has no launches to save, on one thread, since waking others takes longer than '
+                   'kernels of the PINN; "noise": the 95 % interval has 1 in it.'])
     modelled = report(options, section, '--ablate', '--pipeline=2022', '--target=a100', *paths.values())
     modelled = {name_of(m): m for m in modelled['modules']}
     for name, path in paths.items():
@@ -301,8 +306,8 @@ def ablation(options, section):
                      (milliseconds(base['ms']), base['kernels'], mib(base['bytes']), modelled[name]['passes']))
         if name in options.measured.split(','):
             measured = report(options, section, '--ablate', '--pipeline=2022', '--target=host', '--platform=cpu',
-                              '--ablate_metric=time', '--ablate_repeats=%d' % (2 * options.rounds + 1), path)
-            sources.append(('measured on this processor', factors_of(measured['modules'][0])))
+                              '--threads=1', '--ablate_metric=time', '--ablate_repeats=%d' % (2 * options.rounds + 1), path)
+            sources.append(('measured here, 1 thread', factors_of(measured['modules'][0])))
             section.text('Measured with all passes: %s. %s.' %
                          (milliseconds(measured['modules'][0]['baseline']['ms']), measured['time'].capitalize()))
         else:
