@@ -220,6 +220,9 @@ bench-fusion: all  ## Kernels and bytes after the passes, against XLA:GPU, for e
 	@for archive in models xla-hlo-large; do tar -xJf $(CORPUS)/corpus/$$archive.tar.xz -C $(BUILD)/corpus; done
 	@python3 bench/fusion.py $(CORPUS) $(BUILD)/corpus/models $(BUILD)/corpus/xla-hlo $(CORPUS)/corpus/xla-hlo
 
+seeds: all  ## The tables and figures of the studies behind the project, run again here: build/seeds/index.html (minutes); ONLY=fusion,counts picks parts
+	@python3 bench/seeds.py $(ONLY:%=--only=%)
+
 bench-cpu: all  ## The workloads of $(CORPUS)/bench/cpu against XLA:CPU, by turns, on two cores; FLAGS=... for hlo-run
 	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
 	@python3 bench/compare.py --rounds 3 --budget 1 $(if $(FLAGS),--flags='$(FLAGS)') $(CORPUS)/bench/cpu/*.hlo
@@ -290,4 +293,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format site dist deb wheel install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format site dist deb wheel install clean

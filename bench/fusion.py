@@ -37,19 +37,22 @@ def files_below(folders):
             for name in names if name.endswith('.hlo') and '/optimized' not in path}
 
 
+def cost(path, flags, target, binaries):
+    """What `hlo inspect cost` says of what hlo-opt makes of it with these flags; or, as text, what went wrong."""
+    done = subprocess.run([os.path.join(binaries, 'hlo-opt'), '--target=' + target, *flags, path], capture_output=True, text=True)
+    if done.returncode == 0:
+        done = subprocess.run([os.path.join(binaries, 'hlo'), 'inspect', 'cost', '--json', '--target=' + target, '-'],
+                              input=done.stdout, capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip().splitlines()[0]
+
+
 def measure(path, options):
     """{('text', 'kernels'): ..., ...}, or what went wrong."""
     found = {}
     for figure, stage in STAGES.items():
-        flags = ['--pipeline=' + options.pipeline, '--target=' + options.target, '--stage=' + stage]
-        done = subprocess.run([os.path.join(options.bin, 'hlo-opt'), *flags, path], capture_output=True, text=True)
-        if done.returncode != 0:
-            return done.stderr.strip().splitlines()[0]
-        cost = subprocess.run([os.path.join(options.bin, 'hlo'), 'inspect', 'cost', '--json', '--target=' + options.target, '-'],
-                              input=done.stdout, capture_output=True, text=True)
-        if cost.returncode != 0:
-            return cost.stderr.strip().splitlines()[0]
-        report = json.loads(cost.stdout)
+        report = cost(path, ['--pipeline=' + options.pipeline, '--stage=' + stage], options.target, options.bin)
+        if isinstance(report, str):
+            return report
         found[figure, 'kernels'] = report['launches']
         found[figure, 'bytes'] = report['bytes_read'] + report['bytes_written']
     return found

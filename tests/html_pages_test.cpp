@@ -55,6 +55,12 @@ const Page kPages[] = {
      .file = "docs/commands.html",
      .shows = {"hlo bisect", "--reference_platform", "guides"},
      .least_shapes = 0},
+    {.name = "Seeds",
+     .command = "python3 bench/seeds.py --only fusion,counts --rounds 1 --seconds 0.05 --out $OUT "
+                "--binaries $(dirname $(command -v hlo-run))",
+     .file = "index.html",
+     .shows = {"<td>97</td><td>97</td><td>97</td>", "conv_canonicalization", "one kernel against several", "3.5 MiB"},
+     .least_shapes = 15},
 };
 
 std::string ReadFile(const fs::path& path) {
@@ -114,6 +120,8 @@ class HtmlPage : public HtmlPages, public testing::WithParamInterface<Page> {};
 
 TEST_P(HtmlPage, OpensInABrowser) {
   const Page& page = GetParam();
+  if (page.command.starts_with("python3") && RunShell("command -v python3 >/dev/null") != 0)
+    GTEST_SKIP() << "python3 is not installed";
   ASSERT_EQ(RunShell("OUT=" + out_.string() + "; { " + page.command + " ; } >" + (out_ / "log").string() + " 2>&1"), 0)
       << ReadFile(out_ / "log");
   std::string complaints;
