@@ -34,7 +34,7 @@ TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
 DOUBLE_OBJECTS := $(DOUBLE_SOURCES:%.cpp=$(BUILD)/%.o)
 DOUBLES := $(addprefix $(BUILD)/doubles/,libcuda.so.1 libcublasLt.so.13 libcudnn.so.9)
-LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-diff hlo-bisect hlo-reduce hlo-fuzz
+LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-debug hlo-fmt hlo-check hlo-lsp hlo-diff hlo-bisect hlo-reduce hlo-fuzz hlo-ops hlo-doctor
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 .DEFAULT_GOAL := all

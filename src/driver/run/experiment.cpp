@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -393,6 +394,8 @@ Result<RunResults> Experiment::RunKernels() {
   results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times, &results.notes));
   if (options_.profile.any()) results.profiled = TRY(Profiled(executable));
   if (options_.watch.detects()) {
+    std::ranges::move(OddArguments(*TRY(Input())->module, TRY(Arguments())->values, options_.watch),
+                      std::back_inserter(results.notes));
     for (std::string& note : TRY(DetectInSteps(executable, TRY(Interpreter()), options_.watch)))
       results.notes.push_back(std::move(note));
   }

@@ -223,6 +223,22 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
 
 }  // namespace
 
+std::vector<std::string> OddArguments(const Module& module, std::span<const Literal> args, const WatchOptions& watch) {
+  std::vector<std::string> notes;
+  for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
+    if ((what == Oddity::kNan ? watch.detect_nan : watch.detect_inf) == "none") continue;
+    for (const Instruction* parameter : module.entry().parameters()) {
+      const int64_t number = parameter->parameter_number();
+      const std::optional<ElementPlace> place = FindFirst(args[number], what);
+      if (!place) continue;
+      const std::string index = IndexText(SubShape(parameter->shape(), place->leaf), place->linear);
+      notes.push_back(Str("argument ", number, " ('", parameter->name(), "') is ", NameOf(what),
+                          index.empty() ? "" : Str(" at ", index), " when it is given"));
+    }
+  }
+  return notes;
+}
+
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch) {
   std::optional<Pattern> traced;
@@ -231,7 +247,7 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
   InterpretOptions watched = options;
   watcher.Attach(watched);
   auto result = Interpret(module, args, watched);
-  Watched done;
+  Watched done = {.notes = OddArguments(module, args, watch)};
   for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
     const Finding* finding = watcher.FirstOf(what);
     if (finding == nullptr) continue;

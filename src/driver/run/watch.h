@@ -37,6 +37,9 @@ struct Watched {
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
 
+// Which arguments have what is detected, a sentence each: what comes of those, nobody made.
+std::vector<std::string> OddArguments(const Module& module, std::span<const Literal> args, const WatchOptions& watch);
+
 // One more run of what is bound: the first step that makes a NaN (an infinity) from operands without one, and in it, by
 // the interpreter, the instruction. As notes; where the option is `fail`, as the error [N001] or [N002].
 Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
