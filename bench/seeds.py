@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables and figures of the studies behind this project, run again on this machine: one page with charts.
 
-    seeds.py                                        # build/seeds/index.html and index.md, in some minutes
+    seeds.py                                        # build/seeds/index.html, and as Markdown, in some minutes
     seeds.py --only fusion,counts --out /tmp/seeds
 
 The figures come from the program's own reports; nothing here computes a time. What fails is said in its part, and the other
