@@ -120,8 +120,9 @@ void HostEmission::EmitLoadTurned(const Instruction& load) {
 
 void HostEmission::EmitTurn(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
-  // A square of as many rows as a vector has elements.
-  const int64_t side = std::min<int64_t>(kMostTurned, (masked_tails_ ? 64 : 32) / Bytes(tile.type));
+  // A square of as many rows as there are elements in 32 bytes. One more step, in which the halves of registers of 64
+  // change places, costs more than it saves (bench/results/2026-11-26-cpu-3.md).
+  const int64_t side = std::min<int64_t>(kMostTurned, 32 / Bytes(tile.type));
   auto* const vector = llvm::FixedVectorType::get(b_.getIntNTy(8 * Bytes(tile.type)), side);
   const auto square = [&](LlvmValue row, LlvmValue column) {
     llvm::SmallVector<LlvmValue> lines;
