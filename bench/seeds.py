@@ -25,6 +25,7 @@ import fusion
 ROOT = compare.ROOT
 MODEL = 'testdata/models/%s.hlo'
 OFF = '--xla_disable_all_hlo_passes'
+median = compare.median
 
 
 class Failed(Exception):
@@ -89,10 +90,6 @@ def timed(options, section, model, variants):
             runs.setdefault(name, []).append(report(options, Section(), *command, *flags, os.path.join(ROOT, MODEL % model)))
     section.text('%d rounds by turns, each the median of its runs, of which the table has the median.' % options.rounds)
     return runs
-
-
-def median(values):
-    return compare.median(values)
 
 
 def milliseconds(value):

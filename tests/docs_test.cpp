@@ -17,31 +17,20 @@
 #include <string>
 #include <vector>
 
+#include "driver/manual/markdown.h"
+#include "tests/read_file.h"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string ReadFile(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+using hlo::AnchorOf;
+using hlo::ReadFile;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
-}
-
-// "Written and inferred shapes": written-and-inferred-shapes, as links to sections are spelt.
-std::string AnchorOf(const std::string& heading) {
-  std::string anchor;
-  for (const char c : heading) {
-    if (std::isalnum(static_cast<unsigned char>(c))) anchor += static_cast<char>(std::tolower(c));
-    else if (c == ' ' || c == '-') anchor += '-';
-  }
-  return anchor;
 }
 
 std::set<std::string> AnchorsOf(const fs::path& page) {

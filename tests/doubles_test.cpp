@@ -13,13 +13,13 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/text.h"
 #include "tests/module_files.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -34,12 +34,6 @@ bool All() {
 std::string Bin() {
   const char* const folder = std::getenv("HLO");
   return fs::absolute(folder != nullptr ? folder : "build/bin").string();
-}
-
-std::string ReadFile(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 struct Outcome {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <sstream>
 
@@ -15,16 +14,10 @@
 #include "base/text.h"
 #include "ir/opcode.h"
 #include "parser/lexer.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
-
-std::string ReadFile(const char* path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<std::string> Sorted(std::vector<std::string> words) {
   std::sort(words.begin(), words.end());

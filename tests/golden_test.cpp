@@ -27,16 +27,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/read_file.h"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using hlo::ReadFile;
 
 struct Expectation {
   std::string run;

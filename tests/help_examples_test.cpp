@@ -13,20 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "tests/read_file.h"
+
 namespace {
 
 namespace fs = std::filesystem;
+using hlo::ReadFile;
 
 struct Outcome {
   std::string out, err;
   int exit = 0;
 };
-
-std::string ReadFile(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 void WriteFile(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 

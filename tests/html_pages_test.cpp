@@ -13,9 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/read_file.h"
+
 namespace {
 
 namespace fs = std::filesystem;
+using hlo::ReadFile;
 
 constexpr char kModel[] = "testdata/models/mlp_train_f32.hlo";
 
@@ -62,12 +65,6 @@ const Page kPages[] = {
      .shows = {"<td>97</td><td>97</td><td>97</td>", "conv_canonicalization", "one kernel against several", "3.5 MiB"},
      .least_shapes = 15},
 };
-
-std::string ReadFile(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 int RunShell(const std::string& command) {
   const int status = std::system(command.c_str());

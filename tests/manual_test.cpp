@@ -3,26 +3,19 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "driver/manual/markdown.h"
 #include "driver/manual/pages.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string ReadFile(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 Result<MarkdownPage> Parsed(std::string text) {
   return ParseMarkdown(std::make_shared<const SourceText>("page.md", std::move(text)));

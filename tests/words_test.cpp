@@ -2,25 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "base/text.h"
 #include "driver/diff/structure.h"
 #include "driver/run/oracles.h"
 #include "interp/compare/compare.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 std::set<std::string> Found(const std::string& path, const char* pattern) {
   const std::string text = ReadFile(path);

@@ -19,7 +19,7 @@ HostEmission::HostEmission(const Kernel& kernel, bool masked_tails, llvm::Module
       context_(module.getContext()),
       module_(module),
       b_(context_),
-      scalar_(b_, Place::kHost, kernel.wide_index, masked_tails ? 64 : 32),
+      scalar_(b_, Place::kHost, kernel.wide_index, static_cast<int>(VectorBytes())),
       values_(kernel.values),
       wide_variables_(kernel.variables.size()),
       kept_of_blocks_(kernel.values) {}

@@ -1,0 +1,20 @@
+#ifndef HLO_TESTS_READ_FILE_H_
+#define HLO_TESTS_READ_FILE_H_
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace hlo {
+
+// All of it; "" where there is none.
+inline std::string ReadFile(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace hlo
+
+#endif  // HLO_TESTS_READ_FILE_H_
