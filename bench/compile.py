@@ -24,8 +24,10 @@ from kernel_compile import timed
 
 # xla_gpu_peer's run_one with a clock that notes processor time too: that of the compiler lies between the last two looks.
 PEER = '''
-import argparse, contextlib, importlib.util, io, json, os, sys, time
-peer_path, text, cuda = sys.argv[1:4]
+import argparse, contextlib, importlib.util, io, json, os, sys, tempfile, time
+peer_path, text, cuda = (os.path.abspath(path) if path else path for path in sys.argv[1:4])
+folder = tempfile.TemporaryDirectory()  # It leaves files where it runs.
+os.chdir(folder.name)
 spec = importlib.util.spec_from_file_location('peer', peer_path)
 peer = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(peer)

@@ -12,55 +12,149 @@
 namespace hlo {
 namespace {
 
-// Values of the region's instructions outside of it, by place there; `order` is added to.
-void Inline(Instruction& region, std::vector<Instruction*>* order) {
-  Computation& computation = region.computation();
-  Computation& held = *region.attrs<FusionAttrs>().calls;
-  std::vector<Instruction*> copies(held.place_limit());
-  for (Instruction* inst : held.PostOrder()) {
-    if (inst->Is(Opcode::kParameter)) {
-      copies[inst->place()] = &region.operand(inst->parameter_number());
-      continue;
+// What stands in a region, in its place; kernels that stay together in regions again. `order`: what was added.
+class Inliner {
+ public:
+  Inliner(Instruction& region, const RegionGroups& groups, std::vector<Instruction*>* order)
+      : region_(region), held_(*region.attrs<FusionAttrs>().calls), groups_(groups), order_(order) {
+    for (size_t i = 0; i < groups.size(); ++i) {
+      for (const Instruction* member : groups[i]) group_of_[member->place()] = static_cast<int>(i);
     }
+  }
+
+  void Run() {
+    for (Instruction* inst : held_.PostOrder()) {
+      const int group = group_of_[inst->place()];
+      if (inst->Is(Opcode::kParameter)) {
+        values_[inst->place()] = &region_.operand(inst->parameter_number());
+      } else if (group >= 0) {
+        if (!made_[group]) MakeRegion(group);
+      } else if (inst->Is(Opcode::kGetTupleElement) && group_of_[inst->operand(0).place()] >= 0) {
+        values_[inst->place()] = elements_[inst->operand(0).place()][inst->tuple_index()];
+      } else {
+        Copy(*inst);
+      }
+    }
+    Replace();
+  }
+
+ private:
+  Computation& outer() { return region_.computation(); }
+  Instruction& Added(Instruction& inst) {
+    order_->push_back(&inst);
+    return inst;
+  }
+
+  // Outside. The tuple of a kernel that is in a region of its own is put together for who takes it whole.
+  Instruction* ValueOf(const Instruction& inst) {
+    Instruction*& value = values_[inst.place()];
+    if (value == nullptr) value = &Added(outer().AddTuple(elements_[inst.place()]));
+    return value;
+  }
+
+  void Copy(Instruction& inst) {
     std::vector<Instruction*> operands;
-    for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
-    Instruction& copy = AddInPlaceOf(computation, *inst, operands);
-    for (Instruction* before : region.control_predecessors()) copy.AddControlPredecessor(*before);
-    for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);
-    copies[inst->place()] = &copy;
-    order->push_back(&copy);
+    for (const Instruction* operand : inst.operands()) operands.push_back(ValueOf(*operand));
+    Instruction& copy = AddInPlaceOf(outer(), inst, operands);
+    for (Instruction* before : region_.control_predecessors()) copy.AddControlPredecessor(*before);
+    for (const Instruction* before : inst.control_predecessors()) copy.AddControlPredecessor(*ValueOf(*before));
+    values_[inst.place()] = &Added(copy);
   }
-  // Who takes results one by one takes the values themselves; the tuple goes, unless someone has it whole.
-  Instruction& result = *copies[held.root().place()];
-  if (held.root().Is(Opcode::kTuple)) {
-    const std::vector<Instruction*> users(region.users().begin(), region.users().end());
-    for (Instruction* user : users) {
-      if (!user->Is(Opcode::kGetTupleElement)) continue;
-      user->ReplaceAllUses(result.operand(user->tuple_index()));
-      computation.Remove(*user);
+
+  // Of one group: its kernels, what names their operands, and all their results.
+  void MakeRegion(int group) {
+    made_[group] = true;
+    const std::string kind = RegionOf(region_);
+    Computation& held = outer().module().AddComputation(Str("region_", kind));
+    std::unordered_map<const Instruction*, Instruction*> inside;
+    Operands operands;
+    std::vector<Instruction*> results;
+    std::vector<std::pair<const Instruction*, int64_t>> taken;  // By result: the kernel and its element; -1: all of it.
+    const std::function<Instruction*(Instruction&)> value_of = [&](Instruction& inst) -> Instruction* {
+      Instruction*& value = inside[&inst];
+      if (value != nullptr) return value;
+      if (inst.Is(Opcode::kParameter)) {
+        value = &held.AddParameter(std::ssize(operands), inst.shape());
+        operands.push_back(&region_.operand(inst.parameter_number()));
+        return value;
+      }
+      std::vector<Instruction*> own;
+      for (Instruction* operand : inst.operands()) own.push_back(value_of(*operand));
+      return inside[&inst] = &AddInPlaceOf(held, inst, own);
+    };
+    for (const Instruction* member : groups_[group]) {
+      Instruction& kernel = *value_of(const_cast<Instruction&>(*member));  // Of the region, which is ours.
+      if (!kernel.shape().IsTuple()) {
+        results.push_back(&kernel);
+        taken.emplace_back(member, -1);
+        continue;
+      }
+      for (int64_t i = 0; i < std::ssize(kernel.shape().elements()); ++i) {
+        results.push_back(&held.AddGetTupleElement(kernel, i));
+        taken.emplace_back(member, i);
+      }
+    }
+    held.SetRoot(results.size() == 1 ? *results.front() : held.AddTuple(results));
+    Instruction& region =
+        Added(outer().Add(Opcode::kFusion, held.root().shape(), std::move(operands),
+                          FusionAttrs{.kind = FusionKind::kCustom, .calls = &held}, Str(kind, "_region")));
+    region.SetRange(region_.range());
+    SetConfigValue(region, "region", kind);
+    for (Instruction* before : region_.control_predecessors()) region.AddControlPredecessor(*before);
+    for (size_t i = 0; i < taken.size(); ++i) {
+      const auto& [member, element] = taken[i];
+      Instruction& value =
+          taken.size() == 1 ? region : Added(outer().AddGetTupleElement(region, static_cast<int64_t>(i)));
+      value.SetOrigin(results[i]->origin());
+      if (element < 0) values_[member->place()] = &value;
+      else elements_[member->place()].push_back(&value);
     }
   }
-  region.ReplaceAllUses(result);
-  computation.Remove(region);
-  if (!result.Is(Opcode::kTuple) || result.IsRoot() || result.UseCount() > 0) return;
-  order->pop_back();
-  computation.Remove(result);
-}
 
-using Stays = std::function<bool(const Instruction&)>;
+  // Who takes results one by one takes the values themselves; the tuple goes, unless someone has it whole.
+  void Replace() {
+    Instruction& result = *ValueOf(held_.root());
+    if (result.Is(Opcode::kTuple)) {
+      const std::vector<Instruction*> users(region_.users().begin(), region_.users().end());
+      for (Instruction* user : users) {
+        if (!user->Is(Opcode::kGetTupleElement)) continue;
+        user->ReplaceAllUses(result.operand(user->tuple_index()));
+        outer().Remove(*user);
+      }
+    }
+    region_.ReplaceAllUses(result);
+    Computation& computation = outer();
+    computation.Remove(region_);
+    if (!result.Is(Opcode::kTuple) || result.IsRoot() || result.UseCount() > 0) return;
+    order_->pop_back();
+    computation.Remove(result);
+  }
 
-bool TakeApart(Computation& computation, const Stays& stays) {
+  Instruction& region_;
+  Computation& held_;
+  const RegionGroups& groups_;
+  std::vector<Instruction*>* order_;
+  std::vector<int> group_of_ = std::vector<int>(held_.place_limit(), -1);  // By place in the region.
+  std::vector<bool> made_ = std::vector<bool>(groups_.size());
+  std::vector<Instruction*> values_ = std::vector<Instruction*>(held_.place_limit());
+  std::vector<std::vector<Instruction*>> elements_ = std::vector<std::vector<Instruction*>>(held_.place_limit());
+};
+
+using GroupsOf = std::function<std::optional<RegionGroups>(const Instruction&)>;
+
+bool TakeApart(Computation& computation, const GroupsOf& groups_of) {
   const std::vector<Instruction*> before = computation.Instructions();
   std::vector<Instruction*> order;
   InPlaceOfGone apart;
   for (Instruction* inst : before) {
     if (inst->removed()) continue;
-    if (!IsRegion(*inst) || (stays && stays(*inst))) {
+    const std::optional<RegionGroups> groups = IsRegion(*inst) ? groups_of(*inst) : std::nullopt;
+    if (!groups) {
       order.push_back(inst);
       continue;
     }
     const auto first = std::ssize(order);
-    Inline(*inst, &order);
+    Inliner(*inst, *groups, &order).Run();
     apart[inst].assign(order.begin() + first, order.end());
   }
   if (apart.empty()) return false;
@@ -81,7 +175,7 @@ class Flattener {
     }
     std::vector<Instruction*>& results = values_[held_.root().place()];
     if (std::ranges::any_of(results, [](const Instruction* each) { return !each->shape().IsArray(); })) return false;
-    flat_.SetRoot(held_.root().shape().IsTuple() ? flat_.AddTuple(std::move(results)) : *results.front());
+    flat_.SetRoot(held_.root().shape().IsTuple() ? flat_.AddTuple(results) : *results.front());
     return true;
   }
 
@@ -233,16 +327,20 @@ void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> f
   if (computation.module().header.is_scheduled) computation.SetOrder(order);
 }
 
-bool TakeRegionsApart(Module& module, const Stays& stays) {
+bool TakeRegionsApart(Module& module, const GroupsOf& groups_of) {
   bool changed = false;
   // A region in a region is one of the computation that it has come to.
   for (bool again = true; again;) {
     again = false;
-    for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation, stays);
+    for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation, groups_of);
     changed |= again;
   }
   if (changed) module.RemoveUnreachable();
   return changed;
+}
+
+bool TakeRegionsApart(Module& module) {
+  return TakeRegionsApart(module, [](const Instruction&) { return RegionGroups(); });
 }
 
 }  // namespace hlo

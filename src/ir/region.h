@@ -16,6 +16,7 @@
 #define HLO_IR_REGION_H_
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,9 +49,13 @@ struct RegionAndFusion {
 };
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
-// What stands in a region stands in its place, in the order in which the module runs if it is scheduled; but not in one
-// that `stays`. True when there was one.
-bool TakeRegionsApart(Module& module, const std::function<bool(const Instruction& region)>& stays = nullptr);
+// Kernels of a region of segments that stay together.
+using RegionGroups = std::vector<std::vector<const Instruction*>>;
+// What stands in a region stands in its place, in the order in which the module runs if it is scheduled; each of its
+// groups as a region of the same kind. Nothing: the region stays. True when there was one that did not.
+bool TakeRegionsApart(Module& module,
+                      const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
+bool TakeRegionsApart(Module& module);  // All of them.
 
 }  // namespace hlo
 

@@ -142,6 +142,7 @@ ArrayGroup KernelBuilder::Group(ArrayKind kind, std::string name, Type type, int
 }
 
 void KernelBuilder::SetMayAlias(Array array) { kernel_.arrays[array.id_].may_alias = true; }
+void KernelBuilder::SetMayAlias(ArrayGroup group) { kernel_.arrays[group.id_].may_alias = true; }
 
 Array KernelBuilder::Shared(std::string name, Type type, int64_t elements) {
   return AddArray(

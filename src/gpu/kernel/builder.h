@@ -338,6 +338,7 @@ class KernelBuilder {
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   // The parameter shares memory with another one (in-place update): equal elements at equal indices, or none.
   void SetMayAlias(Array array);
+  void SetMayAlias(ArrayGroup group);  // Each member with that of the same number in another group.
   // Groups of parameters: one pointer for each member, with its number of elements; or `members` of them with at most
   // `elements`, and the input `sizes` (kS64) says at launch how many each has.
   ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/plan/fill.h"
+#include "gpu/plan/segments.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/region.h"
@@ -143,11 +144,18 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
     notes.push_back(
         Str("'", names.front(), "'", more, " no kernel of ", kind_and_why.first, ": ", kind_and_why.second));
   }
-  TakeRegionsApart(module, [&](const Instruction& region) {
+  const std::vector<Computation*> sequential = SequentialComputations(module);
+  TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {
+    // Those inside of others are judged with them.
+    const bool is_launch = std::ranges::find(sequential, &region.computation()) != sequential.end();
+    const bool is_segments = RegionOf(region) == "segments";
+    if (is_segments && !is_launch) return RegionGroups();
     const auto plan = PlanOf(region, device);
     // One whose plan does not fit stays, so that who compiles it says so.
-    return plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported;
+    if (plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported) return std::nullopt;
+    return is_segments ? GroupSegments(region, device) : RegionGroups();
   });
+  PlanSegments(module, device);
   module.RemoveUnreachable();
   return notes;
 }

@@ -1,0 +1,177 @@
+#include "gpu/kernel/side_by_side.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/check.h"
+
+namespace hlo::kernel {
+namespace {
+
+// The numbers of one kernel become those of the whole.
+struct Renumbering {
+  int32_t values, slots, variables, sources, statements;
+  std::vector<int32_t> arrays;
+  int32_t block;  // The value that is the block's number among those of this kernel.
+};
+
+void Shift(std::vector<int32_t>& numbers, int32_t by) {
+  for (int32_t& number : numbers) {
+    if (number >= 0) number += by;
+  }
+}
+
+void Renumber(Region& region, const Renumbering& to);
+
+void Renumber(Instruction& instruction, const Renumbering& to) {
+  if (instruction.result >= 0) instruction.result += to.values;
+  if (instruction.source >= 0) instruction.source += to.sources;
+  if (instruction.statement >= 0) instruction.statement += to.statements;
+  Shift(instruction.operands, to.values);
+  Shift(instruction.slots, to.slots);
+  switch (instruction.op) {
+    case Op::kSlotGet:
+    case Op::kSlotSet: instruction.imm += to.slots; break;
+    case Op::kVariableGet:
+    case Op::kVariableSet: instruction.imm += to.variables; break;
+    case Op::kCopyAsync: instruction.imm2 = to.arrays[instruction.imm2]; [[fallthrough]];
+    default:
+      if (InfoOf(instruction.op).effects & (kReads | kWrites)) instruction.imm = to.arrays[instruction.imm];
+  }
+  for (Region& inner : instruction.regions) Renumber(inner, to);
+}
+
+void Renumber(Region& region, const Renumbering& to) {
+  Shift(region.arguments, to.values);
+  Shift(region.yields, to.values);
+  for (Instruction& instruction : region.body) Renumber(instruction, to);
+}
+
+// Each number of the block is that among all, less the first of this kernel.
+void CountFrom(Region& region, int32_t block, int32_t first) {
+  for (Instruction& instruction : region.body) {
+    if (instruction.op == Op::kBlock) {
+      instruction.op = Op::kSub;
+      instruction.operands = {block, first};
+    }
+    for (Region& inner : instruction.regions) CountFrom(inner, block, first);
+  }
+}
+
+int32_t LastStatement(const Region& region) {
+  int32_t last = -1;
+  for (const Instruction& instruction : region.body) {
+    last = std::max(last, instruction.statement);
+    for (const Region& inner : instruction.regions) last = std::max(last, LastStatement(inner));
+  }
+  return last;
+}
+
+class Joiner {
+ public:
+  Joiner(std::string name, std::span<const Kernel* const> kernels, const std::function<int(ArrayOf)>& place)
+      : kernels_(kernels), place_(place) {
+    whole().name = std::move(name);
+    whole().blocks = 0;
+    whole().threads = kernels.front()->threads;
+    whole().min_blocks_per_sm = kernels.front()->min_blocks_per_sm;
+  }
+
+  SideBySide Join() && {
+    Instruction block{.op = Op::kBlock, .type = Type::kIndex, .result = whole().values++};
+    block_ = block.result;
+    whole().body.body.push_back(std::move(block));
+    for (size_t i = 0; i < kernels_.size(); ++i) Take(i);
+    Choose(whole().body, 0, kernels_.size());
+    return std::move(joined_);
+  }
+
+ private:
+  Kernel& whole() { return joined_.kernel; }
+
+  void Take(size_t number) {
+    const Kernel& kernel = *kernels_[number];
+    CHECK(kernel.threads == whole().threads && kernel.cluster == 1, kernel.name, ": ", kernel.threads, " threads, ",
+          kernel.cluster, " blocks in a cluster");
+    Renumbering to = {.values = whole().values,
+                      .slots = static_cast<int32_t>(whole().slots.size()),
+                      .variables = static_cast<int32_t>(whole().variables.size()),
+                      .sources = static_cast<int32_t>(whole().sources.size()),
+                      .statements = statements_};
+    whole().values += kernel.values;
+    for (size_t i = 0; i < kernel.arrays.size(); ++i) to.arrays.push_back(TakeArray(number, static_cast<int>(i)));
+    for (size_t i = 0; i < kernel.arrays.size(); ++i) {
+      if (kernel.arrays[i].sizes >= 0) whole().arrays[to.arrays[i]].sizes = to.arrays[kernel.arrays[i].sizes];
+    }
+    std::ranges::copy(kernel.slots, std::back_inserter(whole().slots));
+    std::ranges::copy(kernel.variables, std::back_inserter(whole().variables));
+    std::ranges::copy(kernel.sources, std::back_inserter(whole().sources));
+    Region body = kernel.body;
+    Renumber(body, to);
+    statements_ += LastStatement(kernel.body) + 1;
+    if (whole().blocks > 0) {
+      Instruction first{.op = Op::kConstant, .type = Type::kIndex, .result = whole().values++, .imm = whole().blocks};
+      CountFrom(body, block_, first.result);
+      body.body.insert(body.body.begin(), std::move(first));
+    }
+    bodies_.push_back(std::move(body));
+    firsts_.push_back(whole().blocks);
+    whole().blocks += kernel.blocks;
+    whole().wide_index |= kernel.wide_index;
+    whole().min_blocks_per_sm = std::min(whole().min_blocks_per_sm, kernel.min_blocks_per_sm);
+  }
+
+  int32_t TakeArray(size_t number, int array) {
+    const ArrayInfo& info = kernels_[number]->arrays[array];
+    const auto next = static_cast<int32_t>(whole().arrays.size());
+    const int place = info.kind == ArrayKind::kInput && info.members == 0 ? place_({number, array}) : -1;
+    if (place >= 0) {
+      const auto [known, is_new] = inputs_.emplace(place, next);
+      if (!is_new) {
+        whole().arrays[known->second].may_alias |= info.may_alias;
+        return known->second;
+      }
+    }
+    whole().arrays.push_back(info);
+    joined_.arrays.push_back({number, array});
+    return next;
+  }
+
+  // Those from `begin` to `end`.
+  void Choose(Region& region, size_t begin, size_t end) {
+    if (end - begin == 1) {
+      std::ranges::move(bodies_[begin].body, std::back_inserter(region.body));
+      return;
+    }
+    const size_t middle = begin + (end - begin) / 2;
+    Instruction bound{.op = Op::kConstant, .type = Type::kIndex, .result = whole().values++, .imm = firsts_[middle]};
+    Instruction less{.op = Op::kLess, .type = Type::kPred, .result = whole().values++};
+    less.operands = {block_, bound.result};
+    Instruction branch{.op = Op::kIf};
+    branch.operands = {less.result};
+    branch.regions.resize(2);
+    Choose(branch.regions[0], begin, middle);
+    Choose(branch.regions[1], middle, end);
+    region.body.push_back(std::move(bound));
+    region.body.push_back(std::move(less));
+    region.body.push_back(std::move(branch));
+  }
+
+  std::span<const Kernel* const> kernels_;
+  const std::function<int(ArrayOf)>& place_;
+  SideBySide joined_;
+  int32_t block_ = -1;
+  int32_t statements_ = 0;
+  std::unordered_map<int, int32_t> inputs_;  // By place.
+  std::vector<Region> bodies_;
+  std::vector<int64_t> firsts_;  // Blocks.
+};
+
+}  // namespace
+
+SideBySide PutSideBySide(std::string name, std::span<const Kernel* const> kernels,
+                         const std::function<int(ArrayOf)>& place) {
+  return Joiner(std::move(name), kernels, place).Join();
+}
+
+}  // namespace hlo::kernel

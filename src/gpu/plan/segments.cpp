@@ -1,0 +1,317 @@
+#include "gpu/plan/segments.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "gpu/kernel/builder.h"
+#include "gpu/plan/planner.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+
+namespace hlo::gpu {
+namespace {
+
+constexpr int64_t kMostInstructions = 1000;  // Of one launch: its code is assembled by one thread.
+constexpr int64_t kMostPointers = 4000;      // Of a launch, whose parameters have 32764 bytes at most.
+constexpr int64_t kMostReductions = 8;       // Each has shared memory of its own, of which a block uses one's.
+constexpr int64_t kThreads = 256;
+
+// ---- Units ----------------------------------------------------------------------------------------------------------
+
+bool IsPlain(const Shape& shape) {
+  return shape.IsArray() && shape.HasDefaultLayout() && !shape.HasDynamicDims() && !IsComplex(shape.type()) &&
+         BitWidth(shape.type()) >= 8;
+}
+
+// Computes each of its elements from those of the same number, or from scalars.
+bool IsPlainElementwise(const Instruction& inst) {
+  if (!IsPlain(inst.shape())) return false;
+  if (inst.Is(Opcode::kParameter)) return true;
+  if (inst.Is(Opcode::kConstant)) return inst.shape().NumElements() == 1 && inst.literal().IsKnown();
+  if (inst.Is(Opcode::kBroadcast)) return inst.operand(0).shape().NumElements() == 1 || inst.shape().NumElements() == 1;
+  if (inst.Is(Opcode::kReshape) || inst.Is(Opcode::kBitcast))
+    return inst.shape().type() == inst.operand(0).shape().type() && IsPlain(inst.operand(0).shape());
+  return inst.Is(kElementwise) && (inst.attributes().GetIf<NoAttrs>() != nullptr || inst.Is(Opcode::kCompare));
+}
+
+std::string_view BytesOf(const Literal& literal) {
+  return {reinterpret_cast<const char*>(literal.raw()), static_cast<size_t>(literal.byte_size())};
+}
+
+class Units {
+ public:
+  explicit Units(const Instruction& kernel) : kernel_(kernel), fused_(FusedComputation(kernel)) {}
+
+  std::vector<SegmentUnit> Find() {
+    const std::vector<const Instruction*> roots = FusionRoots(kernel_);
+    if (!std::ranges::all_of(fused_.PostOrder(), [&](const Instruction* inst) {
+          return IsPlainElementwise(*inst) || (inst->IsRoot() && inst->Is(Opcode::kTuple));
+        }))
+      return {};
+    std::vector<SegmentUnit> units;
+    std::unordered_map<const Instruction*, size_t> unit_of;
+    for (size_t i = 0; i < roots.size(); ++i) {
+      const int64_t elements = roots[i]->shape().NumElements();
+      std::set<size_t> met;
+      const std::vector<const Instruction*> values = ArraysOf(*roots[i]);
+      for (const Instruction* value : values) {
+        if (value->shape().NumElements() != elements) return {};
+        if (const auto found = unit_of.find(value); found != unit_of.end()) met.insert(found->second);
+      }
+      // Roots are numbered as they come, so a unit that two others meet in takes the place of the first.
+      const size_t unit = met.empty() ? units.size() : *met.begin();
+      if (met.empty()) units.push_back({.kernel = &kernel_, .elements = elements});
+      for (const size_t other : met) {
+        if (other == unit) continue;
+        auto& moved = units[other].roots;
+        units[unit].roots.insert(units[unit].roots.end(), moved.begin(), moved.end());
+        moved.clear();
+        for (auto& [value, of] : unit_of) {
+          if (of == other) of = unit;
+        }
+      }
+      units[unit].roots.push_back(static_cast<int64_t>(i));
+      for (const Instruction* value : values) unit_of[value] = unit;
+    }
+    std::erase_if(units, [](const SegmentUnit& unit) { return unit.roots.empty(); });
+    for (SegmentUnit& unit : units) {
+      std::ranges::sort(unit.roots);
+      Describe(roots, unit);
+    }
+    return units;
+  }
+
+ private:
+  static bool IsOne(const Instruction& inst) { return inst.shape().NumElements() == 1; }
+
+  // What the root is made of, but for single elements; the root itself, whatever it has.
+  static std::vector<const Instruction*> ArraysOf(const Instruction& root) {
+    std::vector<const Instruction*> values = {&root};
+    std::set<const Instruction*> seen = {&root};
+    for (size_t i = 0; i < values.size(); ++i) {
+      for (const Instruction* operand : values[i]->operands()) {
+        if (!IsOne(*operand) && seen.insert(operand).second) values.push_back(operand);
+      }
+    }
+    return values;
+  }
+
+  void Describe(const std::vector<const Instruction*>& roots, SegmentUnit& unit) {
+    std::unordered_map<const Instruction*, size_t> number;
+    for (const int64_t root : unit.roots) unit.key += Str("=", Describe(*roots[root], unit, number), ";");
+    unit.instructions = static_cast<int64_t>(number.size());
+  }
+
+  size_t Describe(const Instruction& inst, SegmentUnit& unit, std::unordered_map<const Instruction*, size_t>& number) {
+    if (const auto found = number.find(&inst); found != number.end()) return found->second;
+    std::string operands;
+    for (const Instruction* operand : inst.operands()) operands += Str(" ", Describe(*operand, unit, number));
+    std::string what = Str(inst.opcode(), " ", inst.shape().type(), IsOne(inst) ? " one" : "");
+    if (inst.Is(Opcode::kConstant)) what += Str(" ", BytesOf(inst.literal()));
+    if (inst.Is(Opcode::kCompare)) {
+      const auto& attrs = inst.attrs<CompareAttrs>();
+      what += Str(" ", static_cast<int>(attrs.direction), " ", static_cast<int>(attrs.type));
+    }
+    if (inst.Is(Opcode::kParameter) && !IsOne(inst)) unit.operands.push_back(inst.parameter_number());
+    if (inst.Is(Opcode::kParameter) && IsOne(inst)) {  // All read the same one.
+      const auto from = OperandOfRegion(kernel_.operand(inst.parameter_number()), {});
+      what += from ? Str(" ", from->operand, ".", Join(from->index, ".")) : Str(" ", kernel_.name());
+    }
+    unit.key += Str(what, operands, ";");
+    return number[&inst] = number.size();
+  }
+
+  const Instruction& kernel_;
+  const Computation& fused_;
+};
+
+// ---- Launches -------------------------------------------------------------------------------------------------------
+
+struct Segment {
+  const Instruction* kernel;
+  std::vector<SegmentUnit> units;
+  KernelPlan plan;  // Without units.
+  int64_t pointers = 0;
+};
+
+bool ReadsKernels(const Instruction& kernel) {
+  bool reads = false;
+  for (const Instruction* operand : kernel.operands()) {
+    ForEachLeaf(operand->shape(),
+                [&](const ShapeIndex& index, const Shape&) { reads = reads || !OperandOfRegion(*operand, index); });
+  }
+  return reads;
+}
+
+// Nothing where it has to be a launch of its own.
+std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescription& device) {
+  if (!IsKernel(kernel) || !kernel.control_predecessors().empty() || ReadsKernels(kernel)) return std::nullopt;
+  Segment segment{.kernel = &kernel, .units = UnitsOf(kernel), .pointers = kernel.shape().LeafCount()};
+  for (const Instruction* operand : kernel.operands()) segment.pointers += operand->shape().LeafCount();
+  if (!segment.units.empty()) return segment;
+  auto plan = PlanOf(kernel, device);
+  if (!plan || plan->kernels.size() != 1) return std::nullopt;
+  segment.plan = std::move(plan->kernels.front());
+  const bool fits = segment.plan.kind == KernelKind::kLoop || segment.plan.kind == KernelKind::kRowReduction ||
+                    segment.plan.kind == KernelKind::kColumnReduction;
+  if (!fits || segment.plan.in_place || segment.plan.operand) return std::nullopt;
+  return segment;
+}
+
+// A loop over one row of everything: blocks of any size cut it.
+bool FitsAnyBlock(const KernelPlan& plan) { return plan.kind == KernelKind::kLoop && plan.tile.size() == 1; }
+
+// As most of those have that have no choice.
+int64_t CommonThreads(const std::vector<Segment>& segments) {
+  std::map<int64_t, int64_t> count;
+  for (const Segment& segment : segments) {
+    if (segment.units.empty() && !FitsAnyBlock(segment.plan)) ++count[segment.plan.threads];
+  }
+  if (count.empty()) return kThreads;
+  return std::ranges::max_element(count, {}, [](const auto& entry) { return std::pair(entry.second, entry.first); })
+      ->first;
+}
+
+struct Launch {
+  int64_t threads = 0;
+  std::vector<Segment> segments;
+  int64_t pointers = 0, instructions = 0, reductions = 0;
+  std::set<std::string> keys;
+
+  // What it would have with the segment.
+  Launch With(const Segment& segment) const {
+    Launch with = *this;
+    with.pointers += segment.pointers;
+    if (segment.units.empty()) {
+      with.instructions += FusedComputation(*segment.kernel).InstructionCount();
+      with.reductions += segment.plan.kind == KernelKind::kLoop ? 0 : 1;
+    }
+    for (const SegmentUnit& unit : segment.units) {
+      if (with.keys.insert(unit.key).second) with.instructions += unit.instructions;
+    }
+    return with;
+  }
+  bool Fits() const {
+    return pointers <= kMostPointers && instructions <= kMostInstructions && reductions <= kMostReductions;
+  }
+};
+
+std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescription& device) {
+  if (!device.is_gpu) return {};
+  std::vector<Segment> segments;
+  for (const Instruction* inst : FusedComputation(region).PostOrder()) {
+    if (auto segment = SegmentOf(*inst, device)) segments.push_back(std::move(*segment));
+  }
+  const int64_t threads = CommonThreads(segments);
+  std::vector<Launch> launches;
+  for (Segment& segment : segments) {
+    if (!segment.units.empty()) {
+      segment.plan.threads = threads;
+    } else if (FitsAnyBlock(segment.plan)) {
+      segment.plan.threads = threads;
+      segment.plan.tile = {threads * segment.plan.vector};
+    }
+    auto launch = std::ranges::find_if(launches, [&](const Launch& launch) {
+      return launch.threads == segment.plan.threads && launch.With(segment).Fits();
+    });
+    if (launch == launches.end()) launch = launches.insert(launch, Launch{.threads = segment.plan.threads});
+    *launch = launch->With(segment);
+    launch->segments.push_back(std::move(segment));
+  }
+  std::erase_if(launches, [](const Launch& launch) { return launch.segments.size() < 2; });
+  return launches;
+}
+
+// Is the region one launch of all that it holds?
+bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches) {
+  if (launches.size() != 1) return false;
+  const auto computes = [](const Instruction* inst) { return inst->Is(Opcode::kFusion) || inst->Is(Opcode::kCopy); };
+  return std::ranges::count_if(FusedComputation(region).Instructions(), computes) ==
+         std::ssize(launches.front().segments);
+}
+
+// Elements of units that a block takes: several tiles of its threads, where that leaves blocks enough. None without
+// units.
+std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
+  int64_t elements = 0;
+  for (const Segment& segment : launch.segments) {
+    for (const SegmentUnit& unit : segment.units) elements += unit.elements;
+  }
+  constexpr int64_t kOfThread = 4, kSteps = 4;
+  const int64_t tile = launch.threads * kOfThread;
+  if (elements == 0) return {};
+  return {elements >= 2 * device.multiprocessors * kSteps * tile ? kSteps * tile : tile};
+}
+
+}  // namespace
+
+std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index) {
+  switch (value.opcode()) {
+    case Opcode::kParameter: return RegionOperand{value.parameter_number(), std::move(index)};
+    case Opcode::kBitcast: return OperandOfRegion(value.operand(0), std::move(index));
+    case Opcode::kGetTupleElement:
+      index.insert(index.begin(), value.tuple_index());
+      return OperandOfRegion(value.operand(0), std::move(index));
+    default: return std::nullopt;
+  }
+}
+
+std::vector<SegmentUnit> UnitsOf(const Instruction& kernel) { return Units(kernel).Find(); }
+
+SegmentLaunch LaunchOf(const Instruction& region) {
+  SegmentLaunch launch;
+  std::map<std::string, size_t> number;
+  for (const Instruction* inst : FusedComputation(region).PostOrder()) {
+    if (!IsKernel(*inst)) continue;
+    std::vector<SegmentUnit> units = UnitsOf(*inst);
+    if (units.empty()) launch.others.push_back(inst);
+    for (SegmentUnit& unit : units) {
+      const auto [found, is_new] = number.try_emplace(unit.key, launch.alike.size());
+      if (is_new) launch.alike.emplace_back();
+      launch.alike[found->second].push_back(std::move(unit));
+    }
+  }
+  return launch;
+}
+
+Result<PlanAnswer> PlanSegments(PlanRequest& request) {
+  const Instruction& region = request.body().source();
+  if (RegionOf(region) != "segments") return PlanAnswer{};
+  if (!request.device().is_gpu) FAIL(UnsupportedAt(region, "U103", "kernels side by side run one by one on a host"));
+  const std::vector<Launch> launches = LaunchesOf(region, request.device());
+  if (!IsOneLaunch(region, launches))
+    FAIL(UnsupportedAt(region, "U103", "not all of its kernels are one launch with the others"));
+  return PlanAnswer{.candidates = {{{.kind = KernelKind::kSegments,
+                                     .tile = TileOf(launches.front(), request.device()),
+                                     .threads = launches.front().threads}}}};
+}
+
+RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device) {
+  RegionGroups groups;
+  for (const Launch& launch : LaunchesOf(region, device)) {
+    groups.emplace_back();
+    for (const Segment& segment : launch.segments) groups.back().push_back(segment.kernel);
+  }
+  return groups;
+}
+
+void PlanSegments(Module& module, const DeviceDescription& device) {
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* region : computation->Instructions()) {
+      if (RegionOf(*region) != "segments") continue;
+      for (const Launch& launch : LaunchesOf(*region, device)) {
+        for (const Segment& segment : launch.segments) {
+          if (!segment.units.empty()) continue;
+          SetPlan(const_cast<Instruction&>(*segment.kernel),  // Of `module`, which is ours.
+                  {.target = std::string(device.name), .kernels = {segment.plan}});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace hlo::gpu

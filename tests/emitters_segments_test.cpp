@@ -1,0 +1,137 @@
+// Kernels side by side: regions of segments, whose kernels share the blocks of one launch.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "driver/run/step_alone.h"
+#include "emitters_harness.h"
+#include "ir/fusion.h"
+#include "ir/fusion_plan.h"
+#include "ir/region.h"
+#include "passes/pipeline.h"
+
+namespace hlo::gpu {
+namespace {
+
+std::unique_ptr<Module> Planned(const std::string& text, std::string_view device) {
+  auto module = Parsed(text);
+  const auto passes = RunPipeline(*module, {.passes = "fusion,multi_output_fusion,dce,segment-fusion"});
+  EXPECT_TRUE(passes) << passes.error().message();
+  TakeUnplannedRegionsApart(*module, *FindDevice(device));
+  return module;
+}
+
+std::vector<const Instruction*> RegionsOf(const Module& module) {
+  std::vector<const Instruction*> regions;
+  for (const Instruction* inst : module.entry().Instructions()) {
+    if (IsRegion(*inst)) regions.push_back(inst);
+  }
+  return regions;
+}
+
+// All of the text is one launch, and right.
+void CheckOneLaunch(const std::string& text, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
+  const auto module = Planned(text, "h200");
+  const auto regions = RegionsOf(*module);
+  ASSERT_EQ(regions.size(), 1);
+  for (const Instruction* inst : module->entry().Instructions()) {
+    if (IsKernel(*inst)) ADD_FAILURE() << inst->name() << " is a launch of its own";
+  }
+  const auto alone = ExtractStep(*regions[0]);
+  const auto kernels = Emit(alone->entry().root());
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  ASSERT_EQ(kernels->size(), 1);
+  Check(*alone, inputs, ulps);
+}
+
+constexpr const char* kSum = "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) } ";
+
+const std::string kReductions = Str("HloModule m ", kSum, R"(ENTRY e {
+    x = f32[40,300] parameter(0) y = f32[25,300] parameter(1) z = f32[77] parameter(2) none = f32[] constant(0)
+    a = f32[40] reduce(x, none), dimensions={1}, to_apply=sum
+    b = f32[25] reduce(y, none), dimensions={1}, to_apply=sum
+    c = f32[77] add(z, z)
+    ROOT t = (f32[40], f32[25], f32[77]) tuple(a, b, c) })");
+
+// An optimizer's tensors, of any size; all read the rate.
+std::string Updates(const std::vector<std::string>& shapes) {
+  std::string entry = "ENTRY e { rate = f32[] parameter(0) ", results, types;
+  int parameter = 1;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const std::string& shape = shapes[i];
+    entry += Str("p", i, " = ", shape, " parameter(", parameter, ") g", i, " = ", shape, " parameter(", parameter + 1,
+                 ") r", i, " = ", shape, " broadcast(rate), dimensions={} m", i, " = ", shape, " multiply(g", i, ", r",
+                 i, ") n", i, " = ", shape, " subtract(p", i, ", m", i, ") ");
+    parameter += 2;
+    results += Str(i > 0 ? ", " : "", "n", i);
+    types += Str(i > 0 ? ", " : "", shape);
+  }
+  return Str("HloModule m ", entry, "ROOT t = (", types, ") tuple(", results, ") }");
+}
+
+TEST(EmittersSegments, Updates) {
+  CheckOneLaunch(Updates({"f32[7]", "f32[1000]", "f32[3,5]"}));
+  CheckOneLaunch(Updates({"f32[64,33]", "f32[1]", "f32[129]", "f32[4096]", "f32[2,2,2,2]", "f32[31]", "f32[5000]"}));
+}
+
+TEST(EmittersSegments, Reductions) { CheckOneLaunch(kReductions); }
+
+TEST(EmittersSegments, SeveralResultsOfEach) {
+  CheckOneLaunch(R"(HloModule m ENTRY e {
+    x = bf16[50] parameter(0) y = s32[3,70] parameter(1)
+    a = bf16[50] add(x, x) b = bf16[50] multiply(x, x)
+    c = s32[3,70] negate(y) d = s32[3,70] multiply(y, c)
+    ROOT t = (bf16[50], s32[3,70], bf16[50], s32[3,70]) tuple(b, d, a, c) })",
+                 Inputs::kPlain, 1);
+}
+
+// A sort is a launch of its own, and what reads it waits for it; the others stay together.
+TEST(EmittersSegments, SomeComeOut) {
+  const auto module = Planned(R"(HloModule m
+    less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }
+    ENTRY e { x = f32[100] parameter(0) y = f32[33] parameter(1) z = f32[5,5] parameter(2)
+    sorted = f32[100] sort(x), dimensions={0}, to_apply=less
+    a = f32[33] negate(y) b = f32[5,5] add(z, z)
+    ROOT t = (f32[100], f32[33], f32[5,5]) tuple(sorted, a, b) })",
+                              "h200");
+  const auto regions = RegionsOf(*module);
+  ASSERT_EQ(regions.size(), 1);
+  EXPECT_EQ(regions[0]->shape().ToString(), "(f32[33], f32[5,5])");
+  Check(*ExtractStep(*regions[0]));
+}
+
+TEST(EmittersSegments, RunOneByOneOnAHost) {
+  EXPECT_TRUE(RegionsOf(*Planned(Updates({"f32[7]", "f32[1000]"}), "host")).empty());
+}
+
+// What one kernel overwrites, another one would still read.
+TEST(EmittersSegments, SharesOnlyWhatOneKernelReads) {
+  const auto shared = [](const std::string& text) {
+    const auto module = Planned(text, "h200");
+    const auto alone = ExtractStep(*RegionsOf(*module).at(0));
+    std::set<int64_t> operands;
+    for (const SharablePair& pair : Emit(alone->entry().root())->at(0).sharable) operands.insert(pair.operand);
+    return operands.size();
+  };
+  EXPECT_EQ(shared("HloModule m ENTRY e { x = f32[8] parameter(0) y = f32[9] parameter(1)"
+                   " a = f32[8] negate(x) b = f32[9] negate(y) ROOT t = (f32[8], f32[9]) tuple(a, b) }"),
+            2);
+  EXPECT_EQ(
+      shared("HloModule m ENTRY e { x = f32[8] parameter(0) y = f32[9] parameter(1)"
+             " a = f32[8] negate(x) u = f32[1] slice(x), slice={[7:8]} v = f32[9] concatenate(x, u), dimensions={0}"
+             " b = f32[9] add(y, v) ROOT t = (f32[8], f32[9]) tuple(a, b) }"),
+      1);
+}
+
+// The plan says how many threads; kernels whose own plans say otherwise are an error at the text.
+TEST(EmittersSegments, PlansAgree) {
+  const auto module = Planned(kReductions, "h200");
+  const auto alone = ExtractStep(*RegionsOf(*module).at(0));
+  FusionPlan plan = *PlanFusion(alone->entry().root(), *FindDevice("h200"));
+  plan.kernels[0].threads *= 2;
+  const auto kernels = EmitFusion(alone->entry().root(), plan);
+  ASSERT_FALSE(kernels);
+  EXPECT_EQ(kernels.error().diagnostics.front().code, "C001");
+}
+
+}  // namespace
+}  // namespace hlo::gpu
