@@ -188,7 +188,7 @@ class Triager {
       if (!report) return report.error().message();
       if (report->divergence == nullptr || !report->divergence->first) return "no step is wrong this time";
       const StepErrors& step = report->divergence->steps[*report->divergence->first];
-      return Str("'", step.name, "', a ", step.kind, step.source.empty() ? "" : Str(" from ", step.source),
+      return Str("'", step.name, "' (", step.kind, ")", step.source.empty() ? "" : Str(" from ", step.source),
                  step.loops.empty() ? "" : Str(", ", step.loops), Format("; error over bound %.3g; ", step.own_ratio),
                  report->divergence->inside);
     });
