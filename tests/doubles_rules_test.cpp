@@ -316,6 +316,7 @@ struct Deciding {
     cuda("cuMemsetD8Async", memory, static_cast<unsigned char>(value), size_t{1}, cuda.stream);
   }
   void Body(const std::function<void()>& queue) const {
+    if (params.bodies == nullptr) return;
     cuda("cuStreamBeginCaptureToGraph", cuda.stream, params.bodies[0], static_cast<const void*>(nullptr),
          static_cast<const void*>(nullptr), size_t{0}, 2);
     queue();

@@ -283,7 +283,7 @@ TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
       ASSERT_EQ(done.has_value(), trips <= 4) << trips << " trips, run " << run;
       if (done) continue;
       EXPECT_EQ(done.error().exit, ExitCode::kLimit);
-      EXPECT_EQ(done.error().message(), "while 'loop' exceeded 4 iterations");
+      EXPECT_EQ(done.error().message(), "while 'loop' exceeded 4 iterations (--max_loop_iterations)");
     }
   }
   EXPECT_EQ(far.trips, 2 * 4 + 3 * 4 + 3 * 4 + 3 * 4);
