@@ -97,7 +97,7 @@ void AddRunningFlags(FlagSet& flags, RunFlags* f) {
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
   flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: steps are queued as one, as a graph; off: one by one");
-  flags.String("xla_gpu_enable_command_buffer", &f->command_buffers, "LIST", "XLA's: empty is --cuda_graphs=false");
+  flags.String("xla_gpu_enable_command_buffer", &f->command_buffers, "KIND,...", "XLA's: empty is --cuda_graphs=false");
   flags.Bool("sync_check", &run->sync_check,
              "cuda: each step is waited for, so that its errors are known to be its own");
 
