@@ -263,11 +263,12 @@ class CudaDevice : public Device {
   }
 
   Decisions Decides() const override {
-    if (!driver_.HasConditions() || version_ < kDecidingDriver) return Decisions::kNone;
+    if (!driver_.lacks.empty() || version_ < kDecidingDriver) return Decisions::kNone;
     return version_ < kSwitchingDriver ? Decisions::kOneByOne : Decisions::kWithSwitch;
   }
 
   std::string WhyHostDecides() const override {
+    if (version_ >= kDecidingDriver) return Str("the CUDA driver has no ", driver_.lacks);
     return Str("the CUDA driver is for ", VersionText(), ", and graphs have loops and branches from ",
                kDecidingDriver / 1000, ".", kDecidingDriver % 1000 / 10, " on");
   }

@@ -79,7 +79,7 @@ Result<Driver> LoadDriver(const std::vector<std::string>& search) {
   TRY(l.Complete());
   const auto find = [&]<class F>(const char* symbol, F** function) {
     *function = reinterpret_cast<F*>(l.Find(symbol));
-    if (*function == nullptr) VLOG(1, "the CUDA driver has no ", symbol);
+    if (*function == nullptr) driver.lacks = symbol;
   };
   find("cuStreamBeginCaptureToGraph", &driver.begin_capture_to);
   find("cuStreamGetCaptureInfo_v3", &driver.capture_info);

@@ -108,15 +108,12 @@ struct Driver {
   Status32 (*synchronize_event)(CudaHandle);
   Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
 
+  std::string lacks;  // One of the functions for nodes that decide; empty: all are there.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // Of an error.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
   // Of what gives something back, where nobody waits for an answer. What comes after an error comes of it.
   void Ended(std::string_view call, Status32 status) const;
-  // Whether graphs may have nodes that decide.
-  bool HasConditions() const {
-    return begin_capture_to != nullptr && capture_info != nullptr && add_node != nullptr && create_condition != nullptr;
-  }
 };
 
 // TRY for calls of the driver `driver_`: the name of the call stays in the message.
