@@ -289,6 +289,40 @@ TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
   EXPECT_EQ(far.trips, 2 * 4 + 3 * 4 + 3 * 4 + 3 * 4);
 }
 
+// Known trips are written out up to 2,000 steps in all.
+TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereKnownTripsAreMany) {
+  for (const int64_t trips : {600, 1100}) {
+    const auto module = Read(Str(R"(
+HloModule loop
+body {
+  state = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[8] get-tuple-element(state), index=1
+  y = f32[8] sine(x)
+  ROOT r = (s32[], f32[8]) tuple(next, y)
+}
+condition {
+  state = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] constant()",
+                                 trips, R"()
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  zero = s32[] constant(0)
+  begin = (s32[], f32[8]) tuple(zero, p)
+  ROOT loop = (s32[], f32[8]) while(begin), condition=condition, body=body
+})"));
+    FarDevice far;
+    far.decides = Decisions::kWithSwitch;
+    ExpectAsOnTheHost(*module, far);
+    EXPECT_EQ(far.trips > 0, trips == 1100);
+  }
+}
+
 TEST(RuntimeFarDevice, TheDeviceDecidesAboutLoopsAndBranches) {
   for (const Decisions decides : {Decisions::kOneByOne, Decisions::kWithSwitch}) {
     for (const char* const name : {"loop", "control"}) {
