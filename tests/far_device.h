@@ -85,6 +85,7 @@ class FarDevice : public Device {
   Decisions Decides() const override { return decides; }
   Status RecordWhile(const LoadedKernel& first, const LoadedKernel& next, std::span<void* const> arguments,
                      const std::function<Status()>& body) override {
+    if (fails_to_decide) FAIL(DeviceError("R014", "a loop cannot be recorded"));
     uint32_t* const condition = MakeCondition();
     TRY(LaunchWith(first, {condition}, arguments));
     const auto trip = TRY(Inside([&]() -> Status {
@@ -117,7 +118,7 @@ class FarDevice : public Device {
 
   int replays = 0;
   int trips = 0;  // Of loops that it decided about.
-  bool fails_to_record = false;
+  bool fails_to_record = false, fails_to_decide = false;
   Decisions decides = Decisions::kNone;
 
  private:

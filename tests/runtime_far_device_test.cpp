@@ -289,6 +289,20 @@ TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
   EXPECT_EQ(far.trips, 2 * 4 + 3 * 4 + 3 * 4 + 3 * 4);
 }
 
+// Then the host decides, and what lies between is recorded.
+TEST(RuntimeFarDevice, TheDeviceMayFailToDecide) {
+  for (const char* const name : {"loop", "control"}) {
+    auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
+    ASSERT_TRUE(module);
+    FarDevice far;
+    far.decides = Decisions::kWithSwitch;
+    far.fails_to_decide = true;
+    ExpectAsOnTheHost(*Optimized(std::move(*module)), far);
+    EXPECT_EQ(far.trips, 0);
+    EXPECT_GT(far.replays, 5);
+  }
+}
+
 // Known trips are written out up to 2,000 steps in all.
 TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereKnownTripsAreMany) {
   for (const int64_t trips : {600, 1100}) {

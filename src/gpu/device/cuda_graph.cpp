@@ -55,7 +55,8 @@ Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   if (decides) recording->graph = graph;
   else driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
   CUDA_TRY("cuGraphInstantiateWithFlags", status);
-  CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
+  // One that decides goes to the device with its first launch.
+  if (!decides) CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
   return recording;
 }
 

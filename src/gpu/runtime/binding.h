@@ -76,6 +76,8 @@ class Binding {
     bool doubted = false;                        // They did not when it was last to be queued.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
+  // From when on the device is not trusted with loops and branches: what had some could not be recorded.
+  bool& host_decides() { return host_decides_; }
   // Of a loop, when its condition was last asked; -1: not with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
@@ -149,7 +151,7 @@ class Binding {
   std::pair<int64_t, int64_t> told_ = {-1, -1};  // What loops were told; -1: nothing.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
-  bool resolved_ = false, packed_now_ = false;
+  bool resolved_ = false, packed_now_ = false, host_decides_ = false;
 };
 
 }  // namespace hlo::gpu

@@ -103,12 +103,12 @@ class SerialRunner {
 
   // Loops and branches that the device decides about, with what sets their conditions.
   int64_t StepsDecided(const LoopNode& node) const {
-    if (node.decided.first < 0) return -1;
+    if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
     return condition < 0 || body < 0 ? -1 : condition + body + 2;
   }
   int64_t StepsDecided(const BranchNode& node) const {
-    if (!node.decided.by_device) return -1;
+    if (!node.decided.by_device || binding_.host_decides()) return -1;
     int64_t steps = 1;
     for (const BranchNode::Branch& one : node.branches) {
       const int64_t more = StepsWithoutHost(one.block);
@@ -144,7 +144,13 @@ class SerialRunner {
   }
 
   Status RunUnrecorded(std::span<const Node> nodes, const std::string& why) {
-    if (options_.notes != nullptr) options_.notes->push_back(Str(nodes.size(), " steps are queued one by one: ", why));
+    const bool decides =
+        std::ranges::any_of(nodes, [](const Node& node) { return !std::holds_alternative<Step>(node); });
+    if (options_.notes != nullptr) {
+      options_.notes->push_back(Str(nodes.size(), " steps are queued one by one",
+                                    decides ? ", and the host decides about loops: " : ": ", why));
+    }
+    if (decides) binding_.host_decides() = true;
     Status done = RunNodes(nodes);
     if (done) return done;
     return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
