@@ -95,7 +95,7 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS) $(BUILD)/tests/doubles/cudnn_d
 $(BUILD)/tests/doubles/%.o: FLAGS += -fPIC
 # Its numbers are held against CUDA's headers, where there are some.
 $(BUILD)/tests/doubles_rules_test.o: CPPFLAGS += -idirafter /usr/local/cuda/include
-$(BUILD)/doubles/libcuda.so.1: $(addprefix $(BUILD)/tests/doubles/,double.o cuda.o cuda_streams.o)
+$(BUILD)/doubles/libcuda.so.1: $(addprefix $(BUILD)/tests/doubles/,double.o cuda.o cuda_graphs.o cuda_streams.o)
 $(BUILD)/doubles/libcublasLt.so.13: $(BUILD)/tests/doubles/cublaslt.o $(BUILD)/doubles/libcuda.so.1
 $(BUILD)/doubles/libcudnn.so.9: $(addprefix $(BUILD)/tests/doubles/,cudnn.o cudnn_double.o) $(BUILD)/doubles/libcuda.so.1
 $(DOUBLES):

@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "gpu/device/cuda_driver.h"
 #include "tests/doubles/double.h"
 #if __has_include(<cuda.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -23,6 +25,21 @@ static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8);
 static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == 16 && CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE == 38);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75 && CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
 static_assert(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN == 97);
+static_assert(CU_GRAPH_NODE_TYPE_CONDITIONAL == 13 && CU_GRAPH_COND_ASSIGN_DEFAULT == 1);
+static_assert(CU_GRAPH_COND_TYPE_IF == 0 && CU_GRAPH_COND_TYPE_WHILE == 1 && CU_GRAPH_COND_TYPE_SWITCH == 2);
+static_assert(CU_STREAM_CAPTURE_STATUS_ACTIVE == 1 && CU_STREAM_CAPTURE_STATUS_INVALIDATED == 2);
+static_assert(sizeof(CUgraphEdgeData) == sizeof(hlo::gpu::CudaGraphEdge));
+#define SAME_PLACE(theirs, ours) \
+  static_assert(offsetof(CUgraphNodeParams, theirs) == offsetof(hlo::gpu::CudaNodeParams, ours));
+static_assert(sizeof(CUgraphNodeParams) == sizeof(hlo::gpu::CudaNodeParams));
+SAME_PLACE(type, type)
+SAME_PLACE(conditional.handle, condition)
+SAME_PLACE(conditional.type, form)
+SAME_PLACE(conditional.size, size)
+SAME_PLACE(conditional.phGraph_out, bodies)
+SAME_PLACE(conditional.ctx, context)
+SAME_PLACE(reserved2, reserved2)
+#undef SAME_PLACE
 static_assert(CUBLASLT_MATMUL_DESC_TRANSA == 3 && CUBLASLT_MATMUL_DESC_TRANSB == 4);
 static_assert(CUBLASLT_MATMUL_DESC_EPILOGUE == 7 && CUBLASLT_MATMUL_DESC_BIAS_POINTER == 8);
 static_assert(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT == 5 && CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET == 6);
@@ -273,6 +290,132 @@ TEST_F(DoublesRulesDeathTest, GraphsAreDoneWhenTheyAreLaunched) {
     std::exit(good ? 7 : 1);
   };
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
+}
+
+// A graph with a node of `form` behind a fill with 1; its body fills with 5. Its condition is `initially` at each
+// launch where `is_reset`; else nothing sets it.
+struct Deciding {
+  explicit Deciding(const Driver& cuda, int form, unsigned initially = 1, bool is_reset = true, bool has_edge = true)
+      : cuda(cuda), memory(cuda.Allocate(8)) {
+    cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+    Fill(1);
+    int status = 0;
+    const void* edges = nullptr;
+    cuda("cuStreamGetCaptureInfo_v3", cuda.stream, &status, static_cast<unsigned long long*>(nullptr), &graph, &after,
+         &edges, &count);
+    params.form = form;
+    params.size = 1;
+    params.context = cuda.context;
+    cuda("cuGraphConditionalHandleCreate", &params.condition, graph, cuda.context, initially, is_reset ? 1u : 0u);
+    void* const last = count > 0 ? after[0] : nullptr;
+    cuda("cuStreamEndCapture", cuda.stream, &graph);
+    cuda("cuGraphAddNode_v2", &node, graph, static_cast<const void*>(&last), static_cast<const void*>(nullptr),
+         size_t{has_edge}, &params);
+  }
+  void Fill(int value) const {
+    cuda("cuMemsetD8Async", memory, static_cast<unsigned char>(value), size_t{1}, cuda.stream);
+  }
+  void Body(const std::function<void()>& queue) const {
+    if (params.bodies == nullptr) return;
+    cuda("cuStreamBeginCaptureToGraph", cuda.stream, params.bodies[0], static_cast<const void*>(nullptr),
+         static_cast<const void*>(nullptr), size_t{0}, 2);
+    queue();
+    void* ended = nullptr;
+    cuda("cuStreamEndCapture", cuda.stream, &ended);
+  }
+  // What lies in the memory after it ran.
+  int Run() {
+    cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+    cuda("cuGraphLaunch", executable, cuda.stream);
+    unsigned char byte = 0;
+    cuda("cuMemcpyDtoHAsync_v2", static_cast<void*>(&byte), memory, size_t{1}, cuda.stream);
+    cuda("cuGraphExecDestroy", executable), cuda("cuGraphDestroy", graph), cuda("cuMemFree_v2", memory);
+    cuda.End();
+    return byte;
+  }
+
+  const Driver& cuda;
+  DevicePointer memory;
+  gpu::CudaNodeParams params;
+  void *graph = nullptr, *node = nullptr, *executable = nullptr;
+  void** after = nullptr;
+  size_t count = 0;
+};
+
+int RunDeciding(int form, unsigned initially, bool is_reset = true, bool has_edge = true) {
+  const Driver cuda;
+  Deciding deciding(cuda, form, initially, is_reset, has_edge);
+  deciding.Body([&] { deciding.Fill(5); });
+  return deciding.Run();
+}
+
+TEST_F(DoublesRulesDeathTest, NodesThatDecide) {
+  constexpr int kIf = 0, kWhile = 1, kSwitch = 2;
+  EXPECT_EXIT(std::exit(RunDeciding(kIf, 3)), ::testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(std::exit(RunDeciding(kIf, 0)), ::testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(std::exit(RunDeciding(kWhile, 0)), ::testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(std::exit(RunDeciding(kSwitch, 0)), ::testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(std::exit(RunDeciding(kSwitch, 1)), ::testing::ExitedWithCode(1), "");
+  // Without an edge the node comes first, and what it did is overwritten.
+  EXPECT_EXIT(std::exit(RunDeciding(kIf, 1, true, false)), ::testing::ExitedWithCode(1), "");
+  EXPECT_VIOLATION(RunDeciding(kIf, 1, false), "a node 'if' decides by a condition that nothing has set");
+  EXPECT_VIOLATION(RunDeciding(3, 1), "cuGraphAddNode_v2: form 3 of 1 bodies");
+}
+
+TEST_F(DoublesRulesDeathTest, Bodies) {
+  const auto empty = [] {
+    const Driver cuda;
+    Deciding(cuda, 1, 0).Run();
+  };
+  EXPECT_VIOLATION(empty(), "the body of a node 'while' is empty");
+  const auto event = [] {
+    const Driver cuda;
+    void* event = nullptr;
+    cuda("cuEventCreate", &event, 0u);
+    Deciding deciding(cuda, 0);
+    deciding.Body([&] { cuda("cuEventRecord", event, cuda.stream); });
+    deciding.Run();
+    cuda("cuEventDestroy_v2", event);
+  };
+  EXPECT_VIOLATION(event(), "'event' is in a body");
+  const auto destroyed = [] {
+    const Driver cuda;
+    Deciding deciding(cuda, 0);
+    deciding.Body([&] { deciding.Fill(5); });
+    cuda("cuGraphDestroy", deciding.params.bodies[0]);
+    deciding.Run();
+  };
+  EXPECT_VIOLATION(destroyed(), "cuGraphDestroy: of a body");
+  const auto twice = [] {
+    const Driver cuda;
+    Deciding deciding(cuda, 0);
+    deciding.Body([&] { deciding.Fill(5); });
+    void *first = nullptr, *second = nullptr;
+    cuda("cuGraphInstantiateWithFlags", &first, deciding.graph, 0ull);
+    cuda("cuGraphInstantiateWithFlags", &second, deciding.graph, 0ull);
+    cuda("cuGraphExecDestroy", first);
+    deciding.Run();
+  };
+  EXPECT_VIOLATION(twice(), "a graph that decides may be there once");
+  // What waits in a body spoils it, and with it the whole: that is gone then.
+  const auto spoilt = [] {
+    const Driver cuda;
+    Deciding deciding(cuda, 0);
+    deciding.Body([&] { cuda("cuStreamSynchronize", cuda.stream); });
+    cuda("cuGraphDestroy", deciding.graph);
+    cuda("cuMemFree_v2", deciding.memory);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(spoilt(), "graph 0x[0-9a-f]+ was destroyed already");
+  const auto loose = [] {
+    const Driver cuda;
+    Deciding deciding(cuda, 0);
+    deciding.Body([&] { deciding.Fill(5); });
+    unsigned long long handle = 0;
+    cuda("cuGraphConditionalHandleCreate", &handle, deciding.graph, cuda.context, 0u, 1u);
+    deciding.Run();
+  };
+  EXPECT_VIOLATION(loose(), "a condition has no node");
 }
 
 TEST_F(DoublesRulesDeathTest, Launches) {

@@ -47,16 +47,18 @@ struct Outcome {
   }
 };
 
-// `fail`: HLO_DOUBLE_FAIL.
-Outcome RunHlo(const std::string& command, const std::string& fail = "", int seconds = 120) {
+// `fail`: HLO_DOUBLE_FAIL. `variables`: others.
+Outcome RunHlo(const std::string& command, const std::string& fail = "", int seconds = 120,
+               const std::string& variables = "") {
   static std::atomic<int> runs = 0;
   const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-", getpid(), "-", runs++);
   fs::create_directories(folder);
   const auto file = [&](const char* name) { return (folder / name).string(); };
-  const int status = std::system(Str("HLO_DOUBLE_TRACE=", file("trace"), fail.empty() ? "" : " HLO_DOUBLE_FAIL='", fail,
-                                     fail.empty() ? "" : "'", " timeout -k 1 ", seconds, " ", Bin(), "/", command, " >",
-                                     file("out"), " 2>", file("err"), " </dev/null")
-                                     .c_str());
+  const int status =
+      std::system(Str(variables, " HLO_DOUBLE_TRACE=", file("trace"), fail.empty() ? "" : " HLO_DOUBLE_FAIL='", fail,
+                      fail.empty() ? "" : "'", " timeout -k 1 ", seconds, " ", Bin(), "/", command, " >", file("out"),
+                      " 2>", file("err"), " </dev/null")
+                      .c_str());
   Outcome outcome{.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
                   .out = ReadFile(file("out")),
                   .err = ReadFile(file("err"))};
@@ -159,33 +161,113 @@ std::vector<std::string> CallsOfAStep(const Outcome& outcome) {
   return calls;
 }
 
-// Once the trips of loops are known, whatever a step does is one graph: nothing is waited for, nothing else is queued.
+// "graph of 7 kernels, ...": the last that was made.
+std::string LastGraph(const Outcome& outcome) {
+  std::string last;
+  for (const std::string& line : outcome.trace) {
+    if (line.starts_with("> graph of")) last = line.substr(2);
+  }
+  return last;
+}
+
+// Whatever a step does is one graph: nothing is waited for, nothing else is queued. Loops and branches are in it, where
+// the interpreter is not needed for a step.
 TEST(Doubles, AStepIsOneLaunch) {
-  const std::vector<std::string> modules = {"testdata/doubles/graph.hlo",
-                                            "testdata/doubles/library.hlo",
-                                            "testdata/doubles/convolution.hlo",
-                                            "testdata/models/small/lstm_infer.hlo",
-                                            "testdata/models/small/poisson_jacobi.hlo",
-                                            "testdata/models/small/mlp_train_f32.hlo"};
-  for (const std::string& module : modules) {
-    const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=5 " + module));
-    ASSERT_EQ(outcome.exit, 0) << module << "\n" << outcome.out << outcome.err;
-    EXPECT_EQ(CallsOfAStep(outcome), std::vector<std::string>{"cuGraphLaunch"}) << module;
-    const auto graph =
-        std::ranges::find_if(outcome.trace, [](const auto& line) { return line.starts_with("> graph of"); });
-    ASSERT_NE(graph, outcome.trace.end());
-    std::printf("%s: a step is a %s\n", module.c_str(), graph->substr(2).c_str());
+  std::vector<std::string> modules = Models();
+  for (const char* const name : {"graph", "library", "convolution", "loop", "control"})
+    modules.push_back(Str("testdata/doubles/", name, ".hlo"));
+  std::vector<Outcome> outcomes(modules.size());
+  ParallelFor(std::ssize(modules), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      outcomes[i] = RunHlo(OnDoubles("--reference_platform=none --num_repeats=3 " + modules[i]));
+  });
+  for (size_t i = 0; i < modules.size(); ++i) {
+    ASSERT_EQ(outcomes[i].exit, 0) << modules[i] << "\n" << outcomes[i].out << outcomes[i].err;
+    const bool is_one_step = modules[i].ends_with("/muladd_reduce.hlo");
+    EXPECT_EQ(CallsOfAStep(outcomes[i]), std::vector<std::string>{is_one_step ? "cuLaunchKernel" : "cuGraphLaunch"})
+        << modules[i];
+    EXPECT_EQ(LastGraph(outcomes[i]).empty(), is_one_step) << modules[i];
+    std::printf("%s: a step is %s\n", modules[i].c_str(), is_one_step ? "a kernel" : LastGraph(outcomes[i]).c_str());
   }
 }
 
-// A condition that only the device knows is waited for, once a trip, and for nothing else.
+// What is dumped as a graph has a box for each node that the driver was given.
+TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
+  for (const char* const name : {"library", "control"}) {
+    const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-graph-", getpid());
+    fs::remove_all(folder);
+    const Outcome outcome = RunHlo(OnDoubles(
+        Str("--reference_platform=none --xla_dump_to=", folder.string(), " testdata/doubles/", name, ".hlo")));
+    ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+    int64_t dumped = 0;
+    std::string last;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string file = entry.path().filename().string();
+      if (file.find("recorded_graph_") == std::string::npos || !file.ends_with(".dot")) continue;
+      last = std::max(last, file);
+    }
+    ASSERT_NE(last, "");
+    const std::string dot = ReadFile(folder / last);
+    for (size_t at = dot.find(" [label="); at != std::string::npos; at = dot.find(" [label=", at + 1)) ++dumped;
+    // All its numbers: "graph of 1 kernel, 1 while (5 kernels)".
+    int64_t recorded = 0;
+    const std::string graph = LastGraph(outcome);
+    for (const std::string_view word : Split(graph, ' ')) {
+      int64_t count = 0;
+      const size_t digit = word.find_first_of("0123456789");
+      if (digit != std::string_view::npos && ParseInt(word.substr(digit), &count)) recorded += count;
+    }
+    EXPECT_EQ(dumped, recorded) << graph << "\n" << dot;
+    EXPECT_GT(dumped, 2);
+    EXPECT_NE(ReadFile(folder / "index.html").find("recorded on the device"), std::string::npos);
+    fs::remove_all(folder);
+  }
+}
+
+// Without graphs each step is queued by itself.
+TEST(Doubles, NoGraphsWhereNoneAreWanted) {
+  for (const char* const flag : {"--cuda_graphs=false", "--xla_gpu_enable_command_buffer="}) {
+    const Outcome outcome = RunHlo(OnDoubles(Str(flag, " --num_repeats=4 testdata/doubles/control.hlo")));
+    ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+    EXPECT_TRUE(outcome.Says("MATCH")) << outcome.out;
+    EXPECT_EQ(outcome.Count("cuGraphLaunch"), 0) << flag;
+  }
+}
+
+// What the device decides: the results are those of the interpreter, in the run that is recorded and in those after it.
+TEST(Doubles, TheDeviceDecides) {
+  struct Case {
+    const char *module, *driver;
+    std::vector<std::string> nodes;
+  };
+  const std::vector<Case> cases = {
+      {"loop", "13000", {"1 while (5 kernels)"}},
+      {"control", "13000", {"while (", "switch ("}},
+      {"control", "12040", {"while (", "1 if (1 kernel), 1 if ("}},
+  };
+  for (const Case& one : cases) {
+    const Outcome outcome = RunHlo(OnDoubles(Str("--num_repeats=3 testdata/doubles/", one.module, ".hlo")), "", 120,
+                                   Str("HLO_DOUBLE_SANITIZE=1 HLO_DOUBLE_DRIVER=", one.driver));
+    ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+    EXPECT_TRUE(outcome.Says("MATCH")) << outcome.out;
+    for (const std::string& node : one.nodes)
+      EXPECT_NE(LastGraph(outcome).find(node), std::string::npos) << one.module << ": " << LastGraph(outcome);
+    EXPECT_EQ(CallsOfAStep(outcome), std::vector<std::string>{"cuGraphLaunch"}) << one.module;
+  }
+}
+
+// An older driver has no such graphs: a condition that only the device knows is waited for, once a trip, and for
+// nothing else. It is said.
 TEST(Doubles, ALoopIsWaitedForOnceATrip) {
-  const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=4 testdata/doubles/loop.hlo"));
+  const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=4 testdata/doubles/loop.hlo"), "",
+                                 120, "HLO_DOUBLE_DRIVER=12030");
   ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
   std::map<std::string, int> calls;
   for (const std::string& call : CallsOfAStep(outcome)) ++calls[call];
   for (const auto& [call, count] : calls) std::printf("%s: %d\n", call.c_str(), count);
   EXPECT_EQ(calls["cuStreamSynchronize"], calls["cuMemcpyDtoHAsync_v2"]);
+  EXPECT_GT(calls["cuStreamSynchronize"], 1);
+  EXPECT_TRUE(outcome.Says("decided about by the host")) << outcome.out << outcome.err;
 }
 
 // ---- Failing calls -------------------------------------------------------------------------------------------------
@@ -257,6 +339,9 @@ void FailEach(const std::string& module, const std::string& flags, size_t step) 
 
 TEST(Doubles, EveryCallOfAGraphMayFail) { FailEach("testdata/doubles/graph.hlo", "--num_repeats=3", All() ? 1 : 19); }
 TEST(Doubles, EveryCallOfALoopMayFail) { FailEach("testdata/doubles/loop.hlo", "--num_repeats=3", All() ? 1 : 97); }
+TEST(Doubles, EveryCallOfBranchesMayFail) {
+  FailEach("testdata/doubles/control.hlo", "--num_repeats=3", All() ? 1 : 97);
+}
 TEST(Doubles, EveryCallOfALibraryMayFail) {
   FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
 }

@@ -4,9 +4,11 @@
 #ifndef HLO_TESTS_FAR_DEVICE_H_
 #define HLO_TESTS_FAR_DEVICE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/device/device.h"
@@ -76,20 +78,72 @@ class FarDevice : public Device {
   }
   Status Replay(const Recording& recording) override {
     ++replays;
-    for (const Step& step : static_cast<const Steps&>(recording).steps) TRY(step());
+    return RunAll(static_cast<const Steps&>(recording));
+  }
+
+  // Its handles are where the conditions lie (Op::kSetCondition on the host).
+  Decisions Decides() const override { return decides; }
+  Status RecordWhile(const LoadedKernel& first, const LoadedKernel& next, std::span<void* const> arguments,
+                     const std::function<Status()>& body) override {
+    if (fails_to_decide) FAIL(DeviceError("R014", "a loop cannot be recorded"));
+    uint32_t* const condition = MakeCondition();
+    TRY(LaunchWith(first, {condition}, arguments));
+    const auto trip = TRY(Inside([&]() -> Status {
+      TRY(body());
+      return LaunchWith(next, {condition}, arguments);
+    }));
+    return Do([this, condition, trip]() -> Status {
+      for (; *condition != 0; ++trips) TRY(RunAll(*trip));
+      return {};
+    });
+  }
+  Status RecordBranches(const LoadedKernel& set, std::span<void* const> arguments,
+                        std::span<const std::function<Status()>> branches) override {
+    const bool one_node = decides == Decisions::kWithSwitch;
+    std::vector<uint32_t*> conditions;
+    for (size_t i = 0; i < (one_node ? 1 : branches.size()); ++i) conditions.push_back(MakeCondition());
+    TRY(LaunchWith(set, {conditions.begin(), conditions.end()}, arguments));
+    for (size_t i = 0; i < branches.size(); ++i) {
+      if (branches[i] == nullptr) continue;
+      const auto inside = TRY(Inside(branches[i]));
+      TRY(Do([=, this]() -> Status {
+        const bool taken = one_node ? *conditions[0] == i : *conditions[i] != 0;
+        return taken ? RunAll(*inside) : Status();
+      }));
+    }
     return {};
   }
 
   int64_t allocated() const { return allocated_; }
 
   int replays = 0;
-  bool fails_to_record = false;
+  int trips = 0;  // Of loops that it decided about.
+  bool fails_to_record = false, fails_to_decide = false;
+  Decisions decides = Decisions::kNone;
 
  private:
   using Step = std::function<Status()>;
   struct Steps : Recording {
     std::vector<Step> steps;
   };
+
+  uint32_t* MakeCondition() { return conditions_.emplace_back(std::make_unique<uint32_t>(0xbad)).get(); }
+  Status LaunchWith(const LoadedKernel& kernel, std::vector<void*> conditions, std::span<void* const> arguments) {
+    conditions.insert(conditions.end(), arguments.begin(), arguments.end());
+    return Launch(kernel, conditions);
+  }
+  // What is queued meanwhile.
+  Result<std::shared_ptr<Steps>> Inside(const std::function<Status()>& queue) {
+    const auto outer = std::exchange(recording_, std::make_shared<Steps>());
+    const Status queued = queue();
+    auto inside = std::exchange(recording_, outer);
+    TRY(queued);
+    return inside;
+  }
+  static Status RunAll(const Steps& steps) {
+    for (const Step& step : steps.steps) TRY(step());
+    return {};
+  }
 
   Status MustNotRecord(std::string_view what) const {
     if (recording_ != nullptr) FAIL(DeviceError("R014", std::string(what) + " while steps are recorded"));
@@ -104,6 +158,7 @@ class FarDevice : public Device {
 
   std::unique_ptr<Device> host_ = OpenHostDevice();
   std::shared_ptr<Steps> recording_;  // Null: what is queued is done.
+  std::vector<std::unique_ptr<uint32_t>> conditions_;
   int64_t allocated_ = 0;
 };
 

@@ -192,9 +192,9 @@ ENTRY e {
   EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);
 }
 
-// What the text says is true of the first arguments alone.
-TEST(RuntimeFarDevice, KnownTripsAreAskedForAnewWithOtherArguments) {
-  const auto module = Read(R"(
+// As many trips as argument 0 says.
+std::unique_ptr<Module> CountingLoop(std::string_view said) {
+  return Read(Str(R"(
 HloModule loop
 less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }
 body {
@@ -221,10 +221,16 @@ ENTRY e {
   p = f32[700,64] parameter(1)
   zero = s32[] constant(0)
   begin = (s32[], s32[], f32[700,64]) tuple(zero, n, p)
-  loop = (s32[], s32[], f32[700,64]) while(begin), condition=condition, body=body, backend_config={"known_trip_count":{"n":"3"}}
+  loop = (s32[], s32[], f32[700,64]) while(begin), condition=condition, body=body)",
+                  said, R"(
   ROOT r = f32[700,64] get-tuple-element(loop), index=2
-})");
-  FarDevice far;
+})"));
+}
+
+constexpr std::string_view kThreeTrips = R"(, backend_config={"known_trip_count":{"n":"3"}})";
+
+void ExpectAsManyTripsAsAreAskedFor(const Module& given, FarDevice& far) {
+  const Module* const module = &given;
   const auto host = OpenHostDevice();
   const auto at_home = Compile(*module, *host, OwnKernels()), executable = Compile(*module, far, OwnKernels());
   ASSERT_TRUE(at_home && executable);
@@ -237,6 +243,109 @@ ENTRY e {
     for (int run = 0; run < 4; ++run) {
       ASSERT_TRUE((*executable)->Execute());
       EXPECT_TRUE((*executable)->Output()->BitEquals(*expected)) << trips << " trips, run " << run;
+    }
+  }
+}
+
+// What the text says is true of the first arguments alone.
+TEST(RuntimeFarDevice, KnownTripsAreAskedForAnewWithOtherArguments) {
+  FarDevice far;
+  ExpectAsManyTripsAsAreAskedFor(*CountingLoop(kThreeTrips), far);
+  EXPECT_EQ(far.trips, 0);
+}
+
+// Run 0 asks; run 1 is recorded, trip by trip where it made as many as the text says. With five trips what was recorded
+// does not hold: they are asked for again, and then the device goes round itself. Back at three, it still does.
+TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereTripsAreNotKnown) {
+  FarDevice far, knows_nothing;
+  far.decides = knows_nothing.decides = Decisions::kWithSwitch;
+  ExpectAsManyTripsAsAreAskedFor(*CountingLoop(kThreeTrips), far);
+  EXPECT_EQ(far.trips, 3 * 5 + 4 * 3);
+  ExpectAsManyTripsAsAreAskedFor(*CountingLoop(""), knows_nothing);
+  EXPECT_EQ(knows_nothing.trips, 3 * 3 + 4 * 5 + 4 * 3);
+}
+
+TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
+  const auto module = CountingLoop("");
+  FarDevice far;
+  far.decides = Decisions::kOneByOne;
+  CompileOptions options = OwnKernels();
+  options.max_loop_iterations = 4;
+  const auto executable = Compile(*module, far, options);
+  ASSERT_TRUE(executable);
+  auto arguments = MakeArguments(*module, {.seed = 7});
+  ASSERT_TRUE(arguments);
+  for (const int64_t trips : {4, 5, 4, 1000}) {
+    (*arguments)[0] = Literal::Scalar(PrimitiveType::kS32, trips);
+    ASSERT_TRUE((*executable)->Bind(*arguments));
+    for (int run = 0; run < 3; ++run) {
+      const Status done = (*executable)->Execute();
+      ASSERT_EQ(done.has_value(), trips <= 4) << trips << " trips, run " << run;
+      if (done) continue;
+      EXPECT_EQ(done.error().exit, ExitCode::kLimit);
+      EXPECT_EQ(done.error().message(), "while 'loop' exceeded 4 iterations (--max_loop_iterations)");
+    }
+  }
+  EXPECT_EQ(far.trips, 2 * 4 + 3 * 4 + 3 * 4 + 3 * 4);
+}
+
+// Then the host decides, and what lies between is recorded.
+TEST(RuntimeFarDevice, TheDeviceMayFailToDecide) {
+  for (const char* const name : {"loop", "control"}) {
+    auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
+    ASSERT_TRUE(module);
+    FarDevice far;
+    far.decides = Decisions::kWithSwitch;
+    far.fails_to_decide = true;
+    ExpectAsOnTheHost(*Optimized(std::move(*module)), far);
+    EXPECT_EQ(far.trips, 0);
+    EXPECT_GT(far.replays, 5);
+  }
+}
+
+// Known trips are written out up to 2,000 steps in all.
+TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereKnownTripsAreMany) {
+  for (const int64_t trips : {600, 1100}) {
+    const auto module = Read(Str(R"(
+HloModule loop
+body {
+  state = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[8] get-tuple-element(state), index=1
+  y = f32[8] sine(x)
+  ROOT r = (s32[], f32[8]) tuple(next, y)
+}
+condition {
+  state = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] constant()",
+                                 trips, R"()
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  zero = s32[] constant(0)
+  begin = (s32[], f32[8]) tuple(zero, p)
+  ROOT loop = (s32[], f32[8]) while(begin), condition=condition, body=body
+})"));
+    FarDevice far;
+    far.decides = Decisions::kWithSwitch;
+    ExpectAsOnTheHost(*module, far);
+    EXPECT_EQ(far.trips > 0, trips == 1100);
+  }
+}
+
+TEST(RuntimeFarDevice, TheDeviceDecidesAboutLoopsAndBranches) {
+  for (const Decisions decides : {Decisions::kOneByOne, Decisions::kWithSwitch}) {
+    for (const char* const name : {"loop", "control"}) {
+      auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
+      ASSERT_TRUE(module);
+      FarDevice far;
+      far.decides = decides;
+      ExpectAsOnTheHost(*Optimized(std::move(*module)), far);
+      EXPECT_GT(far.trips, 0);
     }
   }
 }

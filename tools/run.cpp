@@ -87,15 +87,17 @@ void AddProfileFlags(FlagSet& flags, RunFlags* f) {
             "what one run computes: reports say examples/s, and --ablate images/s");
 }
 
-void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
+void AddRunningFlags(FlagSet& flags, RunFlags* f) {
+  RunOptions* run = &f->run;
   flags.Group("Code generation");
-  AddCacheFlags(flags, cache);
+  AddCacheFlags(flags, &f->cache);
   flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt, cuDNN");
   flags.Bool("fallback", &run->fallback,
              "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
   flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: steps are queued as one, as a graph; off: one by one");
+  flags.String("xla_gpu_enable_command_buffer", &f->command_buffers, "KIND,...", "XLA's: empty is --cuda_graphs=false");
   flags.Bool("sync_check", &run->sync_check,
              "cuda: each step is waited for, so that its errors are known to be its own");
 
@@ -157,7 +159,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
       "op by op: each instruction through the passes by itself, a kernel of its own; with the time of both");
   flags.String("scope_interpret", &run->scopes.interpret, "RE",
                "the other way round: this op by op, the rest compiled");
-  AddRunningFlags(flags, run, &f->cache);
+  AddRunningFlags(flags, f);
   AddProfileFlags(flags, f);
 
   if (with_searches) {
@@ -214,6 +216,7 @@ Status SettleRunFlags(RunFlags* f) {
   RunOptions& run = f->run;
   TRY(SettleProfile(f));
   f->quiet |= f->silent;
+  if (f->command_buffers) run.cuda_graphs &= !f->command_buffers->empty();
   TRY(ReadTargetFlag(&f->passes));
   run.obeys_plans = run.bench && f->passes.device == nullptr;
   if (f->passes.device == nullptr)

@@ -22,7 +22,7 @@ struct RunFlags {
   CacheFlags cache;
   std::optional<std::string> json;
   std::vector<std::string> inject;
-  std::optional<std::string> profile;
+  std::optional<std::string> profile, command_buffers;
   std::string tolerance;
   double abs_bound = -1, rel_bound = -1;
   int64_t max_ulp = -1, iterations = 1;

@@ -11,7 +11,6 @@
 namespace hlo::doubles {
 namespace {
 
-constexpr int kDriverVersion = 13000;
 constexpr size_t kTotalMemory = size_t{16} << 30;
 constexpr int kSharedBytes = 232448, kSharedWithoutAsking = 48 << 10;
 constexpr size_t kAlignment = 256;  // cuMemAlloc: "suitably aligned for any kind of variable".
@@ -193,7 +192,7 @@ struct Launch {
     }
     if (const int status = Check()) return status;
     if (const int status = FailsAsAsked("kernel", false, Library::kCuda)) return status;
-    const char* const wrong = emulator->run(module->kernel, arguments.data(), sanitize);
+    const char* const wrong = emulator->run(module->kernel, arguments.data(), sanitize, SetCondition);
     if (wrong == nullptr) return CUDA_SUCCESS;
     Violation(wrong);
     return CUDA_ERROR_LAUNCH_FAILED;
@@ -218,6 +217,14 @@ std::string WhyNotLaunched(const CodeFunction& function, unsigned blocks, unsign
 
 bool IsReady() { return is_ready; }
 bool HasContext() { return current != nullptr; }
+bool IsContext(const void* handle) { return handle == &context; }
+
+int DriverVersion() {
+  static const char* const asked = std::getenv("HLO_DOUBLE_DRIVER");
+  static const int version = asked != nullptr ? std::atoi(asked) : 13000;
+  return version;
+}
+
 void CheckRedZones() { Memory().CheckRedZones(); }
 
 bool IsDeviceMemory(const std::string& who, const void* begin, size_t bytes) {
@@ -258,7 +265,7 @@ int cuInit(unsigned flags) {
 
 int cuDriverGetVersion(int* version) {
   ENTER(cuDriverGetVersion);
-  *version = kDriverVersion;
+  *version = DriverVersion();
   return CUDA_SUCCESS;
 }
 

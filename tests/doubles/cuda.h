@@ -2,6 +2,7 @@
 #ifndef HLO_TESTS_DOUBLES_CUDA_H_
 #define HLO_TESTS_DOUBLES_CUDA_H_
 
+#include <cstdint>
 #include <string>
 
 #include "gpu/device/emulated.h"
@@ -23,6 +24,15 @@ const char* ErrorWords(Library library, int status);
 
 // What was written beside allocations is a violation.
 void CheckRedZones();
+
+// Of CUDA: 13000, or what HLO_DOUBLE_DRIVER says.
+int DriverVersion();
+bool IsContext(const void* handle);
+// Whether it is alive; if not, after a violation.
+bool IsStream(const Entry& entry, void* handle);
+
+// What kernels call: a violation where the handle is none of a graph that runs.
+void SetCondition(uint64_t handle, uint32_t value);
 
 // Runs what is queued, of a stream or of all. The first error ends it; the rest is dropped.
 int Drain(void* stream);

@@ -1,8 +1,9 @@
-// The driver's double: streams, what is queued on them, events, and graphs that are captured.
+// The driver's double: streams, what is queued on them or captured from them, and events.
 #include <chrono>
 #include <deque>
+#include <utility>
 
-#include "tests/doubles/cuda.h"
+#include "tests/doubles/cuda_graphs.h"
 
 namespace hlo::doubles {
 namespace {
@@ -14,15 +15,9 @@ constexpr int kCaptureRelaxed = 2;
 
 struct Stream {
   std::deque<Work> queue;
-  bool captured = false;
-  bool spoilt = false;  // Of a capture: something was asked for that cannot be.
-  std::vector<Work> nodes;
-};
-struct Graph {
-  std::vector<Work> nodes;
-};
-struct GraphExec {
-  std::vector<Work> nodes;
+  Graph* captured = nullptr;            // Where to; null: what is queued is done.
+  bool spoilt = false;                  // Of a capture: something was asked for that cannot be.
+  std::vector<const GraphNode*> after;  // What the next node has to wait for.
 };
 struct Event {
   Stream* recorded_on = nullptr;
@@ -37,8 +32,6 @@ Registry<T>& All(const char* what) {
   return *all;
 }
 Registry<Stream>& Streams() { return All<Stream>("stream"); }
-Registry<Graph>& Graphs() { return All<Graph>("graph"); }
-Registry<GraphExec>& Execs() { return All<GraphExec>("executable graph"); }
 Registry<Event>& Events() { return All<Event>("event"); }
 
 std::deque<Stream*>& AllStreams() {
@@ -66,27 +59,13 @@ int RunAll(Stream& stream) {
   return CUDA_SUCCESS;
 }
 
-// "12 kernels, 1 copy, 2 products".
-std::string Counted(const std::vector<Work>& nodes) {
-  constexpr std::pair<const char*, const char*> kNames[] = {
-      {"kernel", "kernels"},           {"copy", "copies"},  {"fill", "fills"},  {"product", "products"},
-      {"convolution", "convolutions"}, {"event", "events"}, {"graph", "graphs"}};
-  std::string out;
-  for (int kind = 0; kind <= static_cast<int>(WorkKind::kGraph); ++kind) {
-    int count = 0;
-    for (const Work& node : nodes) count += static_cast<int>(node.kind) == kind;
-    if (count > 0)
-      out += Words(out.empty() ? "" : ", ", count, " ", count == 1 ? kNames[kind].first : kNames[kind].second);
-  }
-  return out.empty() ? "nothing" : out;
-}
-
-// One node after the other, as they were captured from one stream.
-int RunNodes(const std::vector<Work>& nodes) {
-  for (const Work& node : nodes) {
-    Trace(Words("> > ", node.what));
-    if (const int status = node.run()) return status;
-  }
+int Capture(const Entry& entry, Stream& stream, Graph* graph, int mode) {
+  if (stream.captured != nullptr) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "of a stream that is captured");
+  if (graph->is_captured) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "to a graph that is captured already");
+  if (mode != kCaptureRelaxed)  // What other modes forbid while they last is not checked here.
+    return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, Words("the double has no capture of mode ", mode));
+  stream.captured = graph;
+  graph->is_captured = true;
   return CUDA_SUCCESS;
 }
 
@@ -95,10 +74,12 @@ int RunNodes(const std::vector<Work>& nodes) {
 int Enqueue(const Entry& entry, void* stream, Work work) {
   Stream* const on = FindStream(entry, stream);
   if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (on->captured) on->nodes.push_back(std::move(work));
+  if (on->captured != nullptr) on->after = {AddNode(*on->captured, std::move(work), on->after)};
   else on->queue.push_back(std::move(work));
   return CUDA_SUCCESS;
 }
+
+bool IsStream(const Entry& entry, void* handle) { return FindStream(entry, handle) != nullptr; }
 
 // A stream that is captured has nothing to do.
 int Drain(void* stream) { return RunAll(*static_cast<Stream*>(stream)); }
@@ -132,7 +113,7 @@ int cuStreamDestroy_v2(void* stream) {
   ENTER(cuStreamDestroy_v2);
   Stream* const found = FindStream(entry, stream);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (found->captured) entry.Violates(0, "of a stream that is captured");
+  if (found->captured != nullptr) entry.Violates(0, "of a stream that is captured");
   const int drained = RunAll(*found);
   Streams().Remove(entry, stream);
   return entry.status() != CUDA_SUCCESS ? entry.status() : drained;
@@ -142,7 +123,7 @@ int cuStreamSynchronize(void* stream) {
   ENTER(cuStreamSynchronize);
   Stream* const found = FindStream(entry, stream);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (found->captured) {
+  if (found->captured != nullptr) {
     found->spoilt = true;
     return entry.Violates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "of a stream that is captured");
   }
@@ -169,8 +150,8 @@ int cuEventRecord(void* event, void* stream) {
   Stream* const on = FindStream(entry, stream);
   if (found == nullptr || on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   found->recorded_on = on;
-  found->captured = on->captured;
-  found->pending = !on->captured;
+  found->captured = on->captured != nullptr;
+  found->pending = on->captured == nullptr;
   return Enqueue(entry, stream, {.kind = WorkKind::kEvent, .what = "event", .run = [found] {
                                    found->at = Clock::now();
                                    found->pending = false;
@@ -199,77 +180,62 @@ int cuEventElapsedTime(float* ms, void* begin, void* end) {
   return CUDA_SUCCESS;
 }
 
-// ---- Graphs --------------------------------------------------------------------------------------------------------
+// ---- Captures ------------------------------------------------------------------------------------------------------
 
 int cuStreamBeginCapture_v2(void* stream, int mode) {
   ENTER(cuStreamBeginCapture_v2);
   Stream* const found = FindStream(entry, stream);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (found->captured) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "of a stream that is captured");
-  if (mode != kCaptureRelaxed)  // What other modes forbid while they last is not checked here.
-    return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, Words("the double has no capture of mode ", mode));
-  found->captured = true;
+  return Capture(entry, *found, NewGraph(), mode);
+}
+
+int cuStreamBeginCaptureToGraph(void* stream, void* graph, const void* const* after, const void* edges, size_t count,
+                                int mode) {
+  ENTER(cuStreamBeginCaptureToGraph);
+  Stream* const found = FindStream(entry, stream);
+  Graph* const to = FindGraph(entry, graph);
+  if (found == nullptr || to == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (edges != nullptr) return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, "the double knows no kinds of edges");
+  std::vector<const GraphNode*> nodes;
+  for (size_t i = 0; i < count; ++i) nodes.push_back(static_cast<const GraphNode*>(after[i]));
+  if (!AreNodes(entry, *to, nodes)) return CUDA_ERROR_INVALID_VALUE;
+  if (const int status = Capture(entry, *found, to, mode)) return status;
+  found->after = std::move(nodes);
   return CUDA_SUCCESS;
 }
 
-// The capture ends in any case.
+int cuStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* /*id*/, void** graph,
+                              const void* const** after, const void** edges, size_t* count) {
+  ENTER(cuStreamGetCaptureInfo_v3);
+  constexpr int kNone = 0, kActive = 1, kInvalidated = 2;
+  const Stream* const found = FindStream(entry, stream);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *status = found->captured == nullptr ? kNone : found->spoilt ? kInvalidated : kActive;
+  if (*status != kActive) return CUDA_SUCCESS;
+  *graph = found->captured;
+  *after = reinterpret_cast<const void* const*>(found->after.data());
+  *edges = nullptr;
+  *count = found->after.size();
+  return CUDA_SUCCESS;
+}
+
+// The capture ends in any case. The graph of one that fails is gone.
 int cuStreamEndCapture(void* stream, void** graph) {
   ENTER(cuStreamEndCapture);
   Stream* const found = FindStream(entry, stream);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (!found->captured) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "of a stream that is not captured");
-  Graph captured{.nodes = std::move(found->nodes)};
-  const bool spoilt = found->spoilt;
-  found->nodes.clear();
-  found->captured = found->spoilt = false;
+  if (found->captured == nullptr) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "of a stream that is not captured");
+  Graph* const captured = std::exchange(found->captured, nullptr);
+  captured->is_captured = false;
+  const bool spoilt = std::exchange(found->spoilt, false);
+  found->after.clear();
   *graph = nullptr;
-  if (entry.status() != CUDA_SUCCESS) return entry.status();
-  if (spoilt) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  *graph = Graphs().Add(std::move(captured));
-  return CUDA_SUCCESS;
-}
-
-int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
-  ENTER(cuGraphInstantiateWithFlags);
-  const Graph* const found = Graphs().Find(entry, graph);
-  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (flags != 0) return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("the double knows no flags ", flags));
-  if (found->nodes.empty()) entry.Violates(0, "of a graph without nodes");
-  for (const Work& node : found->nodes) {
-    if (node.kind == WorkKind::kCopy && node.what.starts_with("copy in"))
-      entry.Violates(0, "a copy from the process's memory is in the graph, which would be read at each launch");
-    if (node.kind == WorkKind::kCopy && node.what.starts_with("copy out"))
-      entry.Violates(0, "a copy to the process's memory is in the graph");
+  if (spoilt || entry.status() != CUDA_SUCCESS) {
+    LoseGraph(entry, *captured);
+    return entry.status() != CUDA_SUCCESS ? entry.status() : int{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
   }
-  *executable = Execs().Add({.nodes = found->nodes});
-  Trace(Words("> graph of ", Counted(found->nodes)));
+  *graph = captured;
   return CUDA_SUCCESS;
-}
-
-int cuGraphUpload(void* executable, void* stream) {
-  ENTER(cuGraphUpload);
-  if (Execs().Find(entry, executable) == nullptr || FindStream(entry, stream) == nullptr)
-    return CUDA_ERROR_INVALID_HANDLE;
-  return CUDA_SUCCESS;
-}
-
-int cuGraphLaunch(void* executable, void* stream) {
-  ENTER(cuGraphLaunch);
-  const GraphExec* const found = Execs().Find(entry, executable);
-  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  return Enqueue(entry, stream,
-                 {.kind = WorkKind::kGraph, .what = "graph", .run = [found] { return RunNodes(found->nodes); }});
-}
-
-int cuGraphDestroy(void* graph) {
-  ENTER(cuGraphDestroy);
-  return Graphs().Remove(entry, graph) ? entry.status() : CUDA_ERROR_INVALID_HANDLE;
-}
-
-// Launches that are under way go on.
-int cuGraphExecDestroy(void* executable) {
-  ENTER(cuGraphExecDestroy);
-  return Execs().Remove(entry, executable) ? entry.status() : CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // extern "C"

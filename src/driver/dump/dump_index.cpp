@@ -32,6 +32,7 @@ void ReadPassState(std::string_view suffix, DumpFile* file) {
 }
 
 std::string_view StageOf(std::string_view suffix) {
+  if (suffix.starts_with(kRecordedGraph)) return kRecordedGraph;
   for (const std::string_view stage : std::initializer_list<std::string_view>{
            "before_optimizations.txt", "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt",
            "left_out.txt", "passes.json", "kernels.json", "hlo_snapshot.pb", "ir-no-opt.ll", "ir-with-opt.ll",

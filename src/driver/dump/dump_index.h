@@ -13,6 +13,7 @@
 namespace hlo {
 
 inline constexpr std::string_view kText = ".txt", kFirstState = "before_optimizations";
+inline constexpr std::string_view kRecordedGraph = "recorded_graph";
 
 // Names of what lies in a directory, in no order.
 Result<std::vector<std::string>> NamesIn(const std::string& directory);

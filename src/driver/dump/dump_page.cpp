@@ -118,6 +118,7 @@ class Page {
     out_ += "<table>\n";
     State(module, "before_optimizations", "before the passes");
     State(module, "after_optimizations", "after the passes");
+    State(module, kRecordedGraph, "recorded on the device");
     out_ += "</table>\n";
     if (module.changed > 0) Passes(module);
     else DumpedStates(module);
@@ -195,7 +196,8 @@ class Page {
     int64_t count = 0;
     for (const DumpFile* file : module.files) {
       const bool is_told = file->instance >= 0 || file->stage == "before_optimizations" ||
-                           file->stage == "after_optimizations" || file->stage == "left_out";
+                           file->stage == "after_optimizations" || file->stage == "left_out" ||
+                           file->stage == kRecordedGraph;
       if (is_told) continue;
       ++count;
       links += Str("<li>", Link(file->name, file->suffix), "<span class=\"s\">",

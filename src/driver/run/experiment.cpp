@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "driver/dump/dump_compiled.h"
+#include "driver/dump/dump_graphs.h"
 #include "driver/optimize.h"
 #include "driver/profile/profile.h"
 #include "driver/run/exact_check.h"
@@ -391,7 +392,10 @@ Result<RunResults> Experiment::RunKernels() {
   gpu::Executable& executable = *TRY(Placed());
   results.times.placing = placing.ms();
   const Stopwatch running;
-  results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times, &results.notes));
+  std::vector<gpu::RecordedGraph> graphs;
+  results.fallback_share =
+      TRY(TimeRuns(executable, options_, *progress_, &results.times, &results.notes, dumper_ ? &graphs : nullptr));
+  if (dumper_) TRY(DumpGraphs(graphs, executable.module().name(), *dumper_));
   if (options_.profile.any()) results.profiled = TRY(Profiled(executable));
   if (options_.watch.detects()) {
     std::ranges::move(OddArguments(*TRY(Input())->module, TRY(Arguments())->values, options_.watch),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gpu/runtime/recorded_graph.h"
 
 namespace hlo {
 
@@ -17,13 +18,15 @@ void SetRunTimes(std::vector<double> runs, RunTimes* times) {
 }
 
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
-                        std::vector<std::string>* notes) {
+                        std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs) {
+  const gpu::RunOptions plain = {
+      .record = options.cuda_graphs, .wait_for_each = options.sync_check, .notes = notes, .graphs = graphs};
   constexpr double kWarmUpMs = 200;
   constexpr int64_t kBenchRuns = 10;
   progress.Stage("running");
   const Stopwatch warm_up;
   do {
-    TRY(executable.Execute({.record = options.cuda_graphs, .wait_for_each = options.sync_check, .notes = notes}));
+    TRY(executable.Execute(plain));
     if (times->first_run == 0) times->first_run = warm_up.ms();
   } while (options.bench && warm_up.ms() < kWarmUpMs);
   std::vector<double> runs, on_device;
@@ -34,8 +37,9 @@ Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, 
     TRY(executable.MakeReady());
     std::optional<double> device_ms;
     const Stopwatch run;
-    TRY(executable.Execute(
-        {.record = options.cuda_graphs, .wait_for_each = options.sync_check, .notes = notes, .device_ms = &device_ms}));
+    gpu::RunOptions timed = plain;
+    timed.device_ms = &device_ms;
+    TRY(executable.Execute(timed));
     runs.push_back(run.ms());
     if (device_ms) on_device.push_back(*device_ms);
     interpreted += 1000 * executable.HostCallSeconds();

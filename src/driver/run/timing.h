@@ -27,9 +27,10 @@ class Stopwatch {
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
 // Warms up, then runs until the figures are steady: at least 10 times and bench_seconds with --bench, else num_repeats
-// times. The share of the time that was spent in host calls. `notes` gets what runs did in a slower way than was meant.
+// times. The share of the time that was spent in host calls. `notes` gets what runs did in a slower way than was meant,
+// `graphs` what was recorded; null: it is not noted.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
-                        std::vector<std::string>* notes);
+                        std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs);
 
 }  // namespace hlo
 

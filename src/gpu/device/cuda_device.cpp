@@ -1,19 +1,20 @@
-// A CUDA device through the driver's API, which is opened when it is first asked for and declared here, so that the
-// build needs no toolkit. Kernels are loaded as PTX; the driver makes the machine code.
+// A CUDA device through the driver's API, which is opened when it is first asked for. Kernels are loaded as PTX; the
+// driver makes the machine code, and links what kernels call of its own (Op::kSetCondition).
 //
 // One stream. The primary context is used, as libraries do. An error of queued work can come out of any later call;
 // every message has the name of the call that reported it and the driver's words.
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/log.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/device/cuda_driver.h"
+#include "gpu/device/cuda_graph.h"
 #include "gpu/device/device.h"
 #include "gpu/device/emulated.h"
 #include "gpu/device/shared_library.h"
@@ -22,154 +23,10 @@
 namespace hlo::gpu {
 namespace {
 
-using Status32 = int;  // CUresult.
-using DevicePointer = unsigned long long;
-using CudaHandle = void*;
-
-enum { kCudaOutOfMemory = 2, kCudaNoDevice = 100 };
-enum {
-  kMultiprocessors = 16,
-  kCacheBytes = 38,
-  kComputeMajor = 75,
-  kComputeMinor = 76,
-  kSharedBytes = 97
-};  // CUdevice_attribute.
-enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
-enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
-enum { kStreamNonBlocking = 1 };
-enum { kCaptureRelaxed = 2 };  // CUstreamCaptureMode: libraries may do what they like meanwhile.
-
 constexpr int kOldestDriver = 12030;  // The first that reads PTX 8.3.
+// The first whose graphs have loops and branches, and the first that has nodes of several branches, empty ones too.
+constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
-
-struct Driver {
-  SharedLibrary library;
-  bool is_double = false;  // emulated.h
-  Status32 (*init)(unsigned);
-  Status32 (*driver_version)(int*);
-  Status32 (*error_name)(Status32, const char**);
-  Status32 (*error_string)(Status32, const char**);
-  Status32 (*device_count)(int*);
-  Status32 (*device_get)(int*, int);
-  Status32 (*device_name)(char*, int, int);
-  Status32 (*device_attribute)(int*, int, int);
-  Status32 (*device_total_memory)(size_t*, int);
-  Status32 (*primary_context)(CudaHandle*, int);
-  Status32 (*set_context)(CudaHandle);
-  Status32 (*stream_create)(CudaHandle*, unsigned);
-  Status32 (*stream_destroy)(CudaHandle);
-  Status32 (*stream_synchronize)(CudaHandle);
-  Status32 (*allocate)(DevicePointer*, size_t);
-  Status32 (*free)(DevicePointer);
-  Status32 (*memory_info)(size_t*, size_t*);
-  Status32 (*copy_in)(DevicePointer, const void*, size_t, CudaHandle);
-  Status32 (*copy_out)(void*, DevicePointer, size_t, CudaHandle);
-  Status32 (*copy)(DevicePointer, DevicePointer, size_t, CudaHandle);
-  Status32 (*fill8)(DevicePointer, unsigned char, size_t, CudaHandle);
-  Status32 (*fill16)(DevicePointer, unsigned short, size_t, CudaHandle);
-  Status32 (*fill32)(DevicePointer, unsigned, size_t, CudaHandle);
-  Status32 (*fill32_rows)(DevicePointer, size_t pitch, unsigned, size_t width, size_t height, CudaHandle);
-  Status32 (*load_module)(CudaHandle*, const void*, unsigned, int*, void**);
-  Status32 (*unload_module)(CudaHandle);
-  Status32 (*get_function)(CudaHandle*, CudaHandle, const char*);
-  Status32 (*function_attribute)(CudaHandle, int, int);
-  Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle,
-                     void**, void**);
-  Status32 (*begin_capture)(CudaHandle, int);
-  Status32 (*end_capture)(CudaHandle, CudaHandle*);
-  Status32 (*instantiate_graph)(CudaHandle*, CudaHandle, unsigned long long);
-  Status32 (*upload_graph)(CudaHandle, CudaHandle);
-  Status32 (*launch_graph)(CudaHandle, CudaHandle);
-  Status32 (*destroy_graph)(CudaHandle);
-  Status32 (*destroy_graph_exec)(CudaHandle);
-  Status32 (*create_event)(CudaHandle*, unsigned);
-  Status32 (*destroy_event)(CudaHandle);
-  Status32 (*record_event)(CudaHandle, CudaHandle);
-  Status32 (*synchronize_event)(CudaHandle);
-  Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
-
-  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // Of an error.
-
-  Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const {
-    *told = true;
-    const char *name = nullptr, *words = nullptr;
-    error_name(status, &name);
-    error_string(status, &words);
-    std::string message = Str(call, ": ", name ? name : "unknown error", " (", status, ")");
-    if (words != nullptr) message += Str(", ", words);
-    if (!while_doing.empty()) message += Str(" while ", while_doing);
-    return DeviceError("R014", std::move(message));
-  }
-
-  // Of what gives something back, where nobody waits for an answer. What comes after an error comes of it.
-  void Ended(std::string_view call, Status32 status) const {
-    if (status != 0 && !*told) VLOG(0, Failed(call, status).message());
-  }
-};
-
-// TRY for calls of the driver: the name of the call stays in the message.
-#define CUDA_TRY(name, ...)                                                                  \
-  do {                                                                                       \
-    if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \
-  } while (false)
-
-Result<Driver> LoadDriver(const std::vector<std::string>& search) {
-  Driver driver;
-  constexpr std::string_view kNames[] = {"libcuda.so.1"};
-  constexpr std::string_view kMore[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib",
-                                        "/usr/local/nvidia/lib64"};
-  auto library = SharedLibrary::Open(kNames, search, kMore);
-  if (!library) {
-    FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message()))
-             .Hint("--platform=cpu runs the same kernels without a GPU"));
-  }
-  driver.library = *library;
-  SharedLibrary& l = driver.library;
-  l.Load("cuInit", &driver.init);
-  l.Load("cuDriverGetVersion", &driver.driver_version);
-  l.Load("cuGetErrorName", &driver.error_name);
-  l.Load("cuGetErrorString", &driver.error_string);
-  l.Load("cuDeviceGetCount", &driver.device_count);
-  l.Load("cuDeviceGet", &driver.device_get);
-  l.Load("cuDeviceGetName", &driver.device_name);
-  l.Load("cuDeviceGetAttribute", &driver.device_attribute);
-  l.Load("cuDeviceTotalMem_v2", &driver.device_total_memory);
-  l.Load("cuDevicePrimaryCtxRetain", &driver.primary_context);
-  l.Load("cuCtxSetCurrent", &driver.set_context);
-  l.Load("cuStreamCreate", &driver.stream_create);
-  l.Load("cuStreamDestroy_v2", &driver.stream_destroy);
-  l.Load("cuStreamSynchronize", &driver.stream_synchronize);
-  l.Load("cuMemAlloc_v2", &driver.allocate);
-  l.Load("cuMemFree_v2", &driver.free);
-  l.Load("cuMemGetInfo_v2", &driver.memory_info);
-  l.Load("cuMemcpyHtoDAsync_v2", &driver.copy_in);
-  l.Load("cuMemcpyDtoHAsync_v2", &driver.copy_out);
-  l.Load("cuMemcpyDtoDAsync_v2", &driver.copy);
-  l.Load("cuMemsetD8Async", &driver.fill8);
-  l.Load("cuMemsetD16Async", &driver.fill16);
-  l.Load("cuMemsetD32Async", &driver.fill32);
-  l.Load("cuMemsetD2D32Async", &driver.fill32_rows);
-  l.Load("cuModuleLoadDataEx", &driver.load_module);
-  l.Load("cuModuleUnload", &driver.unload_module);
-  l.Load("cuModuleGetFunction", &driver.get_function);
-  l.Load("cuFuncSetAttribute", &driver.function_attribute);
-  l.Load("cuLaunchKernel", &driver.launch);
-  l.Load("cuStreamBeginCapture_v2", &driver.begin_capture);
-  l.Load("cuStreamEndCapture", &driver.end_capture);
-  l.Load("cuGraphInstantiateWithFlags", &driver.instantiate_graph);
-  l.Load("cuGraphUpload", &driver.upload_graph);
-  l.Load("cuGraphLaunch", &driver.launch_graph);
-  l.Load("cuGraphDestroy", &driver.destroy_graph);
-  l.Load("cuGraphExecDestroy", &driver.destroy_graph_exec);
-  l.Load("cuEventCreate", &driver.create_event);
-  l.Load("cuEventDestroy_v2", &driver.destroy_event);
-  l.Load("cuEventRecord", &driver.record_event);
-  l.Load("cuEventSynchronize", &driver.synchronize_event);
-  l.Load("cuEventElapsedTime", &driver.elapsed_ms);
-  TRY(l.Complete());
-  driver.is_double = AttachEmulator(l);
-  return driver;
-}
 
 struct CudaCode : KernelCode {
   kernel::Ptx ptx;
@@ -194,19 +51,6 @@ struct CudaKernel : LoadedKernel {
   std::string name;
 };
 
-// An instantiated graph.
-struct CudaRecording : Recording {
-  CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
-  ~CudaRecording() override {
-    driver.Ended("cuCtxSetCurrent", driver.set_context(context));
-    if (executable != nullptr) driver.Ended("cuGraphExecDestroy", driver.destroy_graph_exec(executable));
-  }
-
-  const Driver& driver;
-  CudaHandle context;
-  CudaHandle executable = nullptr;
-};
-
 DevicePointer Address(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
 
 class CudaDevice : public Device {
@@ -220,6 +64,7 @@ class CudaDevice : public Device {
     for (const CudaHandle event : {started_, stopped_}) {
       if (event != nullptr) driver_.Ended("cuEventDestroy", driver_.destroy_event(event));
     }
+    recorder_ = nullptr;
     if (stream_ != nullptr) driver_.Ended("cuStreamDestroy", driver_.stream_destroy(stream_));
   }
 
@@ -252,6 +97,7 @@ class CudaDevice : public Device {
     CUDA_TRY("cuDevicePrimaryCtxRetain", driver_.primary_context(&context_, device_));
     CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));
     CUDA_TRY("cuStreamCreate", driver_.stream_create(&stream_, kStreamNonBlocking));
+    recorder_ = std::make_unique<CudaRecorder>(driver_, context_, stream_);
     return {};
   }
 
@@ -395,36 +241,60 @@ class CudaDevice : public Device {
 
   Status BeginRecording() override {
     TRY(MakeCurrent());
-    CUDA_TRY("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed));
-    return {};
+    return recorder_->Begin();
   }
 
   void DropRecording() override {
     driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
-    CudaHandle graph = nullptr;
-    driver_.Ended("cuStreamEndCapture", driver_.end_capture(stream_, &graph));
-    if (graph != nullptr) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
+    recorder_->Drop();
   }
 
-  // A stream that stays captured takes nothing else: the capture ends in any case.
   Result<std::shared_ptr<const Recording>> EndRecording() override {
     if (Status current = MakeCurrent(); !current) {
-      DropRecording();
+      recorder_->Drop();
       return std::unexpected(std::move(current).error());
     }
-    CudaHandle graph = nullptr;
-    CUDA_TRY("cuStreamEndCapture", driver_.end_capture(stream_, &graph));
-    auto recording = std::make_shared<CudaRecording>(driver_, context_);
-    const Status32 status = driver_.instantiate_graph(&recording->executable, graph, 0);
-    driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
-    CUDA_TRY("cuGraphInstantiateWithFlags", status);
-    CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
-    return recording;
+    return recorder_->End();
   }
 
   Status Replay(const Recording& recording) override {
     TRY(MakeCurrent());
-    CUDA_TRY("cuGraphLaunch", driver_.launch_graph(static_cast<const CudaRecording&>(recording).executable, stream_));
+    return recorder_->Launch(recording);
+  }
+
+  Decisions Decides() const override {
+    if (!driver_.lacks.empty() || version_ < kDecidingDriver) return Decisions::kNone;
+    return version_ < kSwitchingDriver ? Decisions::kOneByOne : Decisions::kWithSwitch;
+  }
+
+  std::string WhyHostDecides() const override {
+    if (version_ >= kDecidingDriver) return Str("the CUDA driver has no ", driver_.lacks);
+    return Str("the CUDA driver is for ", VersionText(), ", and graphs have loops and branches from ",
+               kDecidingDriver / 1000, ".", kDecidingDriver % 1000 / 10, " on");
+  }
+
+  Status RecordWhile(const LoadedKernel& first, const LoadedKernel& next, std::span<void* const> arguments,
+                     const std::function<Status()>& body) override {
+    std::vector<void*> all = {TRY(recorder_->MakeCondition())};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    TRY(Launch(first, all));
+    const auto trip = [&]() -> Status {
+      TRY(body());
+      return Launch(next, all);
+    };
+    return recorder_->Add(kWhileNode, all.front(), std::array<std::function<Status()>, 1>{trip});
+  }
+
+  Status RecordBranches(const LoadedKernel& set, std::span<void* const> arguments,
+                        std::span<const std::function<Status()>> branches) override {
+    const bool one_node = Decides() == Decisions::kWithSwitch;
+    std::vector<void*> all;
+    for (size_t i = 0; i < (one_node ? 1 : branches.size()); ++i) all.push_back(TRY(recorder_->MakeCondition()));
+    const std::vector<void*> conditions = all;
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    TRY(Launch(set, all));  // All conditions before all branches: a branch may write over what decides.
+    if (one_node) return recorder_->Add(kSwitchNode, conditions.front(), branches);
+    for (size_t i = 0; i < branches.size(); ++i) TRY(recorder_->Add(kIfNode, conditions[i], branches.subspan(i, 1)));
     return {};
   }
 
@@ -523,6 +393,7 @@ class CudaDevice : public Device {
   size_t total_memory_ = 0;
   std::string device_name_;
   CudaHandle context_ = nullptr, stream_ = nullptr;
+  std::unique_ptr<CudaRecorder> recorder_;
   CudaHandle started_ = nullptr, stopped_ = nullptr;  // Events: StartClock, StopClock.
   std::vector<void*> parameters_;                     // Of the launch being made.
 };

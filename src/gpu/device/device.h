@@ -51,6 +51,10 @@ class Recording {
   virtual ~Recording() = default;
 };
 
+// What a device decides about in what it records: nothing; loops and branches, of which it has each as a node of its
+// own; or branches as one node for all of a conditional.
+enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -98,6 +102,22 @@ class Device {
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
   // Queued.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
+
+  // Loops and branches in what is recorded, where it decides about them. `first`, `next` and `set` are kernels that set
+  // conditions (gpu/runtime/conditions.h); a launch of them is given the handles, then `arguments`.
+  virtual Decisions Decides() const { return Decisions::kNone; }
+  virtual std::string WhyHostDecides() const { return "this device decides about nothing"; }
+  // As long as its condition, which `first` sets before it and `next` at the end of each trip: what `body` queues.
+  virtual Status RecordWhile(const LoadedKernel& /*first*/, const LoadedKernel& /*next*/,
+                             std::span<void* const> /*arguments*/, const std::function<Status()>& /*body*/) {
+    return {};
+  }
+  // What one of `branches` queues; null: nothing. kWithSwitch: `set` sets one condition, to the number of the branch;
+  // kOneByOne: one for each of them.
+  virtual Status RecordBranches(const LoadedKernel& /*set*/, std::span<void* const> /*arguments*/,
+                                std::span<const std::function<Status()>> /*branches*/) {
+    return {};
+  }
 
   // Waits for all that was queued. Errors of queued work come out here (or at a later call) at the latest.
   virtual Status Synchronize() = 0;

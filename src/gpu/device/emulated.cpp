@@ -54,7 +54,8 @@ const EmulatedKernel* Find(const char* ptx) {
   return found != shelf.kernels.end() ? found->second.get() : nullptr;
 }
 
-const char* Run(const EmulatedKernel* kernel, void* const* arguments, bool sanitize) {
+const char* Run(const EmulatedKernel* kernel, void* const* arguments, bool sanitize,
+                void (*set_condition)(uint64_t handle, uint32_t value)) {
   static std::string words;
   auto& kept = const_cast<Kept&>(static_cast<const Kept&>(*kernel));
   std::optional<kernel::EmulatedCode>& code = kept.code[sanitize];
@@ -63,7 +64,7 @@ const char* Run(const EmulatedKernel* kernel, void* const* arguments, bool sanit
     if (!made) return (words = made.error().message()).c_str();
     code.emplace(std::move(*made));
   }
-  const kernel::SanitizerReport report = code->Run(std::span(arguments, kept.all_arguments.size()));
+  const kernel::SanitizerReport report = code->Run(std::span(arguments, kept.all_arguments.size()), set_condition);
   if (report.clean()) return nullptr;
   return (words = report.ToString()).c_str();
 }

@@ -39,7 +39,9 @@ struct EmulatorTable {
   // Null: no text that this process made. Lives as long as the process.
   const EmulatedKernel* (*find)(const char* ptx);
   // One at a time. Null, or what went wrong; the words stay until the next run. `sanitize`: accesses are watched.
-  const char* (*run)(const EmulatedKernel* kernel, void* const* arguments, bool sanitize);
+  // `set_condition`: what the kernel's cudaGraphSetConditional does.
+  const char* (*run)(const EmulatedKernel* kernel, void* const* arguments, bool sanitize,
+                     void (*set_condition)(uint64_t handle, uint32_t value));
 };
 
 // What a double exports: void(const EmulatorTable*).

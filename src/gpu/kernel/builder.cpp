@@ -48,6 +48,15 @@ void KernelBuilder::CopyWait(int on_their_way) {
   Append(Op::kCopyWait, Type::kPred, {}).imm = on_their_way;
 }
 
+// A handle has no alignment.
+Array KernelBuilder::Condition(std::string name) { return Output(std::move(name), Type::kU8, 0, 1); }
+
+void KernelBuilder::SetCondition(Array condition, Value value) {
+  CHECK(value.type() == Type::kU32, "a condition of type ", ToString(value.type()));
+  CHECK(condition.elements() == 0, "'", kernel_.arrays[condition.id_].name, "' is no condition");
+  Append(Op::kSetCondition, Type::kU32, std::array{value}).imm = condition.id_;
+}
+
 KernelBuilder::KernelBuilder(std::string name, int64_t blocks, int threads) {
   CHECK(blocks >= 0 && blocks < int64_t{1} << 31, "kernel '", name, "' of ", blocks, " blocks");
   CHECK(threads > 0 && threads <= 1024 && threads % kWarpSize == 0, "blocks of ", threads, " threads");

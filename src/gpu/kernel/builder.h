@@ -365,6 +365,10 @@ class KernelBuilder {
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
+  // The condition of a loop or branch in the graph that the launch is part of. Its handle is what the launch gives as
+  // the pointer. SetCondition (kU32) at any level: at block or warp level once. Two threads must not set it.
+  Array Condition(std::string name);
+  void SetCondition(Array condition, Value value);
 
   Value Constant(Type type, int64_t value);
   Value Constant(Type type, double value);

@@ -53,6 +53,7 @@ void WaitForCopiesHook(Machine* machine, int32_t thread, int32_t on_their_way) {
   machine->WaitForCopies(thread, on_their_way);
 }
 void FenceHook(Machine* machine) { machine->Fence(); }
+void SetConditionHook(Machine* machine, uint64_t handle, uint32_t value) { machine->set_condition(handle, value); }
 
 // ---- The conversion: kernel function -> coroutine ----
 
@@ -225,6 +226,12 @@ class Converter {
       return;
     }
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return RewriteIntrinsic(*call);
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        call && call->getCalledFunction() && call->getCalledFunction()->getName() == kSetConditionSymbol) {
+      CallHook(SetConditionHook, b_.getVoidTy(), {call->getArgOperand(0), call->getArgOperand(1)});
+      call->eraseFromParent();
+      return;
+    }
     RewriteAccess(instruction);
   }
 
@@ -518,8 +525,9 @@ Result<EmulatedCode> EmulatedCode::Make(const Kernel& kernel, const EmulateOptio
   return EmulatedCode(std::move(parts));
 }
 
-SanitizerReport EmulatedCode::Run(std::span<void* const> arguments) {
+SanitizerReport EmulatedCode::Run(std::span<void* const> arguments, const SetCondition& set_condition) {
   const Kernel& kernel = parts_->kernel;
+  parts_->machine.set_condition = set_condition;
   const std::vector<std::vector<ArrayPlace>> places = Places(kernel, arguments, *parts_->object);
   std::vector<std::pair<char*, int64_t>> shared;
   for (size_t i = 0; i < kernel.arrays.size(); ++i) {

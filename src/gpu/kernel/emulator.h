@@ -11,6 +11,7 @@
 #define HLO_GPU_KERNEL_EMULATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,6 +64,9 @@ struct EmulateOptions {
   NvptxOptions nvptx;
 };
 
+// What a kernel's SetCondition is to do.
+using SetCondition = std::function<void(uint64_t handle, uint32_t value)>;
+
 // A kernel made ready once, to be run often, by one at a time.
 class EmulatedCode {
  public:
@@ -72,7 +76,7 @@ class EmulatedCode {
 
   // `arguments`: as Kernel::Arguments, of as many elements as the kernel says. With `sanitize`, accesses out of
   // bounds are reported and not made.
-  SanitizerReport Run(std::span<void* const> arguments);
+  SanitizerReport Run(std::span<void* const> arguments, const SetCondition& set_condition = {});
 
  private:
   struct Parts;

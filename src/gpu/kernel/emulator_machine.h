@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,7 @@ class Machine {
   explicit Machine(const Kernel& kernel);
 
   std::vector<AccessSite> sites;
+  std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Of the run.
 
   // Called by the emulated code. Threads are those of the block that runs.
   void* Frame(int64_t bytes);

@@ -21,6 +21,9 @@ std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOpti
 // What of the launch does not show in the code.
 void ForgetForNvptx(Kernel& kernel);
 
+// void (unsigned long long handle, unsigned value): see Op::kSetCondition.
+constexpr const char* kSetConditionSymbol = "cudaGraphSetConditional";
+
 // The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
 std::string EntryName(const Kernel& kernel);
 

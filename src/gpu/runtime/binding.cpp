@@ -73,8 +73,11 @@ Status Binding::Prepare() {
   ForEachStep(program_->block, [&](const Step& step) {
     for (const Work& work : step.work) {
       const auto* kernel = std::get_if<KernelWork>(&work);
-      if (kernel != nullptr && kernel->trips != 0) loops_.push_back(kernel);
+      if (kernel != nullptr && kernel->trips != 0) loops_.push_back({kernel->trips, kernel->loops});
     }
+  });
+  ForEachLoop(program_->block, [&](const LoopNode& loop) {
+    if (loop.decided.trips != 0) loops_.push_back({loop.decided.trips, std::span(&loop.loop, 1)});
   });
   pointers_.resize(program_->places.size());
   return device_.Synchronize();
@@ -105,9 +108,20 @@ Status Binding::TellLoops(int64_t stop_after, int64_t most_trips) {
   std::array<int64_t, kTripFields> trips = {};
   trips[kStopAfter] = stop_after;
   trips[kMostTrips] = most_trips;
-  for (const KernelWork* work : loops_) TRY(device_.CopyIn(Pointer(work->trips), trips.data(), sizeof(trips)));
+  for (const CountedLoops& one : loops_) TRY(device_.CopyIn(Pointer(one.trips), trips.data(), sizeof(trips)));
   told_ = {stop_after, most_trips};
   return {};
+}
+
+// In one copy: all of them are counters.
+Result<std::vector<int64_t>> Binding::ReadLoops() const {
+  std::vector<int64_t> all(program_->counter_bytes / 8), counted;
+  TRY(device_.CopyOut(all.data(), counters_.data(), program_->counter_bytes));
+  for (const CountedLoops& one : loops_) {
+    const int64_t first = program_->places[one.trips].place.offset / 8;
+    counted.insert(counted.end(), all.begin() + first, all.begin() + first + kTripFields);
+  }
+  return counted;
 }
 
 Status Binding::ResetCounters() {

@@ -64,7 +64,7 @@ class Binding {
   std::span<void* const> Pointers(PlaceRange range) const {
     return std::span(pointers_).subspan(range.first, range.count);
   }
-  const LoadedKernel& Kernel(const KernelWork& work) const { return *kernels_[work.code]; }
+  const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Of Program::code.
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
@@ -72,15 +72,25 @@ class Binding {
   struct Recorded {
     int runs = 0;
     std::shared_ptr<const Recording> recording;  // Null: not yet, or they cannot be.
+    std::vector<const LoopNode*> unrolled;       // In it, trip by trip: it holds as long as their trips do.
+    bool doubted = false;                        // They did not when it was last to be queued.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
+  // From when on the device is not trusted with loops and branches: what had some could not be recorded.
+  bool& host_decides() { return host_decides_; }
   // Of a loop, when its condition was last asked; -1: not with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Kernels with loops in them, and what these are to know before they run (TripField): told when it is another than
-  // before, since kernels leave it as it is.
-  std::span<const KernelWork* const> loops() const { return loops_; }
+  // Loops that count their trips on the device, those of one kernel together, and what they are to know before they
+  // run (TripField): told when it is another than before, since they leave it as it is.
+  struct CountedLoops {
+    PlaceNumber trips;
+    std::span<const Instruction* const> loops;
+  };
+  std::span<const CountedLoops> loops() const { return loops_; }
   Status TellLoops(int64_t stop_after, int64_t most_trips);
+  // Of each of loops(), what it counted: kTripFields numbers.
+  Result<std::vector<int64_t>> ReadLoops() const;
 
   // Zero the counters that a run which failed has left as they were.
   Status ResetCounters();
@@ -137,11 +147,11 @@ class Binding {
   std::vector<Leaf> leaves_;  // Of the parameters.
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // By number of Program::places.
-  std::vector<const KernelWork*> loops_;
+  std::vector<CountedLoops> loops_;
   std::pair<int64_t, int64_t> told_ = {-1, -1};  // What loops were told; -1: nothing.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
-  bool resolved_ = false, packed_now_ = false;
+  bool resolved_ = false, packed_now_ = false, host_decides_ = false;
 };
 
 }  // namespace hlo::gpu

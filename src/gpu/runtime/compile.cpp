@@ -12,6 +12,7 @@
 #include "gpu/libraries/open.h"
 #include "gpu/plan/fill.h"
 #include "gpu/plan/planner.h"
+#include "gpu/runtime/conditions.h"
 #include "gpu/runtime/fault.h"
 #include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
@@ -68,6 +69,7 @@ class Compiler {
     TRY(CompileKernels());
     program_.block = MakeBlock(program_.module->entry());
     report().planted += PlantInBlock(fault_, program_.block);
+    TRY(AddConditions(program_, device_));
     TRY(CountPlanted());
     report().total_ms = MillisecondsSince(start);
     return std::make_shared<const Program>(std::move(program_));
@@ -501,9 +503,7 @@ class Compiler {
     }
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
       step.work.push_back(MakeKernel(plan, plan.kernels[i]));
-      const kernel::Kernel& kernel = *plan.kernels[i].kernel;
-      const std::string one = Str(plan.kernels[i].emitter, ", ", kernel.blocks,
-                                  kernel.blocks == 1 ? " block of " : " blocks of ", kernel.threads);
+      const std::string one = LaunchText(plan.kernels[i]);
       how = i == 0 ? one : Str(how, "; ", one);
     }
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
@@ -646,6 +646,11 @@ class Compiler {
 Status CheckFault(std::string_view inject) {
   TRY(ParseFault(inject));
   return {};
+}
+
+std::string LaunchText(const EmittedKernel& kernel) {
+  const int64_t blocks = kernel.kernel->blocks;
+  return Str(kernel.emitter, ", ", blocks, blocks == 1 ? " block of " : " blocks of ", kernel.kernel->threads);
 }
 
 std::string_view ToString(StepKind kind) {

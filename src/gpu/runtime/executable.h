@@ -34,7 +34,8 @@
 
 namespace hlo::gpu {
 
-struct Timeline;  // timeline.h
+struct RecordedGraph;  // recorded_graph.h
+struct Timeline;       // timeline.h
 
 // Computes steps from the values of their operands where there is no kernel; the interpreter, in practice.
 class HostCaller {
@@ -103,12 +104,16 @@ struct RunOptions {
   // (Device::Records); false: each by itself.
   bool record = true;
   bool wait_for_each = false;  // Each step is waited for, so that an error of the device is that of the step it is of.
-  std::vector<std::string>* notes = nullptr;   // Gets what was done in a slower way than was meant, and why.
-  std::optional<double>* device_ms = nullptr;  // What the run took on the device's own clock, where it has one.
+  std::vector<std::string>* notes = nullptr;     // Gets what was done in a slower way than was meant, and why.
+  std::vector<RecordedGraph>* graphs = nullptr;  // Gets what was recorded in this run.
+  std::optional<double>* device_ms = nullptr;    // What the run took on the device's own clock, where it has one.
 };
 
 enum class StepKind : uint8_t { kKernel, kGemm, kConvolution, kCopy, kFill, kHostCall };
 std::string_view ToString(StepKind kind);
+
+// "loop, 3 blocks of 256".
+std::string LaunchText(const EmittedKernel& kernel);
 
 // What is timed and observed.
 struct StepInfo {

@@ -85,6 +85,14 @@ struct LoopNode {
   std::vector<CopyWork> back;
   int64_t known_trips = -1;    // As its form or its text says (ir/trip_count.h); -1: the condition decides.
   bool planted_early = false;  // A planted fault: see fault.h.
+  // What the device needs to decide about it in a recording (conditions.h): kernels in Program::code that set its
+  // condition, before the first trip and at the end of each; their arguments. -1: the host decides.
+  struct Decided {
+    int first = -1, next = -1;
+    PlaceRange arguments = {};
+    PlaceNumber trips = 0;  // Where it counts (TripField).
+  };
+  Decided decided = {};
 };
 
 struct BranchNode {
@@ -95,6 +103,13 @@ struct BranchNode {
     std::vector<CopyWork> end;
   };
   std::vector<Branch> branches;
+  struct Decided {
+    bool by_device = false;
+    int set = -1;  // -1: nothing is to be done in any branch.
+    PlaceRange arguments = {};
+    std::vector<int> asked = {};  // Branches with conditions of their own; empty: one condition is the number.
+  };
+  Decided decided = {};
 };
 
 // A constant of the module, or of a kernel.
@@ -131,6 +146,20 @@ void ForEachStep(const Block& block, const F& f) {
       for (const BranchNode::Branch& one : (*branch)->branches) ForEachStep(one.block, f);
     } else {
       f(std::get<Step>(node));
+    }
+  }
+}
+
+// f(const LoopNode&) for each loop, in loops and branches too.
+template <class F>
+void ForEachLoop(const Block& block, const F& f) {
+  for (const Node& node : block) {
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
+      f(**loop);
+      ForEachLoop((*loop)->condition, f);
+      ForEachLoop((*loop)->body, f);
+    } else if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
+      for (const BranchNode::Branch& one : (*branch)->branches) ForEachLoop(one.block, f);
     }
   }
 }

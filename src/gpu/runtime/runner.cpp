@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "base/check.h"
 #include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
+#include "gpu/runtime/recorded_graph.h"
 #include "gpu/runtime/timeline.h"
 
 namespace hlo::gpu {
@@ -48,8 +51,11 @@ class SerialRunner {
     return binding_.TellLoops(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
   }
   Status CheckLoops() {
-    if (ReadsTripsAtOnce()) return {};
-    for (const KernelWork* work : binding_.loops()) TRY(ReadTrips(*work));
+    const auto loops = binding_.loops();
+    if (ReadsTripsAtOnce() || loops.empty() || program_.options.max_loop_iterations <= 0) return {};
+    const std::vector<int64_t> counted = TRY(binding_.ReadLoops());
+    for (size_t i = 0; i < loops.size(); ++i)
+      TRY(CheckTrips(std::span(counted).subspan(i * kTripFields, kTripFields), loops[i].loops));
     return {};
   }
 
@@ -63,44 +69,88 @@ class SerialRunner {
 
   // How many steps it is; -1 where something is read back or computed here on the way.
   int64_t StepsWithoutHost(const Node& node) const {
-    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return StepsOfTrips(**loop);
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
+      const int64_t steps = StepsOfTrips(**loop);
+      return steps >= 0 ? steps : StepsDecided(**loop);
+    }
+    if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) return StepsDecided(**branch);
     const auto* step = std::get_if<Step>(&node);
-    if (step == nullptr || !step->fault.empty()) return -1;
+    if (!step->fault.empty()) return -1;
     const bool needs_host =
         std::ranges::any_of(step->work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
     return needs_host ? -1 : 1;
   }
 
-  // A loop is recorded trip by trip, without its condition, when so many trips are known, were made when it was asked,
-  // and are few enough.
-  int64_t StepsOfTrips(const LoopNode& node) const {
-    constexpr int64_t kMostSteps = 4096;
-    const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
-    if (trips < 0 || node.planted_early || binding_.trips_made(node) != trips || (most > 0 && trips > most)) return -1;
+  int64_t StepsWithoutHost(const Block& block) const {
     int64_t steps = 0;
-    for (const Node& inner : node.body) {
-      const int64_t more = StepsWithoutHost(inner);
+    for (const Node& node : block) {
+      const int64_t more = StepsWithoutHost(node);
       if (more < 0) return -1;
       steps += more;
     }
-    return trips * steps <= kMostSteps ? trips * steps : -1;
+    return steps;
+  }
+
+  // A loop is recorded trip by trip, without its condition, when so many trips are known, were made when it was asked,
+  // and are few enough: fewer where the device can go round by itself.
+  int64_t StepsOfTrips(const LoopNode& node) const {
+    const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
+    const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
+    if (trips < 0 || node.planted_early || binding_.trips_made(node) != trips || (most > 0 && trips > most)) return -1;
+    const int64_t steps = StepsWithoutHost(node.body);
+    return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
+  }
+
+  // Loops and branches that the device decides about, with what sets their conditions.
+  int64_t StepsDecided(const LoopNode& node) const {
+    if (node.decided.first < 0 || binding_.host_decides()) return -1;
+    const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
+    return condition < 0 || body < 0 ? -1 : condition + body + 2;
+  }
+  int64_t StepsDecided(const BranchNode& node) const {
+    if (!node.decided.by_device || binding_.host_decides()) return -1;
+    int64_t steps = 1;
+    for (const BranchNode::Branch& one : node.branches) {
+      const int64_t more = StepsWithoutHost(one.block);
+      if (more < 0) return -1;
+      steps += more;
+    }
+    return steps;
   }
 
   // The first time as they are: whatever is made when it is first needed cannot be recorded. What cannot be recorded at
   // all stays so.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
+    if (kept.recording != nullptr && !TripsHold(kept)) {
+      if (!std::exchange(kept.doubted, true)) return RunNodes(nodes);
+      kept = {.runs = 1};
+    }
+    kept.doubted = false;
     if (kept.recording == nullptr && ++kept.runs == 2) {
       auto recording = Record(nodes);
       if (!recording) return RunUnrecorded(nodes, recording.error().message());
       kept.recording = std::move(*recording);
+      kept.unrolled = std::move(unrolled_);
     }
     if (kept.recording != nullptr) return device_.Replay(*kept.recording);
     return RunNodes(nodes);
   }
 
+  // With other arguments conditions are asked anew: once by the host; where they say something else by then, or are not
+  // come by, it is recorded again.
+  bool TripsHold(const Binding::Recorded& kept) const {
+    return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
+  }
+
   Status RunUnrecorded(std::span<const Node> nodes, const std::string& why) {
-    if (options_.notes != nullptr) options_.notes->push_back(Str(nodes.size(), " steps are queued one by one: ", why));
+    const bool decides =
+        std::ranges::any_of(nodes, [](const Node& node) { return !std::holds_alternative<Step>(node); });
+    if (options_.notes != nullptr) {
+      options_.notes->push_back(Str(nodes.size(), " steps are queued one by one",
+                                    decides ? ", and the host decides about loops: " : ": ", why));
+    }
+    if (decides) binding_.host_decides() = true;
     Status done = RunNodes(nodes);
     if (done) return done;
     return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
@@ -108,12 +158,33 @@ class SerialRunner {
 
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
     TRY(device_.BeginRecording());
+    RecordedGraph graph;
     recording_ = true;
-    Status queued = RunNodes(nodes);
+    unrolled_.clear();
+    Status queued = Into(&graph.nodes, [&] { return RunNodes(nodes); });
     recording_ = false;
-    if (queued) return device_.EndRecording();
-    device_.DropRecording();
-    return std::unexpected(std::move(queued).error());
+    if (!queued) {
+      device_.DropRecording();
+      return std::unexpected(std::move(queued).error());
+    }
+    auto recording = TRY(device_.EndRecording());
+    if (options_.graphs != nullptr) options_.graphs->push_back(std::move(graph));
+    return recording;
+  }
+
+  // What `queue` records is noted there.
+  template <class Queue>
+  Status Into(std::vector<RecordedNode>* nodes, const Queue& queue) {
+    auto* const outer = std::exchange(noted_, options_.graphs != nullptr ? nodes : nullptr);
+    Status queued = queue();
+    noted_ = outer;
+    return queued;
+  }
+  void Note(RecordedNode node) {
+    if (noted_ != nullptr) noted_->push_back(std::move(node));
+  }
+  void NoteCondition(const Instruction& inst, std::string_view kernel) {
+    Note({.kind = RecordedNode::Kind::kKernel, .instruction = &inst, .name = std::string(kernel), .how = "condition"});
   }
 
   Status RunNodes(std::span<const Node> nodes) {
@@ -188,8 +259,10 @@ class SerialRunner {
   }
 
   Status Copy(const std::vector<CopyWork>& copies) {
-    for (const CopyWork& copy : copies)
+    for (const CopyWork& copy : copies) {
       TRY(device_.Copy(binding_.Pointer(copy.to), binding_.Pointer(copy.from), copy.bytes));
+      if (noted_ != nullptr) Note({.kind = RecordedNode::Kind::kCopy, .bytes = copy.bytes});
+    }
     return {};
   }
 
@@ -220,13 +293,7 @@ class SerialRunner {
 
   Status RunLoop(const LoopNode& node) {
     TRY(RunCopies(node.enter));
-    if (recording_) {
-      for (int64_t trip = 0; trip < node.known_trips; ++trip) {
-        TRY(RunBlock(node.body));
-        TRY(RunCopies(node.back));
-      }
-      return {};
-    }
+    if (recording_) return RecordLoop(node);
     const int64_t most = program_.options.max_loop_iterations;
     loops_.push_back({node.loop, 0});
     for (;; ++loops_.back().iteration) {
@@ -248,8 +315,64 @@ class SerialRunner {
     return {};
   }
 
+  Status RecordLoop(const LoopNode& node) {
+    const auto trip = [&]() -> Status {
+      TRY(RunBlock(node.body));
+      return RunCopies(node.back);
+    };
+    if (StepsOfTrips(node) >= 0) {
+      unrolled_.push_back(&node);
+      RecordedNode noted{.kind = RecordedNode::Kind::kTrips, .instruction = node.loop, .trips = node.known_trips};
+      noted.bodies.emplace_back();
+      for (int64_t i = 0; i < node.known_trips; ++i) TRY(Into(i == 0 ? &noted.bodies.front() : nullptr, trip));
+      Note(std::move(noted));
+      return {};
+    }
+    TRY(RunBlock(node.condition));
+    const LoopNode::Decided& decided = node.decided;
+    RecordedNode noted{.kind = RecordedNode::Kind::kLoop, .instruction = node.loop};
+    noted.bodies.emplace_back();
+    NoteCondition(*node.loop, "begin_loop");
+    const auto body = [&]() -> Status {
+      TRY(trip());
+      TRY(RunBlock(node.condition));
+      NoteCondition(*node.loop, "next_trip");
+      return {};
+    };
+    TRY(device_.RecordWhile(binding_.Kernel(decided.first), binding_.Kernel(decided.next),
+                            binding_.Pointers(decided.arguments), [&] { return Into(&noted.bodies.front(), body); }));
+    Note(std::move(noted));
+    return {};
+  }
+
+  Status RecordBranch(const BranchNode& node) {
+    const BranchNode::Decided& decided = node.decided;
+    if (decided.set < 0) return {};
+    RecordedNode noted{.kind = RecordedNode::Kind::kBranch, .instruction = node.conditional};
+    noted.bodies.resize(node.branches.size());
+    std::vector<std::function<Status()>> branches;
+    for (size_t i = 0; i < node.branches.size(); ++i) {
+      const BranchNode::Branch& one = node.branches[i];
+      const bool is_asked = decided.asked.empty() || std::ranges::count(decided.asked, static_cast<int>(i)) > 0;
+      if (!is_asked) continue;
+      branches.emplace_back();
+      if (one.block.empty() && one.end.empty()) continue;
+      branches.back() = [&, i]() -> Status {
+        return Into(&noted.bodies[i], [&]() -> Status {
+          TRY(RunBlock(node.branches[i].block));
+          return RunCopies(node.branches[i].end);
+        });
+      };
+    }
+    NoteCondition(*node.conditional, "choose_branch");
+    TRY(device_.RecordBranches(binding_.Kernel(decided.set), binding_.Pointers(decided.arguments), branches));
+    Note(std::move(noted));
+    return {};
+  }
+
   // A pred takes branch 0 when true; an index out of range takes the last branch.
   Status RunBranch(const BranchNode& node) {
+    if (recording_) return RecordBranch(node);
     const auto count = static_cast<int64_t>(node.branches.size());
     int64_t branch = 0;
     if (node.conditional->operand(0).shape().type() == PrimitiveType::kPred) {
@@ -303,6 +426,7 @@ class SerialRunner {
   }
 
   Status RunWork(const Step& step) {
+    if (noted_ != nullptr) NoteWork(step);
     for (const Work& work : step.work) {
       if (const auto* kernel = std::get_if<KernelWork>(&work)) {
         TRY(kernel->trips != 0 ? LaunchLoops(*kernel) : Launch(*kernel));
@@ -317,8 +441,28 @@ class SerialRunner {
     return {};
   }
 
+  void NoteWork(const Step& step) {
+    if (step.work.empty()) return;  // Copies are noted where they are queued.
+    const StepInfo& info = program_.steps[step.info];
+    size_t kernels = 0;
+    for (const Work& work : step.work) {
+      RecordedNode node{.kind = RecordedNode::Kind::kKernel, .instruction = step.instruction, .how = info.how};
+      if (std::holds_alternative<LibraryWork>(work)) {
+        node.kind = RecordedNode::Kind::kLibrary;
+      } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+        node.kind = RecordedNode::Kind::kFill;
+        node.bytes = fill->width * fill->count;
+      } else if (kernels < info.kernels.size()) {
+        const EmittedKernel& emitted = info.kernels[kernels++];
+        node.name = emitted.kernel->name;
+        node.how = LaunchText(emitted);
+      }
+      noted_->push_back(std::move(node));
+    }
+  }
+
   Status Launch(const KernelWork& work) {
-    return device_.Launch(binding_.Kernel(work), binding_.Pointers(work.arguments));
+    return device_.Launch(binding_.Kernel(work.code), binding_.Pointers(work.arguments));
   }
 
   // Where steps are not waited for, how the loops in it ended is asked when the run has (CheckLoops).
@@ -334,8 +478,12 @@ class SerialRunner {
     std::array<int64_t, kTripFields> trips = {};
     TRY(device_.CopyOut(trips.data(), binding_.Pointer(work.trips), sizeof(trips)));
     if (options_.trips != nullptr) *options_.trips = trips[kTripsMade];
-    if (trips[kEndless] == 0) return {};
-    FAIL(Endless(*work.loops[trips[kEndless] - 1]));
+    return CheckTrips(trips, work.loops);
+  }
+
+  Status CheckTrips(std::span<const int64_t> counted, std::span<const Instruction* const> loops) const {
+    if (counted[kEndless] == 0) return {};
+    FAIL(Endless(*loops[counted[kEndless] - 1]));
   }
 
   Error Endless(const Instruction& loop) const {
@@ -396,6 +544,8 @@ class SerialRunner {
   double host_call_seconds_ = 0;
   int trip_ = -1;  // Of the timeline.
   bool recording_ = false;
+  std::vector<const LoopNode*> unrolled_;       // While it is recorded.
+  std::vector<RecordedNode>* noted_ = nullptr;  // Where what is recorded is noted; null: nowhere.
 };
 
 }  // namespace

@@ -222,6 +222,11 @@ void HostEmission::EmitAtomic(const Instruction& atomic) {
 void HostEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void HostEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
+// No host has a graph. For what stands in for one, the handle is where the condition lies.
+void HostEmission::EmitSetCondition(const Instruction& set) {
+  b_.CreateAlignedStore(Get(set.operands[0]), arrays_[set.imm], llvm::Align(4));
+}
+
 void HostEmission::EmitArrive(const Instruction& arrive) {
   LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));
   LlvmValue const count = b_.CreateTrunc(Get(arrive.operands[1]), b_.getInt32Ty());

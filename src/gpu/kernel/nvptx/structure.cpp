@@ -2,6 +2,8 @@
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "gpu/kernel/nvptx_lowering.h"
+
 namespace hlo::kernel {
 
 using BasicBlock = llvm::BasicBlock;
@@ -52,6 +54,17 @@ void NvptxEmission::If(LlvmValue condition, const std::function<void()>& then, c
     b_.CreateBr(join);
   }
   b_.SetInsertPoint(join);
+}
+
+// The function is the driver's own: it is linked when the driver loads the text as a module, and no library has it.
+void NvptxEmission::EmitSetCondition(const Instruction& set) {
+  llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt32Ty()};
+  const llvm::FunctionCallee function =
+      module_->getOrInsertFunction(kSetConditionSymbol, llvm::FunctionType::get(b_.getVoidTy(), types, false));
+  LlvmValue const handle = b_.CreatePtrToInt(arrays_[set.imm], b_.getInt64Ty());
+  const auto call = [&] { b_.CreateCall(function, {handle, Get(set.operands[0], copies_.begin)}); };
+  if (level_ == Level::kThread) return call();
+  If(b_.CreateICmpEQ(level_ == Level::kWarp ? lane_ : thread_, Index(0)), call);
 }
 
 // In rotated form: if (begin < end) do { body(index) } while ((index += step) < end).
@@ -184,7 +197,8 @@ void NvptxEmission::EmitIf(const Instruction& branch) {
   ForCopies(branch.operands, [&] {
     std::function<void()> otherwise;
     if (branch.regions.size() == 2) otherwise = [&] { EmitRegion(branch.regions[1]); };
-    If(Get(branch.operands[0], copies_.begin), [&] { EmitRegion(branch.regions[0]); }, otherwise);
+    If(
+        Get(branch.operands[0], copies_.begin), [&] { EmitRegion(branch.regions[0]); }, otherwise);
   });
 }
 

@@ -1,0 +1,181 @@
+#include "driver/dump/dump_graphs.h"
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "driver/dump/dump_index.h"
+#include "driver/page.h"
+#include "driver/xml.h"
+
+namespace hlo {
+namespace {
+
+using gpu::RecordedGraph;
+using gpu::RecordedNode;
+using Kind = RecordedNode::Kind;
+using Nodes = std::vector<RecordedNode>;
+
+struct KindInfo {
+  std::string_view one, several;  // "kernel", "kernels".
+  std::string_view color;         // Light, so that black text stands out.
+};
+
+const KindInfo& InfoOf(Kind kind) {
+  static constexpr KindInfo kInfos[] = {{"kernel", "kernels", "#dcfce7"},
+                                        {"library call", "library calls", "#fde68a"},
+                                        {"copy", "copies", "#e5e7eb"},
+                                        {"fill", "fills", "#e5e7eb"},
+                                        {"loop written out", "loops written out", "#e9d5ff"},
+                                        {"loop", "loops", "#e9d5ff"},
+                                        {"branch", "branches", "#e9d5ff"}};
+  return kInfos[static_cast<int>(kind)];
+}
+
+// "fusion.3", "copy 640 B".
+std::string NameOf(const RecordedNode& node) {
+  const std::string_view inst = node.instruction != nullptr ? node.instruction->name() : std::string_view();
+  if (node.kind == Kind::kKernel && !node.name.empty()) return node.name;
+  if (node.kind == Kind::kKernel || node.kind == Kind::kLibrary) return std::string(inst);
+  const std::string what = std::string(InfoOf(node.kind).one);
+  if (node.kind == Kind::kCopy || node.kind == Kind::kFill)
+    return Str(what, " ", HumanBytes(static_cast<double>(node.bytes)), inst.empty() ? "" : " ", inst);
+  return std::string(inst);
+}
+
+// What the body of that number is: "each trip", "true".
+std::string BodyName(const RecordedNode& node, size_t body) {
+  if (node.kind == Kind::kLoop) return "each trip, until its condition fails";
+  if (node.kind == Kind::kTrips) return Str("each of ", node.trips, " trips, written out");
+  const bool by_pred = node.instruction->operand(0).shape().type() == PrimitiveType::kPred;
+  return by_pred ? body == 0 ? "true" : "false" : Str("branch ", body);
+}
+
+// ---- Dot ----
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') out += "\\n";
+    else out += c;
+  }
+  return out + '"';
+}
+
+class DotWriter {
+ public:
+  std::string Write(const RecordedGraph& graph, const std::string& title) {
+    out_ = Str("digraph ", Quoted(title),
+               " {\n  node [shape=box style=filled fontname=monospace fontsize=10]\n"
+               "  graph [fontname=monospace fontsize=10 style=rounded]\n");
+    Sequence(graph.nodes, {}, "  ");
+    return out_ + edges_ + "}\n";
+  }
+
+ private:
+  using Ids = std::vector<int>;  // Of boxes.
+
+  int Box(std::string_view label, std::string_view color, const std::string& indent) {
+    out_ += Str(indent, "n", boxes_, " [label=", Quoted(label), " fillcolor=\"", color, "\"]\n");
+    return boxes_++;
+  }
+
+  // Each after the one before, the first after all of `after`. What the next one comes after.
+  Ids Sequence(const Nodes& nodes, Ids after, const std::string& indent) {
+    for (const RecordedNode& node : nodes) {
+      const std::string label = node.how.empty() ? NameOf(node) : Str(NameOf(node), "\n", node.how);
+      const Ids box = {Box(label, InfoOf(node.kind).color, indent)};
+      for (const int from : after) edges_ += Str("  n", from, " -> n", box.front(), "\n");
+      after = node.bodies.empty() ? box : Bodies(node, box, indent);
+    }
+    return after;
+  }
+
+  Ids Bodies(const RecordedNode& node, const Ids& box, const std::string& indent) {
+    Ids ends;
+    for (size_t i = 0; i < node.bodies.size(); ++i) {
+      out_ += Str(indent, "subgraph cluster_", clusters_++, " {\n", indent,
+                  "  label=", Quoted(Str(NameOf(node), ": ", BodyName(node, i))), "\n");
+      const std::string inside = indent + "  ";
+      Ids end;
+      if (node.bodies[i].empty()) {
+        end = {Box("nothing", "#ffffff", inside)};
+        edges_ += Str("  n", box.front(), " -> n", end.front(), "\n");
+      } else {
+        end = Sequence(node.bodies[i], box, inside);
+      }
+      out_ += indent + "}\n";
+      ends.insert(ends.end(), end.begin(), end.end());
+      if (node.kind == Kind::kBranch) continue;
+      for (const int from : end) edges_ += Str("  n", from, " -> n", box.front(), " [style=dashed constraint=false]\n");
+    }
+    return node.kind == Kind::kBranch ? ends : box;
+  }
+
+  std::string out_, edges_;
+  int boxes_ = 0, clusters_ = 0;
+};
+
+// ---- HTML ----
+
+constexpr std::string_view kRules = R"html(ol{margin:0;padding:0 0 0 18px;list-style:none;border-left:1px solid #8886}
+li{margin:2px 0;font:12px/1.5 ui-monospace,monospace}
+li>b{padding:1px 6px;border-radius:3px;color:#000}
+li>i{font-style:normal;opacity:.65}
+)html";
+
+void AppendList(std::string& out, const Nodes& nodes) {
+  out += "<ol>\n";
+  for (const RecordedNode& node : nodes) {
+    const std::string_view inst = node.instruction != nullptr ? node.instruction->name() : std::string_view();
+    out += Str("<li><b style=\"background:", InfoOf(node.kind).color, "\">", XmlText(NameOf(node)), "</b> ");
+    std::string about = node.how;
+    if (inst != NameOf(node) && !inst.empty()) about += Str(about.empty() ? "" : "; ", "of ", inst);
+    if (!about.empty()) out += Str("<i>", XmlText(about), "</i>");
+    for (size_t i = 0; i < node.bodies.size(); ++i) {
+      out += Str("<br><i>", XmlText(BodyName(node, i)), node.bodies[i].empty() ? ": nothing" : "", "</i>\n");
+      if (!node.bodies[i].empty()) AppendList(out, node.bodies[i]);
+    }
+    out += "</li>\n";
+  }
+  out += "</ol>\n";
+}
+
+void Count(const Nodes& nodes, std::map<Kind, int64_t>& counts) {
+  for (const RecordedNode& node : nodes) {
+    counts[node.kind] += 1;
+    for (const Nodes& body : node.bodies) Count(body, counts);
+  }
+}
+
+}  // namespace
+
+std::string RecordedDot(const gpu::RecordedGraph& graph, const std::string& title) {
+  return DotWriter().Write(graph, title);
+}
+
+std::string RecordedHtml(const gpu::RecordedGraph& graph, const std::string& title) {
+  std::map<Kind, int64_t> counts;
+  Count(graph.nodes, counts);
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : counts)
+    parts.push_back(Str(count, " ", count == 1 ? InfoOf(kind).one : InfoOf(kind).several));
+  std::string out = PageHead(title, kRules);
+  out += Str("<h1>", XmlText(title), "</h1>\n<p>Queued as one: ", Join(parts, ", "),
+             ". Each waits for the one before it.</p>\n");
+  AppendList(out, graph.nodes);
+  return Str(out, kPageEnd);
+}
+
+Status DumpGraphs(std::span<const gpu::RecordedGraph> graphs, std::string_view module, Dumper& dumper) {
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    const std::string title = Str(module, ": graph ", i + 1), stem = Str(kRecordedGraph, "_", i + 1);
+    TRY(dumper.Write(stem + ".dot", RecordedDot(graphs[i], title)));
+    TRY(dumper.Write(stem + ".html", RecordedHtml(graphs[i], title)));
+  }
+  return graphs.empty() ? Status() : dumper.WriteIndex();
+}
+
+}  // namespace hlo

@@ -1,0 +1,128 @@
+#include "gpu/device/cuda_graph.h"
+
+#include <utility>
+#include <vector>
+
+namespace hlo::gpu {
+namespace {
+
+// An instantiated graph. One with nodes that decide may be instantiated once at a time and has their conditions, so it
+// stays until then.
+struct CudaRecording : Recording {
+  CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
+  ~CudaRecording() override {
+    driver.Ended("cuCtxSetCurrent", driver.set_context(context));
+    if (executable != nullptr) driver.Ended("cuGraphExecDestroy", driver.destroy_graph_exec(executable));
+    if (graph != nullptr) driver.Ended("cuGraphDestroy", driver.destroy_graph(graph));
+  }
+
+  const Driver& driver;
+  CudaHandle context;
+  CudaHandle executable = nullptr, graph = nullptr;
+};
+
+}  // namespace
+
+Status CudaRecorder::Begin() {
+  lost_ = false;
+  CUDA_TRY("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed));
+  captures_ = true;
+  return {};
+}
+
+void CudaRecorder::Drop() {
+  CudaHandle ended = nullptr;
+  if (std::exchange(captures_, false)) {
+    const Status32 status = driver_.end_capture(stream_, &ended);
+    driver_.Ended("cuStreamEndCapture", status);
+    lost_ = lost_ || status != 0;
+    if (graph_ == nullptr) graph_ = ended;
+  }
+  const CudaHandle graph = std::exchange(graph_, nullptr);
+  if (graph != nullptr && !lost_) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
+}
+
+// A stream that stays captured takes nothing else: the capture ends in any case.
+Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
+  const bool decides = graph_ != nullptr;
+  if (Status paused = Pause(); !paused) {
+    Drop();
+    return std::unexpected(std::move(paused).error());
+  }
+  const CudaHandle graph = std::exchange(graph_, nullptr);
+  auto recording = std::make_shared<CudaRecording>(driver_, context_);
+  const Status32 status = driver_.instantiate_graph(&recording->executable, graph, 0);
+  if (decides) recording->graph = graph;
+  else driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
+  CUDA_TRY("cuGraphInstantiateWithFlags", status);
+  // One that decides goes to the device with its first launch.
+  if (!decides) CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
+  return recording;
+}
+
+Status CudaRecorder::Launch(const Recording& recording) {
+  CUDA_TRY("cuGraphLaunch", driver_.launch_graph(static_cast<const CudaRecording&>(recording).executable, stream_));
+  return {};
+}
+
+Result<CudaRecorder::Capture> CudaRecorder::Now() const {
+  int status = 0;
+  Capture capture;
+  const CudaHandle* after = nullptr;
+  const CudaGraphEdge* edges = nullptr;
+  size_t count = 0;
+  CUDA_TRY("cuStreamGetCaptureInfo",
+           driver_.capture_info(stream_, &status, nullptr, &capture.graph, &after, &edges, &count));
+  if (status != kCaptureActive) FAIL(driver_.Failed("cuStreamGetCaptureInfo", kCudaCaptureInvalidated));
+  capture.after.assign(after, after + count);
+  return capture;
+}
+
+// With a capture that cannot be ended well the driver drops the graph that it went to. What has it as a body is no
+// longer to be touched then, not to be destroyed either.
+Status CudaRecorder::Pause() {
+  captures_ = false;
+  CudaHandle ended = nullptr;
+  const Status32 status = driver_.end_capture(stream_, &ended);
+  lost_ = lost_ || status != 0;
+  CUDA_TRY("cuStreamEndCapture", status);
+  if (graph_ == nullptr) graph_ = ended;
+  return {};
+}
+
+Status CudaRecorder::GoOn(CudaHandle graph, std::span<const CudaHandle> after) {
+  CUDA_TRY("cuStreamBeginCaptureToGraph",
+           driver_.begin_capture_to(stream_, graph, after.data(), nullptr, after.size(), kCaptureRelaxed));
+  captures_ = true;
+  return {};
+}
+
+// Where none was set, no body runs.
+Result<void*> CudaRecorder::MakeCondition() {
+  const Capture now = TRY(Now());
+  unsigned long long handle = 0;
+  CUDA_TRY("cuGraphConditionalHandleCreate",
+           driver_.create_condition(&handle, now.graph, context_, 0, kInitiallyAtEachLaunch));
+  return reinterpret_cast<void*>(handle);
+}
+
+Status CudaRecorder::Add(int form, void* condition, std::span<const std::function<Status()>> bodies) {
+  const Capture now = TRY(Now());
+  TRY(Pause());
+  CudaNodeParams params = {.condition = reinterpret_cast<unsigned long long>(condition),
+                           .form = form,
+                           .size = static_cast<unsigned>(bodies.size()),
+                           .context = context_};
+  CudaHandle node = nullptr;
+  CUDA_TRY("cuGraphAddNode", driver_.add_node(&node, now.graph, now.after.data(), nullptr, now.after.size(), &params));
+  const std::vector<CudaHandle> graphs(params.bodies, params.bodies + bodies.size());
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    if (bodies[i] == nullptr) continue;
+    TRY(GoOn(graphs[i], {}));
+    TRY(bodies[i]());
+    TRY(Pause());
+  }
+  return GoOn(now.graph, std::span(&node, 1));
+}
+
+}  // namespace hlo::gpu

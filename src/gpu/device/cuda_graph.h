@@ -1,0 +1,51 @@
+// What a stream of a CUDA device is given, kept as a graph: captured, with nodes in it that decide about loops and
+// branches.
+#ifndef HLO_GPU_DEVICE_CUDA_GRAPH_H_
+#define HLO_GPU_DEVICE_CUDA_GRAPH_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "gpu/device/cuda_driver.h"
+#include "gpu/device/device.h"
+
+namespace hlo::gpu {
+
+// One capture at a time: it ends before a node that decides, goes on into each body, and then behind the node. So there
+// is no second stream, and libraries keep theirs.
+class CudaRecorder {
+ public:
+  CudaRecorder(const Driver& driver, CudaHandle context, CudaHandle stream)
+      : driver_(driver), context_(context), stream_(stream) {}
+
+  Status Begin();
+  Result<std::shared_ptr<const Recording>> End();
+  void Drop();
+  Status Launch(const Recording& recording);
+
+  // The handle of a condition for a node of what is recorded now, as the argument of kernels that set it.
+  Result<void*> MakeCondition();
+  // A node of this form: each body is queued by its function; null: it is empty.
+  Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);
+
+ private:
+  struct Capture {
+    CudaHandle graph = nullptr;
+    std::vector<CudaHandle> after;  // The nodes that the next one has to wait for.
+  };
+  Result<Capture> Now() const;
+  Status Pause();
+  Status GoOn(CudaHandle graph, std::span<const CudaHandle> after);
+
+  const Driver& driver_;
+  CudaHandle context_, stream_;
+  bool captures_ = false;
+  bool lost_ = false;           // The graph belongs to nobody any more: see Pause.
+  CudaHandle graph_ = nullptr;  // The whole, from the first pause on.
+};
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_DEVICE_CUDA_GRAPH_H_

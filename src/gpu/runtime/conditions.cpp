@@ -1,0 +1,185 @@
+#include "gpu/runtime/conditions.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "gpu/emitters/emitter.h"
+#include "gpu/kernel/builder.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Array;
+using kernel::KernelBuilder;
+using kernel::Type;
+using Scalar = kernel::Value;
+
+constexpr int kThreads = kernel::kWarpSize;
+
+// What stands in `body` is done by one thread.
+kernel::Kernel OneThread(KernelBuilder&& k, const std::function<void()>& body) {
+  k.Phase([&] { k.If(k.thread() == 0, body); });
+  return std::move(k).Build();
+}
+
+bool NeedsHost(const Block& block);
+
+// Something is read back or computed on the host on the way.
+bool NeedsHost(const Node& node) {
+  if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node))
+    return (*loop)->planted_early || NeedsHost((*loop)->condition) || NeedsHost((*loop)->body);
+  if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
+    return std::ranges::any_of((*branch)->branches, [](const BranchNode::Branch& one) { return NeedsHost(one.block); });
+  }
+  const Step& step = std::get<Step>(node);
+  return !step.fault.empty() ||
+         std::ranges::any_of(step.work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
+}
+
+bool NeedsHost(const Block& block) {
+  return std::ranges::any_of(block, [](const Node& node) { return NeedsHost(node); });
+}
+
+class Adder {
+ public:
+  Adder(Program& program, Device& device) : program_(program), device_(device) {}
+
+  Status Add() {
+    AddTo(program_.block);
+    if (!undecided_.empty()) program_.report.notes.push_back(WaitsText());
+    if (kernels_.empty()) return {};
+    std::vector<const kernel::Kernel*> kernels;
+    for (const kernel::Kernel& kernel : kernels_) kernels.push_back(&kernel);
+    auto code = TRY(device_.Compile(kernels, {}, program_.options.cache.get()));
+    program_.code.insert(program_.code.end(), code.begin(), code.end());
+    return {};
+  }
+
+ private:
+  void AddTo(Block& block) {
+    for (Node& node : block) {
+      if (auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
+        AddTo((*loop)->condition);
+        AddTo((*loop)->body);
+        if (!NeedsHost(node)) AddToLoop(**loop);
+      } else if (auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
+        for (BranchNode::Branch& one : (*branch)->branches) AddTo(one.block);
+        if (!NeedsHost(node)) AddToBranch(**branch);
+      }
+    }
+  }
+
+  void AddToLoop(LoopNode& loop) {
+    if (device_.Decides() == Decisions::kNone) {
+      if (loop.known_trips < 0) undecided_.push_back(loop.loop->name());
+      return;
+    }
+    loop.decided.first = Code("begin", LoopConditionKernel, true);
+    loop.decided.next = Code("next", LoopConditionKernel, false);
+    const Place trips{Area::kCounters, 0, program_.counter_bytes};
+    constexpr int64_t kBytes = kTripFields * int64_t{8};
+    program_.counter_bytes += (kBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    program_.memory.arena_bytes += kBufferAlignment;
+    program_.memory.arena_lower_bound += kBufferAlignment;
+    loop.decided.arguments = {Add(program_.places[loop.predicate]), 2};
+    loop.decided.trips = Add({trips, kBytes});
+  }
+
+  void AddToBranch(BranchNode& branch) {
+    if (device_.Decides() == Decisions::kNone) {
+      undecided_.push_back(branch.conditional->name());
+      return;
+    }
+    branch.decided.by_device = true;
+    const auto count = static_cast<int64_t>(branch.branches.size());
+    for (int i = 0; i < count; ++i) {
+      const BranchNode::Branch& one = branch.branches[i];
+      if (!one.block.empty() || !one.end.empty()) branch.decided.asked.push_back(i);
+    }
+    if (branch.decided.asked.empty()) return;  // Whichever it is, nothing is to be done.
+    const bool by_pred = branch.conditional->operand(0).shape().type() == PrimitiveType::kPred;
+    std::string name = Str("branch ", by_pred ? "by pred" : "by number", " of ", count);
+    if (device_.Decides() == Decisions::kWithSwitch) {
+      branch.decided.asked.clear();
+    } else {
+      for (const int asked : branch.decided.asked) name += Str(" ", asked);
+    }
+    branch.decided.set = Code(name, BranchConditionKernel, by_pred, count, std::span<const int>(branch.decided.asked));
+    branch.decided.arguments = {Add(program_.places[branch.selector]), 1};
+  }
+
+  PlaceNumber Add(PlaceUse place) {
+    program_.places.push_back(place);
+    return static_cast<PlaceNumber>(program_.places.size()) - 1;
+  }
+
+  // Into Program::code. Equal kernels are made once.
+  template <class Make, class... Args>
+  int Code(std::string_view name, const Make& make, const Args&... args) {
+    const auto [found, is_new] =
+        number_of_.emplace(std::string(name), static_cast<int>(program_.code.size() + kernels_.size()));
+    if (is_new) kernels_.push_back(make(args...));
+    return found->second;
+  }
+
+  std::string WaitsText() const {
+    const bool several = undecided_.size() > 1;
+    const std::string more = several ? Str(" and ", undecided_.size() - 1, " more") : "";
+    return Str("'", undecided_.front(), "'", more, several ? " are" : " is",
+               " decided about by the host, which waits for each: ", device_.WhyHostDecides());
+  }
+
+  Program& program_;
+  Device& device_;
+  std::vector<kernel::Kernel> kernels_;
+  std::map<std::string, int> number_of_;
+  std::vector<std::string_view> undecided_;
+};
+
+}  // namespace
+
+kernel::Kernel LoopConditionKernel(bool first) {
+  KernelBuilder k(first ? "begin_loop" : "next_trip", 1, kThreads);
+  const Array condition = k.Condition("condition");
+  const Array predicate = k.Input("predicate", Type::kPred, 1, 1);
+  const Array trips = k.InOut("trips", Type::kS64, kTripFields);
+  return OneThread(std::move(k), [&] {
+    const Scalar made = first ? k.Constant(Type::kS64, 0) : trips.Load(int64_t{kTripsMade});
+    const Scalar again = predicate.Load(int64_t{0});
+    const Scalar over = made >= trips.Load(int64_t{kMostTrips});
+    const Scalar goes_on = again & ~over;
+    trips.Store(int64_t{kTripsMade}, Select(goes_on, made + 1, made));
+    k.If(again & over, [&] { trips.Store(int64_t{kEndless}, k.Constant(Type::kS64, 1)); });
+    k.SetCondition(condition, Select(goes_on, k.Constant(Type::kU32, 1), k.Constant(Type::kU32, 0)));
+  });
+}
+
+kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked) {
+  KernelBuilder k("choose_branch", 1, kThreads);
+  std::vector<Array> conditions;
+  for (size_t i = 0; i < std::max<size_t>(1, asked.size()); ++i) conditions.push_back(k.Condition(Str("condition", i)));
+  const Array selector = k.Input("selector", by_pred ? Type::kPred : Type::kS32, 1, by_pred ? 1 : 4);
+  return OneThread(std::move(k), [&] {
+    const Scalar selected = selector.Load(int64_t{0});
+    const auto number = [&](int64_t branch) { return k.Constant(Type::kU32, branch); };
+    const Scalar taken =
+        by_pred ? Select(selected, number(0), number(1))
+                : Select((selected < 0) | (selected >= branches), number(branches - 1), Convert(selected, Type::kU32));
+    if (asked.empty()) return k.SetCondition(conditions.front(), taken);
+    for (size_t i = 0; i < asked.size(); ++i)
+      k.SetCondition(conditions[i], Select(taken == number(asked[i]), number(1), number(0)));
+  });
+}
+
+Status AddConditions(Program& program, Device& device) {
+  if (!device.Records()) return {};
+  return Adder(program, device).Add();
+}
+
+}  // namespace hlo::gpu

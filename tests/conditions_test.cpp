@@ -1,0 +1,105 @@
+// Kernels that set the conditions of loops and branches in a graph: what they set, emulated; their PTX, assembled.
+#include "gpu/runtime/conditions.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <map>
+
+#include "gpu/emitters/emitter.h"
+#include "gpu/kernel/emulator.h"
+#include "gpu/kernel/nvptx.h"
+
+namespace hlo::gpu {
+namespace {
+
+using Trips = std::array<int64_t, kTripFields>;
+
+// What a kernel sets, by handle; watched.
+std::map<uint64_t, uint32_t> SetBy(const kernel::Kernel& kernel, std::vector<void*> arguments) {
+  std::map<uint64_t, uint32_t> set;
+  auto code = kernel::EmulatedCode::Make(kernel, {.sanitize = true});
+  EXPECT_TRUE(code) << code.error().message();
+  const kernel::SanitizerReport report = code->Run(arguments, [&](uint64_t handle, uint32_t value) {
+    EXPECT_TRUE(set.emplace(handle, value).second) << "set twice";
+  });
+  EXPECT_TRUE(report.clean()) << report.ToString();
+  return set;
+}
+
+void* Handle(uint64_t number) { return reinterpret_cast<void*>(number); }
+
+// Handles are what a driver likes: odd ones too.
+constexpr uint64_t kHandle = 0x123456789abcdef1;
+
+uint32_t Asked(bool first, bool predicate, Trips& trips) {
+  uint8_t again = predicate;
+  const auto set = SetBy(LoopConditionKernel(first), {Handle(kHandle), &again, trips.data()});
+  EXPECT_EQ(set.size(), 1u);
+  EXPECT_TRUE(set.contains(kHandle));
+  return set.begin()->second;
+}
+
+TEST(Conditions, ALoopGoesOnAsItsPredicateSays) {
+  Trips trips = {};
+  trips[kMostTrips] = std::numeric_limits<int64_t>::max();
+  trips[kTripsMade] = 77;  // Of the run before.
+  EXPECT_EQ(Asked(true, true, trips), 1u);
+  EXPECT_EQ(trips[kTripsMade], 1);
+  EXPECT_EQ(Asked(false, true, trips), 1u);
+  EXPECT_EQ(Asked(false, false, trips), 0u);
+  EXPECT_EQ(trips[kTripsMade], 2);
+  EXPECT_EQ(Asked(true, false, trips), 0u);
+  EXPECT_EQ(trips[kTripsMade], 0);
+  EXPECT_EQ(trips[kEndless], 0);
+}
+
+TEST(Conditions, ALoopThatWouldMakeMoreThanTheMostEnds) {
+  Trips trips = {};
+  trips[kMostTrips] = 2;
+  EXPECT_EQ(Asked(true, true, trips), 1u);
+  EXPECT_EQ(Asked(false, true, trips), 1u);
+  EXPECT_EQ(trips[kEndless], 0);
+  Trips ends = trips;
+  EXPECT_EQ(Asked(false, false, ends), 0u);
+  EXPECT_EQ(ends[kEndless], 0);  // So many are allowed.
+  EXPECT_EQ(Asked(false, true, trips), 0u);
+  EXPECT_EQ(trips[kEndless], 1);
+  EXPECT_EQ(Asked(true, false, trips), 0u);
+  EXPECT_EQ(trips[kEndless], 1);  // Until somebody has asked.
+}
+
+TEST(Conditions, ABranchIsThatOfItsNumber) {
+  for (const int32_t index : {-3, 0, 1, 2, 3, 7}) {
+    int32_t selector = index;
+    const uint32_t taken = index < 0 || index >= 3 ? 2 : static_cast<uint32_t>(index);
+    const auto one = SetBy(BranchConditionKernel(false, 3, {}), {Handle(8), &selector});
+    EXPECT_EQ(one, (std::map<uint64_t, uint32_t>{{8, taken}})) << index;
+    const std::array asked = {0, 2};  // Branch 1 has nothing to do.
+    const auto each = SetBy(BranchConditionKernel(false, 3, asked), {Handle(8), Handle(16), &selector});
+    EXPECT_EQ(each, (std::map<uint64_t, uint32_t>{{8, taken == 0}, {16, taken == 2}})) << index;
+  }
+  for (const uint8_t value : {0, 1}) {
+    uint8_t selector = value;
+    const auto set = SetBy(BranchConditionKernel(true, 2, {}), {Handle(8), &selector});
+    EXPECT_EQ(set, (std::map<uint64_t, uint32_t>{{8, value == 1 ? 0 : 1}}));
+  }
+}
+
+// ptxas knows the one function by name, and leaves it to the driver; any other that is nowhere it rejects.
+TEST(Conditions, TheirPtxCallsTheDriversFunction) {
+  for (const kernel::Kernel& kernel : {LoopConditionKernel(true), LoopConditionKernel(false),
+                                       BranchConditionKernel(true, 2, {}), BranchConditionKernel(false, 5, {})}) {
+    const auto ptx = kernel::EmitPtx(kernel);
+    ASSERT_TRUE(ptx) << ptx.error().message();
+    EXPECT_NE(ptx->text.find(".extern .func cudaGraphSetConditional"), std::string::npos) << ptx->text;
+    if (kernel::FindPtxas().empty()) continue;
+    const auto report = kernel::Ptxas(ptx->text);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->kernels.front().spill_store_bytes, 0);
+  }
+}
+
+}  // namespace
+}  // namespace hlo::gpu
