@@ -8,7 +8,7 @@
 A module is tuned once (`--autotune_cache`, into a new lock and a new `--cache_dir`), which gives `first start`: text to
 ready, measuring included. Then each round runs it without a lock and with the lock after each other, each a process of
 its own with --bench, the side that begins changing from round to round; `second start` is that with lock and cache. The
-times are medians over the rounds of each process's median, and the last row is the geometric mean of the ratios: above 1
+times are medians over the rounds of each process's median (--least: of its fastest run), and the last row is the geometric mean of the ratios: above 1
 tuned is faster. `changed` counts the decisions that are not what is taken without measuring.
 """
 import argparse
@@ -46,8 +46,10 @@ def main():
     options.add_argument('models', nargs='*', help='names in testdata/models, or files (default: all but large/)')
     options.add_argument('--level', type=int, help='--xla_gpu_autotune_level (default: that of --autotune_cache)')
     options.add_argument('--autotune_budget', type=float, default=20, help='seconds of measuring (default 20)')
+    options.add_argument('--least', action='store_true', help="each process's fastest run, not its median: on a machine that others use")
     options.add_argument('--json', metavar='FILE', help='every figure of every round')
     options = options.parse_args()
+    figure = 'run_min_ms' if options.least else 'run_ms'
     rows, notes, record, load_before = [], [], [], os.getloadavg()[0]
     for model in compare.models_of(options.models):
         name = os.path.splitext(os.path.basename(model))[0]
@@ -75,8 +77,8 @@ def main():
         changed = sum(1 for s in steps if s['candidates'] and s['choice'] not in ('', s['candidates'][0]['plan']))
         wrongs = sum(c['wrong'] for s in steps for c in s['candidates'])
         notes += ['%s: %d candidates were wrong' % (name, wrongs)] if wrongs else []
-        untuned_ms = compare.median([r.get('run_ms') for r in plain])
-        tuned_ms = compare.median([r.get('run_ms') for r in with_lock])
+        untuned_ms = compare.median([r.get(figure) for r in plain])
+        tuned_ms = compare.median([r.get(figure) for r in with_lock])
         first_s = first.get('compile_ms', 0) / 1e3 or None
         second = compare.median([r.get('compile_ms') for r in with_lock])
         second_s = second / 1e3 if second else None
@@ -89,12 +91,12 @@ def main():
         ratios = [a / b for a, b in pairs if a and b]
         return compare.cell(statistics.geometric_mean(ratios)) if ratios else '-'
 
-    run = lambda side: lambda r: compare.median([x.get('run_ms') for x in r[side]])
+    run = lambda side: lambda r: compare.median([x.get(figure) for x in r[side]])
     if len(rows) > 1:
         start = lambda r: compare.median([x.get('compile_ms') for x in r['tuned']])
         rows.append(['geometric mean', '', '', '', '', mean(run('untuned'), run('tuned')), '', '',
                      mean(start, lambda r: r['first'].get('compile_ms'))])
-    print(compare.conditions(options, load_before) + '\n')
+    print(compare.conditions(options, load_before) + (' Fastest runs.' if options.least else '') + '\n')
     print(compare.table(['model', 'steps', 'changed', 'untuned ms', 'tuned ms', 'untuned/tuned', 'first start s',
                          'second start s', 'second/first'], rows))
     if notes:

@@ -13,6 +13,7 @@
 #include "gpu/runtime/tuning/race.h"
 #include "gpu/runtime/tuning/step.h"
 #include "gpu/runtime/tuning/tuner.h"
+#include "gpu/runtime/tuning/turns.h"
 #include "interp/arguments/arguments.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"
@@ -212,6 +213,15 @@ TEST(TuningWinner, OfTiesTheFirst) {
   EXPECT_EQ(winner({0, 50, 49.9}), 1);  // The first is out of the race.
   EXPECT_EQ(winner({0, 0}), -1);
   EXPECT_EQ(winner({}), -1);
+}
+
+TEST(TuningWinner, OfTwoByTurnsTheOneThatIsFasterInMostOfThem) {
+  const std::vector<double> first = {100, 110, 90, 300, 100, 100};
+  // Faster each time, however much the machine has to do meanwhile.
+  EXPECT_TRUE(IsFaster(first, std::vector<double>{90, 100, 80, 270, 90, 90}));
+  EXPECT_FALSE(IsFaster(first, std::vector<double>{99, 109, 89, 297, 99, 99}));  // By less than a tie.
+  EXPECT_FALSE(IsFaster(first, std::vector<double>{50, 50, 50, 310, 101, 101}));
+  EXPECT_FALSE(IsFaster({}, {}));
 }
 
 // ---- Red zones ---------------------------------------------------------------------------------------------------

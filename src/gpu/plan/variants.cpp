@@ -93,9 +93,15 @@ std::vector<KernelPlan> Scans(const KernelPlan& plan) {
           Shaped(plan, t / 2, v)};
 }
 
-// Sides of a tile are 32 or 64.
+// Sides of a tile are 32 or 64; where runs lie interleaved, threads and runs.
 std::vector<KernelPlan> Transposes(const KernelPlan& plan) {
   std::vector<KernelPlan> others;
+  if (plan.tile[0] == plan.threads) {
+    for (const int64_t threads : {2 * plan.threads, plan.threads / 2, 4 * plan.threads}) {
+      others.push_back(With(plan, &KernelPlan::threads, threads));
+      others.back().tile[0] = threads;
+    }
+  }
   for (const int64_t rows : {64, 32}) {
     for (const int64_t columns : {64, 32}) {
       others.push_back(plan);

@@ -14,6 +14,7 @@
 #include "gpu/runtime/tuning/choice.h"
 #include "gpu/runtime/tuning/guarded_device.h"
 #include "gpu/runtime/tuning/step.h"
+#include "gpu/runtime/tuning/turns.h"
 #include "ir/fusion.h"
 
 namespace hlo::gpu {
@@ -254,7 +255,7 @@ class Race {
     const bool planted = result_.candidates[challenger].microseconds <= 1e-3;
     take(result_.candidates[0], first_times);
     if (!planted) take(result_.candidates[challenger], other_times);
-    return result_.candidates[challenger].microseconds < (1 - kTie) * result_.candidates[0].microseconds;
+    return planted || IsFaster(first_times, other_times);
   }
 
   const Module& alone_;
@@ -281,6 +282,13 @@ int WinnerOf(std::span<const double> microseconds) {
     if (microseconds[i] > 0 && microseconds[i] * (1 - kTie) <= least) return static_cast<int>(i);
   }
   return -1;
+}
+
+bool IsFaster(std::span<const double> first, std::span<const double> second) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) ratios.push_back(second[i] / first[i]);
+  const auto wins = std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; });
+  return !ratios.empty() && MedianOf(ratios) < 1 - kTie && 3 * wins >= 2 * std::ssize(ratios);
 }
 
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile) {
