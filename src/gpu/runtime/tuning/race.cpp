@@ -1,5 +1,7 @@
 #include "gpu/runtime/tuning/race.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -33,6 +35,8 @@ constexpr double kSampleMicroseconds = 20'000;
 // The winner against what it would replace, by turns.
 constexpr int kMostRounds = 15, kLeastRounds = 5;
 constexpr double kRoundsMicroseconds = 200'000;
+// Where other processes take the cores meanwhile, so much longer for samples in which they do not.
+constexpr int kPatience = 4;
 
 double MicrosecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -47,6 +51,30 @@ double MedianOf(std::vector<double> values) {
 double SpreadOf(std::vector<double> values) {
   std::ranges::sort(values);
   return values.empty() ? 0 : (values[values.size() * 3 / 4] - values[values.size() / 4]) / 2;
+}
+
+// How often the process has lost a core to another so far.
+int64_t Interruptions() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+// Of those that were not interrupted, where there are enough; else of all.
+struct Sample {
+  double microseconds;
+  bool is_interrupted;
+};
+int64_t CleanOf(const std::vector<Sample>& samples) {
+  return std::ranges::count(samples, false, &Sample::is_interrupted);
+}
+std::vector<double> TimesOf(const std::vector<Sample>& samples) {
+  const bool clean = CleanOf(samples) >= kLeastSamples;
+  std::vector<double> times;
+  for (const Sample& sample : samples) {
+    if (!clean || !sample.is_interrupted) times.push_back(sample.microseconds);
+  }
+  return times;
 }
 
 // What the compiler takes by itself.
@@ -153,16 +181,21 @@ class Race {
     const bool spoiled = options_.plant_wrong && i + 1 == result_.candidates.size();
     if (options_.level >= 4) TRY(Check(**executable, candidate, spoiled));
     if (!candidate.failure.empty()) return {};
-    std::vector<double> samples;
+    std::vector<Sample> samples;
     double all = 0;
-    while (std::ssize(samples) < kLeastSamples || (std::ssize(samples) < kMostSamples && all < kSampleMicroseconds)) {
+    const auto goes_on = [&](int64_t count, int patience) {
+      return count < kLeastSamples || (count < kMostSamples && all < patience * kSampleMicroseconds);
+    };
+    while (goes_on(std::ssize(samples), 1) ||
+           (all < kPatience * kSampleMicroseconds && goes_on(CleanOf(samples), kPatience))) {
       samples.push_back(TRY(Once(**executable)));
-      all += samples.back();
-      if (std::ssize(samples) >= 1 && IsLate()) break;
+      all += samples.back().microseconds;
+      if (IsLate()) break;
     }
-    candidate.microseconds = spoiled ? 1e-3 : std::max(MedianOf(samples), 1e-3);
-    candidate.spread = SpreadOf(samples);
-    candidate.samples = std::ssize(samples);
+    const std::vector<double> times = TimesOf(samples);
+    candidate.microseconds = spoiled ? 1e-3 : std::max(MedianOf(times), 1e-3);
+    candidate.spread = SpreadOf(times);
+    candidate.samples = std::ssize(times);
     result_.planted = result_.planted || spoiled;
     return {};
   }
@@ -177,12 +210,15 @@ class Race {
     return executable;
   }
 
-  Result<double> Once(Executable& executable) {
+  Result<Sample> Once(Executable& executable) {
     TRY(executable.MakeReady());
     std::optional<double> milliseconds;
+    const int64_t interruptions = Interruptions();
     const Clock::time_point start = Clock::now();
     TRY(executable.Execute({.record = false, .device_ms = &milliseconds}));
-    return milliseconds ? *milliseconds * 1000 : MicrosecondsSince(start);
+    const double microseconds = MicrosecondsSince(start);
+    if (milliseconds) return Sample{*milliseconds * 1000, false};
+    return Sample{microseconds, Interruptions() != interruptions};
   }
 
   Status Check(Executable& executable, Candidate& candidate, bool spoiled) {
@@ -239,13 +275,23 @@ class Race {
   // A machine that is busy for a moment makes winners; by turns both have it busy.
   Result<bool> BeatsFirst(int challenger) {
     auto first = TRY(Started(0)), other = TRY(Started(challenger));
-    std::vector<double> first_times, other_times;
+    std::vector<Sample> turns[2];
     double all = 0;
-    while (std::ssize(first_times) < kLeastRounds ||
-           (std::ssize(first_times) < kMostRounds && all < kRoundsMicroseconds)) {
-      first_times.push_back(TRY(Once(*first)));
-      other_times.push_back(TRY(Once(*other)));
-      all += first_times.back() + other_times.back();
+    int64_t clean = 0;
+    const auto goes_on = [&](int64_t count, int patience) {
+      return count < kLeastRounds || (count < kMostRounds && all < patience * kRoundsMicroseconds);
+    };
+    while (goes_on(std::ssize(turns[0]), 1) || (all < kPatience * kRoundsMicroseconds && goes_on(clean, kPatience))) {
+      turns[0].push_back(TRY(Once(*first)));
+      turns[1].push_back(TRY(Once(*other)));
+      all += turns[0].back().microseconds + turns[1].back().microseconds;
+      clean += !turns[0].back().is_interrupted && !turns[1].back().is_interrupted;
+    }
+    std::vector<double> first_times, other_times;
+    for (size_t i = 0; i < turns[0].size(); ++i) {
+      if (clean >= kLeastRounds && (turns[0][i].is_interrupted || turns[1][i].is_interrupted)) continue;
+      first_times.push_back(turns[0][i].microseconds);
+      other_times.push_back(turns[1][i].microseconds);
     }
     const auto take = [&](Candidate& candidate, const std::vector<double>& times) {
       candidate.microseconds = std::max(MedianOf(times), 1e-3);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/hash_bytes.h"
 #include "base/text.h"
 #include "gpu/kernel/target.h"
@@ -69,11 +70,13 @@ bool MayTune(const Instruction& inst) {
 
 std::unique_ptr<Module> StepAlone(const Instruction& step) {
   std::unique_ptr<Module> module = step.module().Clone();
-  const auto by_id = [](const auto& list, int id) {
-    return *std::ranges::find_if(list, [&](const auto* one) { return one->id() == id; });
-  };
-  Instruction* const original =
-      by_id(by_id(module->Computations(), step.computation().id())->Instructions(), step.id());
+  Instruction* original = nullptr;
+  for (Computation* computation : module->Computations()) {
+    for (Instruction* inst : computation->instructions()) {
+      if (inst->id() == step.id()) original = inst;
+    }
+  }
+  CHECK(original != nullptr, step.name(), " has no copy in a copy of its module");
   Computation& entry = module->AddComputation("step");
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < step.operand_count(); ++i) {
