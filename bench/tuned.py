@@ -9,7 +9,8 @@ A module is tuned once (`--autotune_cache`, into a new lock and a new `--cache_d
 ready, measuring included. Then each round runs it without a lock and with the lock after each other, each a process of
 its own with --bench, the side that begins changing from round to round; `second start` is that with lock and cache. The
 times are medians over the rounds of each process's median (--least: of its fastest run), and the last row is the geometric mean of the ratios: above 1
-tuned is faster. `changed` counts the decisions that are not what is taken without measuring.
+tuned is faster. `changed` counts the decisions that are not what is taken without measuring; where there is none, both
+sides are the same program, so that its ratio is 1 and it is started, not timed.
 """
 import argparse
 import json
@@ -41,6 +42,12 @@ def one_run(binary, model, options, *flags):
     return document or {}, wrong
 
 
+def changed_in(first):
+    """How many decisions are not the first of their candidates."""
+    steps = first.get('autotune', {}).get('steps', [])
+    return sum(1 for s in steps if s['candidates'] and s['choice'] not in ('', s['candidates'][0]['plan']))
+
+
 def main():
     options = compare.common_options(__doc__)
     options.add_argument('models', nargs='*', help='names in testdata/models, or files (default: all but large/)')
@@ -65,7 +72,10 @@ def main():
             elif not os.path.exists(lock[0].split('=')[1]):
                 notes.append('%s: nothing to choose' % name)
             else:
-                for turn in range(options.rounds):
+                if not changed_in(first):
+                    answer, wrong = one_run(options.binary, model, options, *lock, *cache)
+                    with_lock.append(answer)
+                for turn in range(options.rounds if changed_in(first) else 0):
                     sides = [(plain, []), (with_lock, lock + cache)]
                     for times, flags in sides[::-1] if turn % 2 else sides:
                         answer, wrong = one_run(options.binary, model, options, *flags)
@@ -74,21 +84,21 @@ def main():
         finally:
             shutil.rmtree(scratch)
         steps = first.get('autotune', {}).get('steps', [])
-        changed = sum(1 for s in steps if s['candidates'] and s['choice'] not in ('', s['candidates'][0]['plan']))
         wrongs = sum(c['wrong'] for s in steps for c in s['candidates'])
         notes += ['%s: %d candidates were wrong' % (name, wrongs)] if wrongs else []
+        changed = changed_in(first)
         untuned_ms = compare.median([r.get(figure) for r in plain])
         tuned_ms = compare.median([r.get(figure) for r in with_lock])
         first_s = first.get('compile_ms', 0) / 1e3 or None
         second = compare.median([r.get('compile_ms') for r in with_lock])
         second_s = second / 1e3 if second else None
         rows.append([name, '%d' % len(steps), '%d' % changed] + [compare.cell(v) for v in (
-            untuned_ms, tuned_ms, compare.ratio(untuned_ms, tuned_ms), first_s, second_s, compare.ratio(second_s, first_s))])
+            untuned_ms, tuned_ms, compare.ratio(untuned_ms, tuned_ms) if changed else 1, first_s, second_s, compare.ratio(second_s, first_s))])
         record.append({'model': name, 'untuned': plain, 'tuned': with_lock, 'first': first})
 
     def mean(numerator, denominator):
-        pairs = [(numerator(r), denominator(r)) for r in record]
-        ratios = [a / b for a, b in pairs if a and b]
+        pairs = [(numerator(r), denominator(r)) for r in record if r['untuned'] or r['tuned']]
+        ratios = [a / b if a and b else 1 for a, b in pairs]
         return compare.cell(statistics.geometric_mean(ratios)) if ratios else '-'
 
     run = lambda side: lambda r: compare.median([x.get(figure) for x in r[side]])

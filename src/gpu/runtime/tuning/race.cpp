@@ -60,7 +60,6 @@ int64_t Interruptions() {
   return usage.ru_nivcsw;
 }
 
-// Of those that were not interrupted, where there are enough; else of all.
 struct Sample {
   double microseconds;
   bool is_interrupted;
@@ -68,13 +67,16 @@ struct Sample {
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
 }
-std::vector<double> TimesOf(const std::vector<Sample>& samples) {
+// The median of those that were not interrupted; where there are too few, the fastest of all, which was least.
+void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   const bool clean = CleanOf(samples) >= kLeastSamples;
   std::vector<double> times;
   for (const Sample& sample : samples) {
     if (!clean || !sample.is_interrupted) times.push_back(sample.microseconds);
   }
-  return times;
+  candidate->microseconds = std::max(clean ? MedianOf(times) : std::ranges::min(times), 1e-3);
+  candidate->spread = SpreadOf(times);
+  candidate->samples = std::ssize(times);
 }
 
 // What the compiler takes by itself.
@@ -192,10 +194,8 @@ class Race {
       all += samples.back().microseconds;
       if (IsLate()) break;
     }
-    const std::vector<double> times = TimesOf(samples);
-    candidate.microseconds = spoiled ? 1e-3 : std::max(MedianOf(times), 1e-3);
-    candidate.spread = SpreadOf(times);
-    candidate.samples = std::ssize(times);
+    TakeTimes(samples, &candidate);
+    if (spoiled) candidate.microseconds = 1e-3;
     result_.planted = result_.planted || spoiled;
     return {};
   }
@@ -293,14 +293,9 @@ class Race {
       first_times.push_back(turns[0][i].microseconds);
       other_times.push_back(turns[1][i].microseconds);
     }
-    const auto take = [&](Candidate& candidate, const std::vector<double>& times) {
-      candidate.microseconds = std::max(MedianOf(times), 1e-3);
-      candidate.spread = SpreadOf(times);
-      candidate.samples = std::ssize(times);
-    };
     const bool planted = result_.candidates[challenger].microseconds <= 1e-3;
-    take(result_.candidates[0], first_times);
-    if (!planted) take(result_.candidates[challenger], other_times);
+    TakeTimes(turns[0], &result_.candidates[0]);
+    if (!planted) TakeTimes(turns[1], &result_.candidates[challenger]);
     return planted || IsFaster(first_times, other_times);
   }
 
@@ -334,7 +329,8 @@ bool IsFaster(std::span<const double> first, std::span<const double> second) {
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) ratios.push_back(second[i] / first[i]);
   const auto wins = std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; });
-  return !ratios.empty() && MedianOf(ratios) < 1 - kTie && 3 * wins >= 2 * std::ssize(ratios);
+  return !ratios.empty() && MedianOf(ratios) < 1 - kTie && 3 * wins >= 2 * std::ssize(ratios) &&
+         std::ranges::min(second) < (1 - kTie) * std::ranges::min(first);
 }
 
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile) {

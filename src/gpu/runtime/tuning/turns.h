@@ -6,8 +6,8 @@
 
 namespace hlo::gpu {
 
-// The second is, by more than a tie (kTie) in the middle of the turns, and in two of three: what else the machine does
-// falls on both.
+// The second is, by more than a tie (kTie) in the middle of the turns and in the fastest of them, and in two of three:
+// what else the machine does falls on both.
 bool IsFaster(std::span<const double> first, std::span<const double> second);
 
 }  // namespace hlo::gpu
