@@ -380,6 +380,32 @@ TEST(Tuner, TakesFromTheLockWhatItMeasured) {
   EXPECT_EQ(error.error().code(), "C030");
 }
 
+// A library's scratch memory hangs on the threads that it finds when it is asked: no plan may hold it to that.
+TEST(Tuner, WhatItMeasuredOfALibraryCompilesElsewhere) {
+  const auto module = ParseText(R"(HloModule m, is_scheduled=true
+fused {
+  x = f32[1,12,12,8] parameter(0)
+  w = f32[3,3,8,16] parameter(1)
+  ROOT c = f32[1,12,12,16] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+}
+ENTRY main {
+  x = f32[1,12,12,8] parameter(0)
+  w = f32[3,3,8,16] parameter(1)
+  ROOT f = f32[1,12,12,16] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})");
+  const auto device = OpenHostDevice();
+  TuningOptions options;
+  options.level = 4;
+  options.budget_seconds = 600;
+  const auto report = Tune(*module, *device, ForHost(), options, Hooks());
+  ASSERT_TRUE(report) << Render(report.error(), "test");
+  ASSERT_EQ(report->steps.size(), 1u);
+  for (const Candidate& candidate : report->steps[0].race.candidates)
+    EXPECT_EQ(candidate.plan.kernels[0].workspace, 0) << candidate.words;
+  ASSERT_TRUE(HasPlan(module->entry().root()));
+  EXPECT_TRUE(CompileProgram(*module, *device, ForHost()));
+}
+
 TEST(Tuner, LeavesPlansThatAreWrittenAlone) {
   const auto module = ParseText(SumsText("x", "s"));
   FusionPlan plan{.target = "host", .kernels = {{.kind = KernelKind::kLoop}}, .slow = "", .refused = {}};

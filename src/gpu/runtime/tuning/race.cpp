@@ -340,6 +340,10 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
     plan.target = compile.target->name;
     plan.slow.clear();
     plan.refused.clear();
+    // What oneDNN takes hangs on the threads that it finds, and is no choice.
+    for (KernelPlan& kernel : plan.kernels) {
+      if (device.IsHost()) kernel.workspace = 0;
+    }
     const auto is_it = [&](const Candidate& each) { return each.plan == plan; };
     if (std::ranges::any_of(candidates, is_it) || (!candidates.empty() && !Emits(fusion, plan))) return false;
     candidates.push_back({.plan = plan, .words = ChoiceText(plan, fusion)});
