@@ -161,6 +161,21 @@ std::vector<std::string> CallsOfAStep(const Outcome& outcome) {
   return calls;
 }
 
+TEST(Doubles, AutotuningMeasuresOnTheDevice) {
+  const std::string lock = (fs::temp_directory_path() / Str("hlo-doubles-", getpid(), ".lock")).string();
+  const std::string module = " --autotune_share=0 testdata/doubles/library.hlo";
+  const Outcome measured = RunHlo(OnDoubles(Str("--autotune_report --autotune_cache=", lock, module)));
+  EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
+  EXPECT_TRUE(measured.Says("(0/3 cached)") && measured.Says("algorithm=heuristic_1") && measured.Says("contraction "))
+      << measured.out;
+  EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
+  const Outcome taken =
+      RunHlo(OnDoubles(Str("--require_cached_autotune --xla_gpu_load_autotune_results_from=", lock, module)));
+  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
+  EXPECT_TRUE(taken.Says("(3/3 cached)")) << taken.out;
+  fs::remove(lock);
+}
+
 // "graph of 7 kernels, ...": the last that was made.
 std::string LastGraph(const Outcome& outcome) {
   std::string last;

@@ -57,6 +57,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"gpu/emitters", {"gpu/kernel", "gpu/plan"}},
     {"gpu/device", {"gpu/kernel"}},
     {"gpu/libraries", {"gpu/device", "gpu/emitters", "gpu/plan"}},
+    {"gpu/runtime/tuning", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/libraries", "gpu/plan", "gpu/runtime"}},
     {"gpu/runtime", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/libraries", "gpu/plan"}},
     {"driver", {"driver/dump"}},
     {"driver/dump", {"driver", "driver/inspect"}},

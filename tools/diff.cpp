@@ -1,4 +1,4 @@
-// hlo diff: what differs between two modules, dump directories, profiles or files of arrays?
+// hlo diff: what differs between two modules, dump directories, profiles, autotune locks or files of arrays?
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -31,7 +31,8 @@ FlagSet MakeFlags(DiffFlags* f) {
   FlagSet flags(
       "hlo-diff", "[flags] LEFT RIGHT",
       "What differs between two modules, two dump directories (the first pass where they part), two profiles (which "
-      "steps became slower) or two files of arrays. Instructions are matched by what they compute and what is computed "
+      "steps became slower), two autotune locks or two files of arrays. Instructions are matched by what they compute "
+      "and what is computed "
       "from them, whatever "
       "they are called. Exit 0 equal, 1 different, 7 when nothing could be matched. All flags of hlo-run say "
       "how modules are read, run and compared.",

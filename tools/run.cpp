@@ -160,6 +160,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   flags.String("scope_interpret", &run->scopes.interpret, "RE",
                "the other way round: this op by op, the rest compiled");
   AddRunningFlags(flags, f);
+  AddTuningFlags(flags, &f->tuning);
   AddProfileFlags(flags, f);
 
   if (with_searches) {
@@ -191,7 +192,8 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
       "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, wrong_index; of every pass "
       "and kernel: swapped_operands, wrong_constant, ... (an unknown one lists them); library:NAME or "
       "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place; "
-      "crash:algsimp[#k]: that pass crashes");
+      "crash:algsimp[#k]: that pass crashes; autotune:wrong: a candidate gives wrong results, and would be the "
+      "fastest");
 }
 
 namespace {
@@ -218,15 +220,18 @@ Status SettleRunFlags(RunFlags* f) {
   f->quiet |= f->silent;
   if (f->command_buffers) run.cuda_graphs &= !f->command_buffers->empty();
   TRY(ReadTargetFlag(&f->passes));
-  run.obeys_plans = run.bench && f->passes.device == nullptr;
+  TRY(SettleTuningFlags(f->tuning, f->inject, &run));
+  // What is measured is planned for where it is.
+  const bool for_speed = run.bench || run.tuning.any();
+  run.obeys_plans = for_speed && f->passes.device == nullptr;
   if (f->passes.device == nullptr)
-    f->passes.device = TargetOfPlatform(run.platform, run.bench, run.library_path, &run.why_no_target);
+    f->passes.device = TargetOfPlatform(run.platform, for_speed, run.library_path, &run.why_no_target);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   run.cache = CacheOf(f->cache);
   SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {
-    if (fault.starts_with("pass:") || fault.starts_with(kCrash)) continue;
+    if (fault.starts_with("pass:") || fault.starts_with(kCrash) || fault == kWrongCandidate) continue;
     TRY(gpu::CheckFault(fault));
     if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
     run.inject = fault;

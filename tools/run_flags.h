@@ -12,6 +12,7 @@
 #include "tools/run_ablate.h"
 #include "tools/run_isolate.h"
 #include "tools/run_triage.h"
+#include "tools/tuning_flags.h"
 
 namespace hlo {
 
@@ -20,6 +21,7 @@ struct RunFlags {
   PassFlags passes;
   LogFlags log;
   CacheFlags cache;
+  TuningFlags tuning;
   std::optional<std::string> json;
   std::vector<std::string> inject;
   std::optional<std::string> profile, command_buffers;

@@ -3,6 +3,7 @@
 //   module.hlo      the very bytes that were read (module.pb of a protocol buffer); module.opt.hlo: as it was compiled
 //   args.npz        what it ran with; expected.npz, actual.npz: what should come out, and what did
 //   values.npz      of --save_run: what each instruction gave
+//   autotune.lock   the plans that were measured, of a run with autotuning
 //   report.json     of hlo-run; REPORT.*: the same to be read, with what stands where
 //   cmd.sh          the one command, to be run from anywhere
 //   manifest.json   "hlo.bundle/1": flags, versions, the verdict, size and hash of each file

@@ -27,7 +27,7 @@ enum class Kind : uint8_t { kModule, kDump, kArrays, kBundle, kProfile, kLock };
 struct KindRow {
   Kind kind;
   std::string_view name;
-  std::vector<DiffMode> modes;  // Beside kAuto. None: it is known, and not compared.
+  std::vector<DiffMode> modes;  // Beside kAuto.
 };
 const KindRow kKinds[] = {
     {Kind::kModule,
@@ -37,7 +37,7 @@ const KindRow kKinds[] = {
     {Kind::kArrays, "arrays", {DiffMode::kValues}},
     {Kind::kBundle, "a bundle", {DiffMode::kStructure, DiffMode::kValues}},
     {Kind::kProfile, "a profile", {DiffMode::kPerf}},
-    {Kind::kLock, "an autotune lock", {}},
+    {Kind::kLock, "an autotune lock", {DiffMode::kStructure}},
 };
 const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
 
@@ -90,7 +90,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
 }
 
 // Takes what another comparison of the same two found. What was found wrong is more than what was not.
-void Add(DiffReport part, DiffReport* all) {
+void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;
   all->json += part.json;
@@ -163,14 +163,13 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
                                 RowOf(other).name, ": kinds must agree")));
   }
   const KindRow& row = RowOf(kind);
-  if (row.modes.empty())
-    FAIL(Unsupported("U120", Str("'", Escaped(left), "' is ", row.name, ", which hlo diff does not compare")));
   if (options.mode != DiffMode::kAuto && std::ranges::find(row.modes, options.mode) == row.modes.end())
     FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " is not of '",
                                 Escaped(left), "', which is ", row.name)));
   if (kind == Kind::kBundle) return DiffBundles(left, right, options);
   if (kind == Kind::kArrays) return DiffArrayFiles(left, right, options);
   if (kind == Kind::kDump) return DiffDumps(left, right, options);
+  if (kind == Kind::kLock) return DiffLocks(left, right, options);
   if (kind == Kind::kProfile) return DiffProfiles(left, right, options);
   return DiffModuleFiles(left, right, options, progress);
 }

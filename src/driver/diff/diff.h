@@ -1,4 +1,4 @@
-// hlo diff: two modules, dump directories, bundles, profiles or files of arrays against each other:
+// hlo diff: two modules, dump directories, bundles, profiles, autotune locks or files of arrays against each other:
 // docs/differences.md.
 #ifndef HLO_DRIVER_DIFF_DIFF_H_
 #define HLO_DRIVER_DIFF_DIFF_H_
@@ -43,8 +43,7 @@ struct DiffReport {
   std::string json;     // Keys of an object, each with a comma behind it.
 };
 
-// The whole of it, with its verdict. Errors: kinds that do not agree [F004], kinds that are not compared
-// (kUnsupported), and those of reading.
+// The whole of it, with its verdict. Errors: kinds that do not agree [F004], and those of reading.
 Result<DiffReport> Diff(const std::string& left, const std::string& right, const DiffFilesOptions& options,
                         Progress& progress);
 // What a command prints.
@@ -57,6 +56,7 @@ Result<DiffReport> DiffDumps(const std::string& left, const std::string& right, 
 Result<DiffReport> DiffBundles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffProfiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
+Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 
 // The files of a directory that --profile_json wrote, by name.
 Result<std::vector<std::string>> ProfilesIn(const std::string& directory);

@@ -28,6 +28,7 @@ constexpr FileRow kFiles[] = {
     {"expected.npz", "what should come out"},
     {"actual.npz", "what came out"},
     {"values.npz", "what each instruction gave, for --reference"},
+    {"autotune.lock", "the plans that were measured, now or before"},
     {"report.json", "the report, for programs"},
     {"cmd.sh", "the one command"},
 };
@@ -89,6 +90,11 @@ Status Fill(const std::string& folder, Experiment& experiment, const Result<RunR
   if (report) {
     TRY(WriteFile(folder + "/module.opt.hlo", Print(*TRY(experiment.Optimized())->module)));
     TRY(WriteValues(folder, experiment, *report, &flags));
+    if (const auto& tuning = TRY(experiment.Optimized())->tuning; tuning && tuning->used.size() > 0) {
+      TRY(WriteFile(folder + "/autotune.lock", tuning->used.ToString()));
+      std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--xla_gpu_load_autotune_results"); });
+      flags.emplace_back("--xla_gpu_load_autotune_results_from={bundle}/autotune.lock");
+    }
   }
   const std::string verdict = report ? report->verdict : VerdictOf(report.error());
   const ExitCode exit = report ? report->exit : report.error().exit;

@@ -20,6 +20,7 @@
 #include "driver/run/saved_run.h"
 #include "driver/run/scopes.h"
 #include "driver/run/timing.h"
+#include "driver/run/tuning.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
 #include "interp/devices/manual_regions.h"
@@ -36,7 +37,7 @@ auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
   return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
                   p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize, o.scopes.compile,
-                  o.scopes.interpret);
+                  o.scopes.interpret, o.tuning);
 }
 auto InterpreterKey(const RunOptions& o) {
   return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
@@ -163,6 +164,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
 
 Experiment Experiment::Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const {
   Experiment other(path_, options_, *progress_);
+  other.options_.tuning = {};  // Its plans stand on it.
   change(other.options_);
   if (options_.platform == other.options_.platform) other.where_ = where_;
   other.input_->emplace().module = std::move(piece);
@@ -245,6 +247,13 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
     optimized.scopes = std::move(scopes);
     optimized.ms = watch.ms();
+    if (options_.tuning.any()) {
+      if (const auto device = TRY(Where())->device; device != nullptr) {
+        progress_->Stage("measuring");
+        optimized.tuning = TRY(TuneModule(*optimized.module, *device, options_));
+        for (const std::string& note : optimized.tuning->notes) optimized.notes.push_back(note);
+      }
+    }
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
     TRY(dumper_->After(NameOf(TRY(Where())->device.get()), *optimized.module));

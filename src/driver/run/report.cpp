@@ -115,7 +115,10 @@ std::string PlantedText(const PlantedFault& planted) {
 // Where a planted fault is not what is wrong in the end: it changed nothing that these arguments show, or the
 // comparison is blind, which are two things.
 std::string UnnoticedText(const RunReport& report) {
-  const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) { return planted.times > 0; });
+  // Of autotuning's the notes tell what its checks found.
+  const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {
+    return planted.times > 0 && planted.fault != kWrongCandidate;
+  });
   if (!any || report.exit == ExitCode::kNo) return "";
   if (report.exit == ExitCode::kInconclusive)
     return "  planted, and whether anything came of it could not be decided\n";
@@ -175,7 +178,8 @@ std::string ReportText(const RunReport& report) {
   if (times.compile > 0) {
     out += Str("  ", report.platform, " ", report.device, "\n");
     out += Str("    compile ", HumanMilliseconds(times.ready()), " (read ", HumanMilliseconds(times.parse), ", passes ",
-               HumanMilliseconds(times.passes), ", kernels ", HumanMilliseconds(times.compile), ")");
+               HumanMilliseconds(times.passes), report.tuning ? Str(", autotune ", gpu::Summary(*report.tuning)) : "",
+               ", kernels ", HumanMilliseconds(times.compile), ")");
     if (times.runs > 0)
       out += Str("   run ", HumanMilliseconds(times.run), " (median of ", times.runs, "; ",
                  HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")");
@@ -211,6 +215,7 @@ std::string ReportText(const RunReport& report) {
   }
   if (report.values) out += Str("  values   ", ToString(*report.values));
   if (report.divergence) out += ToString(*report.divergence);
+  if (report.autotune_report && report.tuning) out += Str("  autotune\n", ToString(*report.tuning));
   out += report.profile + report.literals;
   out += report.verdict;
   if (!report.detail.empty()) out += Str("  ", report.detail);

@@ -18,6 +18,7 @@ void WriteNames(JsonWriter& json, const auto& names) {
 
 void WriteTimes(JsonWriter& json, const RunTimes& times) {
   json.Key("parse_ms").Value(times.parse).Key("passes_ms").Value(times.passes).Key("kernels_ms").Value(times.compile);
+  json.Key("autotune_ms").Value(times.tuning);
   json.Key("compile_ms").Value(times.ready()).Key("run_ms").Value(times.run).Key("run_min_ms").Value(times.run_min);
   json.Key("run_max_ms").Value(times.run_max).Key("runs").Value(times.runs).Key("reference_ms").Value(times.reference);
   json.Key("check_ms").Value(times.check).Key("arguments_ms").Value(times.arguments);
@@ -41,6 +42,25 @@ void WriteCode(JsonWriter& json, const gpu::CompileReport& compile, const Fallba
   json.Key("by_interpreter").Open('{').Key("steps").Value(fallback.steps).Key("share").Value(fallback.share);
   WriteNames(json.Key("names"), fallback.names);
   json.Close('}');
+}
+
+void WriteTuning(JsonWriter& json, const gpu::TuningReport& tuning) {
+  json.Key("autotune").Open('{').Key("wanted").Value(tuning.wanted).Key("cached").Value(tuning.cached);
+  json.Key("unfinished").Value(tuning.unfinished).Key("steps").Open('[');
+  for (const gpu::TunedStep& step : tuning.steps) {
+    json.Open('{').Key("name").Value(step.name).Key("steps").Value(step.steps).Key("share").Value(step.share);
+    json.Key("key").Value(step.decision.key).Key("choice").Value(step.decision.choice);
+    json.Key("cached").Value(step.was_cached).Key("us").Value(step.decision.microseconds);
+    json.Key("candidates").Open('[');
+    for (const gpu::Candidate& candidate : step.race.candidates) {
+      json.Open('{').Key("plan").Value(candidate.words).Key("us").Value(candidate.microseconds);
+      json.Key("spread_us").Value(candidate.spread).Key("samples").Value(candidate.samples);
+      json.Key("check").Value(candidate.check).Key("failure").Value(candidate.failure);
+      json.Key("wrong").Value(candidate.is_wrong).Close('}');
+    }
+    json.Close(']').Close('}');
+  }
+  json.Close(']').Close('}');
 }
 
 void WriteLocal(JsonWriter& json, const LocalSummary& local) {
@@ -135,6 +155,7 @@ std::string ReportJson(const RunReport& report) {
   }
   json.Key("process_peak_bytes").Value(report.process_peak_bytes);
   if (report.compile) WriteCode(json, *report.compile, report.fallback);
+  if (report.tuning) WriteTuning(json, *report.tuning);
   if (report.scopes) WriteScopes(json, *report.scopes);
   WriteOracles(json, report);
   if (report.culprit.kind != Culprit::Kind::kNone) WriteCulprit(json, report.culprit);

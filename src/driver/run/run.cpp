@@ -125,6 +125,9 @@ Status ReportCode(Experiment& experiment, RunReport* report) {
   const OptimizedModule& optimized = *TRY(experiment.Optimized());
   report->passes = optimized.passes;
   report->times.passes = optimized.ms;
+  report->tuning = optimized.tuning;
+  report->autotune_report = experiment.options().autotune_report;
+  if (optimized.tuning) report->times.tuning = optimized.tuning->seconds * 1000;
   Append(&report->notes, optimized.notes);
   const Code& code = *TRY(experiment.Compiled());
   report->times.compile = code.ms;
@@ -143,6 +146,8 @@ Status ReportCode(Experiment& experiment, RunReport* report) {
 void ReportPlanted(const RunOptions& options, RunReport* report) {
   if (!options.pipeline.inject.empty())
     report->planted.push_back({Str("pass:", options.pipeline.inject), report->passes.planted});
+  if (options.tuning.plant_wrong)
+    report->planted.push_back({std::string(kWrongCandidate), report->tuning ? report->tuning->planted : 0});
   if (!options.inject.empty())
     report->planted.push_back({options.inject, report->compile ? report->compile->planted : 0});
 }

@@ -21,6 +21,7 @@
 #include "driver/run/custom_call_stubs.h"
 #include "driver/run/watch.h"
 #include "gpu/runtime/executable.h"
+#include "gpu/runtime/tuning/tuner.h"
 #include "interp/compare/compare.h"
 #include "interp/compare/ensemble.h"
 #include "passes/pipeline.h"
@@ -30,6 +31,8 @@ namespace hlo {
 struct DivergenceReport;
 struct ValuesReport;
 
+// Of --inject: a candidate of autotuning that gives wrong results and would be the fastest.
+inline constexpr std::string_view kWrongCandidate = "autotune:wrong";
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // With what goes on around it some ten seconds.
 
 // What --reproducer leaves (reproducer.h).
@@ -86,14 +89,17 @@ struct RunOptions {
   std::vector<std::string> library_path;
   std::shared_ptr<kernel::CodeCache> cache;  // See gpu::CompileOptions::cache.
   std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
-  std::string inject;                        // gpu::CompileOptions::inject; tests only.
+  gpu::TuningOptions tuning;                 // Nothing is measured unless it says so.
+  bool autotune_report = false;
+  std::string inject;  // gpu::CompileOptions::inject; tests only.
 
   bool check_replicas = false;
   std::string output_mode = "return_device_0_outputs";  // return_outputs
 
   bool bench = false;
   double bench_seconds = 3;  // With `bench`, at least.
-  bool obeys_plans = false;  // With --bench, without --target: the device is the one that the module's plans name.
+  bool obeys_plans =
+      false;  // With --bench or autotuning, without --target: the device is the one that the module's plans name.
   int64_t num_repeats = 1;
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;
@@ -112,7 +118,7 @@ struct RunOptions {
 
 // Milliseconds, wall time. Those of a line of the report add up to `all`, less what takes no time worth a figure.
 struct RunTimes {
-  double parse = 0, passes = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
+  double parse = 0, passes = 0, tuning = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
   int64_t runs = 0;
   std::optional<double> on_device;  // Of it, on the device's own clock: without what waiting for it costs.
   double all_runs = 0;              // Of which `run` is the median; warming up and --profile count.
@@ -122,7 +128,7 @@ struct RunTimes {
   double results = 0;               // From it, hashed, as text.
   double saving = 0;                // Arguments and results, to files.
   double all = 0;
-  double ready() const { return parse + passes + compile; }  // Text to ready to run.
+  double ready() const { return parse + passes + tuning + compile; }  // Text to ready to run.
 };
 
 // What `local` found over all kernels and library calls.
@@ -218,6 +224,8 @@ struct RunReport {
   std::optional<gpu::MemoryReport> memory;  // What the plan says.
   int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;
+  std::optional<gpu::TuningReport> tuning;
+  bool autotune_report = false;            // All of it is shown.
   int64_t copy_steps = 0, fill_steps = 0;  // Neither kernel nor call.
   FallbackSummary fallback;
   PipelineReport passes;

@@ -174,6 +174,8 @@ Result<llvm::TargetMachine*> HostTarget(Effort effort) {
               effort == Effort::kFull ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
 }
 
+std::string HostProcessor() { return Cpu().name; }
+
 std::string HostTargetText(Effort effort) {
   return Str("LLVM ", LLVM_VERSION_STRING, " ", llvm::sys::getProcessTriple(), " ", Cpu().name, " ", Cpu().features,
              MayUseAvx512() ? " 512" : " 256", effort == Effort::kFull ? " full" : " little");

@@ -20,6 +20,8 @@ enum class Effort : uint8_t {
 
 // This machine, up to the level that was chosen (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
+// Its processor as LLVM names it, "znver4", or the level that was chosen, "x86-64-v3".
+std::string HostProcessor();
 // What decides its code besides the module: versions, processor, features, effort.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);

@@ -304,6 +304,11 @@ class CublasLtCall : public LibraryCall {
 
   std::string how() const override { return Str("cuBLASLt ", api_.VersionText()); }
   std::string algorithm() const override { return Str(kHeuristic, number_); }
+  std::vector<std::string> algorithms() const override {
+    std::vector<std::string> names;
+    for (int i = 0; i < kMostAlgorithms; ++i) names.push_back(Str(kHeuristic, i));
+    return names;
+  }
   int64_t ScratchBytes() const override { return static_cast<int64_t>(algorithm_.workspace_bytes); }
 
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override {

@@ -87,6 +87,15 @@ struct CudnnCall : LibraryCall {
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", choice->engine); }
   std::string algorithm() const override { return Str(finish ? kParts : kHeuristic, choice->number); }
+  std::vector<std::string> algorithms() const override {
+    constexpr int kMostAsked = 8;
+    std::vector<std::string> names;
+    for (int i = 0; i < kMostAsked; ++i) {
+      names.push_back(Str(kHeuristic, i));
+      names.push_back(Str(kParts, i));
+    }
+    return names;
+  }
   int64_t ScratchBytes() const override { return raw_offset + raw_bytes; }
   int64_t PackedBytes() const override { return pack ? ByteSize(laid.problem.weights) : 0; }
   int64_t PackedOperand() const override { return pack ? laid.problem.weights.operand : -1; }

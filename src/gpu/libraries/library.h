@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "gpu/device/device.h"
@@ -31,6 +32,8 @@ class LibraryCall {
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core".
   // The same in a plan, where it chooses: "brgconv:avx512_core". Empty: the library has one way only.
   virtual std::string algorithm() const { return ""; }
+  // What it might be asked for by name instead, in the library's order; some may be refused. With LibraryOptions::list.
+  virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }
   // The operand that must lie in the result when the call runs, by sharing its buffer or by a copy: a residual that is
   // added in place. -1: none.

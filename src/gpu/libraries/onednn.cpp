@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "base/check.h"
 #include "base/host_isa.h"
@@ -100,6 +101,7 @@ class OneDnnCall : public LibraryCall {
 
   std::string how() const override { return Str("oneDNN ", api_.VersionText(), " ", algorithm_); }
   std::string algorithm() const override { return algorithm_; }
+  std::vector<std::string> algorithms() const override { return algorithms_; }
   int64_t ScratchBytes() const override { return scratch_bytes_; }
   int64_t InPlaceOperand() const override { return in_place_operand_; }
   int64_t PackedBytes() const override { return packed_bytes_; }
@@ -118,6 +120,7 @@ class OneDnnCall : public LibraryCall {
   int64_t relu_elements_ = 0;
   int threads_ = Threads();
   std::string algorithm_;
+  std::vector<std::string> algorithms_;  // Where they were asked for.
 };
 
 // With memory objects of its own, since running tells them where their data lie.
@@ -230,9 +233,9 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // `algorithm`: the implementation to take; empty: the library's first choice.
-  Builder(const Api& api, std::string_view algorithm)
-      : api_(api), algorithm_(algorithm), call_(std::make_unique<OneDnnCall>(api)) {}
+  // Of `options` the implementation to take, empty: the library's first choice; and whether all are to be listed.
+  Builder(const Api& api, const LibraryOptions& options)
+      : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {}
 
   struct Window {
     std::vector<int64_t> strides, dilates, pad_low, pad_high;
@@ -275,6 +278,14 @@ class Builder {
     const void* wanted = rhs_any ? any.get() : weights.get();
     if (!Describe(&descriptor.handle, source.get(), wanted, destination.get(), attr.handle, window))
       return No("oneDNN does not take it");
+    if (list_) {
+      Owned listed(api_.primitive_desc_destroy);
+      if (Describe(&listed.handle, source.get(), wanted, destination.get(), attr.handle, window))
+        FindImplementation(listed, attr.handle, [&](std::string_view name) {
+          call_->algorithms_.emplace_back(name);
+          return false;
+        });
+    }
     if (std::string why_not = ChooseImplementation(descriptor, attr.handle); !why_not.empty()) return No(why_not);
     const char* const implementation = ImplementationOf(descriptor.handle);
     if (std::string_view(implementation).starts_with("ref")) return No("oneDNN has its reference implementation only");
@@ -350,26 +361,32 @@ class Builder {
   std::string ChooseImplementation(Owned& descriptor, Handle attr) const {
     if (algorithm_.empty()) return "";
     std::vector<std::string> names;
-    const auto found = [&](Handle each) {
-      names.emplace_back(ImplementationOf(each));
-      return names.back() == algorithm_;
-    };
+    const bool found = FindImplementation(descriptor, attr, [&](std::string_view name) {
+      names.emplace_back(name);
+      return name == algorithm_;
+    });
+    if (found) return "";
+    return Str("there is no algorithm '", Escaped(algorithm_), "' for it; there are ", Join(names, ", "));
+  }
+
+  // Goes through the implementations until `is_it` holds for one, which `descriptor` then is; else false.
+  bool FindImplementation(Owned& descriptor, Handle attr, const std::function<bool(std::string_view)>& is_it) const {
     if (api_.IsVersion3()) {
       do {
-        if (found(descriptor.handle)) return "";
+        if (is_it(ImplementationOf(descriptor.handle))) return true;
       } while (api_.primitive_desc_next_impl(descriptor.handle) == kSuccess);
-    } else {
-      Owned iterator(api_.iterator_destroy);
-      if (api_.iterator_create(&iterator.handle, operation_, attr, api_.engine, nullptr)) return "oneDNN lists nothing";
-      do {
-        Owned each(api_.primitive_desc_destroy);
-        each.handle = api_.iterator_fetch(iterator.handle);
-        if (!found(each.handle)) continue;
-        std::swap(descriptor.handle, each.handle);
-        return "";
-      } while (api_.iterator_next(iterator.handle) == kSuccess);
+      return false;
     }
-    return Str("there is no algorithm '", Escaped(algorithm_), "' for it; there are ", Join(names, ", "));
+    Owned iterator(api_.iterator_destroy);
+    if (api_.iterator_create(&iterator.handle, operation_, attr, api_.engine, nullptr)) return false;
+    do {
+      Owned each(api_.primitive_desc_destroy);
+      each.handle = api_.iterator_fetch(iterator.handle);
+      if (!is_it(ImplementationOf(each.handle))) continue;
+      std::swap(descriptor.handle, each.handle);
+      return true;
+    } while (api_.iterator_next(iterator.handle) == kSuccess);
+    return false;
   }
 
   void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number,
@@ -408,6 +425,7 @@ class Builder {
 
   const Api& api_;
   const std::string_view algorithm_;
+  const bool list_;
   alignas(64) std::byte operation_[kDescriptorBytes];  // 2.
   std::unique_ptr<OneDnnCall> call_;
 };
@@ -486,7 +504,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
     steps.push_back({BinaryAlgorithm(step.op), step.operand, step.constant,
                      tensor(step.strides, rows ? product.m : 1, columns ? product.n : 1)});
   }
-  return Builder(**api, options->algorithm)
+  return Builder(**api, *options)
       .Build(tensor(product.lhs, product.m, product.k), product.lhs_operand, tensor(product.rhs, product.k, product.n),
              product.rhs_operand, false, tensor(product.result, product.m, product.n), steps, relu, nullptr);
 }
@@ -582,7 +600,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   if (options == nullptr) return LibraryAnswer{};
   const auto api = GetApi(options->search);
   if (!api) return NotTaken(api.error().message());
-  return Builder(**api, options->algorithm)
+  return Builder(**api, *options)
       .Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true, closed(result), steps,
              relu, &window);
 }

@@ -1,5 +1,7 @@
 #include "gpu/libraries/open.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
@@ -128,6 +130,39 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
     choice.refusals.push_back({library->name, std::move(answer.why_not)});
   }
   return choice;
+}
+
+Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
+                                             const LibraryOptions& options, int most) {
+  const ContractionAnswer read = ReadContraction(fusion);
+  std::vector<KernelPlan> plans;
+  if (!read.why_not.empty()) return plans;
+  for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
+    LibraryOptions own = options;
+    own.library = library->name;
+    own.list = true;
+    const LibraryAnswer first = TRY(library->open(read.contraction, &device, own));
+    if (first.call == nullptr) continue;
+    const auto add = [&](const LibraryCall& call) {
+      KernelPlan plan{.kind = kind};
+      plan.library = library->name;
+      plan.algorithm = call.algorithm();
+      plan.workspace = call.ScratchBytes();
+      if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
+    };
+    add(*first.call);
+    own.list = false;
+    int taken = 1;
+    for (const std::string& algorithm : first.call->algorithms()) {
+      if (taken >= most) break;
+      own.algorithm = algorithm;
+      const auto other = library->open(read.contraction, &device, own);
+      if (!other || other->call == nullptr || algorithm == first.call->algorithm()) continue;
+      add(*other->call);
+      ++taken;
+    }
+  }
+  return plans;
 }
 
 std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {

@@ -19,6 +19,7 @@ struct LibraryOptions {
   std::vector<std::string> search;  // Folders to look in first.
   bool allow_tf32 = false;
   std::string library, algorithm;  // What a plan names.
+  bool list = false;               // Also LibraryCall::algorithms().
 };
 
 // One library's.
@@ -43,6 +44,11 @@ struct LibraryChoice {
 // algorithm, no more workspace; errors (C001) where that does not take it.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
+
+// What could be taken for it, by library and algorithm, in the order of preference; of each library `most` at most. For
+// who measures: what OpenLibraryCall takes where nothing is said is among them.
+Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
+                                             const LibraryOptions& options, int most);
 
 // Each library of such a device, with the reason why it does not take `fusion`, as far as that is known without opening
 // it; empty where it would be tried. Where no library is named, the fusion is nothing that libraries know.

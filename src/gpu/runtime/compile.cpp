@@ -18,6 +18,7 @@
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
 #include "gpu/runtime/shares.h"
+#include "gpu/runtime/step_plan.h"
 #include "ir/fusion.h"
 #include "ir/mutation.h"
 #include "ir/trip_count.h"
@@ -132,8 +133,7 @@ class Compiler {
       for (int64_t i = begin; i < end; ++i) {
         StepPlan& step = plans_[i];
         if (step.kind != StepKind::kKernel) continue;
-        auto plan = PlanOf(*step.inst, target());
-        if (plan) plan = ForHost(*step.inst, std::move(*plan));
+        auto plan = PlanOfStep(*step.inst, device_, options());
         if (plan) step.plan = std::move(*plan);
         else errors_[i] = std::move(plan).error();
         step.kind = KindOf(step.plan);
@@ -143,21 +143,6 @@ class Compiler {
     report().emit_ms = MillisecondsSince(start);
     return {};
   }
-
-  // A product is a library's business on any device, so that what takes the place of a library on a host is made for
-  // the host, whatever the other kernels are made for; so is a scatter, of which each block of a GPU looks at all
-  // indices. Without libraries a host runs those of the target; and a plan that is written is obeyed.
-  Result<FusionPlan> ForHost(const Instruction& inst, FusionPlan plan) const {
-    const bool has_host_form = std::ranges::any_of(plan.kernels, [](const KernelPlan& kernel) {
-      return kernel.kind == KernelKind::kContraction || kernel.kind == KernelKind::kScatter;
-    });
-    if (!has_host_form || !device_.IsHost() || !options().libraries) return plan;
-    const auto written = TRY(ReadPlan(inst));
-    if (written && IsOwnKernel(written->kernels.front().kind)) return plan;
-    return PlanKernels(inst, device_.Describe());
-  }
-
-  Result<FusionPlan> PlanOwn(const Instruction& inst) const { return ForHost(inst, TRY(KernelPlanOf(inst, target()))); }
 
   using Names = std::vector<std::string_view>;
 
@@ -208,7 +193,7 @@ class Compiler {
     const Mutation* const mutation = FindMutation(fault);
     if (KindOf(step.plan) != StepKind::kKernel) {
       std::vector<std::string> refused = std::move(step.plan.refused);
-      step.plan = TRY(PlanOwn(*step.inst));
+      step.plan = TRY(OwnPlanOfStep(*step.inst, device_, options()));
       step.plan.refused = std::move(refused);
     }
     if (mutation == nullptr) return EmitFusion(*step.inst, step.plan, fault);
@@ -626,7 +611,8 @@ class Compiler {
   }
 
   Result<bool> DiffersFromSound(const StepPlan& plan) const {
-    const std::vector<EmittedKernel> sound = TRY(EmitFusion(*plan.inst, TRY(PlanOwn(*plan.inst))));
+    const std::vector<EmittedKernel> sound =
+        TRY(EmitFusion(*plan.inst, TRY(OwnPlanOfStep(*plan.inst, device_, options()))));
     return !std::ranges::equal(plan.kernels, sound, [](const EmittedKernel& a, const EmittedKernel& b) {
       return kernel::Hash(*a.kernel) == kernel::Hash(*b.kernel);
     });

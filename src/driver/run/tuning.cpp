@@ -1,0 +1,85 @@
+#include "driver/run/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "interp/arguments/arguments.h"
+#include "interp/compare/compare.h"
+#include "ir/fusion.h"
+
+namespace hlo {
+namespace {
+
+using Answer = gpu::TuningHooks::Answer;
+
+// Scalar steps of judging one result; of the largest a sample of the elements. A third of a second.
+constexpr int64_t kWorkOfJudging = 20'000'000;
+// Two results of one step may differ by so much of their size and still be one value rounded in two ways; what is off
+// by more is wrong whatever the types.
+constexpr double kRough = 0.1;
+
+// Root of the mean square of some of the elements.
+double SizeOf(const Literal& array) {
+  constexpr int64_t kSamples = 4096;
+  const int64_t elements = array.shape().NumElements(), step = std::max<int64_t>(1, elements / kSamples);
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < elements; i += step) {
+    const double value = array.GetDouble(i);
+    if (!std::isfinite(value)) continue;
+    sum += value * value;
+    ++count;
+  }
+  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
+}
+
+// Every element of every array against the first candidate's. Why they differ, or "".
+std::string DifferenceFrom(const Literal& first, const Literal& actual) {
+  if (!first.shape().IsArray()) {
+    for (size_t i = 0; i < first.elements().size(); ++i) {
+      if (std::string why = DifferenceFrom(first.elements()[i], actual.elements()[i]); !why.empty()) return why;
+    }
+    return "";
+  }
+  const bool is_exact = !IsFloat(first.shape().type()) && !IsComplex(first.shape().type());
+  const Comparison comparison =
+      is_exact
+          ? CompareBitwise(first, actual)
+          : CompareTolerance(first, actual, Tolerance{.abs = kRough * SizeOf(first), .rel = kRough, .max_ulps = {}});
+  if (comparison.verdict != Verdict::kMismatch) return "";
+  return Str(comparison.bad(), " of ", comparison.elements(), " elements are not those of the first candidate");
+}
+
+Result<Answer> Judge(const gpu::StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
+                     const Literal* first, uint64_t seed) {
+  Answer answer{.check = first == nullptr ? "none" : "rough",
+                .wrong = first == nullptr ? "" : DifferenceFrom(*first, actual)};
+  if (!answer.wrong.empty()) return answer;
+  LocalOptions local;
+  local.plan = &step.precision;
+  local.work_limit = kWorkOfJudging;
+  local.seed = seed;
+  const auto comparison = CompareLocal(FusedComputation(*step.instruction), inputs, actual, local);
+  if (!comparison && comparison.error().exit != ExitCode::kUnsupported) FAIL(comparison.error());
+  if (!comparison) return answer;
+  if (comparison->verdict == Verdict::kMatch) answer.check = "ok";
+  if (comparison->verdict == Verdict::kMismatch)
+    answer.wrong =
+        Str(comparison->bad(), " of ", comparison->checked(), " elements are beyond their bounds, the worst ",
+            Format("%.3g", comparison->worst_ratio()), " times");
+  return answer;
+}
+
+}  // namespace
+
+Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options) {
+  const auto seed = static_cast<uint64_t>(options.seed);
+  const gpu::TuningHooks hooks{
+      .arguments = [&](const Module& alone, uint64_t more) { return MakeArguments(alone, {.seed = seed + more}); },
+      .judge = [&](const gpu::StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
+                   const Literal* first) { return Judge(step, inputs, actual, first, seed); }};
+  return gpu::Tune(module, device, CompilerOptions(options), options.tuning, hooks);
+}
+
+}  // namespace hlo

@@ -1,0 +1,387 @@
+#include "gpu/runtime/tuning/race.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "gpu/emitters/emitter.h"
+#include "gpu/libraries/open.h"
+#include "gpu/plan/planner.h"
+#include "gpu/plan/variants.h"
+#include "gpu/runtime/program.h"
+#include "gpu/runtime/step_plan.h"
+#include "gpu/runtime/tuning/choice.h"
+#include "gpu/runtime/tuning/guarded_device.h"
+#include "gpu/runtime/tuning/step.h"
+#include "gpu/runtime/tuning/turns.h"
+#include "ir/fusion.h"
+
+namespace hlo::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of kernels of ours with other numbers; of implementations of one library.
+constexpr size_t kMostVariants = 6;
+constexpr int kMostOfLibrary = 4, kMostOfLibraryOfGpu = 8;
+// Of a library's call kernels of ours take its place, and some of their numbers.
+constexpr size_t kMostVariantsOfOwn = 3;
+
+constexpr int kMostSamples = 10, kLeastSamples = 3;
+constexpr double kSampleMicroseconds = 20'000;
+// The winner against what it would replace, by turns.
+constexpr int kMostRounds = 15, kLeastRounds = 5;
+constexpr double kRoundsMicroseconds = 200'000;
+// Where other processes take the cores meanwhile, so much longer for samples in which they do not.
+constexpr int kPatience = 4;
+
+double MicrosecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double MedianOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  const size_t n = values.size();
+  return n == 0 ? 0 : n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+double SpreadOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : (values[values.size() * 3 / 4] - values[values.size() / 4]) / 2;
+}
+
+// How often the process has lost a core to another so far.
+int64_t Interruptions() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+struct Sample {
+  double microseconds;
+  bool is_interrupted;
+};
+int64_t CleanOf(const std::vector<Sample>& samples) {
+  return std::ranges::count(samples, false, &Sample::is_interrupted);
+}
+// The median of those that were not interrupted; where there are too few, the fastest of all, which was least.
+void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
+  const bool clean = CleanOf(samples) >= kLeastSamples;
+  std::vector<double> times;
+  for (const Sample& sample : samples) {
+    if (!clean || !sample.is_interrupted) times.push_back(sample.microseconds);
+  }
+  candidate->microseconds = std::max(clean ? MedianOf(times) : std::ranges::min(times), 1e-3);
+  candidate->spread = SpreadOf(times);
+  candidate->samples = std::ssize(times);
+}
+
+// What the compiler takes by itself.
+Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
+  FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
+  if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is no kernel and no call of a library"));
+  const KernelPlan& first = plan.kernels.front();
+  if (first.kind == KernelKind::kFill || IsOwnKernel(first.kind)) return plan;
+  if (compile.libraries) {
+    const LibraryOptions options{.search = compile.library_path, .allow_tf32 = compile.allow_tf32};
+    LibraryChoice choice = TRY(OpenLibraryCall(fusion, first, device, options));
+    if (choice.call != nullptr) return FusionPlan{.kernels = {std::move(choice.plan)}};
+  }
+  return OwnPlanOfStep(fusion, device, compile);
+}
+
+// Whether a plan fits is a matter of emitting it; what is left is compiled.
+bool Emits(const Instruction& fusion, const FusionPlan& plan) {
+  return !IsOwnKernel(plan.kernels.front().kind) || EmitFusion(fusion, plan).has_value();
+}
+
+class Race {
+ public:
+  Race(const Module& alone, Device& device, const CompileOptions& compile, const RaceOptions& options,
+       const TuningHooks& hooks)
+      : alone_(alone),
+        device_(device),
+        guarded_(device, options.level >= 4),
+        compile_(compile),
+        options_(options),
+        hooks_(hooks) {}
+
+  Result<RaceResult> Run() {
+    result_.candidates = TRY(CandidatesFor(alone_, device_, compile_));
+    if (options_.is_denied) {
+      for (Candidate& candidate : result_.candidates) {
+        if (options_.is_denied(candidate)) candidate.failure = "it is on the list of those that are denied";
+      }
+    }
+    if (result_.candidates.size() < 2 || IsLate()) return Ended();
+    CompileAll();
+    if (IsLate()) return Ended();
+    arguments_ = TRY(ArgumentsFor(0));
+    for (size_t i = 0; i < result_.candidates.size(); ++i) {
+      if (IsLate()) return Ended();
+      TRY(Try(i));
+    }
+    std::vector<double> times;
+    for (const Candidate& candidate : result_.candidates)
+      times.push_back(candidate.failure.empty() ? candidate.microseconds : 0);
+    result_.winner = WinnerOf(times);
+    if (result_.winner > 0 && times[0] > 0 && !TRY(BeatsFirst(result_.winner))) result_.winner = 0;
+    return std::move(result_);
+  }
+
+ private:
+  bool IsLate() const { return Clock::now() >= options_.deadline; }
+
+  RaceResult Ended() {
+    result_.out_of_time = IsLate();
+    // Of one alone there is nothing to measure.
+    if (result_.candidates.size() == 1 && result_.candidates[0].failure.empty() && !result_.out_of_time)
+      result_.winner = 0;
+    return std::move(result_);
+  }
+
+  std::unique_ptr<Module> Planned(const FusionPlan& plan) const {
+    std::unique_ptr<Module> module = alone_.Clone();
+    FusionPlan own = plan;
+    own.target = compile_.target->name;
+    SetPlan(StepOf(*module), own);
+    return module;
+  }
+
+  void CompileAll() {
+    programs_.resize(result_.candidates.size());
+    ParallelFor(std::ssize(programs_), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        Candidate& candidate = result_.candidates[i];
+        if (!candidate.failure.empty() || IsLate()) continue;
+        auto program = CompileProgram(*Planned(candidate.plan), device_, compile_);
+        if (program) programs_[i] = std::move(*program);
+        else candidate.failure = program.error().message();
+      }
+    });
+  }
+
+  // Level 1 measures on zeros, 3 and up gives each candidate arguments that none before it has seen.
+  Result<std::vector<Literal>> ArgumentsFor(uint64_t seed) const {
+    if (options_.level >= 2) return hooks_.arguments(alone_, seed);
+    std::vector<Literal> zeros;
+    for (const Instruction* parameter : alone_.entry().parameters()) zeros.emplace_back(parameter->shape());
+    return zeros;
+  }
+
+  Status Try(size_t i) {
+    Candidate& candidate = result_.candidates[i];
+    if (!candidate.failure.empty() || programs_[i] == nullptr) return {};
+    auto executable = Started(i);
+    if (!executable) {
+      candidate.failure = executable.error().message();
+      return {};
+    }
+    const bool spoiled = options_.plant_wrong && i + 1 == result_.candidates.size();
+    if (options_.level >= 4) TRY(Check(**executable, candidate, spoiled));
+    if (!candidate.failure.empty()) return {};
+    std::vector<Sample> samples;
+    double all = 0;
+    const auto goes_on = [&](int64_t count, int patience) {
+      return count < kLeastSamples || (count < kMostSamples && all < patience * kSampleMicroseconds);
+    };
+    while (goes_on(std::ssize(samples), 1) ||
+           (all < kPatience * kSampleMicroseconds && goes_on(CleanOf(samples), kPatience))) {
+      samples.push_back(TRY(Once(**executable)));
+      all += samples.back().microseconds;
+      if (IsLate()) break;
+    }
+    TakeTimes(samples, &candidate);
+    if (spoiled) candidate.microseconds = 1e-3;
+    result_.planted = result_.planted || spoiled;
+    return {};
+  }
+
+  // Bound, and warm: two runs.
+  Result<std::unique_ptr<Executable>> Started(size_t i) {
+    auto executable = TRY(BindProgram(programs_[i], guarded_));
+    // What one wrote over its arguments the next one does not see.
+    TRY(executable->Bind(arguments_));
+    TRY(executable->Execute({.record = false}));
+    TRY(executable->Execute({.record = false}));
+    return executable;
+  }
+
+  Result<Sample> Once(Executable& executable) {
+    TRY(executable.MakeReady());
+    std::optional<double> milliseconds;
+    const int64_t interruptions = Interruptions();
+    const Clock::time_point start = Clock::now();
+    TRY(executable.Execute({.record = false, .device_ms = &milliseconds}));
+    const double microseconds = MicrosecondsSince(start);
+    if (milliseconds) return Sample{*milliseconds * 1000, false};
+    return Sample{microseconds, Interruptions() != interruptions};
+  }
+
+  Status Check(Executable& executable, Candidate& candidate, bool spoiled) {
+    const auto out = [&](std::string why) {
+      candidate.failure = std::move(why);
+      candidate.is_wrong = true;
+    };
+    if (const std::string violation = TRY(guarded_.Violation()); !violation.empty()) {
+      out(Str("it wrote ", violation));
+      return {};
+    }
+    Literal actual = TRY(executable.Output());
+    if (spoiled) Spoil(actual);
+    if (first_ && SameBits(*first_, actual)) {
+      candidate.check = first_check_;
+      return {};
+    }
+    const StepInfo* const step = StepIn(executable);
+    std::vector<Literal> inputs;
+    for (const Instruction* operand : step->instruction->operands())
+      inputs.push_back(arguments_[operand->parameter_number()].WithBools());
+    const TuningHooks::Answer answer = TRY(hooks_.judge(*step, inputs, actual, first_ ? &*first_ : nullptr));
+    candidate.check = answer.check;
+    if (!answer.wrong.empty()) {
+      out(answer.wrong);
+    } else if (!first_) {
+      first_ = std::move(actual);
+      first_check_ = answer.check;
+    }
+    return {};
+  }
+
+  static const StepInfo* StepIn(const Executable& executable) {
+    return &*std::ranges::find_if(executable.steps(), [&](const StepInfo& step) {
+      return step.instruction == &executable.module().entry().root();
+    });
+  }
+
+  // Bits of one element in the middle.
+  static void Spoil(Literal& value) {
+    Literal* array = &value;
+    while (!array->shape().IsArray()) array = &array->mutable_elements().front();
+    const int64_t at = array->shape().NumElements() / 2;
+    for (int64_t byte = 0; byte < ByteWidth(array->shape().type()); ++byte)
+      array->mutable_raw()[at * ByteWidth(array->shape().type()) + byte] ^= std::byte{0x15};
+  }
+
+  static bool SameBits(const Literal& a, const Literal& b) {
+    if (!a.shape().IsArray())
+      return a.elements().size() == b.elements().size() && std::ranges::equal(a.elements(), b.elements(), SameBits);
+    return a.byte_size() == b.byte_size() && std::equal(a.raw(), a.raw() + a.byte_size(), b.raw());
+  }
+
+  // A machine that is busy for a moment makes winners; by turns both have it busy.
+  Result<bool> BeatsFirst(int challenger) {
+    auto first = TRY(Started(0)), other = TRY(Started(challenger));
+    std::vector<Sample> turns[2];
+    double all = 0;
+    int64_t clean = 0;
+    const auto goes_on = [&](int64_t count, int patience) {
+      return count < kLeastRounds || (count < kMostRounds && all < patience * kRoundsMicroseconds);
+    };
+    while (goes_on(std::ssize(turns[0]), 1) || (all < kPatience * kRoundsMicroseconds && goes_on(clean, kPatience))) {
+      turns[0].push_back(TRY(Once(*first)));
+      turns[1].push_back(TRY(Once(*other)));
+      all += turns[0].back().microseconds + turns[1].back().microseconds;
+      clean += !turns[0].back().is_interrupted && !turns[1].back().is_interrupted;
+    }
+    std::vector<double> first_times, other_times;
+    for (size_t i = 0; i < turns[0].size(); ++i) {
+      if (clean >= kLeastRounds && (turns[0][i].is_interrupted || turns[1][i].is_interrupted)) continue;
+      first_times.push_back(turns[0][i].microseconds);
+      other_times.push_back(turns[1][i].microseconds);
+    }
+    const bool planted = result_.candidates[challenger].microseconds <= 1e-3;
+    TakeTimes(turns[0], &result_.candidates[0]);
+    if (!planted) TakeTimes(turns[1], &result_.candidates[challenger]);
+    return planted || IsFaster(first_times, other_times);
+  }
+
+  const Module& alone_;
+  Device& device_;
+  GuardedDevice guarded_;
+  const CompileOptions& compile_;
+  const RaceOptions& options_;
+  const TuningHooks& hooks_;
+  RaceResult result_;
+  std::vector<std::shared_ptr<const Program>> programs_;
+  std::vector<Literal> arguments_;
+  std::optional<Literal> first_;  // What the first candidate that passed gave.
+  std::string first_check_;
+};
+
+}  // namespace
+
+int WinnerOf(std::span<const double> microseconds) {
+  double least = 0;
+  for (const double time : microseconds) {
+    if (time > 0 && (least == 0 || time < least)) least = time;
+  }
+  for (size_t i = 0; i < microseconds.size(); ++i) {
+    if (microseconds[i] > 0 && microseconds[i] * (1 - kTie) <= least) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool IsFaster(std::span<const double> first, std::span<const double> second) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) ratios.push_back(second[i] / first[i]);
+  const auto wins = std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; });
+  return !ratios.empty() && MedianOf(ratios) < 1 - kTie && 3 * wins >= 2 * std::ssize(ratios) &&
+         std::ranges::min(second) < (1 - kTie) * std::ranges::min(first);
+}
+
+Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile) {
+  const Instruction& fusion = StepOf(alone);
+  std::vector<Candidate> candidates;
+  const auto add = [&](FusionPlan plan) {
+    plan.target = compile.target->name;
+    plan.slow.clear();
+    plan.refused.clear();
+    // What oneDNN takes hangs on the threads that it finds, and is no choice.
+    for (KernelPlan& kernel : plan.kernels) {
+      if (device.IsHost()) kernel.workspace = 0;
+    }
+    const auto is_it = [&](const Candidate& each) { return each.plan == plan; };
+    if (std::ranges::any_of(candidates, is_it) || (!candidates.empty() && !Emits(fusion, plan))) return false;
+    candidates.push_back({.plan = plan, .words = ChoiceText(plan, fusion)});
+    return true;
+  };
+  const auto add_some = [&](const std::vector<FusionPlan>& plans, size_t most) {
+    size_t added = 0;
+    for (const FusionPlan& plan : plans) {
+      if (added < most && add(plan)) ++added;
+    }
+  };
+  const FusionPlan chosen = TRY(ChosenFor(fusion, device, compile));
+  add(chosen);
+  if (chosen.kernels.front().kind == KernelKind::kFill) return candidates;
+  const bool on_host = device.IsHost();
+  const DeviceDescription described = on_host ? device.Describe() : *compile.target;
+  if (IsLibraryCall(fusion) && compile.libraries) {
+    const LibraryOptions options{.search = compile.library_path, .allow_tf32 = compile.allow_tf32};
+    const KernelKind kind = LibraryOf(fusion) == "gemm" ? KernelKind::kGemm : KernelKind::kConvolution;
+    const int most = on_host ? kMostOfLibrary : kMostOfLibraryOfGpu;
+    for (KernelPlan& plan : TRY(LibraryPlans(fusion, kind, device, options, most)))
+      add({.target = "", .kernels = {std::move(plan)}});
+  }
+  if (IsOwnKernel(chosen.kernels.front().kind)) {
+    add_some(VariantsOf(fusion, chosen, described), kMostVariants);
+    return candidates;
+  }
+  // What a library's call may be as a kernel of ours.
+  const auto own = PlanKernels(fusion, described);
+  if (!own || own->kernels.empty() || own->kernels.front().kind != KernelKind::kContraction) return candidates;
+  add(*own);
+  add_some(VariantsOf(fusion, *own, described), kMostVariantsOfOwn);
+  return candidates;
+}
+
+Result<RaceResult> RunRace(const Module& alone, Device& device, const CompileOptions& compile,
+                           const RaceOptions& options, const TuningHooks& hooks) {
+  return Race(alone, device, compile, options, hooks).Run();
+}
+
+}  // namespace hlo::gpu
