@@ -427,6 +427,7 @@ class Reducer {
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;
+    if (options_.on_smaller && base_.module != nullptr) options_.on_smaller(base_.module->InstructionCount());
     if (!keeps_arguments_) return;
     result_.args = options_.output + ".args.npz";
     if (const Status written = WriteNpz(result_.args, "arg", base_.arguments); !written && wrote_) wrote_ = written;

@@ -28,6 +28,8 @@ struct ReduceOptions {
   double seconds = 600;      // Of all; then the smallest so far is the result.
   double trial_seconds = 0;  // Of one trial; 0: ten times what the first took, and ten seconds.
   int confirm = 3;           // Trials of the module as it is, and of the result.
+  // Told each time that a smaller module is on disk, with its instructions. Empty: nobody asks.
+  std::function<void(int64_t instructions)> on_smaller = {};
 };
 
 struct ReducedModule {
