@@ -64,7 +64,8 @@ std::string ShowCommand(const ReduceFlags& f, const ReducedModule& reduction, co
   if (!reduction.args.empty()) flags = Str("--args=", ShellWord(reduction.args));
   std::vector<std::string> given;
   for (const std::string& flag : f.run.run.flags) {
-    if (reduction.args.empty() || !flag.starts_with("--arg")) given.push_back(flag);
+    const bool are_replaced = !reduction.args.empty() || reduction.made_up;
+    if (!are_replaced || !(flag.starts_with("--arg=") || flag.starts_with("--args="))) given.push_back(flag);
   }
   std::string command = RunAgain(given, flags, path);
   if (flags.empty()) command.erase(command.find("  "), 1);

@@ -81,7 +81,7 @@ thread_local bool t_tells = false;
 template <size_t N>
 void Keep(std::string_view text, char (&kept)[N]) {
   const size_t count = std::min(text.size(), N - 1);
-  std::memcpy(kept, text.data(), count);
+  std::copy_n(text.begin(), count, kept);
   kept[count] = '\0';
 }
 

@@ -39,11 +39,12 @@ void FitRows(std::vector<std::vector<std::string>>& rows, const std::vector<bool
   }
   if (columns == 0 || widths.empty()) return;
   const std::vector<size_t> whole = widths;
+  const auto least = [&](size_t i) { return std::max(kLeast, i < rows[0].size() ? rows[0][i].size() : 0); };
   size_t all = std::accumulate(widths.begin(), widths.end(), between * (widths.size() - 1));
   while (all > columns) {
     size_t widest = widths.size();
     for (size_t i = 0; i < widths.size(); ++i) {
-      if (may_shrink[i] && widths[i] > kLeast && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+      if (may_shrink[i] && widths[i] > least(i) && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
     if (widest == widths.size()) break;  // A line is broken by the terminal then.
     --widths[widest];

@@ -16,7 +16,8 @@ size_t TerminalColumns();
 std::string CutTo(std::string_view text, size_t columns);
 
 // `rows` with cells cut so that, with `between` columns between them, a line takes at most `columns` (0: any number):
-// the widest of the columns that `may_shrink` first, none to less than a few characters.
+// the widest of the columns that `may_shrink` first, none to less than a few characters or its title, which is the
+// first row's.
 void FitRows(std::vector<std::vector<std::string>>& rows, const std::vector<bool>& may_shrink, size_t between,
              size_t columns);
 

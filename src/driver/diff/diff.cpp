@@ -134,7 +134,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
 }
 
 // Takes what another comparison of the same two found. What was found wrong is more than what was not.
-void Add(DiffReport part, DiffReport* all) {
+void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;
   all->json += part.json;
