@@ -191,7 +191,7 @@ class Bisector {
     return "hlo-run says who is wrong";
   }
 
-  void Note(std::string what, Answer answer) { result_.trials.push_back(Str(what, " ", ToString(answer))); }
+  void Note(const std::string& what, Answer answer) { result_.trials.push_back(Str(what, " ", ToString(answer))); }
 
   // ---- Over passes ----
 
@@ -409,7 +409,7 @@ class Bisector {
       if (!part(i).empty() && TRY(is_bad(part(i)))) return part(i);
     }
     for (size_t i = 0; parts > 2 && i < parts; ++i) {
-      const Items rest = Without(items, part(i));
+      Items rest = Without(items, part(i));
       if (TRY(is_bad(rest))) return rest;
     }
     return std::nullopt;
