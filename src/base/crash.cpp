@@ -205,7 +205,7 @@ void TellOfCrashes(const CrashOptions& options) {
   alignas(16) static char stack[1 << 16];
   const stack_t on = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&on, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = OnCrash;
   action.sa_flags = SA_ONSTACK;
   for (const int signal : kSignals) sigaction(signal, &action, nullptr);

@@ -74,7 +74,7 @@ bool ShiftedSlice(Instruction& inst) {
 
 // One element of the padding on the other side.
 template <class Dim>
-bool ShiftPadding(std::vector<Dim>& dims, int64_t Dim::*low, int64_t Dim::*high) {
+bool ShiftPadding(std::vector<Dim>& dims, int64_t Dim::* low, int64_t Dim::* high) {
   for (Dim& dim : dims) {
     if (dim.*low <= 0 && dim.*high <= 0) continue;
     const int64_t step = dim.*low > 0 ? -1 : 1;

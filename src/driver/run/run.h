@@ -48,7 +48,7 @@ struct ScopeOptions {
 };
 
 struct RunOptions {
-  std::vector<std::string> flags;  // As they were given: what to do next repeats them.
+  std::vector<std::string> flags;       // As they were given: what to do next repeats them.
   std::vector<std::string> of_kernels;  // Of them those that nothing looks at where the interpreter is the platform.
   LoadOptions load{.fill_elided_constants = "random"};
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto

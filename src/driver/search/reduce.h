@@ -3,8 +3,8 @@
 // Arguments that are given go where made-up ones show it, too; else they come along. What is found first jumps: the
 // kernel that is accused alone, what computes the value that a pass changed. Then, round by round until nothing helps:
 // outputs go, instructions give way to operands, parameters, zeros, calls and loops to what is in them, attributes and
-// layouts to their defaults, dimensions and types to smaller ones; each as a list of which ever smaller chunks are tried
-// (delta debugging). A text that cannot be read is reduced line by line.
+// layouts to their defaults, dimensions and types to smaller ones; each as a list of which ever smaller chunks are
+// tried (delta debugging). A text that cannot be read is reduced line by line.
 //
 // Each candidate is verified and tried in a process of its own, several at once. Of those that are tried together the
 // first that still fails is taken, so that the result does not hang on how many these are. What is taken is smaller in
