@@ -100,15 +100,16 @@ TEST(ManPages, OfWhatHasNone) {
   EXPECT_EQ(RunShell("hlo help --man no-such-command").exit, 2);
 }
 
-// The share/ of an installation: pages, and completion by every name of the program.
-TEST(Share, HasPagesAndCompletion) {
+// The share/ of an installation: pages, completion by every name of the program, what the manual's commands name.
+TEST(Share, HasPagesCompletionAndExamples) {
   const fs::path folder = fs::temp_directory_path() / ("hlo-share-" + std::to_string(getpid()));
   const Outcome share = RunShell("scripts/share \"$(command -v hlo)\" " + folder.string());
   EXPECT_EQ(share.exit, 0) << share.text;
   for (const char* file :
        {"man/man1/hlo.1.gz", "man/man1/hlo-run.1.gz", "man/man1/run_hlo_module.1.gz", "man/man1/hlo-inspect-cost.1.gz",
         "bash-completion/completions/hlo", "bash-completion/completions/hlo-bisect", "zsh/site-functions/_hlo",
-        "fish/vendor_completions.d/hlo-run.fish"})
+        "fish/vendor_completions.d/hlo-run.fish", "hlokit/testdata/models/poisson_jacobi.hlo",
+        "hlokit/testdata/cli/isolate.hlo", "hlokit/testdata/diff/old.profile.json"})
     EXPECT_TRUE(fs::exists(folder / file) && fs::file_size(folder / file) > 100) << file;
   fs::remove_all(folder);
 }

@@ -143,7 +143,8 @@ Result<ExitCode> CheckCommand(Args args) {
     std::fflush(stdout);
     std::fputs(Render(module.error(), "hlo-check").c_str(), stderr);
     const size_t count = module.error().diagnostics.size();
-    std::fprintf(stderr, "%zu error%s in %s\n", count, count == 1 ? "" : "s", path == "-" ? "<stdin>" : path.c_str());
+    std::fprintf(stderr, "%zu error%s in %s\n", count, count == 1 ? "" : "s",
+                 path == "-" ? "<stdin>" : Escaped(path).c_str());
   }
   report.Close(']');
   if (json) std::printf("%s\n", report.text().c_str());

@@ -142,10 +142,11 @@ void FlagSet::Bytes(const std::string& name, int64_t* value, std::string help, i
       });
 }
 
-void FlagSet::Double(const std::string& name, double* value, std::string help) {
-  Add(name, "X", std::move(help), "", true, false, [name, value](std::string_view text) -> Status {
+void FlagSet::Double(const std::string& name, double* value, std::string help, bool may_be_infinite) {
+  Add(name, "X", std::move(help), "", true, false, [name, value, may_be_infinite](std::string_view text) -> Status {
     double parsed = 0;
     if (!ParseDouble(text, &parsed) || !(parsed >= 0)) FAIL(BadValue(name, text, "a number of at least 0"));
+    if (std::isinf(parsed) && !may_be_infinite) FAIL(BadValue(name, text, "a number"));
     *value = parsed;
     return {};
   });
@@ -235,6 +236,19 @@ std::vector<std::string_view> FlagSet::Names() const {
   return names;
 }
 
+std::vector<std::string> FlagSet::GivenOf(std::span<const std::string_view> groups,
+                                          std::span<const std::string_view> names) const {
+  std::vector<std::string> found;
+  for (const std::string& given : given_) {
+    const std::string_view name = std::string_view(given).substr(2, given.find('=') - 2);
+    const Flag* const flag = Find(name);
+    if (flag == nullptr) continue;
+    if (std::ranges::find(groups, flag->group) != groups.end() || std::ranges::find(names, name) != names.end())
+      found.push_back(given);
+  }
+  return found;
+}
+
 std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) const {
   std::vector<std::string> files;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -262,7 +276,11 @@ std::vector<std::string> FlagSet::Completions(std::span<const std::string> args,
   std::vector<std::string> found;
   const auto add_values = [&](const Flag* flag, std::string_view before) {
     if (flag == nullptr || !flag->placeholder.contains('|')) return;
-    for (const std::string_view value : Split(flag->placeholder, '|')) {
+    const std::vector<std::string_view> values = Split(flag->placeholder, '|');
+    // NAME|FILE says what may stand there, and is none of it.
+    const auto is_any = [](std::string_view value) { return !value.empty() && value[0] >= 'A' && value[0] <= 'Z'; };
+    if (std::ranges::any_of(values, is_any)) return;
+    for (const std::string_view value : values) {
       if (!value.empty()) found.push_back(Str(before, value));
     }
   };

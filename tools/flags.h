@@ -32,8 +32,8 @@ class FlagSet {
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // 1073741824, 1GiB.
   void Bytes(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
-  // At least 0.
-  void Double(const std::string& name, double* value, std::string help);
+  // At least 0; infinity only where `may_be_infinite`.
+  void Double(const std::string& name, double* value, std::string help, bool may_be_infinite = false);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   // For values whose absence is not the same as "".
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
@@ -71,6 +71,9 @@ class FlagSet {
 
   // What was set, wherever it stood, in that order: "--random_seed=3", of --seed=3 too, "--libraries=false", "--json".
   const std::vector<std::string>& Given() const { return given_; }
+  // Those of them that stand in one of these groups, or have one of these names, as they were given, in that order.
+  std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
+                                   std::span<const std::string_view> names) const;
   // What a word behind these may become: names of flags, the words of one that takes one of several.
   std::vector<std::string> Completions(std::span<const std::string> args, std::string_view word) const;
   // Of words that are not parsed yet: what is no flag, nor a flag's value. Files of flags are not looked into.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/crash.h"
 #include "base/files.h"
 #include "base/parallel.h"
 #include "base/source_text.h"
@@ -338,6 +339,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, cons
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
     stop.Restore();
+    LeaveCrashesToParent();
     close(ends[0]);
     dup2(fileno(words), STDERR_FILENO);
     Child(f, first, end, ends[1]);

@@ -10,6 +10,8 @@
 #include "driver/manual/pages.h"
 #include "driver/profile/advice.h"
 #include "driver/run/oracles.h"
+#include "gpu/runtime/fault.h"
+#include "ir/mutation.h"
 #include "ir/opcode.h"
 #include "ir/verifier/rules.h"
 #include "passes/pipelines/text.h"
@@ -153,6 +155,45 @@ void PrintFunctions() {
   }
 }
 
+// A list in lines of its own.
+void PrintNames(std::span<const std::string_view> names) {
+  constexpr size_t kWidth = 100;
+  std::string line = "     ";
+  for (const std::string_view name : names) {
+    if (line.size() + 1 + name.size() > kWidth) {
+      std::printf("%s\n", line.c_str());
+      line = "     ";
+    }
+    line += Str(" ", name);
+  }
+  std::printf("%s\n", line.c_str());
+}
+
+void PrintFaults() {
+  std::printf(
+      "--inject=KIND:NAME:FAULT of hlo run and its like plants a fault, to see whether it is found and who is blamed. "
+      "A "
+      "report\nsays how often it was planted, and so does one that found nothing.\n\n"
+      "  pass:algsimp:FAULT           in what that pass leaves, once; pass:algsimp#2:FAULT: the second time it runs\n"
+      "  crash:algsimp                that pass crashes\n");
+  for (const gpu::FaultKind& kind : gpu::FaultKinds())
+    std::printf("  %-28s in each %s; or of one name\n", Str(kind.name, ":*:FAULT").c_str(),
+                std::string(kind.what).c_str());
+  std::vector<std::string_view> mutations;
+  for (const Mutation& mutation : Mutations()) mutations.push_back(mutation.name);
+  std::printf("\nOf any pass and of kernels, in the first instruction that they fit:\n");
+  PrintNames(mutations);
+  for (const PassRow& pass : AllPasses()) {
+    if (FaultsOf(pass.name).empty()) continue;
+    std::printf("Of pass:%s, a wrong rule:\n", std::string(pass.name).c_str());
+    PrintNames(FaultsOf(pass.name));
+  }
+  for (const gpu::FaultKind& kind : gpu::FaultKinds()) {
+    std::printf("Of %s:\n", std::string(kind.name).c_str());
+    PrintNames(kind.faults);
+  }
+}
+
 void PrintWords() {
   for (const WordRow& row : kWords)
     std::printf("%-14s %s\n", std::string(Split(row.words, '|')[0]).c_str(), std::string(row.explanation).c_str());
@@ -187,7 +228,7 @@ struct TopicRow {
 constexpr TopicRow kTopics[] = {
     {"pages", PrintPages},      {"guides", PrintPages},  {"codes", PrintCodes},         {"words", PrintWords},
     {"algebra", PrintRewrites}, {"kinds", PrintKinds},   {"functions", PrintFunctions}, {"pipelines", PrintPipelines},
-    {"oracles", PrintOracles},  {"advice", PrintAdvice},
+    {"oracles", PrintOracles},  {"advice", PrintAdvice}, {"inject", PrintFaults},       {"faults", PrintFaults},
 };
 
 // As people type it: in any case, '_' for a space.

@@ -3,17 +3,22 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/crash.h"
 #include "base/files.h"
 #include "base/host_isa.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/command_line.h"
 #include "driver/manual/pages.h"
 #include "driver/run/error_report.h"
 #include "tools/command.h"
@@ -112,7 +117,18 @@ const CommandRow* FindCommand(std::string_view name) {
   return nullptr;
 }
 
+// A file where the command belongs.
+bool IsModuleFile(std::string_view name) {
+  std::error_code ignored;
+  if (std::filesystem::exists(name, ignored)) return true;
+  constexpr std::string_view kEndings[] = {".hlo", ".txt", ".pb", ".pbtxt", ".hlo.txt"};
+  return std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
 Error UnknownCommand(std::string_view name) {
+  if (IsModuleFile(name))
+    return UsageError("F001", Str("'", Escaped(name), "' is no command, but the name of a file"))
+        .Hint(Str("'hlo run ", ShellWord(name), "' runs a module and compares; 'hlo help' lists the commands"));
   const std::vector<std::string> near = NearNames(name, CommandNames());
   std::string message = Str("unknown command '", Escaped(name), "'");
   if (!near.empty()) message += Str("; did you mean '", Join(near, "', '"), "'?");
@@ -175,11 +191,16 @@ Result<ExitCode> CompletionCommand(Args args) {
   return PrintCompletionScript(args, programs);
 }
 
+// For a handler, which may not allocate.
+char interrupt_advice[512];
+std::atomic<size_t> interrupt_advice_size = 0;
+
 // Ctrl-C: leave at once. Files are written under temporary names and renamed when whole (base/files.h), so nothing half
 // written stays under its final name.
 void OnInterrupt(int) {
   constexpr char kMessage[] = "\ninterrupted\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  [[maybe_unused]] auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  if (const size_t size = interrupt_advice_size; size > 0) written = write(STDERR_FILENO, interrupt_advice, size);
   std::_Exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
@@ -204,6 +225,17 @@ void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
   std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
 }
 
+CrashOptions CrashesOf(const std::string& command, Args args) {
+  std::string line = Str("hlo ", command);
+  for (const std::string& arg : args) line += Str(" ", ShellWord(arg));
+  const bool has_passes = command == "run" || command == "opt";
+  return {.tool = Str("hlo-", command),
+          .version = HLO_VERSION,
+          .command_line = std::move(line),
+          .advice = has_passes ? "the same with --reproducer=found, which keeps the module before that pass" : "",
+          .says_json = JsonAsked(args) == ""};
+}
+
 // Has whoever read stdout seen enough, as `head` has? Then what could not be written is no error.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
@@ -211,6 +243,14 @@ bool ReaderIsGone() {
 }
 
 }  // namespace
+
+void TellWhenInterrupted(std::string_view line) {
+  interrupt_advice_size = 0;
+  const size_t size = std::min(line.size(), sizeof interrupt_advice - 1);
+  std::ranges::copy(line.substr(0, size), interrupt_advice);
+  interrupt_advice[size] = '\n';
+  interrupt_advice_size = line.empty() ? 0 : size + 1;
+}
 
 std::optional<std::string> JsonAsked(Args args) {
   std::optional<std::string> json;
@@ -252,6 +292,7 @@ int Main(int argc, char** argv) {
     args.clear();
   }
   const CommandRow* command = FindCommand(name);
+  TellOfCrashes(CrashesOf(name, args));
   const Result<ExitCode> outcome =
       command != nullptr ? Run(*command, args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
   const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";

@@ -64,7 +64,8 @@ std::string ShowCommand(const ReduceFlags& f, const ReducedModule& reduction, co
   if (!reduction.args.empty()) flags = Str("--args=", ShellWord(reduction.args));
   std::vector<std::string> given;
   for (const std::string& flag : f.run.run.flags) {
-    if (reduction.args.empty() || !flag.starts_with("--arg")) given.push_back(flag);
+    const bool are_replaced = !reduction.args.empty() || reduction.made_up;
+    if (!are_replaced || !(flag.starts_with("--arg=") || flag.starts_with("--args="))) given.push_back(flag);
   }
   std::string command = RunAgain(given, flags, path);
   if (flags.empty()) command.erase(command.find("  "), 1);
@@ -91,18 +92,23 @@ Result<ExitCode> ReduceCommand(Args args) {
   FlagSet flags = MakeFlags(&f);
   if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const ReduceOptions options{.run = f.run.run,
-                              .property = TRY(PropertyOf(f.search)),
-                              .output = OutputOf(f),
-                              .jobs = f.jobs > 0 ? static_cast<int>(f.jobs) : cores,
-                              .seconds = f.time_limit,
-                              .trial_seconds = f.search.trial_timeout,
-                              .confirm = static_cast<int>(f.search.confirm)};
+  ReduceOptions options{.run = f.run.run,
+                        .property = TRY(PropertyOf(f.search)),
+                        .output = OutputOf(f),
+                        .jobs = f.jobs > 0 ? static_cast<int>(f.jobs) : cores,
+                        .seconds = f.time_limit,
+                        .trial_seconds = f.search.trial_timeout,
+                        .confirm = static_cast<int>(f.search.confirm)};
   if (options.property.kind == PropertyKind::kSlower)
     FAIL(UsageError("F004", "--property=slower compares two ways to compile; hlo bisect does"));
   if (options.property.IsFigure() && !options.property.limit)
     FAIL(UsageError("F004", Str("--property=", options.property.text, " wants a number: ", options.property.text,
                                 ":N, more than N")));
+  if (options.output != "-")
+    options.on_smaller = [&](int64_t instructions) {
+      TellWhenInterrupted(Str("the smallest so far: ", options.output, ", ", Counted(instructions, "instruction"),
+                              "; hlo-reduce goes on from it when it is given in the place of the module"));
+    };
   const bool to_stdout = options.output == "-", quiet = f.run.quiet;
   std::FILE* const talk = to_stdout || (f.run.json && f.run.json->empty()) ? stderr : stdout;
   const auto tell = ProgressLine(f.run.path, quiet);

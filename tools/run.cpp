@@ -14,9 +14,11 @@
 #include <map>
 #include <tuple>
 
+#include "base/crash.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/source_text.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "driver/bundle.h"
 #include "driver/run/arguments.h"
@@ -53,9 +55,10 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
     about.push_back(Str(mode.name, ": ", mode.what));
   }
   flags.Choice("compare_mode", &run->compare_mode, modes, Str(Join(about, "; "), "; 'hlo help oracles'"));
-  flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds");
+  flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds",
+               /*may_be_infinite=*/true);
   flags.Alias("atol", "abs_error_bound");
-  flags.Double("rel_error_bound", &f->rel_bound, "as above");
+  flags.Double("rel_error_bound", &f->rel_bound, "as above", /*may_be_infinite=*/true);
   flags.Alias("rtol", "rel_error_bound");
   flags.Int("max_ulp", &f->max_ulp, "extra acceptance of tolerance: at most N units in the last place");
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
@@ -243,14 +246,15 @@ Status SettleRunFlags(RunFlags* f) {
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
+  run.tolerance_given =
+      run.compare_mode != "auto" || !f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0;
   if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
   if (run.reference_platform == "cpu" && !run.reference_file.empty())
     FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
   if (run.scopes.any() && run.platform == "interpreter")
     FAIL(UsageError("F004", "--scope_* say what is compiled, and the interpreter compiles nothing")
              .Hint("--platform=cpu"));
-  if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||
-      !run.reference_file.empty()) {
+  if (run.tolerance_given || !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";
     if (f->tolerance == "exact") run.compare_mode = "bitwise";
     if (f->tolerance == "xla" || f->abs_bound >= 0 || f->rel_bound >= 0) {
@@ -372,6 +376,7 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
     close(ends[0]);
+    LeaveCrashesToParent(ends[1]);
     Progress progress(f.quiet, title);
     const auto report = RunModule(path, f.run, progress);
     progress.Clear();
@@ -391,8 +396,11 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
   waitpid(child, &status, 0);
   const std::vector<std::string_view> parts = Split(bytes, '\0');
   if (child < 0 || WIFSIGNALED(status) || parts.size() != 5) {
+    const bool says_where = parts.size() == 1 && !bytes.empty();
     return FailedRow(path, "FAILED(crash)",
-                     WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the child did not finish its report",
+                     says_where            ? bytes
+                     : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+                                           : "the child did not finish its report",
                      ExitCode::kInternal);
   }
   return {std::string(parts[0]), std::string(parts[1]), std::string(parts[2]),
@@ -437,9 +445,12 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   const bool table = !f.silent && (!f.json || !f.json->empty());
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
+  constexpr size_t kOthers = 80, kLeast = 24;  // Columns of what stands beside it.
+  if (const size_t columns = TerminalColumns(); columns > 0)
+    width = std::min(width, std::max(kLeast, columns - std::min(columns, kOthers)));
   const auto print = [&](const std::string& number, const std::string& path, const Row& row) {
     if (!table) return;
-    std::printf("%3s  %-*s  %-16s %9s %9s  %s\n", number.c_str(), static_cast<int>(width), path.c_str(),
+    std::printf("%3s  %-*s  %-16s %9s %9s  %s\n", number.c_str(), static_cast<int>(width), CutTo(path, width).c_str(),
                 row.verdict.c_str(), row.compile.c_str(), row.run.c_str(), row.detail.c_str());
     std::fflush(stdout);
   };
@@ -471,6 +482,20 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
+// Passes, code and who judges it. A comparison is there with --reference alone.
+std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
+  constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
+  std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
+                                         "dump_diff", "reproducer",    "xla_dump_emitter_re", "host_isa",
+                                         "inject"};
+  if (run.reference_file.empty()) {
+    for (const std::string_view name :
+         {"compare_mode", "abs_error_bound", "rel_error_bound", "max_ulp", "tolerance", "nan"})
+      names.push_back(name);
+  }
+  return flags.GivenOf(kGroups, names);
+}
+
 Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   FlagSet flags = MakeFlags(&f);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
@@ -487,6 +512,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   TRY(OneStdin(f.passes, positionals));
   TRY(SettleRunFlags(&f));
   TRY(SettleBundle(flags, "--bundle", &f.run.bundle));
+  f.run.of_kernels = FlagsOfKernels(flags, f.run);
   if (f.triage.asked() && positionals.size() == 1) return TriageModule(f.path, f.run, f.triage, flags, f.json, f.quiet);
   if (f.triage.asked()) FAIL(UsageError("F002", "--triage wants one module"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));

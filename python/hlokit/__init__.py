@@ -11,16 +11,28 @@ A module is a path; or the text itself, or the bytes of a protocol buffer; or wh
 a flag of the command: hlokit.run(m, platform='cpu', num_repeats=3) is `hlo run --platform=cpu --num_repeats=3 m`, and
 `hlo run --help` lists them. What goes wrong is an exception by the program's exit code: RejectedError for 3, and so on.
 
+Verdict, Difference and Diagnostic are what verdict(), diff() and check() give; HloError is every exception, which has .code,
+.exit, .errors and .report: NegativeError (1), UsageError (2), RejectedError (3), UnsupportedError (4), LimitError (5),
+DeviceError (6), InconclusiveError (7), InternalError (70). help(hlokit.Verdict) says more.
+
 NumPy is needed only where arrays are. Each call runs the program once, as a process of its own; nothing is kept.
 """
 from .arrays import to_float32
-from .commands import Difference, Verdict, check, diff, doctor, example, fmt, inspect, opt, run, verdict
-from .errors import (DeviceError, Diagnostic, HloError, InconclusiveError, InternalError, LimitError, NegativeError,
-                     RejectedError, UnsupportedError, UsageError)
+from .commands import Difference as Difference  # What is not in __all__ is public, too, but makes help() long.
+from .commands import Verdict as Verdict
+from .commands import check, diff, doctor, example, fmt, inspect, opt, run, verdict
+from .errors import DeviceError as DeviceError
+from .errors import Diagnostic as Diagnostic
+from .errors import HloError as HloError
+from .errors import InconclusiveError as InconclusiveError
+from .errors import InternalError as InternalError
+from .errors import LimitError as LimitError
+from .errors import NegativeError as NegativeError
+from .errors import RejectedError as RejectedError
+from .errors import UnsupportedError as UnsupportedError
+from .errors import UsageError as UsageError
 from .process import call, program, version
 
 __all__ = [
-    'run', 'verdict', 'check', 'opt', 'fmt', 'diff', 'inspect', 'doctor', 'example', 'call', 'program', 'version', 'to_float32',
-    'Verdict', 'Difference', 'Diagnostic', 'HloError', 'NegativeError', 'UsageError', 'RejectedError',
-    'UnsupportedError', 'LimitError', 'DeviceError', 'InconclusiveError', 'InternalError'
+    'run', 'verdict', 'check', 'opt', 'fmt', 'diff', 'inspect', 'doctor', 'example', 'call', 'program', 'version', 'to_float32'
 ]

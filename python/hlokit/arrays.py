@@ -1,4 +1,5 @@
 """Arrays to files and back. A bf16 array is two bytes an element in a file, an f8 array one."""
+import re
 from pathlib import Path
 
 try:
@@ -9,6 +10,9 @@ try:
     import ml_dtypes
 except ImportError:
     ml_dtypes = None
+
+
+_LONGEST_WORD = 100_000  # Of a command line; Linux takes 128 KiB.
 
 
 def need_numpy():
@@ -36,17 +40,44 @@ def _leaves(key, value):
         yield from _leaves(f'{key}.{place}', part)
 
 
+def _literal(value):
+    """A number of Python, or lists of them, as HLO text, which the parameter gives its type; None: of an array."""
+    if isinstance(value, list):
+        parts = [_literal(part) for part in value]
+        return None if None in parts else '{' + ','.join(parts) + '}'
+    if isinstance(value, bool):
+        return 'true' if value else 'false'
+    return repr(value) if type(value) in (int, float) else None
+
+
+def _items(args):
+    """Pairs of which and what. Keys as the program and numpy.savez write them, argN and arr_N, are numbers."""
+    if not hasattr(args, 'keys'):
+        if hasattr(args, 'dtype') or isinstance(args, (str, bytes)):
+            raise TypeError(f'hlokit: arguments are a sequence or a dictionary of arrays, not one {type(args).__name__}')
+        return list(enumerate(args))
+    keys = list(args.keys())  # numpy.load gives no dictionary.
+    numbered = all(isinstance(key, str) and re.fullmatch(r'arg\d+', key) for key in keys) or \
+        all(isinstance(key, str) and re.fullmatch(r'arr_\d+', key) for key in keys)
+    return [(int(key[3:].lstrip('_')) if numbered else key, args[key]) for key in keys]
+
+
 def argument_words(args, folder):
     """Writes arguments into the folder; the words of the command line that give them.
 
-    `args` is a sequence, by number, or a dictionary, by name or number; what is None or missing is made up. A tuple is
-    the argument of a tuple, and then all are given."""
+    `args` is a sequence, by number, or a dictionary or what numpy.load gives, by name or number; what is None or missing
+    is made up. A tuple is the argument of a tuple, and then all are given. Numbers of Python and lists of them have the
+    type of the parameter."""
     if args is None or len(args) == 0:
         return []
     need_numpy()
-    items = list(args.items() if isinstance(args, dict) else enumerate(args))
+    items = _items(args)
+    if hasattr(args, 'keys') and any(re.fullmatch(r'arg\d+(\.\d+)+', str(which)) for which, _ in items):
+        path = Path(folder) / 'args.npz'  # Leaves of tuples, as the program writes them.
+        numpy.savez(path, **{str(which): _as_stored(value) for which, value in items})
+        return [f'--args={path}']
     if any(isinstance(value, tuple) for _, value in items):
-        stem = '' if isinstance(args, dict) else 'arg'
+        stem = 'arg' if all(isinstance(which, int) for which, _ in items) else ''
         arrays = dict(leaf for which, value in items for leaf in _leaves(f'{stem}{which}', value))
         path = Path(folder) / 'args.npz'
         numpy.savez(path, **arrays)
@@ -54,6 +85,10 @@ def argument_words(args, folder):
     words = []
     for place, (which, value) in enumerate(items):
         if value is None:
+            continue
+        text = _literal(value)
+        if text is not None and len(text) < _LONGEST_WORD:
+            words.append(f'--arg={which}={text}')
             continue
         path = Path(folder) / f'arg{place}.npy'
         numpy.save(path, _as_stored(value))
@@ -64,7 +99,7 @@ def argument_words(args, folder):
 def write_arrays(path, arrays):
     """A .npz of a sequence of arrays, as out0, out1, ..., as the program writes results; or of a dictionary."""
     need_numpy()
-    items = arrays.items() if isinstance(arrays, dict) else ((f'out{i}', array) for i, array in enumerate(arrays))
+    items = ((key, arrays[key]) for key in arrays.keys()) if hasattr(arrays, 'keys') else ((f'out{i}', array) for i, array in enumerate(arrays))
     numpy.savez(path, **dict(leaf for key, value in items for leaf in _leaves(key, value)))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from .arrays import argument_words, need_numpy, read_outputs, write_arrays
-from .errors import Diagnostic, diagnostics_in, error_of
+from .errors import Diagnostic, UsageError, diagnostics_in, error_of
 from .process import call, flag_words
 
 # Verdicts; all else is an error of what was asked for, of the machine, or ours.
@@ -84,6 +84,14 @@ def _report(done):
         raise error_of(done.returncode or 70, done.stderr or done.stdout) from None
 
 
+def _of_one(done, path):
+    """The report of a run of one module; a directory may hold several."""
+    report = _report(done)
+    if isinstance(report, list):
+        raise UsageError(f'hlokit: {path} holds {len(report)} modules, and this runs one')
+    return report
+
+
 def example(name='poisson_jacobi') -> Path:
     """A module that came with this package; another name: FileNotFoundError, with the names that there are."""
     folder = Path(__file__).parent / 'examples'
@@ -97,10 +105,11 @@ def example(name='poisson_jacobi') -> Path:
 def run(module, args=None, *, timeout=None, **flags) -> List[Any]:
     """The results of a module, as a list of arrays in order (one, where it has one); a tuple within them is a tuple.
 
-    `args`: arrays by number, or a dictionary by name or number; what is None or missing is made up, from random_seed.
+    `args`: arrays by number, or a dictionary or what numpy.load gives, by name or number; what is None or missing is made
+    up, from random_seed. Numbers of Python and lists of them have the type of the parameter.
     Nothing is compared, unless a flag asks for it (reference_platform='default'): then NegativeError is a mismatch, and
     InconclusiveError what was not decided. bf16 is ml_dtypes.bfloat16 where ml_dtypes is installed, else see
-    to_float32. `timeout` is in seconds.
+    to_float32. `timeout` is in seconds; LimitError is that it took longer. A bundle of the program is a module, too.
     """
     need_numpy()
     flags = {'reference_platform': 'none', **flags}
@@ -110,8 +119,8 @@ def run(module, args=None, *, timeout=None, **flags) -> List[Any]:
         words = flag_words(flags) + argument_words(args, folder)
         done = call('run', '-q', '--json', *words, f'--save_outputs={outputs}', '--', path, input=content,
                     accept=_JUDGED, timeout=timeout)
+        report = _of_one(done, path)
         if done.returncode != 0:
-            report = _report(done)
             raise error_of(done.returncode, done.stderr or str(Verdict(report['verdict'], done.returncode, report, '')),
                            report)
         return read_outputs(outputs)
@@ -123,7 +132,7 @@ def verdict(module, args=None, *, timeout=None, **flags) -> Verdict:
     with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
         words = flag_words(flags) + argument_words(args, folder)
         done = call('run', '--json', *words, '--', path, input=content, accept=_JUDGED, timeout=timeout)
-    report = _report(done)
+    report = _of_one(done, path)
     return Verdict(report['verdict'], done.returncode, report, done.stderr)
 
 
@@ -173,7 +182,7 @@ def diff(left, right, *, timeout=None, **flags) -> Difference:
 
 def _side(side, path):
     """A file of it: its own, or one that is written there."""
-    if isinstance(side, (list, tuple, dict)):
+    if isinstance(side, (list, tuple)) or hasattr(side, 'keys'):
         write_arrays(path + '.npz', side)
         return path + '.npz'
     content = _bytes_of(side)

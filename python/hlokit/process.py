@@ -6,7 +6,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-from .errors import DeviceError, error_of
+from .errors import DeviceError, LimitError, error_of
 
 
 def program() -> str:
@@ -30,13 +30,16 @@ def version() -> str:
 
 
 def call(command, *words, input=b'', accept=(0,), timeout=None) -> subprocess.CompletedProcess:
-    """Runs `hlo COMMAND WORD...`. Exit codes that are not in `accept` become exceptions. The result has the exit code
-    and stdout and stderr as text."""
+    """Runs `hlo COMMAND WORD...`. Exit codes that are not in `accept` become exceptions, and so does a `timeout` in
+    seconds (LimitError). The result has the exit code and stdout and stderr as text."""
     try:
         done = subprocess.run([program(), command, *map(str, words)], input=input, capture_output=True, timeout=timeout)
     except OSError as error:
         raise DeviceError(f'{program()} does not start: {error.strerror} (it is made for x86-64 Linux, and this is '
                           f'{platform.machine()} {platform.system()})') from None
+    except subprocess.TimeoutExpired as late:
+        said = (late.stderr or b'').decode('utf-8', 'replace')
+        raise LimitError(f'{said}hlo {command} took more than {timeout:g} s (timeout)') from None
     done.stdout = done.stdout.decode('utf-8', 'replace')
     done.stderr = done.stderr.decode('utf-8', 'replace')
     if done.returncode in accept and not _lacks_glibc(done):

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/crash.h"
+
 namespace hlo {
 namespace {
 
@@ -35,6 +37,7 @@ class Pool {
   void Run(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
     const std::lock_guard one_loop(loop_mutex_);
     body_ = &body;
+    at_hand_ = AtHand::Innermost();
     count_ = count;
     grain_ = grain;
     next_.store(0, std::memory_order_relaxed);
@@ -76,7 +79,9 @@ class Pool {
         seen = generation_.load(std::memory_order_acquire);
         if (stop_) return;
       }
+      AtHand::SetInnermost(at_hand_);
       TakePieces();
+      AtHand::SetInnermost(nullptr);
       running_.fetch_sub(1, std::memory_order_release);
     }
   }
@@ -87,6 +92,7 @@ class Pool {
   std::atomic<uint64_t> generation_ = 0;
   bool stop_ = false;
   const std::function<void(int64_t, int64_t)>* body_ = nullptr;
+  const AtHand* at_hand_ = nullptr;  // Of who waits for the loop.
   int64_t count_ = 0;
   int64_t grain_ = 1;
   std::atomic<int64_t> next_ = 0;

@@ -20,6 +20,20 @@ size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);
 }
 
+// As a terminal may have it, with as many columns: control characters are blanks; what is no UTF-8 is '?'.
+std::string Shown(std::string_view line) {
+  std::string shown;
+  for (size_t at = 0; at < line.size();) {
+    const std::string_view rest = line.substr(at);
+    const size_t length = CodePointLength(rest);
+    const auto byte = static_cast<unsigned char>(rest[0]);
+    if (length > 0) shown += byte < 0x20 || byte == 0x7F || IsControlOfC1(rest) ? " " : rest.substr(0, length);
+    else if (!IsContinuation(rest[0])) shown += '?';
+    at += std::max<size_t>(length, 1);
+  }
+  return shown;
+}
+
 // The source line with a caret under `range`; a long line is cut around it.
 std::string Excerpt(const SourceText& source, SourceRange range) {
   const auto place = source.PlaceOf(range.begin);
@@ -44,12 +58,10 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
     length = std::min(length, std::max<size_t>(1, line.size() - begin));
   }
   const std::string gutter = Format("%5d | ", place.line);
-  std::string shown(line);
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c >= 0 && c < 0x20; }, ' ');
   const size_t column = std::strlen(before) + CodePoints(line.substr(0, begin));
   const size_t width = std::max<size_t>(1, CodePoints(line.substr(begin, length)));
-  return Str(gutter, before, shown, after, "\n", std::string(gutter.size() - 2, ' '), "| ", std::string(column, ' '),
-             "^", std::string(width - 1, '~'), "\n");
+  return Str(gutter, before, Shown(line), after, "\n", std::string(gutter.size() - 2, ' '), "| ",
+             std::string(column, ' '), "^", std::string(width - 1, '~'), "\n");
 }
 
 }  // namespace

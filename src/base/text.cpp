@@ -54,6 +54,8 @@ std::string Escaped(std::string_view text) {
       out += "\\t";
     } else if (length == 0 || byte < 0x20 || byte == 0x7f) {
       out += Format("\\x%02X", byte);
+    } else if (IsControlOfC1(text.substr(at))) {
+      out += Format("\\x%02X\\x%02X", byte, static_cast<unsigned char>(text[at + 1]));
     } else {
       out += text.substr(at, length);
     }

@@ -42,11 +42,12 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
 }
 
 // One line of code: blanks only between words, after commas of parentheses and around the '=' behind the name and '->'.
-// Attributes' braces and brackets stay as written: some values are kept by their text.
-std::string OneLine(std::string_view text) {
+// Attributes' braces and brackets stay as written: some values are kept by their text. `is_nameless`: an instruction
+// that has no name, as one that stands alone.
+std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // Whether a parenthesis was seen.
-  bool named = text.starts_with('}') || text.starts_with("HloModule");
+  bool named = is_nameless || text.starts_with('}') || text.starts_with("HloModule");
   for (size_t at = 0; at < text.size();) {
     const size_t end = EndOfPiece(text, at);
     const std::string_view piece = text.substr(at, end - at);
@@ -193,7 +194,10 @@ class Formatter {
     const bool is_root = root < placed.range.begin;
     if (is_root) above += text_.substr(root + 4, placed.range.begin - root - 4);
     Comments(above);
-    Code(text_.substr(placed.range.begin, placed.range.end - placed.range.begin), is_root ? "ROOT " : "");
+    const std::string_view code = text_.substr(placed.range.begin, placed.range.end - placed.range.begin);
+    const size_t operands = std::min(code.find('('), code.size());
+    const bool is_nameless = FindCode(code, 0, operands, [](auto p) { return p == "="; }) == operands;
+    Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
   // Text that may hold the header and its tables: lines stay lines. True when it ends in a comment that stands right
@@ -254,9 +258,9 @@ class Formatter {
   }
 
   // On one line, unless comments up to a line's end are inside: then it stays as it is.
-  void Code(std::string_view code, std::string_view keyword = "") {
-    lines_.push_back(
-        {Str(std::string(indent_, ' '), keyword, HasLineComment(code) ? std::string(code) : OneLine(code)), ""});
+  void Code(std::string_view code, std::string_view keyword = "", bool is_nameless = false) {
+    const std::string text = HasLineComment(code) ? std::string(code) : OneLine(code, is_nameless);
+    lines_.push_back({Str(std::string(indent_, ' '), keyword, text), ""});
   }
 
   static size_t Width(const Line& line) { return line.text.size() - (line.text.rfind('\n') + 1); }

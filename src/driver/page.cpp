@@ -25,6 +25,7 @@ pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,mon
 .m{color:#dc2626}.p{color:#16a34a}.h{color:#0891b2}
 summary{cursor:pointer}
 a{margin-right:10px}
+@media(max-width:720px){body{padding:0 10px 32px}h1{overflow-wrap:anywhere}table{display:block;overflow-x:auto}}
 )html";
 
 // "m" of a line that went, "p" of one that came, "h" of a hunk's head; "" of others.
@@ -36,8 +37,10 @@ std::string_view ClassOf(std::string_view line) {
 }  // namespace
 
 std::string PageHead(std::string_view title, std::string_view rules) {
-  return Str("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", XmlText(title), "</title>",
-             kStyle, rules, "</style></head><body>\n");
+  return Str(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\"><title>",
+      XmlText(title), "</title>", kStyle, rules, "</style></head><body>\n");
 }
 
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/crash.h"
 #include "base/text.h"
 
 namespace hlo {
@@ -36,6 +37,7 @@ Progress::~Progress() {
 }
 
 void Progress::Stage(std::string name) {
+  SetStageAtHand(name);
   if (!enabled_) return;
   const std::lock_guard lock(mutex_);
   stage_ = std::move(name);

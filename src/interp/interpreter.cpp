@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/crash.h"
 #include "base/text.h"
 #include "interp/devices/meetings.h"
 #include "interp/dynamic.h"
@@ -161,6 +162,7 @@ class Runner {
     std::vector<Literal> kept;
     if (options_.perturb) kept.assign(operands.begin(), operands.end());
     Evaluation evaluation = {inst, operands, session_};
+    const AtHand at_hand("instruction", inst.name());
     auto value = step.handler(evaluation);
     if (options_.perturb && value) TRY(options_.perturb(inst, kept, *value));
     if (!value) return std::unexpected(std::move(value).error());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/module.h"
+#include "ir/side_effects.h"
 
 namespace hlo {
 namespace {
@@ -298,15 +299,34 @@ const Mutation* FindMutation(std::string_view name) {
   return found == std::end(kMutations) ? nullptr : found;
 }
 
+namespace {
+
+// By place: what the root needs, and what has an effect.
+std::vector<bool> LiveIn(const Computation& computation) {
+  std::vector<bool> live(computation.place_limit());
+  const std::vector<Instruction*> order = computation.PostOrder();
+  for (auto inst = order.rbegin(); inst != order.rend(); ++inst) {
+    if (!live[(*inst)->place()] && !(*inst)->IsRoot() && !HasSideEffect(**inst)) continue;
+    live[(*inst)->place()] = true;
+    for (const Instruction* operand : (*inst)->operands()) live[operand->place()] = true;
+  }
+  return live;
+}
+
+}  // namespace
+
 Instruction* Plant(const Mutation& mutation, Computation& computation) {
+  const std::vector<bool> live = LiveIn(computation);
   for (Instruction* inst : computation.Instructions()) {
-    if (mutation.apply(*inst)) return inst;
+    if (live[inst->place()] && mutation.apply(*inst)) return inst;
   }
   return nullptr;
 }
 
 Instruction* Plant(const Mutation& mutation, Module& module) {
+  const std::vector<Computation*> reached = module.PostOrder();
   for (Computation* computation : module.Computations()) {
+    if (std::ranges::find(reached, computation) == reached.end()) continue;
     if (Instruction* inst = Plant(mutation, *computation)) return inst;
   }
   return nullptr;

@@ -20,7 +20,8 @@ struct Mutation {
 std::span<const Mutation> Mutations();
 const Mutation* FindMutation(std::string_view name);  // Null when there is none.
 
-// The first instruction that the fault fits, of `computation` or of the whole module, has it. Null when none does.
+// The first instruction that the fault fits, of `computation` or of the whole module, has it: of those that something
+// comes of, not of what a pass left behind for dce. Null when none does.
 Instruction* Plant(const Mutation& mutation, Computation& computation);
 Instruction* Plant(const Mutation& mutation, Module& module);
 

@@ -152,6 +152,34 @@ class WithoutArrays(unittest.TestCase):
             hlokit.opt(ADD)
         self.assertEqual(str(crash.exception), 'hlo was ended by signal 11')
 
+    def test_a_program_that_takes_too_long(self):
+        with Program('echo late >&2; exec sleep 10'), self.assertRaises(hlokit.LimitError) as late:
+            hlokit.opt(ADD, timeout=0.2)
+        self.assertIn('hlo opt took more than 0.2 s', str(late.exception))
+
+    def test_help_is_of_functions(self):
+        self.assertEqual([name for name in hlokit.__all__ if isinstance(getattr(hlokit, name), type)], [])
+        for name in ('Verdict', 'Difference', 'Diagnostic', 'HloError', 'LimitError'):
+            self.assertIsInstance(getattr(hlokit, name), type)
+            self.assertIn(name, hlokit.__doc__)
+
+    def test_bundles_and_directories(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = pathlib.Path(folder) / 'bundle'
+            hlokit.call('run', '-qq', '--platform=interpreter', '--arg=x=iota', '--arg=y.1=ones', f'--save_run={bundle}', '-',
+                        input=ADD.encode())
+            self.assertTrue(hlokit.verdict(bundle))
+            self.assertIn('add', hlokit.opt(bundle, passes=[]))
+            self.assertEqual(hlokit.check(bundle), [])
+            many = pathlib.Path(folder) / 'many'
+            many.mkdir()
+            for name in 'ab':
+                (many / f'{name}.hlo').write_text(ADD)
+            for ask in (hlokit.run, hlokit.verdict):
+                with self.assertRaises(hlokit.UsageError) as several:
+                    ask(many)
+                self.assertIn('2 modules', str(several.exception))
+
     def test_a_program_that_is_interrupted(self):
         with Program('exit 130'), self.assertRaises(KeyboardInterrupt):
             hlokit.opt(ADD)
@@ -210,6 +238,31 @@ class WithArrays(unittest.TestCase):
                                for args, seed in (([None, self.x], 1), ({'y': self.x}, 1), ([None, self.x], 2)))
         numpy.testing.assert_array_equal(first, again)
         self.assertFalse(numpy.array_equal(first, other))
+
+    def test_what_numpy_load_gives(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'args.npz'
+            for stored in ({'arg0': self.x, 'arg1': 2 * self.x}, {'x': self.x, 'y.1': 2 * self.x}):
+                numpy.savez(path, **stored)
+                with numpy.load(path) as loaded:
+                    for args in (loaded, dict(loaded)):
+                        numpy.testing.assert_array_equal(hlokit.run(ADD, args)[0], 3 * self.x)
+            numpy.savez(path, self.x, 2 * self.x)
+            numpy.testing.assert_array_equal(hlokit.run(ADD, numpy.load(path))[0], 3 * self.x)
+            hlokit.run(NESTED, save_args=path)
+            kept = hlokit.run(NESTED, numpy.load(path))
+            numpy.testing.assert_array_equal(kept[1], hlokit.run(NESTED)[1])
+            self.assertFalse(hlokit.diff(numpy.load(path), numpy.load(path)))
+
+    def test_numbers_and_lists_have_the_type_of_the_parameter(self):
+        (z,) = hlokit.run(ADD, [[[0.1, 2, 3], [4, 5, float('inf')]], self.x])
+        numpy.testing.assert_array_equal(z, numpy.array([[0.1, 2, 3], [4, 5, numpy.inf]], 'f4') + self.x)
+        (y,) = hlokit.run('HloModule s\n\nENTRY main {\n  n = s32[] parameter(0)\n  ROOT m = s32[] negate(n)\n}\n', [3])
+        self.assertEqual(y, -3)
+        (y,) = hlokit.run('HloModule s\n\nENTRY main {\n  n = pred[2] parameter(0)\n  ROOT m = pred[2] not(n)\n}\n', [[True, False]])
+        self.assertEqual(y.tolist(), [False, True])
+        with self.assertRaises(TypeError):
+            hlokit.run(ADD, self.x)
 
     def test_arrays_of_any_order_and_endianness(self):
         (z,) = hlokit.run(ADD, [numpy.asfortranarray(self.x), self.x.astype('>f4')])

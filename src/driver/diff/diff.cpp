@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
@@ -60,18 +62,60 @@ Result<Kind> KindOfDirectory(const std::string& path) {
   return Kind::kDump;
 }
 
-// By what it holds.
-Result<Kind> KindOf(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return KindOfDirectory(path);
-  if (path == "-") return Kind::kModule;
-  const auto bytes = ReadBytes(path, kEnough);
-  if (!bytes) return Kind::kModule;  // Whoever reads it says why not.
-  if (bytes->starts_with("PK\x03\x04") || IsNpy(*bytes)) return Kind::kArrays;
-  const std::string_view text = Trim(*bytes);
+// By what it begins with.
+Kind KindOfBytes(std::string_view bytes) {
+  if (bytes.starts_with("PK\x03\x04") || IsNpy(bytes)) return Kind::kArrays;
+  const std::string_view text = Trim(bytes.substr(0, kEnough));
   if (text.starts_with("# autotune.lock")) return Kind::kLock;
   if (IsProfile(text)) return Kind::kProfile;
   return Kind::kModule;
+}
+
+// Of a file that may be read again.
+Result<Kind> KindOf(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return KindOfDirectory(path);
+  const auto bytes = ReadBytes(path, kEnough);
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Whoever reads a module says why not.
+}
+
+// What gives its bytes once: stdin, a pipe.
+bool IsReadOnce(const std::string& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
+}
+
+// One of the two that are compared. What is read once and no module is kept in a file until the end.
+struct Operand {
+  DiffSide side;
+  Kind kind = Kind::kModule;
+  std::string kept;  // A temporary directory, or "".
+
+  Operand() = default;
+  Operand(Operand&& other) noexcept
+      : side(std::move(other.side)), kind(other.kind), kept(std::exchange(other.kept, {})) {}
+  Operand& operator=(Operand&&) = delete;
+  ~Operand() {
+    std::error_code ignored;
+    if (!kept.empty()) fs::remove_all(kept, ignored);
+  }
+};
+
+Result<Operand> Open(const std::string& path, const LoadOptions& load) {
+  Operand operand;
+  operand.side.path = path;
+  if (!IsReadOnce(path)) {
+    operand.kind = TRY(KindOf(path));
+    return operand;
+  }
+  operand.side.text = TRY(ReadSource(path, load.max_input));
+  operand.kind = KindOfBytes(operand.side.text->text());
+  if (operand.kind == Kind::kModule) return operand;
+  operand.kept = TRY(MakeTemporaryDirectory("hlo-diff"));
+  operand.side.path = operand.kept + "/piped";
+  TRY(WriteFile(operand.side.path, operand.side.text->text()));
+  return operand;
 }
 
 Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std::string& left_name,
@@ -136,7 +180,7 @@ Result<DiffReport> DiffStructure(const Module& left, const Module& right, const 
   return report;
 }
 
-Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+Result<DiffReport> DiffModuleFiles(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                                    Progress& progress) {
   DiffReport all;
   const DiffMode mode = options.mode;
@@ -145,10 +189,13 @@ Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& r
     LoadOptions load = options.run.load;
     load.fill_elided_constants = "keep";
     progress.Stage("reading");
-    const auto was = TRY(LoadModule(left, load)), is = TRY(LoadModule(right, load));
+    const auto read = [&](const DiffSide& side) {
+      return side.text == nullptr ? LoadModule(side.path, load) : LoadModule(side.text, load);
+    };
+    const auto was = TRY(read(left)), is = TRY(read(right));
     progress.Stage("matching");
-    if (mode == DiffMode::kText) return DiffTexts(*was, *is, left, right, options.format);
-    Add(TRY(DiffStructure(*was, *is, left, right, options)), &all);
+    if (mode == DiffMode::kText) return DiffTexts(*was, *is, left.path, right.path, options.format);
+    Add(TRY(DiffStructure(*was, *is, left.path, right.path, options)), &all);
   }
   if (is_asked(DiffMode::kValues)) Add(TRY(DiffValues(left, right, options, progress)), &all);
   if (is_asked(DiffMode::kPerf)) Add(TRY(DiffTimes(left, right, options, progress)), &all);
@@ -157,7 +204,8 @@ Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& r
 
 Result<DiffReport> Diff(const std::string& left, const std::string& right, const DiffFilesOptions& options,
                         Progress& progress) {
-  const Kind kind = TRY(KindOf(left)), other = TRY(KindOf(right));
+  const Operand was = TRY(Open(left, options.run.load)), is = TRY(Open(right, options.run.load));
+  const Kind kind = was.kind, other = is.kind;
   if (kind != other) {
     FAIL(UsageError("F004", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", '", Escaped(right), "' ",
                                 RowOf(other).name, ": kinds must agree")));
@@ -167,11 +215,11 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
     FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " is not of '",
                                 Escaped(left), "', which is ", row.name)));
   if (kind == Kind::kBundle) return DiffBundles(left, right, options);
-  if (kind == Kind::kArrays) return DiffArrayFiles(left, right, options);
+  if (kind == Kind::kArrays) return DiffArrayFiles(was.side.path, is.side.path, options);
   if (kind == Kind::kDump) return DiffDumps(left, right, options);
-  if (kind == Kind::kLock) return DiffLocks(left, right, options);
-  if (kind == Kind::kProfile) return DiffProfiles(left, right, options);
-  return DiffModuleFiles(left, right, options, progress);
+  if (kind == Kind::kLock) return DiffLocks(was.side.path, is.side.path, options);
+  if (kind == Kind::kProfile) return DiffProfiles(was.side.path, is.side.path, options);
+  return DiffModuleFiles(was.side, is.side, options, progress);
 }
 
 DiffReport ReportOf(const Comparison& comparison, const std::string& what) {

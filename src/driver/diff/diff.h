@@ -3,10 +3,12 @@
 #ifndef HLO_DRIVER_DIFF_DIFF_H_
 #define HLO_DRIVER_DIFF_DIFF_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/source_text.h"
 #include "driver/diff/structure.h"
 #include "driver/progress.h"
 #include "driver/run/run.h"
@@ -33,6 +35,12 @@ struct DiffFilesOptions {
   int64_t top = 10;     // Rows of each list; 0: all.
 };
 
+// A module: a file, or what came through a pipe and is read once.
+struct DiffSide {
+  std::string path;
+  std::shared_ptr<const SourceText> text;  // Null: of the file.
+};
+
 // What was found, in the forms that were asked for.
 struct DiffReport {
   ExitCode exit = ExitCode::kOk;
@@ -50,7 +58,7 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
 std::string Rendered(const DiffReport& report, const std::string& left, const std::string& right, DiffFormat format);
 
 // Of one kind.
-Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+Result<DiffReport> DiffModuleFiles(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                                    Progress& progress);
 Result<DiffReport> DiffDumps(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffBundles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
@@ -62,9 +70,9 @@ Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, 
 Result<std::vector<std::string>> ProfilesIn(const std::string& directory);
 
 // Both modules on the same arguments: their results, and how long they take, by turns.
-Result<DiffReport> DiffValues(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                               Progress& progress);
-Result<DiffReport> DiffTimes(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                              Progress& progress);
 
 // Two modules as they stand: what the structure of a file or of a state of a dump is told by.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/terminal.h"
 #include "base/text.h"
 
 namespace hlo {
@@ -24,12 +25,17 @@ TextTable::TextTable(std::vector<std::string> titles) {
 }
 
 std::string TextTable::Text(std::string_view indent) const {
+  std::vector<std::vector<std::string>> rows = rows_;
+  std::vector<bool> may_shrink;
+  for (const bool is_number : right_) may_shrink.push_back(!is_number);
+  if (const size_t columns = TerminalColumns(); columns > indent.size())
+    FitRows(rows, may_shrink, /*between=*/2, columns - indent.size());
   std::vector<size_t> widths(right_.size());
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string out;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - row[i].size(), ' ');

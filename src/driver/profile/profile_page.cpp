@@ -15,9 +15,11 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kHead = R"html(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>TITLE</title><style>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>TITLE</title><style>
 :root{color-scheme:light dark}
 body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
+h1{overflow-wrap:anywhere}
 h2{margin:36px 0 4px;border-top:1px solid #8886;padding-top:12px;font-size:18px}
 table{border-collapse:collapse;margin:8px 0}.t{overflow-x:auto}
 th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
@@ -30,6 +32,8 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .a{stroke:currentColor;stroke-opacity:.2}
 .c{display:flex;flex-wrap:wrap;gap:12px}.c div{border:1px solid #8886;padding:6px 14px;min-width:110px}
 .c b{display:block;font-size:20px}
+@media(max-width:720px){body{padding:0 10px 32px}h1{font-size:22px}svg{min-width:720px}.s{overflow-wrap:anywhere}
+.c{gap:6px}.c div{padding:4px 8px;min-width:calc(50% - 24px);flex:1}.b{min-width:60px}}
 </style></head><body>
 )html";
 
@@ -59,7 +63,8 @@ std::string Line(double x1, double y1, double x2, double y2, std::string_view at
              attributes, "/>\n");
 }
 std::string Svg(double height, const std::string& content) {
-  return Str("<svg viewBox=\"0 0 ", Number(kWidth), " ", Number(height), "\" role=\"img\">\n", content, "</svg>\n");
+  return Str("<div class=\"t\"><svg viewBox=\"0 0 ", Number(kWidth), " ", Number(height), "\" role=\"img\">\n", content,
+             "</svg></div>\n");
 }
 
 // 1, 2 or 5 times a power of ten, at most `most` of them in `range`.

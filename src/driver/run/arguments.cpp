@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -52,9 +53,10 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module, CastArgs cast) {
+Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module, CastArgs cast,
+                                             const std::set<int64_t>& given) {
   auto recorded = TRY(ReadRecorded(path));
-  if (!recorded) return ReadArguments(path, module, cast);
+  if (!recorded) return ReadArguments(path, module, cast, given);
   const auto parameters = module.entry().parameters();
   if (recorded->arguments.size() != parameters.size()) {
     FAIL(Rejected("A003", Str("'", Escaped(path), "' records ", recorded->arguments.size(),
@@ -170,9 +172,21 @@ ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
 }
 
 // From a file, which may have arguments for each device.
-Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices, CastArgs cast) {
-  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module, cast);
-  return ByDevice(devices, TRY(ReadArgumentsOf(path, module, cast)));
+Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices, CastArgs cast,
+                              const std::set<int64_t>& given) {
+  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module, cast, given);
+  return ByDevice(devices, TRY(ReadArgumentsOf(path, module, cast, given)));
+}
+
+// Parameters that have a value without a file, on all devices.
+std::set<int64_t> NumbersOf(const std::map<int64_t, Literal>& shared, const OwnArguments& own) {
+  std::set<int64_t> numbers;
+  for (const auto& [number, value] : shared) numbers.insert(number);
+  for (const auto& [number, value] : own.front()) {
+    if (std::ranges::all_of(own, [&](const auto& of_device) { return of_device.contains(number); }))
+      numbers.insert(number);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -228,8 +242,9 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     if (devices > 1) arguments.by_device = std::move(by_device);
   };
   if (!options.args.empty()) {
-    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices, make.cast));
-    for (const auto& [number, value] : TRY(GivenArguments(module, make))) {
+    const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
+    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices, make.cast, NumbersOf(shared, own)));
+    for (const auto& [number, value] : shared) {
       for (std::vector<Literal>& values : by_device) values[number] = value;
     }
     by_device = WithOwn(std::move(by_device), own);
@@ -254,7 +269,17 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes) {
   if (auto recorded = TRY(ReadRecorded(path)); recorded && recorded->result)
     return Fitting(std::move(*recorded->result), shape, "the result");
-  const NpzArrays arrays = TRY(ReadNpz(path));
+  const auto read_arrays = ReadNpz(path);
+  std::error_code ignored;
+  if (!read_arrays && !std::filesystem::is_regular_file(path, ignored)) FAIL(read_arrays.error());
+  if (!read_arrays) {
+    FAIL(
+        Error(read_arrays.error())
+            .Hint(
+                "--reference wants results: 'hlo run --save_outputs=FILE.npz' keeps those of another module, 'hlo diff "
+                "--mode=values OTHER MODULE' runs both on the same arguments"));
+  }
+  const NpzArrays& arrays = *read_arrays;
   std::set<std::string> unused;
   for (const auto& [name, array] : arrays) {
     if (!name.starts_with("arg")) unused.insert(Str("'", Escaped(name), "'"));

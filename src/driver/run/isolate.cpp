@@ -38,6 +38,20 @@ void AddSteps(const Computation& computation, std::set<const Computation*>* seen
   }
 }
 
+// What runs once for each trip of some loop.
+std::set<const Computation*> InLoops(const Module& module) {
+  std::set<const Computation*> in_loops;
+  std::vector<Computation*> order = module.PostOrder();
+  std::ranges::reverse(order);  // Callers first.
+  for (const Computation* computation : order) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!inst->Is(Opcode::kWhile) && !in_loops.contains(computation)) continue;
+      for (const Computation* callee : CalledComputations(*inst)) in_loops.insert(callee);
+    }
+  }
+  return in_loops;
+}
+
 bool HasOpcode(const Instruction& inst, const Pattern& pattern) {
   if (pattern.FoundIn(ToString(inst.opcode()))) return true;
   if (!inst.Is(Opcode::kFusion)) return false;
@@ -108,6 +122,7 @@ class Isolator {
         if (step.kind == gpu::StepKind::kHostCall) interpreted_.insert(step.instruction->id());
       }
     }
+    const std::set<const Computation*> in_loops = InLoops(*TRY(Program()));
     const SourcePlaces places(*TRY(Program()));
     std::vector<shadow::Work> work;
     for (const Instruction* step : steps) {
@@ -121,6 +136,7 @@ class Isolator {
                               .kind = options_.instructions ? std::string(ToString(step->opcode())) : kinds[step->id()],
                               .shape = Str(step->shape()),
                               .source = SourceOf(*step, places)});
+      has_loops_ |= in_loops.contains(&step->computation());
       steps_.push_back(step);
       work.push_back({JudgingSteps(*step)});
     }
@@ -159,7 +175,7 @@ class Isolator {
         values[inst.id()] = value;
     };
     const RunArguments& arguments = *TRY(whole_.Arguments());
-    found_.inputs = Str("what the interpreter makes, from ", arguments.description);
+    found_.inputs = Str("what the interpreter makes, from ", arguments.description, TripsText());
     TRY(Interpret(module, arguments.values, interpret));
     return status;
   }
@@ -177,8 +193,12 @@ class Isolator {
                                   return Judge(part_of_.at(inst.id()), &read);
                                 }};
     gpu::Executable& executable = *TRY(whole_.Placed());
-    found_.inputs = Str("what the run makes, from ", TRY(whole_.Arguments())->description);
+    found_.inputs = Str("what the run makes, from ", TRY(whole_.Arguments())->description, TripsText());
     return executable.Execute({.observer = &look});
+  }
+
+  std::string TripsText() const {
+    return has_loops_ ? "; in loops on the first trip alone, without --isolate on ten of them" : "";
   }
 
   // What another part is too, but for names, is compiled once; with a fault for one of a name each by itself.
@@ -264,6 +284,7 @@ class Isolator {
   std::map<int, size_t> part_of_;          // By the id of the step.
   std::set<int> interpreted_;              // Ids.
   std::map<std::string, Experiment> alone_;
+  bool has_loops_ = false;  // Some part stands in one.
   int64_t work_limit_ = 0, judged_ = 0;
 };
 

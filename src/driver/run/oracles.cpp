@@ -43,7 +43,12 @@ Status JudgeEnsemble(Experiment& experiment, RunReport* report) {
   experiment.progress().Stage("interpreting with other roundings");
   const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
                                     .interpret = TRY(experiment.Interpreter())};
-  report->ensemble = TRY(CompareEnsemble(module, TRY(experiment.Arguments())->values, outputs, ensemble));
+  const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
+  report->ensemble = TRY(CompareEnsemble(module, arguments, outputs, ensemble));
+  if (experiment.options().reference_file.empty() || !report->ensemble->unsupported.empty()) return {};
+  // Both have to be what roundings make of the module.
+  EnsembleResult of_file = TRY(CompareEnsemble(module, arguments, TRY(experiment.Reference())->outputs, ensemble));
+  if (of_file.worst() > report->ensemble->worst()) report->ensemble = std::move(of_file);
   return {};
 }
 

@@ -20,20 +20,20 @@ std::string Cut(const std::string& text, size_t width) {
   return Str(text.substr(0, width / 2 - 1), "...", text.substr(text.size() - (width - width / 2 - 2)));
 }
 
-// The difference of the ends: shown, not judged.
+// The difference of the ends: shown, not judged. The relative error is that of an output as a whole: of one element
+// that is nearly 0 it may be anything, in a run that is right.
 std::string EndsTable(const Comparison& ends) {
   constexpr size_t kMostRows = 12;
-  std::string out = "  output   shape                 elements    max abs    max rel      max ulp\n";
+  std::string out = "  output   shape                 elements    max abs   norm rel\n";
   std::vector<const TensorComparison*> rows;
   for (const TensorComparison& tensor : ends.outputs) rows.push_back(&tensor);
   if (rows.size() > kMostRows) {
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->max_rel > b->max_rel; });
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->norm_rel > b->norm_rel; });
   }
   for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
     const TensorComparison& t = *rows[i];
-    out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e   %10lld\n", OutputName(t.output).c_str(),
-                  Cut(t.ShapeText(), 18).c_str(), static_cast<long long>(t.elements), t.max_abs, t.max_rel,
-                  static_cast<long long>(t.max_ulps));
+    out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e\n", OutputName(t.output).c_str(), Cut(t.ShapeText(), 18).c_str(),
+                  static_cast<long long>(t.elements), t.max_abs, t.norm_rel);
     // The columns speak of elements where both sides are finite.
     const bool alike = t.nan_actual == t.nan_expected && t.inf_actual == t.inf_expected;
     if (t.nan_actual + t.inf_actual + t.nan_expected + t.inf_expected > 0) {
@@ -206,7 +206,8 @@ std::string ReportText(const RunReport& report) {
   if (report.ends)
     out += ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
   // Those of `exact` follow with the culprit.
-  if (report.ends && ends_decide && !report.exact) {
+  if (!report.rounded.empty()) out += Str("  rounding ", report.rounded, "\n");
+  if (report.ends && ends_decide && !report.exact && report.rounded.empty()) {
     for (const TensorComparison& tensor : report.ends->outputs) out += Details(tensor);
   }
   for (const Oracle& oracle : AllOracles()) {

@@ -100,7 +100,8 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
 }
 
 void WriteCulprit(JsonWriter& json, const Culprit& culprit) {
-  constexpr const char* kKinds[] = {"none", "pass", "kernel", "library", "runtime", "reference", "rounding", "unknown"};
+  constexpr const char* kKinds[] = {"none",      "pass",     "kernel",  "library", "runtime",
+                                    "reference", "rounding", "unknown", "stub"};
   json.Key("culprit").Open('{').Key("kind").Value(kKinds[static_cast<int>(culprit.kind)]);
   json.Key("name").Value(culprit.name);
   if (!culprit.made_by.empty()) json.Key("made_by").Value(culprit.made_by);
@@ -161,6 +162,7 @@ std::string ReportJson(const RunReport& report) {
   if (report.culprit.kind != Culprit::Kind::kNone) WriteCulprit(json, report.culprit);
   WritePlanted(json, report);
   if (!report.reference_file.empty()) json.Key("reference").Value(report.reference_file);
+  if (!report.rounded.empty()) json.Key("rounding").Value(report.rounded);
   if (!report.reference_skipped.empty()) json.Key("reference_skipped").Value(report.reference_skipped);
   if (!report.next.empty()) json.Key("next").Value(report.next);
   if (report.filled_constants > 0) json.Key("filled_constants").Value(report.filled_constants);

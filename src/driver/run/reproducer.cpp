@@ -19,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/crash.h"
 #include "base/files.h"
 #include "base/parallel.h"
 #include "base/source_text.h"
@@ -214,6 +215,7 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
 [[noreturn]] void RunAsChild(const Module& input, PipelineOptions pipeline, int* number) {
   rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  LeaveCrashesToParent();
   SetThreads(1);  // A pool's threads stayed behind.
   pipeline.fusions = nullptr;
   pipeline.after = nullptr;
@@ -324,7 +326,7 @@ Status TryPasses(const Module& input, const RunOptions& options) {
   const bool by_signal = WIFSIGNALED(status);
   const std::string how = by_signal ? strsignal(WTERMSIG(status)) : "a check of ours failed";
   const Finding finding = OfPass(*state->module, state->run, Str("crashes (", how, ")"), std::nullopt,
-                                 by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status), options);
+                                 static_cast<int>(ExitCode::kInternal), options);
   Error error = InternalError(Str(Describe(state->run), " crashes: ", how));
   error.pass = NameOf(state->run);
   FAIL(std::move(error).AddNote(Str("repro: ", Reproduce(finding, options))));

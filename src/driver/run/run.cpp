@@ -274,6 +274,12 @@ Result<RunReport> Run(Experiment& experiment) {
   Append(&report.notes, where.notes);
   report.platform = where.device == nullptr ? "interpreter" : where.device->name();
   if (where.device != nullptr) report.device = where.device->description();
+  if (const auto& of_kernels = experiment.options().of_kernels; where.device == nullptr && !of_kernels.empty()) {
+    const ModuleHeader& header = TRY(experiment.Input())->module->header;
+    const bool has_one_device = header.replica_count * header.num_partitions == 1;
+    report.notes.push_back(Str("the interpreter runs the module as it is read, so that nothing comes of ",
+                               Join(of_kernels, " "), has_one_device ? " (--platform=cpu)" : ""));
+  }
   // Compiled before arguments are made: what is unsupported is said at once.
   if (where.device != nullptr) TRY(ReportCode(experiment, &report));
   ReportPlanted(experiment.options(), &report);

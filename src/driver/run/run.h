@@ -51,13 +51,15 @@ struct ScopeOptions {
 };
 
 struct RunOptions {
-  std::vector<std::string> flags;  // As they were given: what to do next repeats them.
+  std::vector<std::string> flags;       // As they were given: what to do next repeats them.
+  std::vector<std::string> of_kernels;  // Of them those that nothing looks at where the interpreter is the platform.
   LoadOptions load{.fill_elided_constants = "random"};
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
   std::string reference_platform = "default";  // default, interpreter, cpu, none
   std::string reference_file;                  // .npz of expected outputs, or a saved run; selects `tolerance`
   std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
+  bool tolerance_given = false;  // It was asked for: what is beyond it is a mismatch, also where roundings explain it.
   CompareOptions compare;
   // Scalar steps (interp/shadow/slice.h) of judging the kernels, and as many of judging the passes; beyond, the largest
   // are judged by a sample. What takes more to interpret as a whole is not. 0: all, whatever it takes; -1: kWorkLimit,
@@ -195,9 +197,9 @@ struct ScopesSummary {
 };
 
 struct Culprit {
-  // The last three of results that a file (--reference) has otherwise: the file is wrong, nothing but roundings is, or
-  // that is not known.
-  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown };
+  // The last four of results that a file (--reference) has otherwise: the file is wrong, nothing but roundings is, that
+  // is not known, or the program is made up in part (stubs of custom calls, elided constants).
+  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown, kStub };
   Kind kind = Kind::kNone;
   std::string name;     // "algsimp#2", "fusion.7"
   std::string sort;     // Of a kernel: the word of its plan, "row_reduction"; of a call: "gemm"; else "".
@@ -236,6 +238,7 @@ struct RunReport {
   int64_t filled_constants = 0;       // Elided in the text.
   std::optional<Comparison> ends;     // Outputs against the reference's.
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
+  std::string rounded;                // Why outputs beyond a tolerance that nobody asked for are no mismatch; "".
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;  // Of --first_divergence.
   std::shared_ptr<const ValuesReport> values;          // Against another run, value by value (saved_run.h).

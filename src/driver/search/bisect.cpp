@@ -171,13 +171,27 @@ class Bisector {
       FAIL(NotHeld(Str("what is wrong (", result_.symptom.detail, ") is not wrong each time, but ", bad_times,
                        " times of ", options_.confirm)));
     const int good_times = judge_.Count(good.text, good.run, Answer::kGood);
-    if (good_times < options_.confirm)
-      FAIL(NotHeld(Str("the good end, ", result_.good_end, ", is not good, but ", good_times, " times of ",
-                       options_.confirm, ": ", judge_.last().detail)));
-    return {};
+    if (good_times == options_.confirm) return {};
+    if (good_times > 0)
+      FAIL(NotHeld(Str("with ", result_.good_end, " it is good only ", good_times, " times of ", options_.confirm, ": ",
+                       judge_.last().detail)));
+    FAIL(NotHeld(Str("with ", result_.good_end,
+                     " it is wrong, too, so that none of them brought it: ", judge_.last().detail))
+             .Hint(ElsewhereText()));
   }
 
-  void Note(std::string what, Answer answer) { result_.trials.push_back(Str(what, " ", ToString(answer))); }
+  // Where to look for who is accused, if that is not among what was searched.
+  std::string ElsewhereText() const {
+    const Symptom& symptom = result_.symptom;
+    const bool is_kernel = symptom.accused == Culprit::Kind::kKernel && options_.over != BisectOver::kFusions;
+    const bool is_library = symptom.accused == Culprit::Kind::kLibrary && options_.over != BisectOver::kLibraries;
+    if (is_kernel)
+      return "--over=fusions says which kernels have to stay; hlo-run --first_divergence looks into the kernel";
+    if (is_library) return "--over=libraries compares with our own kernels; hlo-run --nolibraries runs those";
+    return "hlo-run says who is wrong";
+  }
+
+  void Note(const std::string& what, Answer answer) { result_.trials.push_back(Str(what, " ", ToString(answer))); }
 
   // ---- Over passes ----
 
@@ -395,7 +409,7 @@ class Bisector {
       if (!part(i).empty() && TRY(is_bad(part(i)))) return part(i);
     }
     for (size_t i = 0; parts > 2 && i < parts; ++i) {
-      const Items rest = Without(items, part(i));
+      Items rest = Without(items, part(i));
       if (TRY(is_bad(rest))) return rest;
     }
     return std::nullopt;
@@ -405,7 +419,9 @@ class Bisector {
     tell_("which rules are applied");
     const Symptom run = PassesOf(options_.run);
     Items rules;
-    for (const auto& [rule, count] : run.rewrites) rules.push_back(rule);
+    for (const auto& [rule, count] : run.rewrites) {
+      if (!FindRules(rule).empty()) rules.push_back(rule);  // A planted one cannot be switched off.
+    }
     TRY(OverSet(rules, "rule", [&](const Items& enabled) -> Result<Variant> {
       RunOptions options = options_.run;
       for (const std::string& rule : Without(rules, enabled)) options.pipeline.disabled_rules.push_back(rule);

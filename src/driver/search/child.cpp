@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/crash.h"
 #include "base/text.h"
 
 namespace hlo {
@@ -22,6 +23,7 @@ namespace {
 
 [[noreturn]] void LiveAsChild(const ChildProcess::Body& body, int commands, int answers, std::FILE* words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
+  LeaveCrashesToParent();
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   if (words != nullptr) dup2(fileno(words), STDERR_FILENO);

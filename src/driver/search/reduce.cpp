@@ -151,6 +151,12 @@ class Reducer {
     result_.lines_before = LineCount(text_->text());
     keeps_arguments_ = (!options_.run.args.empty() || !options_.run.arg.empty()) && trial_.depth != Depth::kRead &&
                        options_.property.kind != PropertyKind::kScript;
+    if (keeps_arguments_ && FailsOnMadeUp()) {
+      line_("  made-up arguments show it, too");
+      base_.run = OnMadeUp();
+      result_.made_up = true;
+      keeps_arguments_ = false;
+    }
     if (keeps_arguments_) TRY(TakeArguments());
     Jump();
     for (int round = 1; !IsOver(); ++round) {
@@ -166,6 +172,20 @@ class Reducer {
       if (base_.size == size) break;
     }
     return {};
+  }
+
+  RunOptions OnMadeUp() const {
+    RunOptions run = options_.run;
+    run.args.clear();
+    run.arg.clear();
+    return run;
+  }
+
+  // Then the arguments need not be carried along, and shapes may shrink.
+  bool FailsOnMadeUp() {
+    tell_("with made-up arguments");
+    Trial trial(text_, OnMadeUp(), trial_);
+    return IsTheSame(trial.symptom());
   }
 
   // Those of the whole module, to be carried along.
@@ -188,7 +208,6 @@ class Reducer {
     }
     for (const int64_t height : {0, 1, 2, 3, 5, 8, 13, 21, -1})
       pieces.emplace_back([&, height] { return Piece(base_.module.get(), symptom.input, height); });
-    if (keeps_arguments_) return;  // They are for the parameters that there are.
     tell_("the accused alone");
     const auto taken = Take(pieces.size(), [&](size_t i) -> std::optional<Candidate> {
       std::unique_ptr<Module> piece = pieces[i]();
@@ -427,6 +446,7 @@ class Reducer {
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;
+    if (options_.on_smaller && base_.module != nullptr) options_.on_smaller(base_.module->InstructionCount());
     if (!keeps_arguments_) return;
     result_.args = options_.output + ".args.npz";
     if (const Status written = WriteNpz(result_.args, "arg", base_.arguments); !written && wrote_) wrote_ = written;

@@ -1,9 +1,10 @@
 // hlo reduce: a smaller module that still fails in the same way (symptom.h).
 //
-// What is found first jumps: the kernel that is accused alone, what computes the value that a pass changed. Then, round
-// by round until nothing helps: outputs go, instructions give way to operands, parameters, zeros, calls and loops to
-// what is in them, attributes and layouts to their defaults, dimensions and types to smaller ones; each as a list of
-// which ever smaller chunks are tried (delta debugging). A text that cannot be read is reduced line by line.
+// Arguments that are given go where made-up ones show it, too; else they come along. What is found first jumps: the
+// kernel that is accused alone, what computes the value that a pass changed. Then, round by round until nothing helps:
+// outputs go, instructions give way to operands, parameters, zeros, calls and loops to what is in them, attributes and
+// layouts to their defaults, dimensions and types to smaller ones; each as a list of which ever smaller chunks are
+// tried (delta debugging). A text that cannot be read is reduced line by line.
 //
 // Each candidate is verified and tried in a process of its own, several at once. Of those that are tried together the
 // first that still fails is taken, so that the result does not hang on how many these are. What is taken is smaller in
@@ -28,6 +29,8 @@ struct ReduceOptions {
   double seconds = 600;      // Of all; then the smallest so far is the result.
   double trial_seconds = 0;  // Of one trial; 0: ten times what the first took, and ten seconds.
   int confirm = 3;           // Trials of the module as it is, and of the result.
+  // Told each time that a smaller module is on disk, with its instructions. Empty: nobody asks.
+  std::function<void(int64_t instructions)> on_smaller = {};
 };
 
 struct ReducedModule {
@@ -39,6 +42,7 @@ struct ReducedModule {
   int64_t lines_before = 0, lines = 0;
   bool is_text = false;  // It could not be read, and was reduced line by line.
   bool timed_out = false;
+  bool made_up = false;    // Arguments were given, and need not be: made-up ones show it.
   int reproduced = 0;      // Of the trials of the result.
   std::string text, args;  // The smallest; where its arguments are, "" when they are made up.
 };

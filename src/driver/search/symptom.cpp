@@ -76,7 +76,8 @@ void Accuse(const Culprit& culprit, Symptom* symptom) {
   symptom->input = culprit.input;
   symptom->made_by = culprit.made_by;
   symptom->way = Str("MISMATCH: ", NameOf(culprit.kind));
-  if (culprit.kind == Culprit::Kind::kPass) symptom->way += Str(" ", WithoutInstance(culprit.name));
+  if (culprit.kind == Culprit::Kind::kPass && culprit.name.empty()) symptom->way = "MISMATCH: of the passes";
+  else if (culprit.kind == Culprit::Kind::kPass) symptom->way += Str(" ", WithoutInstance(culprit.name));
   else if (!culprit.sort.empty()) symptom->way += Str(" (", culprit.sort, ")");
   symptom->detail = Str(symptom->way, culprit.name.empty() ? "" : Str(" '", culprit.name, "'"));
 }

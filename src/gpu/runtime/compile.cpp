@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/crash.h"
 #include "base/parallel.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/libraries/open.h"
@@ -133,6 +134,7 @@ class Compiler {
       for (int64_t i = begin; i < end; ++i) {
         StepPlan& step = plans_[i];
         if (step.kind != StepKind::kKernel) continue;
+        const AtHand at_hand("kernel", step.inst->name());
         auto plan = PlanOfStep(*step.inst, device_, options());
         if (plan) step.plan = std::move(*plan);
         else errors_[i] = std::move(plan).error();
@@ -222,6 +224,7 @@ class Compiler {
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (plans_[i].kind != StepKind::kKernel || errors[i]) continue;
+        const AtHand at_hand("kernel", plans_[i].inst->name());
         auto kernels = Emit(plans_[i]);
         if (kernels) {
           plans_[i].kernels = std::move(*kernels);

@@ -13,13 +13,7 @@ namespace {
 constexpr std::string_view kLibraryFaults[] = {"bit", "zero", "scale"};
 constexpr std::string_view kRuntimeFaults[] = {"early", "branch", "copies", "late", "place"};
 
-struct FaultKind {
-  std::string_view name;
-  std::string_view what;  // One that faults are planted in.
-  std::span<const std::string_view> faults;
-};
-
-constexpr FaultKind kKinds[] = {{"kernel", "kernel", kKernelFaults},
+constexpr FaultKind kKinds[] = {{"kernel", "kernel", kKernelFaults, true},
                                 {"library", "library call", kLibraryFaults},
                                 {"runtime", "step, loop or conditional", kRuntimeFaults}};
 
@@ -44,6 +38,8 @@ int LeaveOut(std::vector<CopyWork>& copies) {
 
 }  // namespace
 
+std::span<const FaultKind> FaultKinds() { return kKinds; }
+
 Result<Fault> ParseFault(std::string_view text) {
   if (text.empty()) return Fault{};
   const std::vector<std::string_view> parts = Split(text, ':');
@@ -55,7 +51,7 @@ Result<Fault> ParseFault(std::string_view text) {
   if (parts.size() != 3 || parts[1].empty())
     FAIL(UsageError("F004", Str("expected ", parts[0], ":NAME:FAULT, got '", Escaped(text), "'")));
   std::vector<std::string_view> known(kind->faults.begin(), kind->faults.end());
-  if (kind->name == "kernel") {
+  if (kind->takes_mutations) {
     for (const Mutation& mutation : Mutations()) known.push_back(mutation.name);
   }
   if (std::ranges::find(known, parts[2]) == known.end()) {

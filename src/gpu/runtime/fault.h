@@ -12,6 +12,7 @@
 #ifndef HLO_GPU_RUNTIME_FAULT_H_
 #define HLO_GPU_RUNTIME_FAULT_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,15 @@ struct Fault {
     return kind == a_kind && (name == "*" || name == instruction);
   }
 };
+
+// What faults are planted in, by the word of --inject, and those that it has beside mutations.
+struct FaultKind {
+  std::string_view name;
+  std::string_view what;  // One that faults are planted in.
+  std::span<const std::string_view> faults;
+  bool takes_mutations = false;  // Of ir/mutation.h, too.
+};
+std::span<const FaultKind> FaultKinds();
 
 // Errors: F004 with what there is. "" is no fault.
 Result<Fault> ParseFault(std::string_view text);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/crash.h"
 #include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/recorded_graph.h"
@@ -216,7 +217,10 @@ class SerialRunner {
   }
 
   Status RunNode(const Node& node) {
-    if (const auto* step = std::get_if<Step>(&node)) return LocatedAt(*step->instruction, RunStep(*step));
+    if (const auto* step = std::get_if<Step>(&node)) {
+      const AtHand at_hand("step", step->instruction->name());
+      return LocatedAt(*step->instruction, RunStep(*step));
+    }
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node))
       return LocatedAt(*(*loop)->loop, RunLoop(**loop));
     const BranchNode& branch = *std::get<std::unique_ptr<BranchNode>>(node);

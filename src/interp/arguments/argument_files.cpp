@@ -52,10 +52,11 @@ Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::
 }
 
 Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string& path, const Module& module,
-                                           CastArgs cast) {
+                                           CastArgs cast, const std::set<int64_t>& given) {
   const auto parameters = module.entry().parameters();
   const auto has_all = [&](auto&& stem_of) {
     for (const Instruction* parameter : parameters) {
+      if (given.contains(parameter->parameter_number())) continue;
       bool all = true;
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
         if (leaf.IsToken()) return;
@@ -82,9 +83,13 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string
   } else if (has_all(by_number)) {
     stem_of = by_number;
   } else if (in_order) {
-    // Leaves take the arrays as they come.
-    size_t next = 0;
+    // Leaves take the arrays as they come; where there are too few for all, those of parameters that are given have
+    // none.
+    size_t leaves = 0, next = 0;
+    for (const Instruction* parameter : parameters)
+      ForEachLeaf(parameter->shape(), [&](const ShapeIndex&, const Shape& leaf) { leaves += leaf.IsToken() ? 0 : 1; });
     for (const Instruction* parameter : parameters) {
+      if (arrays.size() < leaves && given.contains(parameter->parameter_number())) continue;
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
         if (!leaf.IsToken() && next < arrays.size()) arrays[next++].first = KeyOf(positional(*parameter), index);
       });
@@ -100,6 +105,10 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string
   }
   std::vector<Literal> args;
   for (const Instruction* parameter : parameters) {
+    if (given.contains(parameter->parameter_number())) {
+      args.emplace_back();
+      continue;
+    }
     ShapeIndex index;
     args.push_back(
         TRY(ReadParameter(parameter->shape(), index, stem_of(*parameter), arrays, path, WantedBy(*parameter), cast)));
@@ -109,9 +118,10 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string
 
 }  // namespace
 
-Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module, CastArgs cast) {
+Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module, CastArgs cast,
+                                           const std::set<int64_t>& given) {
   const NpzArrays arrays = TRY(ReadNpz(path));
-  return ArgumentsFrom(Keyed(arrays), path, module, cast);
+  return ArgumentsFrom(Keyed(arrays), path, module, cast, given);
 }
 
 std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
@@ -139,7 +149,7 @@ Status CheckDevice(const OfDevice& of, const Module& module, std::string_view wh
 }
 
 Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module,
-                                                                CastArgs cast) {
+                                                                CastArgs cast, const std::set<int64_t>& given) {
   const NpzArrays arrays = TRY(ReadNpz(path));
   const auto parameters = module.entry().parameters();
   // A parameter may be called "r1.x".
@@ -176,7 +186,7 @@ Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::strin
             own.push_back(item);
         }
       }
-      by_device.push_back(TRY(ArgumentsFrom(std::move(own), path, module, cast)));
+      by_device.push_back(TRY(ArgumentsFrom(std::move(own), path, module, cast, given)));
       if (!special) shared = by_device.back();
     }
   }

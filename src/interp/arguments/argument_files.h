@@ -3,6 +3,7 @@
 #define HLO_INTERP_ARGUMENTS_ARGUMENT_FILES_H_
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,14 +20,16 @@ class Module;
 
 // A literal for each parameter of the entry. Keys: argN (argN.i.j for leaves of tuples) when every parameter has one;
 // else the parameters' names; else N; else arr_N in the order of the file. The only parameter may come from a .npy.
+// Parameters in `given`, by number, have their values from elsewhere: they need not be there, and are left empty.
 // Errors: [A003] a parameter without a key, [A004] another shape or type.
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module,
-                                           CastArgs cast = CastArgs::kNever);
+                                           CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {});
 
 // The same for each device of a module that runs on several: what stands under "rR.KEY" is for the devices of replica R
 // alone, under "rR.pP.KEY" for one device.
 Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module,
-                                                                CastArgs cast = CastArgs::kNever);
+                                                                CastArgs cast = CastArgs::kNever,
+                                                                const std::set<int64_t>& given = {});
 
 // "r1.x": 1, -1, "x"; "r1.p0.x": 1, 0, "x"; null without such a prefix.
 struct OfDevice {

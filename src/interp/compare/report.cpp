@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/terminal.h"
+#include "base/text.h"
 #include "interp/compare/compare.h"
 #include "interp/compare/widened.h"
 #include "ir/module.h"
@@ -57,6 +59,21 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+// Without columns, the least needed first, until a line is as long as a terminal is wide.
+void DropColumns(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::string_view> least_needed) {
+  const size_t columns = TerminalColumns();
+  for (const std::string_view title : least_needed) {
+    const std::string table = Table(rows);
+    size_t width = 0;
+    for (const std::string_view line : Split(table, '\n')) width = std::max(width, line.size());
+    const auto found = std::ranges::find(rows.front(), title);
+    if (columns == 0 || width <= columns) return;
+    if (found == rows.front().end()) continue;
+    const auto place = found - rows.front().begin();
+    for (auto& row : rows) row.erase(row.begin() + place);
+  }
+}
+
 std::string Number(const Shape& shape, double x) {
   return IsFloat(shape.type()) ? Format("%.8g", x) : Format("%.0f", x);
 }
@@ -103,6 +120,7 @@ std::string OutputTable(const Comparison& comparison, bool mismatch) {
     row.push_back(StatusText(t));
     rows.push_back(std::move(row));
   }
+  DropColumns(rows, {"rms rel", "max ulp", "max rel", "NaN act/exp"});
   return Table(rows);
 }
 
@@ -117,6 +135,7 @@ std::string Details(const TensorComparison& t) {
                     Scientific(r.abs_error, 3), Scientific(r.rel_error, 3), r.ulps == INT64_MAX ? "-" : Str(r.ulps),
                     Ratio(r.ratio), r.actual_bits});
   }
+  DropColumns(rows, {"bits", "ulp", "abs err"});
   text += Table(rows);
   if (!t.where.empty()) text += Str("  ", name, " where: ", t.where, "\n");
   if (!t.error_decades.empty()) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/crash.h"
 #include "base/text.h"
 #include "ir/module.h"
 #include "ir/mutation.h"
@@ -207,13 +208,15 @@ class Runner {
       return false;
     }
 
+    const std::string name = NameOf(run);
+    const AtHand at_hand("pass", name);
     run.options = item.options;
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
     // The same pass without the fault tells whether it does anything.
     std::unique_ptr<Module> sound;
-    if (injection_ && injection_->where.Matches(run, stages_)) {
+    if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();
       RuleBook aside = book_;
       TRY(pass.function(*sound, {.device = options_.device, .options = item.options, .rules = &aside}));
@@ -249,6 +252,11 @@ class Runner {
     report_.runs.push_back(run);
     if (options_.after) TRY(options_.after(run, module_));
     return run.changed;
+  }
+
+  // What a mutation changed, the same mutation in the next instance may put back. A wrong rule of a pass stays in it.
+  bool IsPlantedAlready() const {
+    return report_.planted > 0 && injection_->where.instance == 0 && FindMutation(injection_->fault) != nullptr;
   }
 
   // How often each rule was applied so far.
