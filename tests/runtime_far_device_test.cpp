@@ -365,6 +365,7 @@ TEST_P(RuntimeFarDeviceModels, AsOnTheHost) {
   auto module = LoadModule(Str("testdata/models/", GetParam(), ".hlo"), {});
   ASSERT_TRUE(module);
   FarDevice far;
+  far.decides = Decisions::kWithSwitch;
   ExpectAsOnTheHost(*Optimized(std::move(*module)), far);
   EXPECT_GT(far.replays, 0);
 }

@@ -175,7 +175,7 @@ class WithoutArrays(unittest.TestCase):
             many.mkdir()
             for name in 'ab':
                 (many / f'{name}.hlo').write_text(ADD)
-            for ask in (hlokit.run, hlokit.verdict):
+            for ask in (hlokit.verdict, hlokit.run) if numpy else (hlokit.verdict,):
                 with self.assertRaises(hlokit.UsageError) as several:
                     ask(many)
                 self.assertIn('2 modules', str(several.exception))

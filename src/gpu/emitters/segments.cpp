@@ -346,11 +346,11 @@ Result<EmittedKernel> EmitSegments(const EmitRequest& request) {
     TRY(request.Require(elements % request.plan.threads == 0, "its tile is so many elements for each thread"));
   Joiner joiner(region);
   auto count = std::ssize(launch.others);
+  for (const Instruction* other : launch.others) joiner.Add(TRY(EmitOther(region, *other, joiner.scratches())));
   for (const std::vector<SegmentUnit>& units : launch.alike) {
     joiner.Add(TRY(AlikeEmitter(region, units).Emit()));
     count += std::ssize(units);
   }
-  for (const Instruction* other : launch.others) joiner.Add(TRY(EmitOther(region, *other, joiner.scratches())));
   TRY(request.Require(count > 0, "it holds no kernels"));
   return std::move(joiner).Join(count);
 }

@@ -74,7 +74,8 @@ class Joiner {
     whole().name = std::move(name);
     whole().blocks = 0;
     whole().threads = kernels.front()->threads;
-    whole().min_blocks_per_sm = kernels.front()->min_blocks_per_sm;
+    // Several want more registers than one does: what each by itself wished for may be too few.
+    if (kernels.size() == 1) whole().min_blocks_per_sm = kernels.front()->min_blocks_per_sm;
   }
 
   SideBySide Join() && {
@@ -118,7 +119,6 @@ class Joiner {
     firsts_.push_back(whole().blocks);
     whole().blocks += kernel.blocks;
     whole().wide_index |= kernel.wide_index;
-    whole().min_blocks_per_sm = std::min(whole().min_blocks_per_sm, kernel.min_blocks_per_sm);
   }
 
   int32_t TakeArray(size_t number, int array) {

@@ -17,7 +17,9 @@ namespace {
 
 constexpr int64_t kMostInstructions = 1000;  // Of one launch: its code is assembled by one thread.
 constexpr int64_t kMostPointers = 4000;      // Of a launch, whose parameters have 32764 bytes at most.
-constexpr int64_t kMostReductions = 8;       // Each has shared memory of its own, of which a block uses one's.
+constexpr int64_t kMostReductions = 4;       // Each has shared memory of its own, of which a block uses one's.
+// Each is a call for each element of a vector, and ptxas 13.0 keeps registers of 14 callers in memory.
+constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
 // ---- Units ----------------------------------------------------------------------------------------------------------
@@ -41,6 +43,8 @@ bool IsPlainElementwise(const Instruction& inst) {
 std::string_view BytesOf(const Literal& literal) {
   return {reinterpret_cast<const char*>(literal.raw()), static_cast<size_t>(literal.byte_size())};
 }
+
+bool IsSquareRoot(const Instruction* inst) { return inst->Is(Opcode::kSqrt) || inst->Is(Opcode::kRsqrt); }
 
 class Units {
  public:
@@ -104,6 +108,7 @@ class Units {
     std::unordered_map<const Instruction*, size_t> number;
     for (const int64_t root : unit.roots) unit.key += Str("=", Describe(*roots[root], unit, number), ";");
     unit.instructions = static_cast<int64_t>(number.size());
+    for (const auto& [inst, of] : number) unit.square_roots += IsSquareRoot(inst);
   }
 
   size_t Describe(const Instruction& inst, SegmentUnit& unit, std::unordered_map<const Instruction*, size_t>& number) {
@@ -179,7 +184,7 @@ int64_t CommonThreads(const std::vector<Segment>& segments) {
 struct Launch {
   int64_t threads = 0;
   std::vector<Segment> segments;
-  int64_t pointers = 0, instructions = 0, reductions = 0;
+  int64_t pointers = 0, instructions = 0, reductions = 0, square_roots = 0;
   std::set<std::string> keys;
 
   // What it would have with the segment.
@@ -188,15 +193,19 @@ struct Launch {
     with.pointers += segment.pointers;
     if (segment.units.empty()) {
       with.instructions += FusedComputation(*segment.kernel).InstructionCount();
+      with.square_roots += std::ranges::count_if(FusedComputation(*segment.kernel).Instructions(), IsSquareRoot);
       with.reductions += segment.plan.kind == KernelKind::kLoop ? 0 : 1;
     }
     for (const SegmentUnit& unit : segment.units) {
-      if (with.keys.insert(unit.key).second) with.instructions += unit.instructions;
+      if (!with.keys.insert(unit.key).second) continue;
+      with.instructions += unit.instructions;
+      with.square_roots += unit.square_roots;
     }
     return with;
   }
   bool Fits() const {
-    return pointers <= kMostPointers && instructions <= kMostInstructions && reductions <= kMostReductions;
+    return pointers <= kMostPointers && instructions <= kMostInstructions && reductions <= kMostReductions &&
+           (square_roots <= kMostSquareRoots || segments.empty());
   }
 };
 

@@ -22,7 +22,7 @@ struct SegmentUnit {
   // Equal for units that differ in numbers of elements and in arrays alone, taken in the order of `operands` and
   // `roots`: one code does for all of them.
   std::string key;
-  int64_t instructions = 0;
+  int64_t instructions = 0, square_roots = 0;
 };
 // Of a kernel whose results are each made, element by element, of arrays in memory order; none of another one.
 std::vector<SegmentUnit> UnitsOf(const Instruction& kernel);
