@@ -34,7 +34,7 @@ KernelPlan ByBlock(KernelPlan plan, int64_t threads, int64_t vector) {
   return plan;
 }
 
-KernelPlan With(KernelPlan plan, int64_t KernelPlan::*number, int64_t value) {
+KernelPlan With(KernelPlan plan, int64_t KernelPlan::* number, int64_t value) {
   plan.*number = value;
   return plan;
 }

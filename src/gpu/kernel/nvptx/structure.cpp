@@ -197,8 +197,7 @@ void NvptxEmission::EmitIf(const Instruction& branch) {
   ForCopies(branch.operands, [&] {
     std::function<void()> otherwise;
     if (branch.regions.size() == 2) otherwise = [&] { EmitRegion(branch.regions[1]); };
-    If(
-        Get(branch.operands[0], copies_.begin), [&] { EmitRegion(branch.regions[0]); }, otherwise);
+    If(Get(branch.operands[0], copies_.begin), [&] { EmitRegion(branch.regions[0]); }, otherwise);
   });
 }
 

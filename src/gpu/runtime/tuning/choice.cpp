@@ -12,7 +12,7 @@ namespace {
 
 struct NumberField {
   std::string_view name;
-  int64_t KernelPlan::*member;
+  int64_t KernelPlan::* member;
 };
 constexpr NumberField kNumbers[] = {{"vector", &KernelPlan::vector}, {"threads", &KernelPlan::threads},
                                     {"splits", &KernelPlan::splits}, {"unroll", &KernelPlan::unroll},
@@ -20,23 +20,23 @@ constexpr NumberField kNumbers[] = {{"vector", &KernelPlan::vector}, {"threads",
 struct ListField {
   std::string_view name;
   char separator;
-  std::vector<int64_t> KernelPlan::*member;
+  std::vector<int64_t> KernelPlan::* member;
 };
 constexpr ListField kLists[] = {{"tile", 'x', &KernelPlan::tile}, {"roots", ',', &KernelPlan::roots}};
 struct NamesField {
   std::string_view name;
-  std::vector<std::string> KernelPlan::*member;
+  std::vector<std::string> KernelPlan::* member;
 };
 constexpr NamesField kInstructions[] = {{"heroes", &KernelPlan::heroes}, {"kept", &KernelPlan::kept}};
 struct FlagField {
   std::string_view name;
-  bool KernelPlan::*member;
+  bool KernelPlan::* member;
 };
 constexpr FlagField kFlags[] = {
     {"operand", &KernelPlan::operand}, {"in_place", &KernelPlan::in_place}, {"totals", &KernelPlan::totals}};
 struct TextField {
   std::string_view name;
-  std::string KernelPlan::*member;
+  std::string KernelPlan::* member;
 };
 constexpr TextField kTexts[] = {{"library", &KernelPlan::library}, {"algorithm", &KernelPlan::algorithm}};
 
