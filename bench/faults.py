@@ -71,7 +71,7 @@ FAULTS = [
     ('the same, as small as it gets', MODEL % 'gpt2_train',
      'hlo-reduce %s --inject=kernel:*:dropped_term -o $TMP/small.hlo $MODULE' % CPU, r'(?s)small\.hlo +(\d|10) instructions.*still fails: [^\n]*kernel \(rows\)'),
     ('a kernel of a model: triage', MODEL % 'mlp_train_f32',
-     'hlo-run %s --inject=kernel:gemm_fusion.5:wrong_index --triage=$TMP/t $MODULE' % CPU, r"accused +kernel 'gemm_fusion\.5'"),
+     'hlo-run %s --inject=kernel:gemm_fusion.5:wrong_index --nolibraries --triage=$TMP/t $MODULE' % CPU, r"accused +kernel 'gemm_fusion\.5'"),
     ('one fusion', SMALL, 'hlo-bisect --over=fusions %s --inject=kernel:loop_cosine_fusion:wrong_index $MODULE' % CPU,
      r'culprit: fusion loop_cosine_fusion'),
     ('a library: bit', MODEL % 'gpt2_infer', 'hlo-run %s --inject=library:*:bit $MODULE' % CPU,
