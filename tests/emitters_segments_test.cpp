@@ -99,6 +99,23 @@ TEST(EmittersSegments, SomeComeOut) {
   Check(*ExtractStep(*regions[0]));
 }
 
+// A result twice, and one that nobody takes: the region becomes one that gives each array once.
+TEST(EmittersSegments, EachResultIsGivenOnce) {
+  const auto module = Parsed(R"(HloModule m
+    two { p = f32[9] parameter(0) a = f32[9] add(p, p) b = f32[9] negate(p) ROOT r = (f32[9], f32[9]) tuple(a, b) }
+    one { q = f32[5] parameter(0) ROOT r = f32[5] multiply(q, q) }
+    held { x = f32[9] parameter(0) y = f32[5] parameter(1)
+      k = (f32[9], f32[9]) fusion(x), kind=kLoop, calls=two l = f32[5] fusion(y), kind=kLoop, calls=one
+      a = f32[9] get-tuple-element(k), index=0 ROOT r = (f32[5], f32[9], f32[5]) tuple(l, a, l) }
+    ENTRY e { x = f32[9] parameter(0) y = f32[5] parameter(1) ROOT region = (f32[5], f32[9], f32[5]) fusion(x, y),
+      kind=kCustom, calls=held, backend_config={"region":"segments"} })");
+  TakeUnplannedRegionsApart(*module, *FindDevice("h200"));
+  const auto regions = RegionsOf(*module);
+  ASSERT_EQ(regions.size(), 1);
+  EXPECT_EQ(regions[0]->shape().ToString(), "(f32[9], f32[9], f32[5])");
+  Check(*ExtractStep(*regions[0]));
+}
+
 TEST(EmittersSegments, RunOneByOneOnAHost) {
   EXPECT_TRUE(RegionsOf(*Planned(Updates({"f32[7]", "f32[1000]"}), "host")).empty());
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -25,8 +24,8 @@ constexpr int64_t kThreads = 256;
 // ---- Units ----------------------------------------------------------------------------------------------------------
 
 bool IsPlain(const Shape& shape) {
-  return shape.IsArray() && shape.HasDefaultLayout() && !shape.HasDynamicDims() && !IsComplex(shape.type()) &&
-         BitWidth(shape.type()) >= 8;
+  return shape.IsArray() && shape.NumElements() > 0 && shape.HasDefaultLayout() && !shape.HasDynamicDims() &&
+         !IsComplex(shape.type()) && BitWidth(shape.type()) >= 8;
 }
 
 // Computes each of its elements from those of the same number, or from scalars.
@@ -235,9 +234,26 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
   return launches;
 }
 
+// Whether the region gives each array that its kernels make, once.
+bool GivesEachOnce(const Instruction& region, const Launch& launch) {
+  std::set<std::pair<const Instruction*, ShapeIndex>> given;
+  const std::vector<const Instruction*> roots = FusionRoots(region);
+  for (const Instruction* root : roots) {
+    ShapeIndex index;
+    for (; root->Is(Opcode::kGetTupleElement) || root->Is(Opcode::kBitcast); root = &root->operand(0)) {
+      if (root->Is(Opcode::kGetTupleElement)) index.insert(index.begin(), root->tuple_index());
+    }
+    if (root->Is(Opcode::kParameter)) return false;
+    given.emplace(root, std::move(index));
+  }
+  int64_t made = 0;
+  for (const Segment& segment : launch.segments) made += segment.kernel->shape().LeafCount();
+  return std::ssize(given) == made && std::ssize(roots) == made;
+}
+
 // Is the region one launch of all that it holds?
 bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches) {
-  if (launches.size() != 1) return false;
+  if (launches.size() != 1 || !GivesEachOnce(region, launches.front())) return false;
   const auto computes = [](const Instruction* inst) { return inst->Is(Opcode::kFusion) || inst->Is(Opcode::kCopy); };
   return std::ranges::count_if(FusedComputation(region).Instructions(), computes) ==
          std::ssize(launches.front().segments);
