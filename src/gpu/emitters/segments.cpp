@@ -56,18 +56,12 @@ class Region {
 
  private:
   void AddResult(const Instruction& value, const ShapeIndex& result) {
-    ShapeIndex index;
-    const Instruction* from = &value;
-    while (from->Is(Opcode::kGetTupleElement) || from->Is(Opcode::kBitcast)) {
-      if (from->Is(Opcode::kGetTupleElement)) index.insert(index.begin(), from->tuple_index());
-      from = &from->operand(0);
-    }
-    results_.try_emplace({from, std::move(index)}, result);
+    results_.try_emplace(ArrayNamedBy(value), result);
   }
 
   const EmitRequest& request_;
   const Instruction& region_;
-  std::map<std::pair<const Instruction*, ShapeIndex>, ShapeIndex> results_;
+  std::map<NamedArray, ShapeIndex> results_;
 };
 
 // ---- Kernels that are alike -----------------------------------------------------------------------------------------

@@ -236,16 +236,10 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
 
 // Whether the region gives each array that its kernels make, once.
 bool GivesEachOnce(const Instruction& region, const Launch& launch) {
-  std::set<std::pair<const Instruction*, ShapeIndex>> given;
+  std::set<NamedArray> given;
   const std::vector<const Instruction*> roots = FusionRoots(region);
-  for (const Instruction* root : roots) {
-    ShapeIndex index;
-    for (; root->Is(Opcode::kGetTupleElement) || root->Is(Opcode::kBitcast); root = &root->operand(0)) {
-      if (root->Is(Opcode::kGetTupleElement)) index.insert(index.begin(), root->tuple_index());
-    }
-    if (root->Is(Opcode::kParameter)) return false;
-    given.emplace(root, std::move(index));
-  }
+  for (const Instruction* root : roots) given.insert(ArrayNamedBy(*root));
+  if (std::ranges::any_of(given, [](const NamedArray& each) { return each.of->Is(Opcode::kParameter); })) return false;
   int64_t made = 0;
   for (const Segment& segment : launch.segments) made += segment.kernel->shape().LeafCount();
   return std::ssize(given) == made && std::ssize(roots) == made;
@@ -274,15 +268,18 @@ std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& devic
 
 }  // namespace
 
-std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index) {
-  switch (value.opcode()) {
-    case Opcode::kParameter: return RegionOperand{value.parameter_number(), std::move(index)};
-    case Opcode::kBitcast: return OperandOfRegion(value.operand(0), std::move(index));
-    case Opcode::kGetTupleElement:
-      index.insert(index.begin(), value.tuple_index());
-      return OperandOfRegion(value.operand(0), std::move(index));
-    default: return std::nullopt;
+NamedArray ArrayNamedBy(const Instruction& value, ShapeIndex index) {
+  const Instruction* of = &value;
+  for (; of->Is(Opcode::kGetTupleElement) || of->Is(Opcode::kBitcast); of = &of->operand(0)) {
+    if (of->Is(Opcode::kGetTupleElement)) index.insert(index.begin(), of->tuple_index());
   }
+  return {of, std::move(index)};
+}
+
+std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index) {
+  NamedArray named = ArrayNamedBy(value, std::move(index));
+  if (!named.of->Is(Opcode::kParameter)) return std::nullopt;
+  return RegionOperand{named.of->parameter_number(), std::move(named.index)};
 }
 
 std::vector<SegmentUnit> UnitsOf(const Instruction& kernel) { return Units(kernel).Find(); }

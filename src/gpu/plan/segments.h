@@ -41,6 +41,15 @@ RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& d
 // equally many threads. Emitters read them there.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
+// The array that `value` is a name of, through bitcasts and get-tuple-elements: what computes it (or a parameter), and
+// which array of that.
+struct NamedArray {
+  const Instruction* of;
+  ShapeIndex index;
+  auto operator<=>(const NamedArray&) const = default;
+};
+NamedArray ArrayNamedBy(const Instruction& value, ShapeIndex index = {});
+
 // An array in an operand of the region.
 struct RegionOperand {
   int64_t operand = 0;
