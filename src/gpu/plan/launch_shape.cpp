@@ -54,10 +54,10 @@ bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device
 }
 
 // A host's partial results are in memory, and each costs as much as a term: fewer where rows have few terms for each,
-// where a row is all that a result is made of, and one warp where a few columns are all. Two threads of a Zen 4: sums of
-// rows of f32[8192,4096], argmax of f32[1024,32768] take 0.89 and 0.72 of the time with AVX-512, 0.93 and 0.73 with AVX2;
-// sums over f32[64,128,64,64] in pieces of rows would 1.3. On AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of
-// columns of f32[2097152,17] 15 and 7 ms.
+// where a row is all that a result is made of, and one warp where a few columns are all. Two threads of a Zen 4: sums
+// of rows of f32[8192,4096], argmax of f32[1024,32768] take 0.89 and 0.72 of the time with AVX-512, 0.93 and 0.73 with
+// AVX2; sums over f32[64,128,64,64] in pieces of rows would 1.3. On AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums
+// of columns of f32[2097152,17] 15 and 7 ms.
 void FitToHost(const ReductionSpace& space, bool by_warp, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kFewSteps = 4, kLongRow = 1 << 16;
   const bool rows = ReducesMinor(space);
