@@ -267,19 +267,31 @@ Value Log1p(Value x) {
 
 Value Tanh(Value x) {
   HLO_KERNEL_WIDEN(Tanh);
+  const Format& format = FormatOf(x);
+  const double most_of_small = IsF32(x) ? 0.59375 : 0.5625;
   const Value a = Abs(x);
   const Value z = x * x;
-  // Below 0.56: 2^-27, 2^-61.
+  // 2^-26, 2^-61.
   const Value p = Polynomial(
-      z, {-0x1.555554p-2, 0x1.110facp-3, -0x1.b99056p-5, 0x1.5c6fep-6, -0x1.ac455cp-8},
+      z, {-0x1.555554p-2, 0x1.110f08p-3, -0x1.b96046p-5, 0x1.5a4e2ep-6, -0x1.9d8e3ap-8},
       {-0x1.5555555555555p-2, 0x1.1111111111034p-3, -0x1.ba1ba1ba0669p-5, 0x1.664f487b30d96p-6, -0x1.226e33dbc9148p-7,
        0x1.d6d3715d359eap-9, -0x1.7d9bad704188ap-10, 0x1.34eccc418abaep-11, -0x1.ed91e65cda7dcp-13,
        0x1.64531329fa03cp-14, -0x1.f1fae34d1c5bep-17, -0x1.c87d81f768dccp-17, 0x1.68964dd647c38p-17});
   const Value small = Fma(a * z, p, a);
+  // 1 - 2 / (e^2a + 1), in which an error of e^2a counts for less the larger that is: a = s + n ln2 / 2 in one step.
   const double saturated = IsF32(x) ? 10 : 20;
   const Value bounded = Select(a > saturated, AsValue(x, saturated), a);
-  const Value large = AsValue(x, 1.0) - AsValue(x, 2.0) / (ModerateExp(bounded + bounded) + 1.0);
-  return CopySign(Select(a < 0.5625, small, large), x);
+  const auto [n, integer] = RoundedProduct(bounded, 2 * format.log2e);
+  const Value s = Fma(n, AsValue(x, IsF32(x) ? -0x1.62e43p-2 : -0x1.62e42fefa39efp-2), bounded);
+  // e^2s; 2^-26, 2^-64.
+  const Value e =
+      Polynomial(s, {1, 2, 2, 0x1.5554dcp+0, 0x1.55551ap-1, 0x1.120baep-2, 0x1.6d1148p-4},
+                 {1, 2, 2, 0x1.5555555555555p+0, 0x1.5555555555556p-1, 0x1.1111111111373p-2, 0x1.6c16c16c15f8bp-4,
+                  0x1.a01a019eb5f7p-6, 0x1.a01a01a864f97p-8, 0x1.71de40058d771p-10, 0x1.27e4d71654043p-12,
+                  0x1.ae4f24bb69ef6p-15, 0x1.1f7b02506a07ep-17, 0x1.7ecd3ce78e56fp-20});
+  const Value one = AsValue(x, 1.0);
+  const Value large = one - AsValue(x, 2.0) / Fma(e, PowerOfTwo(integer, format), one);
+  return CopySign(Select(a < most_of_small, small, large), x);
 }
 
 Value Logistic(Value x) {

@@ -54,12 +54,12 @@ bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device
 }
 
 // A host's partial results are in memory, and each costs as much as a term: fewer where rows have few terms for each,
-// where a row is all that a result is made of, and one warp where a few columns are all. Two threads of a Zen 4: sums
-// of rows of f32[8192,4096], argmax of f32[1024,32768] take 0.89 and 0.72 of the time with AVX-512, 0.93 and 0.73 with
-// AVX2; sums over f32[64,128,64,64] in pieces of rows would 1.3. On AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums
-// of columns of f32[2097152,17] 15 and 7 ms.
-void FitToHost(const ReductionSpace& space, bool by_warp, KernelPlan& plan) {
-  constexpr int64_t kLanes = 64, kFewSteps = 4, kLongRow = 1 << 16;
+// where a row is all that a result is made of, and one warp where a few columns are all. A warp takes so much of a row
+// at once; with four times as much, two threads of a Zen 4 need 1.4 of the time for sums of rows of f32[8192,4096]
+// (AVX2: 1.6), 1.2 for argmax of f32[1024,32768]. Sums over f32[64,128,64,64] in pieces of rows would take 1.3. On
+// AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of columns of f32[2097152,17] 15 and 7 ms.
+void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
+  constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4, kLongRow = 1 << 16;
   const bool rows = ReducesMinor(space);
   const int64_t minor = space.minor().size;
   const bool is_row = minor == space.Size(Role::kReduced) && minor <= kLongRow;
@@ -67,6 +67,7 @@ void FitToHost(const ReductionSpace& space, bool by_warp, KernelPlan& plan) {
     plan.vector = 1;
     plan.threads = kLanes;
     plan.tile = {1, kLanes};
+    plan.unroll = std::max<int64_t>(1, kStepBytes / 16 * elements_of_16_bytes / kLanes);
   } else if (!rows && by_warp) {
     plan.threads = 32;
     plan.tile = {1, 32 * plan.vector};
@@ -150,10 +151,12 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   // 16 bytes whatever vectors a device has: the width decides in which order terms are combined, so that a sum has the
   // same bits at each level of a host's instructions. Between a host and a GPU they differ (FitToHost), and between
   // devices that split it over another number of blocks.
-  ShapeAlongMinor(minor, VectorWidth(space.graph, space.Inputs(), {}, 16), numbers.warp_lanes, plan);
+  const int elements_of_16_bytes = VectorWidth(space.graph, space.Inputs(), {}, 16);
+  ShapeAlongMinor(minor, elements_of_16_bytes, numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
   if (TurnsShortRows(space, device, plan)) return;
-  if (!device.is_gpu) FitToHost(space, by_warp, plan);
+  plan.unroll = numbers.unroll;
+  if (!device.is_gpu) FitToHost(space, by_warp, elements_of_16_bytes, plan);
   if (device.is_gpu && !rows && plan.tile[0] == 1) {
     plan.tile[0] = std::max<int64_t>(1, kMostThreads / plan.threads);
     plan.threads *= plan.tile[0];
@@ -161,8 +164,8 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
   // Whole steps only: of elements of a row, or of the warps of a block.
   const bool unrolls =
-      rows ? minor % plan.tile[1] == 0 && steps % numbers.unroll == 0 : steps % (numbers.unroll * plan.tile[0]) == 0;
-  plan.unroll = unrolls ? numbers.unroll : 1;
+      rows ? minor % plan.tile[1] == 0 && steps % plan.unroll == 0 : steps % (plan.unroll * plan.tile[0]) == 0;
+  if (!unrolls) plan.unroll = 1;
   if (!by_warp || numbers.splits_warps)
     plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }

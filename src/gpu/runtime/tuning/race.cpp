@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/parallel.h"
@@ -32,9 +33,9 @@ constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The winner against what it would replace, by turns.
-constexpr int kMostRounds = 15, kLeastRounds = 5;
-constexpr double kRoundsMicroseconds = 200'000;
+// The winner against what it would replace, by turns, twice.
+constexpr int kMostRounds = 10, kLeastRounds = 3;
+constexpr double kRoundsMicroseconds = 120'000;
 // Where other processes take the cores meanwhile, so much longer for samples in which they do not.
 constexpr int kPatience = 4;
 
@@ -272,31 +273,50 @@ class Race {
     return a.byte_size() == b.byte_size() && std::equal(a.raw(), a.raw() + a.byte_size(), b.raw());
   }
 
-  // A machine that is busy for a moment makes winners; by turns both have it busy.
+  using Turns = std::vector<Sample>;
+
+  // A machine that is busy for a moment makes winners; by turns both have it busy. And memory makes them: which of two
+  // programs was bound first can be worth a factor of two, so each is once.
   Result<bool> BeatsFirst(int challenger) {
-    auto first = TRY(Started(0)), other = TRY(Started(challenger));
-    std::vector<Sample> turns[2];
-    double all = 0;
-    int64_t clean = 0;
-    const auto goes_on = [&](int64_t count, int patience) {
-      return count < kLeastRounds || (count < kMostRounds && all < patience * kRoundsMicroseconds);
-    };
-    while (goes_on(std::ssize(turns[0]), 1) || (all < kPatience * kRoundsMicroseconds && goes_on(clean, kPatience))) {
-      turns[0].push_back(TRY(Once(*first)));
-      turns[1].push_back(TRY(Once(*other)));
-      all += turns[0].back().microseconds + turns[1].back().microseconds;
-      clean += !turns[0].back().is_interrupted && !turns[1].back().is_interrupted;
+    std::array<Turns, 2> turns;
+    for (const bool challenger_first : {false, true}) {
+      std::array<std::unique_ptr<Executable>, 2> programs;
+      for (const int which : {challenger_first ? 1 : 0, challenger_first ? 0 : 1})
+        programs[which] = TRY(Started(which == 0 ? 0 : challenger));
+      TRY(TakeTurns(programs, turns));
     }
-    std::vector<double> first_times, other_times;
+    std::array<std::vector<double>, 2> times;
+    const bool clean = CleanRounds(turns) >= 2 * kLeastRounds;
     for (size_t i = 0; i < turns[0].size(); ++i) {
-      if (clean >= kLeastRounds && (turns[0][i].is_interrupted || turns[1][i].is_interrupted)) continue;
-      first_times.push_back(turns[0][i].microseconds);
-      other_times.push_back(turns[1][i].microseconds);
+      if (clean && (turns[0][i].is_interrupted || turns[1][i].is_interrupted)) continue;
+      for (int which = 0; which < 2; ++which) times[which].push_back(turns[which][i].microseconds);
     }
     const bool planted = result_.candidates[challenger].microseconds <= 1e-3;
     TakeTimes(turns[0], &result_.candidates[0]);
     if (!planted) TakeTimes(turns[1], &result_.candidates[challenger]);
-    return planted || IsFaster(first_times, other_times);
+    return planted || IsFaster(times[0], times[1]);
+  }
+
+  static int64_t CleanRounds(const std::array<Turns, 2>& turns) {
+    int64_t clean = 0;
+    for (size_t i = 0; i < turns[0].size(); ++i) clean += !turns[0][i].is_interrupted && !turns[1][i].is_interrupted;
+    return clean;
+  }
+
+  Status TakeTurns(const std::array<std::unique_ptr<Executable>, 2>& programs, std::array<Turns, 2>& turns) {
+    const int64_t before = std::ssize(turns[0]), clean_before = CleanRounds(turns);
+    double all = 0;
+    const auto goes_on = [&](int64_t count, int patience) {
+      return count < kLeastRounds || (count < kMostRounds && all < patience * kRoundsMicroseconds);
+    };
+    while (goes_on(std::ssize(turns[0]) - before, 1) ||
+           (all < kPatience * kRoundsMicroseconds && goes_on(CleanRounds(turns) - clean_before, kPatience))) {
+      for (int which = 0; which < 2; ++which) {
+        turns[which].push_back(TRY(Once(*programs[which])));
+        all += turns[which].back().microseconds;
+      }
+    }
+    return {};
   }
 
   const Module& alone_;
