@@ -71,8 +71,7 @@ class Judge {
                        FigureText(way_.figure), ", and the limit is ", FigureText(limit_))));
     if (figures) way_.way = way_.detail = Str(options_.property.text, ": ", FigureText(way_.figure));
     if (!way_.Shows(options_.property))
-      FAIL(NotHeld(Str("--property=", options_.property.text,
-                       " does not hold at the bad end: ", way_.detail.empty() ? "nothing is wrong" : way_.detail)));
+      FAIL(NotHeld(Str("--property=", options_.property.text, " does not hold at the bad end: ", way_.Text())));
     trial_.depth = DepthOf(way_, options_.property);
     if (trial_.depth == Depth::kMeaning) trial_.depth = Depth::kEnds;
     return way_;

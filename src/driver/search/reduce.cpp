@@ -97,7 +97,7 @@ class Reducer {
       result_.confirmed += IsTheSame(symptom);
     }
     if (result_.confirmed == options_.confirm) return {};
-    const std::string found = result_.symptom.way.empty() ? "nothing is wrong" : result_.symptom.detail;
+    const std::string found = result_.symptom.Text();
     const std::string what = result_.confirmed == 0
                                  ? Str("--property=", options_.property.text, " does not hold: ", found)
                                  : Str("what fails does not fail each time, but ", result_.confirmed, " times of ",

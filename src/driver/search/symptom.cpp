@@ -215,7 +215,9 @@ Symptom Examine(const std::shared_ptr<const SourceText>& text, const RunOptions&
   if (symptom.error().code() == "F004" && !given.inject.empty()) {  // The planted fault is meant for what is not there.
     RunOptions sound = given;
     sound.inject.clear();
-    return Examine(text, sound, options, doing);
+    Symptom without = Examine(text, sound, options, doing);
+    if (without.way.empty()) without.detail = symptom.error().message();
+    return without;
   }
   Symptom failed;
   SetError(symptom.error(), &failed);
@@ -357,6 +359,11 @@ Result<Property> ParseProperty(std::string_view text, std::string_view fail_rege
     property.limit = limit;
   }
   return property;
+}
+
+std::string Symptom::Text() const {
+  if (!way.empty()) return detail;
+  return detail.empty() ? "nothing is wrong" : Str("nothing is wrong: ", detail);
 }
 
 bool Symptom::Shows(const Property& property) const {

@@ -63,7 +63,7 @@ enum class Depth : uint8_t {
 
 struct Symptom {
   std::string way;       // "MISMATCH: pass algsimp"; "": nothing is wrong.
-  std::string detail;    // In a line, with names.
+  std::string detail;    // In a line, with names; where nothing is wrong, that no fault was planted.
   bool untried = false;  // The script said so, or it came to another end that says nothing.
   // Who is accused.
   Culprit::Kind accused = Culprit::Kind::kNone;
@@ -83,6 +83,8 @@ struct Symptom {
 
   // What is told of it is what was asked for.
   bool Shows(const Property& property) const;
+  // `detail`, or that nothing is wrong, and why not what was planted.
+  std::string Text() const;
 };
 
 struct TrialOptions {

@@ -55,7 +55,7 @@ class Triager {
     TRY(Step("each time", [&] { return Steadiness(); }));
     if (report_.symptom.way.empty())
       FAIL(Error(ExitCode::kInconclusive, "N003",
-                 Str("nothing is wrong with '", Escaped(report_.path), "': there is nothing to triage")));
+                 Str("'", Escaped(report_.path), "': ", report_.symptom.Text(), "; there is nothing to triage")));
     TRY(Step("accused", [&] { return Accusation(); }));
     TRY(Step("located", [&] { return Location(); }));
     TRY(Step("elsewhere", [&] { return Elsewhere(); }));
