@@ -267,5 +267,35 @@ TEST(EmitTopK, BestFirst) {
   Check(*Fused(TopKOf("f32", "3,40", "3,", 0, "largest=true")), Inputs::kReals);
 }
 
+// The first are selected, of a line or of its tiles, with little room, so that it is often full; equal keys are many.
+TEST(EmitTopK, FirstOfLongLines) {
+  for (const char* type : {"s8", "u32", "bf16", "f32", "f64"}) {
+    for (const char* more : {"largest=true", "largest=false"}) {
+      const std::string text = TopKOf(type, "2,600", "2,", 9, more);
+      SCOPED_TRACE(text);
+      Check(*Tiled(text, 64, {1024, 1024, 256, 5}), Inputs::kIntegers);
+      Check(*Tiled(text, 32, {128, 128, 16, 3}), Inputs::kReals);
+    }
+  }
+  Check(*Tiled(TopKOf("f32", "900", "", 1, "largest=true"), 64, {256, 256, 256, 1}), Inputs::kReals);
+  Check(*Tiled(TopKOf("s32", "130", "", 64, "largest=false"), 32, {64, 64, 256, 128}), Inputs::kIntegers);
+  Check(*Tiled(TopKOf("f32", "0,300", "0,", 5, "largest=true"), 32, {64, 64, 256, 8}), Inputs::kReals);
+}
+
+TEST(EmitTopK, IsSelectedOnHostsWhereFewAreKept) {
+  const auto tile = [](const std::string& text, int multiprocessors) {
+    const auto module = Fused(text);
+    const auto plan = PlanKernels(module->entry().root(), HostDescription(multiprocessors, 32));
+    EXPECT_TRUE(plan);
+    std::vector<std::string> steps;
+    for (const KernelPlan& kernel : plan->kernels) steps.push_back(kernel.algorithm);
+    return Str(Join(steps, " "), " ", plan->kernels[0].tile[0]);
+  };
+  EXPECT_EQ(tile(TopKOf("f32", "64,50304", "64,", 50, "largest=true"), 2), "select_lines 65536");
+  EXPECT_EQ(tile(TopKOf("f32", "2000000", "", 10, "largest=true"), 2), "select_tiles select_lines 524288");
+  EXPECT_EQ(tile(TopKOf("f32", "4,5000", "4,", 1000, "largest=true"), 2), "radix_lines 8192");
+  EXPECT_EQ(tile(TopKOf("f32", "4,300", "4,", 3, "largest=true"), 2), "radix_lines 512");
+}
+
 }  // namespace
 }  // namespace hlo::gpu

@@ -11,7 +11,7 @@ bool IsPower(int64_t number) { return std::has_single_bit(static_cast<uint64_t>(
 
 Status CheckShape(const EmitRequest& request, const SortSpace& space) {
   const KernelPlan& plan = request.plan;
-  TRY(request.RequireBlock(3));
+  TRY(request.RequireBlock(plan.tile.size() == 4 ? 4 : 3));
   const SortShape shape(plan);
   TRY(request.Require(IsPower(shape.tile) && IsPower(shape.chunk) && IsPower(shape.digits),
                       "the sizes of its tile are powers of 2"));
@@ -20,6 +20,9 @@ Status CheckShape(const EmitRequest& request, const SortSpace& space) {
                           " through its part")));
   TRY(request.Require(shape.digits == 1 || shape.walkers() == 1 || (shape.digits <= 256 && shape.chunk <= 32),
                       "a thread has at most 32 keys of a tile, by at most 256 digits"));
+  TRY(request.Require(!shape.selects() || (shape.slack > 0 && shape.digits > 1 && shape.walkers() == 1 &&
+                                           0 < space.kept && space.kept <= shape.tile),
+                      "the first of a tile are selected by one thread, by digits, with room for more"));
   return request.Require(shape.digits == 1 || space.HasDigits(), "its comparator is none of a key, which has digits");
 }
 
@@ -42,6 +45,7 @@ Result<EmittedKernel> EmitSort(const EmitRequest& request) {
   }
   const SortStepAt& at = steps[request.number];
   const SortShape shape(request.plan);
+  if (shape.selects()) return EmitSelect(*space, request, at);
   if (shape.digits == 1) return EmitMerge(*space, request, at);
   return shape.walkers() == 1 ? EmitRadix(*space, request, at) : EmitRanks(*space, request, at);
 }

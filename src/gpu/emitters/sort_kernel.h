@@ -119,10 +119,11 @@ class MovedKeys {
 // What a kernel of a pass reads of the operands.
 std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at);
 
-// What the ways emit (sort_merge.cpp, sort_radix.cpp, sort_ranks.cpp).
+// What the ways emit (sort_merge.cpp, sort_radix.cpp, sort_ranks.cpp, sort_select.cpp).
 EmittedKernel EmitMerge(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 EmittedKernel EmitRadix(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 EmittedKernel EmitRanks(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
+EmittedKernel EmitSelect(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 
 }  // namespace hlo::gpu
 

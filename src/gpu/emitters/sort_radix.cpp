@@ -1,7 +1,7 @@
 // Sorting by digits of keys, the lowest first, where one walk goes through a tile. It counts the digits of the keys; a
 // sum over the counts before one, by digit and then by tile, is where the first of these keys goes; then it moves the
 // keys in their order. So every pass is stable.
-#include "gpu/emitters/sort_kernel.h"
+#include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {
 namespace {
@@ -11,48 +11,6 @@ using kernel::KernelBuilder;
 using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
-
-// What is sorted in one pass: the key of the tile's i-th element, and what moves with it.
-struct Source {
-  std::function<Value(Value i)> key, carried;
-};
-
-class Digits {
- public:
-  Digits(SortKernel& sort, int pass)
-      : sort_(sort), k_(sort.k()), digits_(sort.shape().digits), shift_(pass * DigitBits(sort.shape())) {}
-
-  Value Of(Value key) const {
-    return Convert(ShiftRightLogical(key, kernel::ConstantLike(key, shift_)) & (digits_ - 1), Type::kIndex);
-  }
-
-  void Count(Array counters, const Source& source) {
-    sort_.ForEach(k_.Index(digits_), [&](Value i) { counters.Store(i, k_.Constant(Type::kU32, 0)); });
-    sort_.Walk([&](Value begin, Value end) {
-      k_.Loop(begin, end, 1, [&](Value i) {
-        const Value at = Of(source.key(i));
-        counters.Store(at, counters.Load(at) + 1);
-      });
-    });
-  }
-
-  // Moves what is counted: `move` is told where each goes.
-  void Move(Array counters, const Source& source,
-            const std::function<void(Value to, Value key, const std::function<Value()>& carried)>& move) {
-    sort_.Walk([&](Value begin, Value end) {
-      k_.Loop(begin, end, 1, [&](Value i) {
-        const Value key = source.key(i), at = Of(key), to = counters.Load(at);
-        counters.Store(at, to + 1);
-        move(Convert(to, Type::kIndex), key, [&] { return source.carried(i); });
-      });
-    });
-  }
-
- private:
-  SortKernel& sort_;
-  KernelBuilder& k_;
-  int64_t digits_, shift_;
-};
 
 EmittedKernel EmitLines(SortSpace& space, const EmitRequest& request, const SortStepAt& at) {
   SortKernel sort(space, request, at, ReadBy(space, at));
@@ -67,18 +25,7 @@ EmittedKernel EmitLines(SortSpace& space, const EmitRequest& request, const Sort
     if (carries) carried.Store(i, sort.CarriedAt(i));
   });
   const int passes = DigitPasses(space, sort.shape());
-  for (int pass = 0; pass < passes; ++pass) {
-    const Value from = k.Index(pass % 2 * tile), to = k.Index((pass + 1) % 2 * tile);
-    const Source source = {[&](Value i) { return keys.Load(from + i); },
-                           [&](Value i) { return carried.Load(from + i); }};
-    Digits digits(sort, pass);
-    digits.Count(counters, source);
-    sort.SumBefore(counters, k.Index(0), sort.shape().digits);
-    digits.Move(counters, source, [&](Value place, Value key, const std::function<Value()>& with) {
-      keys.Store(to + place, key);
-      if (carries) carried.Store(to + place, with());
-    });
-  }
+  for (int pass = 0; pass < passes; ++pass) SortByDigit(sort, pass, pass % 2, keys, carried, counters, sort.count());
   const Value sorted = k.Index(passes % 2 * tile);
   sort.ForEach(sort.KeptCount(),
                [&](Value i) { sort.Results(i, keys.Load(sorted + i), carries ? carried.Load(sorted + i) : Value()); });
@@ -95,7 +42,7 @@ Value CountAt(const SortKernel& sort, Value digit) {
   return (sort.line() * sort.shape().digits + digit) * sort.tiles() + sort.tile();
 }
 
-Source SourceOf(const MovedKeys& keys) {
+DigitSource SourceOf(const MovedKeys& keys) {
   return {[&](Value i) { return keys.KeyAt(i); }, [&](Value i) { return keys.CarriedAt(i); }};
 }
 
@@ -104,7 +51,7 @@ EmittedKernel EmitCount(SortSpace& space, const EmitRequest& request, const Sort
   const MovedKeys keys(sort, /*moves=*/false);
   const Array counts = CountsOf(sort), counters = sort.k().Shared("counters", Type::kU32, sort.shape().digits);
   Digits digits(sort, at.pass);
-  digits.Count(counters, SourceOf(keys));
+  digits.Count(counters, SourceOf(keys), sort.count());
   sort.ForEach(sort.k().Index(sort.shape().digits),
                [&](Value digit) { counts.Store(CountAt(sort, digit), counters.Load(digit)); });
   return std::move(sort).Finish("sort, counts of digits");
@@ -124,9 +71,10 @@ EmittedKernel EmitMove(SortSpace& space, const EmitRequest& request, const SortS
   const bool carries = space.carried != SortSpace::kNothing;
   const Array counts = CountsOf(sort), counters = k.Shared("counters", Type::kU32, sort.shape().digits);
   k.Loop(0, sort.shape().digits, 1, [&](Value digit) { counters.Store(digit, counts.Load(CountAt(sort, digit))); });
-  Digits(sort, at.pass).Move(counters, SourceOf(keys), [&](Value to, Value key, const std::function<Value()>& carried) {
-    keys.Put(to, key, carries ? carried() : Value());
-  });
+  Digits(sort, at.pass)
+      .Move(counters, SourceOf(keys), sort.count(), [&](Value to, Value key, const std::function<Value()>& carried) {
+        keys.Put(to, key, carries ? carried() : Value());
+      });
   return std::move(sort).Finish("sort, keys to their places by digit");
 }
 

@@ -11,8 +11,9 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr std::string_view kSteps[] = {"merge_lines",   "merge_tiles", "merge_runs",   "radix_lines", "radix_count",
-                                       "radix_offsets", "radix_move",  "radix_digits", "radix_pass"};
+constexpr std::string_view kSteps[] = {"merge_lines", "merge_tiles",   "merge_runs",  "radix_lines",
+                                       "radix_count", "radix_offsets", "radix_move",  "radix_digits",
+                                       "radix_pass",  "select_tiles",  "select_lines"};
 
 // Positions are 32-bit numbers.
 constexpr int64_t kLongestLine = int64_t{1} << 31;
@@ -207,7 +208,10 @@ int64_t BytesMoved(const SortSpace& space) {
 std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape) {
   const bool is_radix = shape.digits > 1;
   std::vector<SortStepAt> steps;
-  if (shape.tile >= space.length) {
+  if (shape.selects()) {
+    if (shape.tile < space.length) steps.push_back({SortStep::kSelectTiles});
+    steps.push_back({.step = SortStep::kSelectLines, .pass = static_cast<int>(steps.size())});
+  } else if (shape.tile >= space.length) {
     steps.push_back({is_radix ? SortStep::kRadixLines : SortStep::kMergeLines});
   } else if (is_radix) {
     const std::vector<SortStep> in_pass =
@@ -231,7 +235,7 @@ int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& sha
   // Blocks that count all digits: enough to fill any GPU, and few, since each adds what it has to the sums of its line.
   constexpr int64_t kCounting = 512;
   const int64_t tiles = kernel::CeilDiv(space.length, shape.tile);
-  if (step == SortStep::kRadixOffsets) return 1;
+  if (step == SortStep::kRadixOffsets || step == SortStep::kSelectLines) return 1;
   if (step != SortStep::kRadixDigits) return tiles;
   return std::min(tiles, kernel::CeilDiv(kCounting, std::max<int64_t>(space.lines(), 1)));
 }

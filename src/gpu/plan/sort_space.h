@@ -3,14 +3,17 @@
 //
 //   f32[8,64,32] sort over {1}    kept 8, kept 32, scanned 64: 256 lines of 64 positions
 //
-// Two ways, each a list of kernels (the steps):
+// Three ways, each a list of kernels (the steps):
 //
 //   merge   tiles of a line are sorted and then merged, which compares as the comparator says; what moves are positions
 //   radix   keys become unsigned numbers in the order of the comparator, whose digits are sorted one after the other,
 //           the lowest first, each pass stable. Where each thread has a part of the tile, digits are counted once, and
 //           tiles ask those before them where theirs go (gpu/emitters/sort_ranks.cpp)
 //
-// A tile that holds a line is one kernel. Both are stable, whatever is asked for.
+//   select  where few of a line are kept, and one thread has a tile to itself: the first of each tile, and then of
+//   those
+//
+// A tile that holds a line is one kernel. All are stable, whatever is asked for.
 #ifndef HLO_GPU_PLAN_SORT_SPACE_H_
 #define HLO_GPU_PLAN_SORT_SPACE_H_
 
@@ -75,6 +78,8 @@ enum class SortStep : uint8_t {
   kRadixMove,     // ...and there they go.
   kRadixDigits,   // Where the keys with each digit begin in the line, for all passes...
   kRadixPass,     // ...and there they go, after those of the tiles before.
+  kSelectTiles,   // The first of a tile...
+  kSelectLines,   // ...and of a line, or of what its tiles left.
 };
 std::string_view ToString(SortStep step);
 
@@ -87,10 +92,13 @@ struct SortStepAt {
 };
 
 // Sizes of the tile of a plan: positions of a block, of one of its threads, values of a digit (a power of two; 1 where
-// it merges). Where one thread has the tile to itself the block goes through it as one.
+// it merges); where it selects, for how many more than are kept there is room. Where one thread has the tile to itself
+// the block goes through it as one.
 struct SortShape {
-  int64_t tile, chunk, digits;
-  explicit SortShape(const KernelPlan& plan) : tile(plan.tile[0]), chunk(plan.tile[1]), digits(plan.tile[2]) {}
+  int64_t tile, chunk, digits, slack;
+  explicit SortShape(const KernelPlan& plan)
+      : tile(plan.tile[0]), chunk(plan.tile[1]), digits(plan.tile[2]), slack(plan.tile.size() > 3 ? plan.tile[3] : 0) {}
+  bool selects() const { return slack != 0; }
   int64_t walkers() const { return tile / chunk; }
 };
 
