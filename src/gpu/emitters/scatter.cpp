@@ -75,7 +75,7 @@ class Scatter {
 
   void UpdateAt(Value start) {
     Emission::Scope inner(emission_);
-    if (space_.windows_overlap) {
+    if (space_.windows_overlap || window_ == 1) {
       k_.Loop(int64_t{0}, window_, 1, [&](Value at) {
         k_.Tile(1, k_.Index(1), [&](Value) {
           Emission::Scope in_tile(emission_);

@@ -56,14 +56,16 @@ bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device
 // A host's partial results are in memory, and each costs as much as a term: fewer where rows have few terms for each,
 // where a row is all that a result is made of, and one warp where a few columns are all. A warp takes so much of a row
 // at once; with four times as much, two threads of a Zen 4 need 1.4 of the time for sums of rows of f32[8192,4096]
-// (AVX2: 1.6), 1.2 for argmax of f32[1024,32768]. Sums over f32[64,128,64,64] in pieces of rows would take 1.3. On
-// AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of columns of f32[2097152,17] 15 and 7 ms.
+// (AVX2: 1.6), 1.2 for argmax of f32[1024,32768]; and eight warps in a block 1.5 for rows of f32[65536,128]. Sums over
+// f32[64,128,64,64] in pieces of rows would take 1.3. On AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of columns
+// of f32[2097152,17] 15 and 7 ms.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4, kLongRow = 1 << 16;
   const bool rows = ReducesMinor(space);
   const int64_t minor = space.minor().size;
   const bool is_row = minor == space.Size(Role::kReduced) && minor <= kLongRow;
-  if (rows && !by_warp && minor > kLanes && (is_row || minor < kFewSteps * plan.tile[1])) {
+  const bool fits = by_warp ? is_row && minor % kLanes == 0 : is_row || minor < kFewSteps * plan.tile[1];
+  if (rows && minor > kLanes && fits) {
     plan.vector = 1;
     plan.threads = kLanes;
     plan.tile = {1, kLanes};

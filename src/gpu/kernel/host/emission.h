@@ -51,13 +51,14 @@ class HostEmission {
   struct LoopKind {
     bool lanes = false;  // Iterations are independent: the loop to vectorise.
     bool unroll = true;
-    int interleave = 1;    // So many vectors by turns.
-    bool is_done = false;  // Nothing is left to the vectoriser.
+    int interleave = 1;     // So many vectors by turns.
+    bool is_done = false;   // Nothing is left to the vectoriser.
+    bool has_gaps = false;  // As in WidePlan.
   };
   // for (index = begin; index < end; index += step) body(index).
   void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body);
   void LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind, const std::function<LlvmValue(LlvmValue)>& body);
-  void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1);
+  void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1, bool has_gaps = false);
   void Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body, int interleave = 1);
   int64_t VectorBytes() const { return masked_tails_ ? 64 : 32; }
   LlvmValue Wide(int32_t id);

@@ -49,7 +49,7 @@ llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
     nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.isvectorized"),
                                                  llvm::ConstantAsMetadata::get(b_.getInt32(1))}));
   }
-  if (kind.lanes && !kind.is_done && masked_tails_) {
+  if (kind.lanes && !kind.is_done && !kind.has_gaps && masked_tails_) {
     nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.predicate.enable"),
                                                  llvm::ConstantAsMetadata::get(b_.getTrue())}));
   }
@@ -64,8 +64,8 @@ llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
   return node;
 }
 
-void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave) {
-  Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave}, body);
+void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave, bool has_gaps) {
+  Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave, .has_gaps = has_gaps}, body);
 }
 
 // Whole vectors, then what is left one by one; of a short body whose end is known, in vectors of half as many, and so
@@ -79,7 +79,7 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   const bool is_whole = elements && width > 0 && elements->getSExtValue() % width == 0;
   const bool is_short = elements && elements->getSExtValue() < width;
   const bool has_masks = masked_tails_ && !wide.has_branch;
-  if (width < 2 || is_short || (has_masks && !is_whole)) return Lanes(end, body, interleave);
+  if (width < 2 || is_short || (has_masks && !is_whole)) return Lanes(end, body, interleave, wide.has_gaps);
   LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
   LlvmValue begin = Index(0);
   const auto vectors = [&](LlvmValue to, int64_t lanes) {

@@ -63,6 +63,13 @@ class WidePlanner {
     return stride == kOwnValue || stride > kMostInterleaved || stride < 0;
   }
 
+  // An access that the vectoriser takes from whole vectors, but not from masked ones.
+  bool HasGaps(const Instruction& instruction) {
+    if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
+    const int64_t stride = StrideOf(instruction.operands[0]);
+    return stride > 1 && stride <= kMostInterleaved;
+  }
+
   // Are `scattered` accesses, with their indices, most of the body?
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
@@ -218,6 +225,7 @@ WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> bo
   for (const Instruction* each : body) {
     instructions += 1 + (each->regions.empty() ? 0 : kShortBody);
     if (planner.Take(*each)) continue;
+    plan.has_gaps = planner.HasGaps(*each);
     if (!planner.IsScattered(*each)) return plan;
     ++scattered;
   }
