@@ -125,7 +125,7 @@ TEST(PipelineText, ANameOfBothIsBoth) {
     }
     return names;
   };
-  EXPECT_EQ(skipped("fusion"), (std::set<std::string_view>{"fusion", "dce", "multi_output_fusion"}));
+  EXPECT_EQ(skipped("fusion"), (std::set<std::string_view>{"fusion", "dce", "multi_output_fusion", "fusion_merger"}));
   EXPECT_EQ(skipped("fusion/fusion"), (std::set<std::string_view>{"fusion"}));
 }
 
