@@ -343,9 +343,25 @@ constexpr AttributeRow kRows[] = {
     {"backend_config", BackendConfig},
 };
 
+constexpr const AttributeRow* RowOf(std::string_view name) {
+  return std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& row) { return row.name == name; });
+}
+
+template <class Struct>
+constexpr bool HasRows() {
+  bool all = true;
+  ForEachField<Struct>([&](const auto& field) { all = all && RowOf(field.name) != std::end(kRows); });
+  return all;
+}
+template <class... Structs>
+constexpr bool HaveRows(const StructList<Structs...>*) {
+  return (HasRows<Structs>() && ...);
+}
+static_assert(HaveRows(static_cast<const AttributeStructs*>(nullptr)) && HasRows<CommonAttrs>(),
+              "each field of ir/attrs.h needs a row of kRows: where a proto has it, or Nowhere");
+
 void Append(std::string& out, std::string_view name, AttributeSource& source, Presence presence) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.name == name; });
-  CHECK(row != std::end(kRows), "no row says where a proto has '", name, "'");
+  const AttributeRow* row = RowOf(name);
   source.presence = presence;
   const std::string value = row->value(source);
   if (!value.empty()) out += Str(", ", name, "=", value);
