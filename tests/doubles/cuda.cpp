@@ -111,7 +111,7 @@ char* Bytes(DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 // `what` is done to `bytes` of device memory when its turn comes; whether they are there is asked now and then.
 template <class Do>
 int EnqueueOn(const Entry& entry, void* stream, WorkKind kind, const std::string& what, DevicePointer to, size_t bytes,
-              const Do& act, std::vector<Touch> touches) {
+              const Do& act, const std::vector<Touch>& touches) {
   if (!IsDeviceMemory(what, At(to), bytes)) return CUDA_ERROR_INVALID_VALUE;
   const auto run = [=] {
     if (!IsDeviceMemory(what, At(to), bytes)) return int{CUDA_ERROR_ILLEGAL_ADDRESS};
@@ -119,7 +119,7 @@ int EnqueueOn(const Entry& entry, void* stream, WorkKind kind, const std::string
     return int{CUDA_SUCCESS};
   };
   return Enqueue(entry, stream,
-                 {.kind = kind, .what = Words(what, " ", bytes, " bytes"), .run = run, .touches = std::move(touches)});
+                 {.kind = kind, .what = Words(what, " ", bytes, " bytes"), .run = run, .touches = touches});
 }
 
 template <class T>
