@@ -8,8 +8,10 @@
 #include <map>
 
 #include "gpu/emitters/emitter.h"
+#include "gpu/kernel/builder.h"
 #include "gpu/kernel/emulator.h"
 #include "gpu/kernel/nvptx.h"
+#include "gpu/kernel/tail.h"
 
 namespace hlo::gpu {
 namespace {
@@ -84,6 +86,40 @@ TEST(Conditions, ABranchIsThatOfItsNumber) {
     uint8_t selector = value;
     const auto set = SetBy(BranchConditionKernel(true, 2, {}), {Handle(8), &selector});
     EXPECT_EQ(set, (std::map<uint64_t, uint32_t>{{8, value == 1 ? 0 : 1}}));
+  }
+}
+
+// Behind a kernel of one block, and of several, of which the one that ends last does it: from what another one wrote.
+TEST(Conditions, ALoopIsAskedBehindTheLastKernelOfATrip) {
+  constexpr int kThreads = 64;
+  for (const int64_t blocks : {1, 5}) {
+    kernel::KernelBuilder k("copy", blocks, kThreads);
+    const int64_t elements = blocks * kThreads;
+    const kernel::Array from = k.Input("from", kernel::Type::kPred, elements);
+    const kernel::Array to = k.Output("to", kernel::Type::kPred, elements);
+    k.Phase([&] {
+      const kernel::Value i = k.block() * kThreads + k.thread();
+      to.Store(i, from.Load(i));
+    });
+    const kernel::Kernel copy = std::move(k).Build();
+    const auto whole = kernel::AddTail(copy, LoopConditionKernel(false), {-1, 1, -1});
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->counts, blocks > 1);
+    EXPECT_EQ(whole->kernel.Arguments().size(), whole->counts ? 5u : 4u);
+    for (const bool again : {false, true, false}) {
+      std::vector<uint8_t> in(elements, 1), out(elements, 7);
+      in[0] = again;
+      Trips trips = {};
+      trips[kMostTrips] = 10;
+      trips[kTripsMade] = 3;
+      uint32_t arrived = 0;
+      std::vector<void*> arguments = {in.data(), out.data(), Handle(kHandle), trips.data(), &arrived};
+      arguments.resize(whole->kernel.Arguments().size());
+      EXPECT_EQ(SetBy(whole->kernel, arguments), (std::map<uint64_t, uint32_t>{{kHandle, again}}));
+      EXPECT_EQ(out, in);
+      EXPECT_EQ(arrived, 0u);
+      EXPECT_EQ(trips[kTripsMade], again ? 4 : 3);
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/device/cuda_driver.h"
+#include "gpu/device/emulated.h"
 #include "tests/doubles/double.h"
 #if __has_include(<cuda.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -29,6 +30,9 @@ static_assert(CU_GRAPH_NODE_TYPE_CONDITIONAL == 13 && CU_GRAPH_COND_ASSIGN_DEFAU
 static_assert(CU_GRAPH_COND_TYPE_IF == 0 && CU_GRAPH_COND_TYPE_WHILE == 1 && CU_GRAPH_COND_TYPE_SWITCH == 2);
 static_assert(CU_STREAM_CAPTURE_STATUS_ACTIVE == 1 && CU_STREAM_CAPTURE_STATUS_INVALIDATED == 2);
 static_assert(sizeof(CUgraphEdgeData) == sizeof(hlo::gpu::CudaGraphEdge));
+static_assert(CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC == hlo::gpu::kProgrammaticPort);
+static_assert(int{CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC} == int{hlo::gpu::kProgrammaticEdge});
+static_assert(int{CU_STREAM_SET_CAPTURE_DEPENDENCIES} == int{hlo::gpu::kReplaceDependencies});
 #define SAME_PLACE(theirs, ours) \
   static_assert(offsetof(CUgraphNodeParams, theirs) == offsetof(hlo::gpu::CudaNodeParams, ours));
 static_assert(sizeof(CUgraphNodeParams) == sizeof(hlo::gpu::CudaNodeParams));
@@ -292,6 +296,117 @@ TEST_F(DoublesRulesDeathTest, GraphsAreDoneWhenTheyAreLaunched) {
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
 }
 
+// What is captured next comes after nothing.
+void Fork(const Driver& cuda, const gpu::CudaGraphEdge* edges = nullptr, void** nodes = nullptr, size_t count = 0) {
+  cuda("cuStreamUpdateCaptureDependencies_v2", cuda.stream, nodes, edges, count, 1u);
+}
+
+// Of two side by side: what `first` and `second` are given to queue on.
+int RunSides(const std::function<void(const Driver&, DevicePointer)>& first,
+             const std::function<void(const Driver&, DevicePointer)>& second) {
+  const Driver cuda;
+  const DevicePointer memory = cuda.Allocate(64);
+  void *graph = nullptr, *executable = nullptr;
+  cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+  first(cuda, memory);
+  Fork(cuda);
+  second(cuda, memory);
+  cuda("cuStreamEndCapture", cuda.stream, &graph);
+  cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+  cuda("cuGraphLaunch", executable, cuda.stream);
+  cuda("cuStreamSynchronize", cuda.stream);
+  cuda("cuGraphExecDestroy", executable), cuda("cuGraphDestroy", graph), cuda("cuMemFree_v2", memory);
+  cuda.End();
+  return 7;
+}
+
+TEST_F(DoublesRulesDeathTest, WhatTouchesTheSameMemoryIsOrdered) {
+  const auto fill = [](size_t at, size_t bytes) {
+    return [=](const Driver& cuda, DevicePointer memory) {
+      cuda("cuMemsetD8Async", memory + at, static_cast<unsigned char>(1), bytes, cuda.stream);
+    };
+  };
+  const auto copy = [](size_t from, size_t to) {
+    return [=](const Driver& cuda, DevicePointer memory) {
+      cuda("cuMemcpyDtoDAsync_v2", memory + to, memory + from, size_t{8}, cuda.stream);
+    };
+  };
+  const auto both = [](const auto& one, const auto& other) {
+    return [=](const Driver& cuda, DevicePointer memory) { one(cuda, memory), other(cuda, memory); };
+  };
+  EXPECT_VIOLATION(RunSides(fill(0, 9), fill(8, 8)), "nodes 0 and 1, touch the same memory, and no path leads");
+  EXPECT_VIOLATION(RunSides(copy(0, 16), fill(0, 8)), "'copy 8 bytes' and 'fill 8 bytes', nodes 0 and 1");
+  EXPECT_VIOLATION(RunSides(both(fill(0, 8), fill(32, 8)), fill(39, 1)), "nodes 1 and 2, touch the same memory");
+  EXPECT_EXIT(std::exit(RunSides(fill(0, 8), fill(8, 8))), ::testing::ExitedWithCode(7), "");
+  // Two may read the same; behind each other all is well.
+  EXPECT_EXIT(std::exit(RunSides(copy(0, 16), copy(0, 32))), ::testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(std::exit(RunSides(both(fill(0, 8), fill(0, 8)), fill(32, 8))), ::testing::ExitedWithCode(7), "");
+}
+
+// Kernels that do nothing, by the text of their code.
+struct IdleKernels {
+  static constexpr const char* kWaits = ".entry idle(\n)\n{\n\tgriddepcontrol.wait;\n\tld.global.u32 %r1, [%rd1];\n}";
+  static constexpr const char* kWaitsLate =
+      ".entry idle(\n)\n{\n\tld.global.u32 %r1, [%rd1];\n\tgriddepcontrol.wait;\n}";
+
+  static const gpu::EmulatedKernel* Find(const char*) {
+    static constexpr gpu::EmulatedKernel kIdle = {.name = "idle", .blocks = 1, .threads = 32, .cluster = 1};
+    return &kIdle;
+  }
+  static const char* Run(const gpu::EmulatedKernel*, void* const*, bool, void (*)(uint64_t, uint32_t)) {
+    return nullptr;
+  }
+};
+
+// A kernel of that text behind one that waits, or behind a fill; the edge between them lets it begin early.
+int RunEarly(const char* text, bool behind_a_fill, gpu::CudaGraphEdge edge = {1, 0, 1, {}}) {
+  const Driver cuda;
+  static constexpr gpu::EmulatorTable kTable = {.find = IdleKernels::Find, .run = IdleKernels::Run};
+  cuda(gpu::kAttachSymbol, &kTable);
+  const DevicePointer memory = cuda.Allocate(8);
+  void *modules[2] = {}, *functions[2] = {}, *graph = nullptr, *executable = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    cuda("cuModuleLoadDataEx", &modules[i], static_cast<const void*>(i == 0 ? IdleKernels::kWaits : text), 0u,
+         static_cast<int*>(nullptr), static_cast<void**>(nullptr));
+    cuda("cuModuleGetFunction", &functions[i], modules[i], "idle");
+  }
+  const auto launch = [&](int i) {
+    cuda("cuLaunchKernel", functions[i], 1u, 1u, 1u, 32u, 1u, 1u, 0u, cuda.stream, static_cast<void**>(nullptr),
+         static_cast<void**>(nullptr));
+  };
+  cuda("cuStreamBeginCapture_v2", cuda.stream, 2);
+  if (behind_a_fill) cuda("cuMemsetD8Async", memory, static_cast<unsigned char>(1), size_t{8}, cuda.stream);
+  else launch(0);
+  int status = 0;
+  void** after = nullptr;
+  const void* edges = nullptr;
+  size_t count = 0;
+  cuda("cuStreamGetCaptureInfo_v3", cuda.stream, &status, static_cast<unsigned long long*>(nullptr), &graph, &after,
+       &edges, &count);
+  void* const last = after[0];
+  Fork(cuda, &edge, const_cast<void**>(&last), 1);
+  launch(1);
+  cuda("cuStreamEndCapture", cuda.stream, &graph);
+  cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+  cuda("cuGraphExecDestroy", executable), cuda("cuGraphDestroy", graph), cuda("cuMemFree_v2", memory);
+  for (void* const module : modules) cuda("cuModuleUnload", module);
+  cuda.End();
+  return 7;
+}
+
+TEST_F(DoublesRulesDeathTest, KernelsThatBeginEarlyWait) {
+  EXPECT_EXIT(std::exit(RunEarly(IdleKernels::kWaits, false)), ::testing::ExitedWithCode(7), "");
+  EXPECT_VIOLATION(RunEarly(IdleKernels::kWaitsLate, false), "'kernel idle' may begin before 'kernel idle' has ended");
+  EXPECT_VIOLATION(RunEarly(IdleKernels::kWaits, true), "'fill 8 bytes' is no kernel, and lets nothing go early");
+  EXPECT_VIOLATION(RunEarly(IdleKernels::kWaits, false, {1, 0, 0, {}}), "an edge of type 0 from port 1 to port 0");
+  const auto outside = [] {
+    const Driver cuda;
+    Fork(cuda);
+    cuda.End();
+  };
+  EXPECT_VIOLATION(outside(), "cuStreamUpdateCaptureDependencies_v2: of a stream that is not captured");
+}
+
 // A graph with a node of `form` behind a fill with 1; its body fills with 5. Its condition is `initially` at each
 // launch where `is_reset`; else nothing sets it.
 struct Deciding {
@@ -356,8 +471,8 @@ TEST_F(DoublesRulesDeathTest, NodesThatDecide) {
   EXPECT_EXIT(std::exit(RunDeciding(kWhile, 0)), ::testing::ExitedWithCode(1), "");
   EXPECT_EXIT(std::exit(RunDeciding(kSwitch, 0)), ::testing::ExitedWithCode(5), "");
   EXPECT_EXIT(std::exit(RunDeciding(kSwitch, 1)), ::testing::ExitedWithCode(1), "");
-  // Without an edge the node comes first, and what it did is overwritten.
-  EXPECT_EXIT(std::exit(RunDeciding(kIf, 1, true, false)), ::testing::ExitedWithCode(1), "");
+  // What a body touches counts as the node's.
+  EXPECT_VIOLATION(RunDeciding(kIf, 1, true, false), "'fill 1 bytes' and 'if', nodes 0 and 1, touch the same memory");
   EXPECT_VIOLATION(RunDeciding(kIf, 1, false), "a node 'if' decides by a condition that nothing has set");
   EXPECT_VIOLATION(RunDeciding(3, 1), "cuGraphAddNode_v2: form 3 of 1 bodies");
 }

@@ -12,14 +12,19 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "driver/load.h"
+#include "ir/text/printer.h"
 #include "tests/module_files.h"
 #include "tests/read_file.h"
+#include "tests/reduced_module.h"
 
 namespace hlo {
 namespace {
@@ -119,13 +124,66 @@ TEST(Doubles, ModelsMatch) {
               products, graphs);
 }
 
-// Those of $CORPUS/bench/cpu, sized for two cores, kernel by kernel. Those that take too long are said.
+std::vector<std::string> Workloads() {
+  const char* const corpus = std::getenv("CORPUS");
+  return corpus != nullptr ? ModuleFilesBelow(Str(corpus, "/bench/cpu")) : std::vector<std::string>();
+}
+
+// Smaller ones of workloads, as files.
+class ReducedWorkloads {
+ public:
+  // Below it a run takes a second or two.
+  static constexpr int64_t kMostElements = 1 << 16;
+
+  explicit ReducedWorkloads(const std::vector<std::string>& workloads)
+      : folder_(fs::temp_directory_path() / Str("hlo-doubles-reduced-", getpid())) {
+    fs::create_directories(folder_);
+    for (const std::string& workload : workloads) {
+      const auto whole = LoadModule(workload);
+      EXPECT_TRUE(whole) << workload;
+      if (!whole) continue;
+      const std::unique_ptr<Module> reduced = Reduced(**whole, kMostElements);
+      EXPECT_LE(MostElements(*reduced), kMostElements) << workload;
+      EXPECT_EQ(reduced->InstructionCount(), (*whole)->InstructionCount()) << workload;
+      files_.push_back((folder_ / fs::path(workload).filename()).string());
+      EXPECT_TRUE(WriteFile(files_.back(), Print(*reduced)));
+    }
+  }
+  ~ReducedWorkloads() { fs::remove_all(folder_); }
+  ReducedWorkloads(const ReducedWorkloads&) = delete;
+
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  fs::path folder_;
+  std::vector<std::string> files_;
+};
+
+// All of $CORPUS/bench/cpu on small arrays: queued one by one, recorded, and as a graph.
+TEST(Doubles, ReducedWorkloadsMatch) {
+  if (!All()) GTEST_SKIP() << "make cuda-doubles";
+  const ReducedWorkloads workloads(Workloads());
+  if (workloads.files().empty()) GTEST_SKIP() << "no workloads below CORPUS=DIR";
+  std::vector<Outcome> outcomes(workloads.files().size());
+  ParallelFor(std::ssize(outcomes), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) outcomes[i] = RunHlo(OnDoubles("--num_repeats=3 " + workloads.files()[i]));
+  });
+  int64_t match = 0, graphs = 0;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    EXPECT_EQ(outcomes[i].exit, 0) << workloads.files()[i] << "\n" << outcomes[i].out << outcomes[i].err;
+    match += outcomes[i].exit == 0 && outcomes[i].Says("\nMATCH");
+    graphs += outcomes[i].Count("cuGraphLaunch") > 0;
+  }
+  std::printf("%zu reduced workloads: %ld match, %ld of them as graphs\n", outcomes.size(), match, graphs);
+  EXPECT_EQ(match, std::ssize(outcomes));
+  EXPECT_GE(match, 53);
+}
+
+// As they are, sized for two cores, kernel by kernel. Those that take too long are said.
 TEST(Doubles, WorkloadsMatch) {
   constexpr int kTimedOut = 124, kSeconds = 12;
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
-  const char* const corpus = std::getenv("CORPUS");
-  const std::vector<std::string> workloads =
-      corpus != nullptr ? ModuleFilesBelow(Str(corpus, "/bench/cpu")) : std::vector<std::string>();
+  const std::vector<std::string> workloads = Workloads();
   if (workloads.empty()) GTEST_SKIP() << "no workloads below CORPUS=DIR";
   std::vector<Outcome> outcomes(workloads.size());
   ParallelFor(std::ssize(workloads), 1, [&](int64_t begin, int64_t end) {
@@ -206,6 +264,64 @@ TEST(Doubles, AStepIsOneLaunch) {
   }
 }
 
+struct Edges {
+  int64_t all = 0, early = 0, begins = 0;
+};
+// Of the graphs of a run.
+Edges EdgesOf(const Outcome& outcome) {
+  Edges edges;
+  for (const std::string& line : outcome.trace) {
+    long all = 0, early = 0, begins = 0;
+    if (std::sscanf(line.c_str(), "> by %ld edges, %ld of them early; %ld nodes", &all, &early, &begins) != 3) continue;
+    edges.all += all, edges.early += early, edges.begins += begins;
+  }
+  return edges;
+}
+
+// By itself a graph of small steps is a chain; side by side, each step comes after what it needs, and its memory is its
+// own (the double looks at all pairs), with the same results. Kernels begin early where the flag and the driver allow.
+TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
+  std::vector<std::string> modules = Models();
+  for (const char* const name : {"graph", "library", "convolution", "loop", "control"})
+    modules.push_back(Str("testdata/doubles/", name, ".hlo"));
+  const std::vector<std::string> flags = {"", "--xla_gpu_graph_enable_concurrent_region=true",
+                                          "--xla_gpu_enable_pdl=false"};
+  std::vector<Outcome> outcomes(modules.size() * flags.size());
+  ParallelFor(std::ssize(outcomes), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      outcomes[i] =
+          RunHlo(OnDoubles(Str("--num_repeats=3 ", flags[i % std::ssize(flags)], " ", modules[i / std::ssize(flags)])));
+  });
+  Edges chained, sided;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    const std::string& module = modules[i / flags.size()];
+    ASSERT_EQ(outcome.exit, 0) << module << "\n" << outcome.out << outcome.err;
+    EXPECT_TRUE(outcome.Says("MATCH")) << module << "\n" << outcome.out;
+    EXPECT_FALSE(outcome.Says("is launched before")) << outcome.out;
+    const Edges edges = EdgesOf(outcome);
+    Edges* const sum = i % flags.size() == 0 ? &chained : i % flags.size() == 1 ? &sided : nullptr;
+    if (sum == nullptr) EXPECT_EQ(edges.early, 0) << module;
+    else sum->all += edges.all, sum->early += edges.early, sum->begins += edges.begins;
+  }
+  std::printf("chains: %ld edges, %ld of them early, %ld begins; side by side: %ld, %ld, %ld\n", chained.all,
+              chained.early, chained.begins, sided.all, sided.early, sided.begins);
+  EXPECT_GT(chained.early, 0);
+  EXPECT_GT(sided.begins, chained.begins);
+}
+
+// Edges of a kind that a driver cannot make into a graph: they are plain ones, and that is said.
+TEST(Doubles, WithoutEdgesOfAKindAllWait) {
+  const Outcome outcome = RunHlo(OnDoubles("--num_repeats=3 testdata/doubles/graph.hlo"),
+                                 "cuGraphInstantiateWithFlags:1:CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(outcome.Says("no kernel is launched before those before it have ended (--xla_gpu_enable_pdl)"))
+      << outcome.out << outcome.err;
+  EXPECT_GT(outcome.Count("cuGraphLaunch"), 0);
+  const Edges edges = EdgesOf(outcome);
+  EXPECT_TRUE(edges.all > 0 && edges.early == 0) << edges.all << " edges, " << edges.early << " early";
+}
+
 // What is dumped as a graph has a box for each node that the driver was given.
 TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
   for (const char* const name : {"library", "control"}) {
@@ -256,7 +372,7 @@ TEST(Doubles, TheDeviceDecides) {
     std::vector<std::string> nodes;
   };
   const std::vector<Case> cases = {
-      {"loop", "13000", {"1 while (5 kernels)"}},
+      {"loop", "13000", {"1 while (3 kernels)"}},  // Of a trip: none of them is for the condition alone.
       {"control", "13000", {"while (", "switch ("}},
       {"control", "12040", {"while (", "1 if (1 kernel), 1 if ("}},
   };
@@ -359,6 +475,25 @@ TEST(Doubles, EveryCallOfBranchesMayFail) {
 }
 TEST(Doubles, EveryCallOfALibraryMayFail) {
   FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
+}
+
+// Of each of these some calls, from the first to the last. None has a convolution: an engine of cuDNN's of which a call
+// fails is passed over, as one that does not take the problem is, and nothing says so.
+TEST(Doubles, CallsOfReducedWorkloadsMayFail) {
+  if (!All()) GTEST_SKIP() << "make cuda-doubles";
+  std::vector<std::string> chosen = Workloads();
+  const std::set<std::string> kChosen = {"attention_causal_bf16", "gemm_bias_gelu_bf16", "rnn_while_gru", "sort_f32_1m",
+                                         "while_dynamic_newton"};
+  std::erase_if(chosen, [&](const std::string& path) { return !kChosen.contains(fs::path(path).stem()); });
+  if (chosen.empty()) GTEST_SKIP() << "no workloads below CORPUS=DIR";
+  ASSERT_EQ(chosen.size(), kChosen.size());
+  const ReducedWorkloads workloads(chosen);
+  for (const std::string& file : workloads.files()) {
+    constexpr int64_t kRuns = 24;
+    const int64_t calls = std::ranges::count_if(RunHlo(OnDoubles("--num_repeats=3 " + file)).trace,
+                                                [](const std::string& line) { return !line.starts_with(">"); });
+    FailEach(file, "--num_repeats=3", static_cast<size_t>(std::max<int64_t>(1, calls / kRuns)));
+  }
 }
 
 // A loop in a kernel is asked how it ended after the run, in which its step may be one of a graph.

@@ -83,14 +83,14 @@ class FarDevice : public Device {
 
   // Its handles are where the conditions lie (Op::kSetCondition on the host).
   Decisions Decides() const override { return decides; }
-  Status RecordWhile(const LoadedKernel& first, const LoadedKernel& next, std::span<void* const> arguments,
+  Status RecordWhile(const ConditionLaunch& first, const ConditionLaunch& next,
                      const std::function<Status()>& body) override {
     if (fails_to_decide) FAIL(DeviceError("R014", "a loop cannot be recorded"));
     uint32_t* const condition = MakeCondition();
-    TRY(LaunchWith(first, {condition}, arguments));
+    TRY(Launch(first.kernel, first.With(condition)));
     const auto trip = TRY(Inside([&]() -> Status {
       TRY(body());
-      return LaunchWith(next, {condition}, arguments);
+      return Launch(next.kernel, next.With(condition));
     }));
     return Do([this, condition, trip]() -> Status {
       for (; *condition != 0; ++trips) TRY(RunAll(*trip));

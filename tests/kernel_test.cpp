@@ -115,6 +115,14 @@ TEST(Kernel, BarriersStandWhereTheyMust) {
 TEST(Kernel, PtxHasWideAccesses) {
   const auto ptx = EmitPtx(Scale(8192));
   ASSERT_TRUE(ptx) << ptx.error().message();
+  // It waits for what is before it first; older devices cannot.
+  const size_t wait = ptx->text.find("griddepcontrol.wait;");
+  EXPECT_NE(wait, std::string::npos);
+  EXPECT_LT(wait, ptx->text.find("ld.global"));
+  EXPECT_TRUE(ptx->waits);
+  const auto older = EmitPtx(Scale(8192), {.arch = "sm_80"});
+  EXPECT_EQ(older->text.find("griddepcontrol"), std::string::npos);
+  EXPECT_FALSE(older->waits);
   EXPECT_NE(ptx->text.find("ld.global.nc.v4.f32"), std::string::npos) << ptx->text;
   EXPECT_NE(ptx->text.find("st.global.v4.f32"), std::string::npos) << ptx->text;
   EXPECT_EQ(ptx->text.find("fma"), std::string::npos) << "x * 2 + 1 was contracted";

@@ -65,10 +65,14 @@ TEST(Shares, LoopsCountByTheirTripsAndAllWhereThoseAreUnknown) {
   ASSERT_TRUE(module) << module.error().message();
   std::map<std::string, double> by_name;
   double sum = 0;
-  for (const auto& [inst, share] : SharesOfRun(**module, *FindDevice("host"))) {
-    by_name[std::string(inst->name())] = share;
-    if (share < 1) sum += share;
+  std::map<std::string, double> once;
+  for (const auto& [inst, step] : SharesOfRun(**module, *FindDevice("host"))) {
+    by_name[std::string(inst->name())] = step.share;
+    once[std::string(inst->name())] = step.seconds;
+    if (step.share < 1) sum += step.share;
   }
+  EXPECT_NEAR(once.at("in_known") / once.at("of_row"), 1, 1e-6);
+  EXPECT_GT(once.at("of_large"), 0);
   EXPECT_NEAR(by_name.at("in_known") / by_name.at("of_row"), 500, 1e-6);
   EXPECT_NEAR(by_name.at("of_large") / by_name.at("in_known"), 2, 1e-6);
   EXPECT_EQ(by_name.at("in_unknown"), 1);

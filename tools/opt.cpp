@@ -19,6 +19,8 @@
 #include "driver/pass_watch.h"
 #include "driver/run/each_pass_check.h"
 #include "driver/run/reproducer.h"
+#include "driver/run/tuning.h"
+#include "gpu/device/device.h"
 #include "gpu/plan/planner.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
@@ -26,6 +28,7 @@
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
+#include "tools/tuning_flags.h"
 
 namespace hlo {
 namespace {
@@ -37,7 +40,7 @@ struct OptFlags {
   LogFlags log;
   CacheFlags cache;
   std::vector<std::string> library_path;
-  std::string stage = "hlo", output = "-", emit = "hlo", kernel, verify_each = "changed", color = "auto",
+  std::string stage = "hlo", lock, output = "-", emit = "hlo", kernel, verify_each = "changed", color = "auto",
               platform = "gpu";
   bool quiet = false;
   std::vector<std::string> inject;
@@ -135,6 +138,10 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
   flags.Bool("list_pipelines", &f->list_pipelines, "the pipelines of each preset, in their order, and their counts");
   flags.Bool("print_pipeline", &f->print_pipeline, "the text of the pipeline that would run, and nothing else");
+  flags.String("autotune_cache", &f->lock, "DIR|FILE.lock",
+               "plans that were measured are taken from there, as a run takes them: those of this machine with "
+               "--target=host, else those of the GPU that is here");
+  flags.Alias("xla_gpu_load_autotune_results_from", "autotune_cache");
   flags.OptionalString(
       "print_fusion_plan", &f->print_fusion_plan, "all",
       "instead of the module: its kernels, why they are what they are, what they save; 'all': no list is "
@@ -297,6 +304,20 @@ Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& ob
 // Instead of the module: a report, or what is below it.
 bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
+// Nothing is measured.
+Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeline) {
+  RunOptions run = RunOptionsOf(f, pipeline);
+  run.library_path = f.library_path;
+  run.tuning.read_from = TRY(LockFile(f.lock, /*written=*/false));
+  run.tuning.must_exist = true;
+  const auto device = TRY(gpu::OpenDevice(pipeline.device->is_gpu ? "cuda" : "cpu", f.library_path));
+  for (const std::string& note : gpu::TakeUnplannedRegionsApart(module, *pipeline.device)) Note(f, note);
+  const gpu::TuningReport tuned = TRY(TuneModule(module, *device, run));
+  for (const std::string& note : tuned.notes) Note(f, note);
+  Note(f, Str(tuned.cached, tuned.cached == 1 ? " plan is" : " plans are", " out of '", run.tuning.read_from, "'"));
+  return {};
+}
+
 struct Output {
   std::string text;
   ExitCode exit = ExitCode::kOk;
@@ -337,6 +358,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     if (report) TRY(Tell(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
   const bool is_judged = observers.check.has_value();
+  if (!f.lock.empty()) TRY(ObeyLock(*module, f, pipeline));
   if (f.stage == "hlo-backend") {  // What runs, with its plans.
     for (const std::string& note : gpu::TakeUnplannedRegionsApart(*module, device)) Note(f, note);
   }

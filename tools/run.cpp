@@ -101,6 +101,11 @@ void AddRunningFlags(FlagSet& flags, RunFlags* f) {
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
   flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: steps are queued as one, as a graph; off: one by one");
   flags.String("xla_gpu_enable_command_buffer", &f->command_buffers, "KIND,...", "XLA's: empty is --cuda_graphs=false");
+  flags.Bool("xla_gpu_enable_pdl", &run->early_launches,
+             "cuda: kernels in a graph are launched before those before them have ended, and wait themselves");
+  flags.Bool("xla_gpu_graph_enable_concurrent_region", &f->concurrent,
+             "cuda: what a graph has side by side: all that may be; off: nothing; by itself where both sides take long "
+             "and leave room");
   flags.Bool("sync_check", &run->sync_check,
              "cuda: each step is waited for, so that its errors are known to be its own");
 
@@ -222,6 +227,7 @@ Status SettleRunFlags(RunFlags* f) {
   TRY(SettleProfile(f));
   f->quiet |= f->silent;
   if (f->command_buffers) run.cuda_graphs &= !f->command_buffers->empty();
+  if (f->concurrent) run.concurrency = *f->concurrent ? gpu::Concurrency::kAlways : gpu::Concurrency::kNever;
   TRY(ReadTargetFlag(&f->passes));
   TRY(SettleTuningFlags(f->tuning, f->inject, &run));
   // What is measured is planned for where it is.

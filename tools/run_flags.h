@@ -25,6 +25,7 @@ struct RunFlags {
   std::optional<std::string> json;
   std::vector<std::string> inject;
   std::optional<std::string> profile, command_buffers;
+  std::optional<bool> concurrent;  // --xla_gpu_graph_enable_concurrent_region.
   std::string tolerance;
   double abs_bound = -1, rel_bound = -1;
   int64_t max_ulp = -1, iterations = 1;

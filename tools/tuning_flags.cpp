@@ -12,7 +12,8 @@ namespace {
 // What XLA measures at where nothing is said; here where a lock is to be filled.
 constexpr int64_t kLevelOfCache = 4;
 
-// A folder has its lock in it.
+}  // namespace
+
 Result<std::string> LockFile(const std::string& path, bool written) {
   std::error_code error;
   const bool is_folder = std::filesystem::is_directory(path, error);
@@ -21,8 +22,6 @@ Result<std::string> LockFile(const std::string& path, bool written) {
   if (written) TRY(MakeDirectories(path));
   return path + "/autotune.lock";
 }
-
-}  // namespace
 
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
   flags.Group("Autotuning (nothing is measured unless one of these asks for it)");

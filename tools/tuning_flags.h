@@ -17,6 +17,8 @@ struct TuningFlags {
   double budget = 20, share = 0.02;
 };
 
+// Of a folder `autotune.lock` in it; one that is to be written is made.
+Result<std::string> LockFile(const std::string& path, bool written);
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning);
 // What they and --inject mean for a run. Errors [F004]: flags of which one says to measure and one not to.
 Status SettleTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run);

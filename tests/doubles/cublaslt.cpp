@@ -170,6 +170,18 @@ struct Call {
   void *d, *workspace;
   size_t workspace_bytes;
 
+  std::vector<Touch> Touches() const {
+    const bool has_bias = (product.description.epilogue & kBias) != 0;
+    const auto bytes = [](const Layout& layout) { return static_cast<size_t>(ByteSize(layout)); };
+    return {{a, bytes(product.a), false},
+            {b, bytes(product.b), false},
+            {c, beta == 0 ? 0 : bytes(product.c), false},
+            {product.description.bias, has_bias ? static_cast<size_t>(product.m() * SizeOf(product.d.type)) : size_t{0},
+             false},
+            {d, bytes(product.d), true},
+            {workspace, workspace_bytes, true}};
+  }
+
   // Whether all that it touches is there.
   bool Check(const std::string& who) const {
     const bool has_bias = (product.description.epilogue & kBias) != 0;
@@ -378,8 +390,9 @@ int cublasLtMatmul(void* handle, void* description, const void* alpha, const voi
   if (!call.Check("cublasLtMatmul")) return CUBLAS_STATUS_INVALID_VALUE;
   const std::string what =
       Words("product ", call.product.m(), "x", call.product.n(), "x", call.product.k(), " of ", call.product.d.batch);
-  const int status =
-      Enqueue(entry, stream, {.kind = WorkKind::kProduct, .what = what, .run = [call] { return call.Run(); }});
+  const int status = Enqueue(
+      entry, stream,
+      {.kind = WorkKind::kProduct, .what = what, .run = [call] { return call.Run(); }, .touches = call.Touches()});
   return status == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INTERNAL_ERROR;
 }
 

@@ -111,22 +111,26 @@ char* Bytes(DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 // `what` is done to `bytes` of device memory when its turn comes; whether they are there is asked now and then.
 template <class Do>
 int EnqueueOn(const Entry& entry, void* stream, WorkKind kind, const std::string& what, DevicePointer to, size_t bytes,
-              const Do& act) {
+              const Do& act, const std::vector<Touch>& touches) {
   if (!IsDeviceMemory(what, At(to), bytes)) return CUDA_ERROR_INVALID_VALUE;
-  return Enqueue(entry, stream, {.kind = kind, .what = Words(what, " ", bytes, " bytes"), .run = [=] {
-                                   if (!IsDeviceMemory(what, At(to), bytes)) return int{CUDA_ERROR_ILLEGAL_ADDRESS};
-                                   act();
-                                   return int{CUDA_SUCCESS};
-                                 }});
+  const auto run = [=] {
+    if (!IsDeviceMemory(what, At(to), bytes)) return int{CUDA_ERROR_ILLEGAL_ADDRESS};
+    act();
+    return int{CUDA_SUCCESS};
+  };
+  return Enqueue(entry, stream,
+                 {.kind = kind, .what = Words(what, " ", bytes, " bytes"), .run = run, .touches = touches});
 }
 
 template <class T>
 int Fill(const Entry& entry, DevicePointer to, T value, size_t count, void* stream) {
   if (to % sizeof(T) != 0)
     return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words(At(to), " is not a multiple of ", sizeof(T)));
-  return EnqueueOn(entry, stream, WorkKind::kFill, "fill", to, count * sizeof(T), [=] {
+  const auto fill = [=] {
     for (size_t i = 0; i < count; ++i) std::memcpy(Bytes(to) + i * sizeof(T), &value, sizeof(T));
-  });
+  };
+  return EnqueueOn(entry, stream, WorkKind::kFill, "fill", to, count * sizeof(T), fill,
+                   {{At(to), count * sizeof(T), true}});
 }
 
 // ---- Modules ----
@@ -139,6 +143,7 @@ struct CodeFunction {
 struct Module {
   const gpu::EmulatedKernel* kernel;
   std::string text;
+  bool waits;
   std::unique_ptr<CodeFunction> function;
 };
 
@@ -158,6 +163,16 @@ CodeFunction* FindFunction(const Entry& entry, const void* handle) {
   if (found != Functions().end() && Modules().IsAlive(found->second)) return found->second->function.get();
   entry.Violates(0, Words("function ", handle, found != Functions().end() ? " is of an unloaded module" : " is none"));
   return nullptr;
+}
+
+// Its code waits for what is before it before it touches memory or branches.
+bool WaitsFirst(const std::string& text) {
+  const size_t begin = text.find('{', text.find(".entry ")), wait = text.find("griddepcontrol.wait;");
+  if (begin == std::string::npos || wait == std::string::npos) return false;
+  constexpr const char* kOther[] = {"ld.global", "st.global", "atom.", "red.",
+                                    "cp.async",  "bra",       "$L_",   "cudaGraphSetConditional"};
+  const std::string before = text.substr(begin, wait - begin);
+  return std::ranges::none_of(kOther, [&](const char* word) { return before.find(word) != std::string::npos; });
 }
 
 // ---- Launches ----
@@ -182,6 +197,16 @@ struct Launch {
       }
     }
     return CUDA_SUCCESS;
+  }
+
+  std::vector<Touch> Touches() const {
+    std::vector<Touch> touches;
+    const gpu::EmulatedKernel& kernel = *module->kernel;
+    for (int64_t i = 0; i < kernel.argument_count; ++i) {
+      const gpu::EmulatedKernel::Argument& argument = kernel.arguments[i];
+      touches.push_back({arguments[i], static_cast<size_t>(argument.bytes), argument.written});
+    }
+    return touches;
   }
 
   int Run() const {
@@ -349,15 +374,16 @@ int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, void*
   ENTER(cuMemcpyHtoDAsync_v2);
   const auto* const first = static_cast<const char*>(from);
   const auto staged = std::make_shared<std::vector<char>>(first, first + bytes);
-  return EnqueueOn(entry, stream, WorkKind::kCopy, "copy in", to, bytes,
-                   [=] { std::memcpy(Bytes(to), staged->data(), bytes); });
+  const auto copy = [=] { std::memcpy(Bytes(to), staged->data(), bytes); };
+  return EnqueueOn(entry, stream, WorkKind::kCopy, "copy in", to, bytes, copy, {{At(to), bytes, true}});
 }
 
 // To pageable memory: written before it returns.
 int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, void* stream) {
   ENTER(cuMemcpyDtoHAsync_v2);
+  const auto copy = [=] { std::memcpy(to, At(from), bytes); };
   const int status =
-      EnqueueOn(entry, stream, WorkKind::kCopy, "copy out", from, bytes, [=] { std::memcpy(to, At(from), bytes); });
+      EnqueueOn(entry, stream, WorkKind::kCopy, "copy out", from, bytes, copy, {{At(from), bytes, false}});
   return status == CUDA_SUCCESS ? Drain(stream) : status;
 }
 
@@ -366,9 +392,11 @@ int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, voi
   if (to < from + bytes && from < to + bytes)
     return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("the two ranges of ", bytes, " bytes overlap"));
   if (!IsDeviceMemory("copy", At(from), bytes)) return CUDA_ERROR_INVALID_VALUE;
-  return EnqueueOn(entry, stream, WorkKind::kCopy, "copy", to, bytes, [=] {
+  const auto copy = [=] {
     if (IsDeviceMemory("copy", At(from), bytes)) std::memcpy(Bytes(to), At(from), bytes);
-  });
+  };
+  return EnqueueOn(entry, stream, WorkKind::kCopy, "copy", to, bytes, copy,
+                   {{At(from), bytes, false}, {At(to), bytes, true}});
 }
 
 int cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, void* stream) {
@@ -390,11 +418,13 @@ int cuMemsetD2D32Async(DevicePointer to, size_t pitch, unsigned value, size_t wi
   if (to % sizeof value != 0 || pitch % sizeof value != 0 || (height > 1 && pitch < row))
     return entry.Violates(CUDA_ERROR_INVALID_VALUE,
                           Words("rows of ", row, " bytes at ", At(to), ", ", pitch, " apart"));
-  return EnqueueOn(entry, stream, WorkKind::kFill, "fill", to, height == 0 ? 0 : (height - 1) * pitch + row, [=] {
+  const size_t bytes = height == 0 ? 0 : (height - 1) * pitch + row;
+  const auto fill = [=] {
     for (size_t y = 0; y < height; ++y) {
       for (size_t x = 0; x < width; ++x) std::memcpy(Bytes(to) + y * pitch + x * sizeof value, &value, sizeof value);
     }
-  });
+  };
+  return EnqueueOn(entry, stream, WorkKind::kFill, "fill", to, bytes, fill, {{At(to), bytes, true}});
 }
 
 // ---- Modules and launches ------------------------------------------------------------------------------------------
@@ -414,7 +444,7 @@ int cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* 
     if (log != nullptr && bytes > 0) std::snprintf(log, bytes, "no kernel of this process has this text");
     return CUDA_ERROR_INVALID_PTX;
   }
-  *module = Modules().Add({.kernel = kernel, .text = text, .function = nullptr});
+  *module = Modules().Add({.kernel = kernel, .text = text, .waits = WaitsFirst(text), .function = nullptr});
   return CUDA_SUCCESS;
 }
 
@@ -464,7 +494,11 @@ int cuLaunchKernel(void* function, unsigned blocks_x, unsigned blocks_y, unsigne
   }
   if (launch.Check() != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
   return Enqueue(entry, stream,
-                 {.kind = WorkKind::kKernel, .what = launch.what(), .run = [launch] { return launch.Run(); }});
+                 {.kind = WorkKind::kKernel,
+                  .what = launch.what(),
+                  .run = [launch] { return launch.Run(); },
+                  .touches = launch.Touches(),
+                  .waits = code->module->waits});
 }
 
 }  // extern "C"

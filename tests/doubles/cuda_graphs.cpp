@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 namespace hlo::doubles {
@@ -111,6 +112,66 @@ void CheckNodes(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>
   }
 }
 
+// With what is in bodies.
+void AddTouches(const GraphNode& node, std::vector<Touch>& touches) {
+  touches.insert(touches.end(), node.work.touches.begin(), node.work.touches.end());
+  for (const Graph* body : node.bodies) {
+    for (const auto& inside : body->nodes) AddTouches(*inside, touches);
+  }
+}
+
+// Of nodes, each with all that a path leads from to it. Nodes stand behind those that they come after.
+std::vector<std::vector<bool>> Before(const std::vector<std::shared_ptr<GraphNode>>& nodes) {
+  std::unordered_map<const GraphNode*, size_t> number;
+  std::vector<std::vector<bool>> before(nodes.size(), std::vector<bool>(nodes.size()));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    number[nodes[i].get()] = i;
+    for (const Edge& edge : nodes[i]->after) {
+      const size_t from = number.at(edge.from);
+      before[i][from] = true;
+      for (size_t j = 0; j < from; ++j) before[i][j] = before[i][j] || before[from][j];
+    }
+  }
+  return before;
+}
+
+// Of two nodes that touch the same bytes, one of them writing, one must come after the other, in bodies too.
+void CheckOrder(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>>& nodes) {
+  struct Access {
+    Touch touch;
+    size_t node;
+    const char* begin() const { return static_cast<const char*>(touch.begin); }
+    const char* end() const { return begin() + touch.bytes; }
+  };
+  std::vector<Access> accesses, open;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<Touch> touches;
+    AddTouches(*nodes[i], touches);
+    for (const Touch& touch : touches) {
+      if (touch.bytes > 0) accesses.push_back({touch, i});
+    }
+    for (const Graph* body : nodes[i]->bodies) CheckOrder(entry, body->nodes);
+  }
+  const auto before = Before(nodes);
+  std::ranges::stable_sort(accesses, {}, &Access::begin);
+  std::set<std::pair<size_t, size_t>> said;
+  for (const Access& access : accesses) {
+    std::erase_if(open, [&](const Access& one) { return one.end() <= access.begin(); });
+    for (const Access& one : open) {
+      const auto [first, second] = std::minmax(one.node, access.node);
+      if (first == second || before[second][first] || !(one.touch.writes || access.touch.writes)) continue;
+      if (!said.emplace(first, second).second) continue;
+      const auto name = [&](size_t node) {
+        return nodes[node]->condition != nullptr ? kForms[static_cast<int>(nodes[node]->form)]
+                                                 : nodes[node]->work.what.c_str();
+      };
+      entry.Violates(0, Words("'", name(first), "' and '", name(second), "', nodes ", first, " and ", second,
+                              ", touch the same memory, and no path leads from one to the other"));
+    }
+    open.push_back(access);
+  }
+}
+
 // ---- Runs ----
 
 int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::string& depth);
@@ -142,7 +203,7 @@ int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::st
   std::vector<size_t> ready;
   for (size_t i = 0; i < nodes.size(); ++i) {
     waits[nodes[i].get()] = nodes[i]->after.size();
-    for (const GraphNode* before : nodes[i]->after) next[before].push_back(i);
+    for (const Edge& edge : nodes[i]->after) next[edge.from].push_back(i);
     if (nodes[i]->after.empty()) ready.push_back(i);
   }
   while (!ready.empty()) {
@@ -202,7 +263,13 @@ Graph* FindGraph(const Entry& entry, void* handle) {
   return nullptr;
 }
 
-GraphNode* AddNode(Graph& graph, Work work, std::vector<const GraphNode*> after) {
+// Kernels alone have edges that let them begin early, and only where they wait in their code.
+GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after) {
+  for (const Edge& edge : after) {
+    if (edge.is_early && (work.kind != WorkKind::kKernel || !work.waits))
+      entry.Violates(0, Words("'", work.what, "' may begin before '", edge.from->work.what,
+                              "' has ended, and does not wait for it before it touches memory"));
+  }
   graph.nodes.push_back(std::make_shared<GraphNode>());
   GraphNode& node = *graph.nodes.back();
   node.work = std::move(work);
@@ -210,17 +277,34 @@ GraphNode* AddNode(Graph& graph, Work work, std::vector<const GraphNode*> after)
   return &node;
 }
 
-bool AreNodes(const Entry& entry, const Graph& graph, const std::vector<const GraphNode*>& nodes) {
-  for (size_t i = 0; i < nodes.size(); ++i) {
+bool ReadEdges(const Entry& entry, const Graph& graph, const void* const* nodes, const EdgeData* edges, size_t count,
+               std::vector<Edge>* read) {
+  constexpr unsigned char kDefaultPort = 0, kProgrammaticPort = 1, kProgrammatic = 1;
+  for (size_t i = 0; i < count; ++i) {
     const auto is_it = [&](const auto& node) { return node.get() == nodes[i]; };
-    if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_it)) {
-      entry.Violates(0, Words(static_cast<const void*>(nodes[i]), " is no node of the graph"));
+    const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_it);
+    if (found == graph.nodes.end()) {
+      entry.Violates(0, Words(nodes[i], " is no node of the graph"));
       return false;
     }
-    if (std::count(nodes.begin(), nodes.end(), nodes[i]) > 1) {
+    if (std::count(nodes, nodes + count, nodes[i]) > 1) {
       entry.Violates(0, "a node is named twice");
       return false;
     }
+    const EdgeData data = edges != nullptr ? edges[i] : EdgeData();
+    const bool is_early = data.type == kProgrammatic;
+    const bool is_zero = std::ranges::all_of(data.reserved, [](unsigned char byte) { return byte == 0; });
+    if (data.type > kProgrammatic || data.from_port != (is_early ? kProgrammaticPort : kDefaultPort) ||
+        data.to_port != kDefaultPort || !is_zero) {
+      entry.Violates(0, Words("an edge of type ", int{data.type}, " from port ", int{data.from_port}, " to port ",
+                              int{data.to_port}));
+      return false;
+    }
+    if (is_early && (*found)->work.kind != WorkKind::kKernel) {
+      entry.Violates(0, Words("'", (*found)->work.what, "' is no kernel, and lets nothing go early"));
+      return false;
+    }
+    read->push_back({found->get(), is_early});
   }
   return true;
 }
@@ -257,7 +341,6 @@ int cuGraphAddNode_v2(void** node, void* graph, const void* const* after, const 
   ENTER(cuGraphAddNode_v2);
   Graph* const found = FindGraph(entry, graph);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (edges != nullptr) return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, "the double knows no kinds of edges");
   if (params->type != kConditional) return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, Words("of type ", params->type));
   const auto is_zero = [](const auto& words) {
     return std::all_of(std::begin(words), std::end(words), [](auto word) { return word == 0; });
@@ -275,10 +358,11 @@ int cuGraphAddNode_v2(void** node, void* graph, const void* const* after, const 
   if (params->form < 0 || params->form > (DriverVersion() < kFirstWithSwitch ? 1 : 2) || params->size == 0 ||
       params->size > most)
     return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("form ", params->form, " of ", params->size, " bodies"));
-  std::vector<const GraphNode*> before;
-  for (size_t i = 0; i < count; ++i) before.push_back(static_cast<const GraphNode*>(after[i]));
-  if (!AreNodes(entry, *found, before)) return CUDA_ERROR_INVALID_VALUE;
-  GraphNode* const made = AddNode(*found, {}, std::move(before));
+  std::vector<Edge> before;
+  if (!ReadEdges(entry, *found, after, static_cast<const EdgeData*>(edges), count, &before))
+    return CUDA_ERROR_INVALID_VALUE;
+  GraphNode* const made =
+      AddNode(entry, *found, {.kind = WorkKind::kGraph, .what = "a node that decides"}, std::move(before));
   made->condition = condition->second.get();
   made->condition->has_node = true;
   made->form = static_cast<Form>(params->form);
@@ -301,6 +385,7 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
   if (found->parent != nullptr) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "of a body");
   if (found->nodes.empty()) entry.Violates(0, "of a graph without nodes");
   CheckNodes(entry, found->nodes, false);
+  CheckOrder(entry, found->nodes);
   bool decides = false, is_captured = false, has_loose = false;
   ForEachGraph(*found, [&](const Graph& each) {
     is_captured |= each.is_captured;
@@ -313,6 +398,15 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
   ++found->instances;
   *executable = Execs().Add({.graph = found, .nodes = found->nodes, .decides = decides});
   Trace(Words("> graph of ", Counted(found->nodes)));
+  size_t edges = 0, early = 0, begins = 0;
+  ForEachGraph(*found, [&](const Graph& each) {
+    for (const auto& node : each.nodes) {
+      edges += node->after.size();
+      early += std::ranges::count_if(node->after, &Edge::is_early);
+      begins += node->after.empty();
+    }
+  });
+  Trace(Words("> by ", edges, " edges, ", early, " of them early; ", begins, " nodes at the begin"));
   return CUDA_SUCCESS;
 }
 

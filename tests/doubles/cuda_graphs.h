@@ -24,9 +24,21 @@ struct Condition {
 
 enum class Form : uint8_t { kIf, kWhile, kSwitch };
 
+struct GraphNode;
+
+// CUgraphEdgeData.
+struct EdgeData {
+  unsigned char from_port = 0, to_port = 0, type = 0, reserved[5] = {};
+};
+// To the node that has it. Early: that may begin when all blocks of `from` have let it go.
+struct Edge {
+  const GraphNode* from;
+  bool is_early = false;
+};
+
 struct GraphNode {
   Work work;
-  std::vector<const GraphNode*> after;
+  std::vector<Edge> after;
   // Of one that decides.
   Condition* condition = nullptr;
   Form form = Form::kIf;
@@ -47,9 +59,10 @@ struct Graph {
 Graph* NewGraph();
 // Null, after a violation. A body too.
 Graph* FindGraph(const Entry& entry, void* handle);
-GraphNode* AddNode(Graph& graph, Work work, std::vector<const GraphNode*> after);
-// Whether all of them are nodes of the graph; if not, after a violation.
-bool AreNodes(const Entry& entry, const Graph& graph, const std::vector<const GraphNode*>& nodes);
+GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after);
+// From `count` nodes of the graph. False, after a violation: they are not, or the edges, which may be null, none.
+bool ReadEdges(const Entry& entry, const Graph& graph, const void* const* nodes, const EdgeData* edges, size_t count,
+               std::vector<Edge>* read);
 // With all that it is part of: as a driver that drops the graph of a capture which came to nothing.
 void LoseGraph(const Entry& entry, Graph& graph);
 

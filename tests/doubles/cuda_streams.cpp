@@ -15,9 +15,12 @@ constexpr int kCaptureRelaxed = 2;
 
 struct Stream {
   std::deque<Work> queue;
-  Graph* captured = nullptr;            // Where to; null: what is queued is done.
-  bool spoilt = false;                  // Of a capture: something was asked for that cannot be.
-  std::vector<const GraphNode*> after;  // What the next node has to wait for.
+  Graph* captured = nullptr;  // Where to; null: what is queued is done.
+  bool spoilt = false;        // Of a capture: something was asked for that cannot be.
+  std::vector<Edge> after;    // What the next node has to wait for.
+  // The same, as it was last told.
+  std::vector<const void*> told_nodes;
+  std::vector<EdgeData> told_edges;
 };
 struct Event {
   Stream* recorded_on = nullptr;
@@ -74,7 +77,7 @@ int Capture(const Entry& entry, Stream& stream, Graph* graph, int mode) {
 int Enqueue(const Entry& entry, void* stream, Work work) {
   Stream* const on = FindStream(entry, stream);
   if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (on->captured != nullptr) on->after = {AddNode(*on->captured, std::move(work), on->after)};
+  if (on->captured != nullptr) on->after = {{AddNode(entry, *on->captured, std::move(work), on->after)}};
   else on->queue.push_back(std::move(work));
   return CUDA_SUCCESS;
 }
@@ -195,10 +198,9 @@ int cuStreamBeginCaptureToGraph(void* stream, void* graph, const void* const* af
   Stream* const found = FindStream(entry, stream);
   Graph* const to = FindGraph(entry, graph);
   if (found == nullptr || to == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (edges != nullptr) return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, "the double knows no kinds of edges");
-  std::vector<const GraphNode*> nodes;
-  for (size_t i = 0; i < count; ++i) nodes.push_back(static_cast<const GraphNode*>(after[i]));
-  if (!AreNodes(entry, *to, nodes)) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<Edge> nodes;
+  if (!ReadEdges(entry, *to, after, static_cast<const EdgeData*>(edges), count, &nodes))
+    return CUDA_ERROR_INVALID_VALUE;
   if (const int status = Capture(entry, *found, to, mode)) return status;
   found->after = std::move(nodes);
   return CUDA_SUCCESS;
@@ -208,14 +210,38 @@ int cuStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* /*i
                               const void* const** after, const void** edges, size_t* count) {
   ENTER(cuStreamGetCaptureInfo_v3);
   constexpr int kNone = 0, kActive = 1, kInvalidated = 2;
-  const Stream* const found = FindStream(entry, stream);
+  Stream* const found = FindStream(entry, stream);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *status = found->captured == nullptr ? kNone : found->spoilt ? kInvalidated : kActive;
   if (*status != kActive) return CUDA_SUCCESS;
+  found->told_nodes.clear();
+  found->told_edges.clear();
+  bool is_plain = true;
+  for (const Edge& edge : found->after) {
+    is_plain = is_plain && !edge.is_early;
+    found->told_nodes.push_back(edge.from);
+    found->told_edges.push_back(edge.is_early ? EdgeData{.from_port = 1, .type = 1} : EdgeData());
+  }
+  if (edges == nullptr && !is_plain) return entry.Violates(CUDA_ERROR_LOSSY_QUERY, "edges of a kind are not asked for");
   *graph = found->captured;
-  *after = reinterpret_cast<const void* const*>(found->after.data());
-  *edges = nullptr;
+  *after = found->told_nodes.data();
+  if (edges != nullptr) *edges = is_plain ? nullptr : found->told_edges.data();
   *count = found->after.size();
+  return CUDA_SUCCESS;
+}
+
+// What was captured and is named no longer stays in the graph, and need not be joined.
+int cuStreamUpdateCaptureDependencies_v2(void* stream, void** nodes, const void* edges, size_t count, unsigned flags) {
+  ENTER(cuStreamUpdateCaptureDependencies_v2);
+  constexpr unsigned kReplace = 1;
+  Stream* const found = FindStream(entry, stream);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (found->captured == nullptr) return entry.Violates(CUDA_ERROR_ILLEGAL_STATE, "of a stream that is not captured");
+  if (flags != kReplace) return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, Words("the double knows no flags ", flags));
+  std::vector<Edge> after;
+  if (!ReadEdges(entry, *found->captured, nodes, static_cast<const EdgeData*>(edges), count, &after))
+    return CUDA_ERROR_INVALID_VALUE;
+  found->after = std::move(after);
   return CUDA_SUCCESS;
 }
 

@@ -22,11 +22,13 @@ gpu::CudnnDouble& TheDouble() {
   static auto* const made = new gpu::CudnnDouble{
       .violated = Violation,
       .enqueue =
-          [](void* stream, const std::function<void()>& run) {
-            return Enqueue(*now, stream, {.kind = WorkKind::kConvolution, .what = "convolution", .run = [run] {
-                                            run();
-                                            return int{CUDA_SUCCESS};
-                                          }});
+          [](void* stream, const std::function<void()>& run, const std::vector<gpu::CudnnDouble::Touched>& touched) {
+            Work work{.kind = WorkKind::kConvolution, .what = "convolution", .run = [run] {
+                        run();
+                        return int{CUDA_SUCCESS};
+                      }};
+            for (const auto& [begin, bytes, writes] : touched) work.touches.push_back({begin, bytes, writes});
+            return Enqueue(*now, stream, std::move(work));
           },
       .is_memory = [](const void* begin, size_t bytes) { return IsDeviceMemory("cuDNN", begin, bytes); }};
   static auto* const alive = new Alive("cuDNN descriptor or handle");

@@ -187,6 +187,24 @@ class Execution {
     }
   }
 
+  // What Run will read and write; its last tensor is the result.
+  void AddTouched(const Node& operation, std::vector<CudnnDouble::Touched>& touched) const {
+    static const std::map<int, std::vector<int>> kTensors = {
+        {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseY}},
+        {kConvolutionForward, {kForwardImages, kForwardWeights, kForwardOutputs}},
+        {kConvolutionImages, {kImagesOutputs, kImagesWeights, kImagesImages}},
+        {kConvolutionWeights, {kWeightsOutputs, kWeightsImages, kWeightsWeights}}};
+    const auto found = kTensors.find(operation.kind);
+    if (found == kTensors.end()) return;
+    for (const int attribute : found->second) {
+      if (!operation.attributes.contains(attribute)) continue;
+      const Node& tensor = operation.Ref(attribute);
+      const auto pointer = pointers_.find(tensor.One<int64_t>(kTensorId));
+      if (pointer == pointers_.end() || Flag(tensor, kTensorIsByValue)) continue;
+      touched.push_back({pointer->second, Bytes(tensor), attribute == found->second.back()});
+    }
+  }
+
   // Nothing was given that no tensor wanted.
   void End() const { Expect(used_.size() == pointers_.size(), pointers_.size(), " pointers for ", used_.size()); }
 
@@ -249,8 +267,11 @@ class Execution {
     if (!Expect(data != nullptr, "tensor ", id, " is nowhere") || Flag(tensor, kTensorIsByValue)) return data;
     const int64_t alignment = tensor.One<int64_t>(kTensorAlignment);
     Expect(reinterpret_cast<uintptr_t>(data) % alignment == 0, "tensor ", id, " is no multiple of ", alignment);
-    const size_t bytes = Elements(Integers(tensor, kTensorDims)) * (tensor.One<int>(kTensorType) == kFloat ? 4 : 2);
-    return the_double->is_memory == nullptr || the_double->is_memory(data, bytes) ? data : nullptr;
+    return the_double->is_memory == nullptr || the_double->is_memory(data, Bytes(tensor)) ? data : nullptr;
+  }
+
+  static size_t Bytes(const Node& tensor) {
+    return Elements(Integers(tensor, kTensorDims)) * (tensor.One<int>(kTensorType) == kFloat ? 4 : 2);
   }
 
   void Convolution(const Node& operation, ConvolutionKind kind, int convolution, int images, int weights, int outputs,
@@ -322,7 +343,12 @@ int Execute(Handle handle, Handle plan, Handle pack) {
     for (const Handle operation : operations) own.Run(NodeOf(operation));
     own.End();
   };
-  if (the_double->enqueue != nullptr) return the_double->enqueue(NodeOf(handle).stream, run);
+  if (the_double->enqueue != nullptr) {
+    std::vector<CudnnDouble::Touched> touched = {{workspace, static_cast<size_t>(workspace_bytes), true}};
+    const Execution execution(NodeOf(pack));
+    for (const Handle operation : operations) execution.AddTouched(NodeOf(operation), touched);
+    return the_double->enqueue(NodeOf(handle).stream, run, touched);
+  }
   run();
   return kOk;
 }

@@ -30,7 +30,12 @@ void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, Convo
 struct CudnnDouble {
   std::function<void(const std::string&)> violated;  // It is told what is wrong with how the double is called.
   // What an execution does, onto a stream, and the memory that it is about to touch; null: at once, whatever it is.
-  std::function<int(void* stream, std::function<void()>)> enqueue = nullptr;
+  struct Touched {
+    const void* begin;
+    size_t bytes;
+    bool writes;
+  };
+  std::function<int(void* stream, std::function<void()>, const std::vector<Touched>&)> enqueue = nullptr;
   std::function<bool(const void* begin, size_t bytes)> is_memory = nullptr;
   bool takes_epilogues = true;
   int fail_at = 0;  // The call of that number fails, from 1 on.

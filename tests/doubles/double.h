@@ -95,7 +95,7 @@ class Registry : public AnyRegistry {
   T* Add(T object) {
     auto kept = std::make_unique<T>(std::move(object));
     T* const handle = kept.get();
-    all_.emplace(handle, std::move(kept));
+    all_[handle] = std::move(kept);
     ++alive_;
     return handle;
   }
@@ -129,10 +129,18 @@ using DevicePointer = unsigned long long;
 bool IsDeviceMemory(const std::string& who, const void* begin, size_t bytes);
 
 enum class WorkKind : uint8_t { kKernel, kCopy, kFill, kProduct, kConvolution, kEvent, kGraph };
+// Memory that work reads, or writes.
+struct Touch {
+  const void* begin;
+  size_t bytes;
+  bool writes;
+};
 struct Work {
   WorkKind kind;
   std::string what;
   std::function<int()> run;  // A CUresult.
+  std::vector<Touch> touches = {};
+  bool waits = false;  // A kernel's code: for what is before it, before it touches anything.
 };
 
 // Onto the queue of a stream, or into the graph that it is captured for. INVALID_HANDLE for none.

@@ -82,15 +82,29 @@ class DotWriter {
     return boxes_++;
   }
 
-  // Each after the one before, the first after all of `after`. What the next one comes after.
-  Ids Sequence(const Nodes& nodes, Ids after, const std::string& indent) {
-    for (const RecordedNode& node : nodes) {
+  // Those that come after none of them, after all of `before`. What comes after all of them comes after these.
+  Ids Sequence(const Nodes& nodes, const Ids& before, const std::string& indent) {
+    std::vector<Ids> ends(nodes.size());
+    std::vector<bool> is_last(nodes.size(), true);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const RecordedNode& node = nodes[i];
       const std::string label = node.how.empty() ? NameOf(node) : Str(NameOf(node), "\n", node.how);
       const Ids box = {Box(label, InfoOf(node.kind).color, indent)};
-      for (const int from : after) edges_ += Str("  n", from, " -> n", box.front(), "\n");
-      after = node.bodies.empty() ? box : Bodies(node, box, indent);
+      const auto come_from = [&](const Ids& all) {
+        for (const int from : all) edges_ += Str("  n", from, " -> n", box.front(), "\n");
+      };
+      if (node.after.empty()) come_from(before);
+      for (const int one : node.after) {
+        come_from(ends[one]);
+        is_last[one] = false;
+      }
+      ends[i] = node.bodies.empty() ? box : Bodies(node, box, indent);
     }
-    return after;
+    Ids last;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (is_last[i]) last.insert(last.end(), ends[i].begin(), ends[i].end());
+    }
+    return nodes.empty() ? before : last;
   }
 
   Ids Bodies(const RecordedNode& node, const Ids& box, const std::string& indent) {
@@ -126,13 +140,24 @@ li>b{padding:1px 6px;border-radius:3px;color:#000}
 li>i{font-style:normal;opacity:.65}
 )html";
 
+// "after a, b"; nothing where it is the one before, as is usual.
+std::string AfterText(const Nodes& nodes, size_t i) {
+  const std::vector<int>& after = nodes[i].after;
+  if (i == 0 || after == std::vector<int>{static_cast<int>(i) - 1}) return "";
+  std::vector<std::string> names;
+  for (const int one : after) names.push_back(NameOf(nodes[one]));
+  return names.empty() ? "at the begin" : Str("after ", Join(names, ", "));
+}
+
 void AppendList(std::string& out, const Nodes& nodes) {
   out += "<ol>\n";
-  for (const RecordedNode& node : nodes) {
+  for (size_t at = 0; at < nodes.size(); ++at) {
+    const RecordedNode& node = nodes[at];
     const std::string_view inst = node.instruction != nullptr ? node.instruction->name() : std::string_view();
     out += Str("<li><b style=\"background:", InfoOf(node.kind).color, "\">", XmlText(NameOf(node)), "</b> ");
     std::string about = node.how;
     if (inst != NameOf(node) && !inst.empty()) about += Str(about.empty() ? "" : "; ", "of ", inst);
+    if (const std::string after = AfterText(nodes, at); !after.empty()) about += Str(about.empty() ? "" : "; ", after);
     if (!about.empty()) out += Str("<i>", XmlText(about), "</i>");
     for (size_t i = 0; i < node.bodies.size(); ++i) {
       out += Str("<br><i>", XmlText(BodyName(node, i)), node.bodies[i].empty() ? ": nothing" : "", "</i>\n");
@@ -164,7 +189,7 @@ std::string RecordedHtml(const gpu::RecordedGraph& graph, const std::string& tit
     parts.push_back(Str(count, " ", count == 1 ? InfoOf(kind).one : InfoOf(kind).several));
   std::string out = PageHead(title, kRules);
   out += Str("<h1>", XmlText(title), "</h1>\n<p>Queued as one: ", Join(parts, ", "),
-             ". Each waits for the one before it.</p>\n");
+             ". Each waits for the one before it, unless it says otherwise.</p>\n");
   AppendList(out, graph.nodes);
   return Str(out, kPageEnd);
 }

@@ -55,7 +55,8 @@ auto ArgumentKey(const RunOptions& o) {
       std::tuple(interpreted));
 }
 auto ResultKey(const RunOptions& o) {
-  return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.sync_check, o.profile, o.watch, o.outfeed);
+  return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.concurrency, o.early_launches, o.sync_check,
+                  o.profile, o.watch, o.outfeed);
 }
 
 // Keeps what `make` makes, where nothing is kept yet.

@@ -85,7 +85,9 @@ struct RunOptions {
   bool libraries = true;
   bool fallback = true;  // What has no kernel runs in the interpreter.
   bool allow_tf32 = false;
-  bool cuda_graphs = true;    // See gpu::RunOptions::record.
+  bool cuda_graphs = true;  // See gpu::RunOptions::record.
+  gpu::Concurrency concurrency = gpu::Concurrency::kWhereItPays;
+  bool early_launches = true;
   bool sync_check = false;    // See gpu::RunOptions::wait_for_each.
   std::string why_no_target;  // Why it is not planned for the device that it runs on, where it should be.
   std::vector<std::string> library_path;

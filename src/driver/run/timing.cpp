@@ -19,8 +19,12 @@ void SetRunTimes(std::vector<double> runs, RunTimes* times) {
 
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
                         std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs) {
-  const gpu::RunOptions plain = {
-      .record = options.cuda_graphs, .wait_for_each = options.sync_check, .notes = notes, .graphs = graphs};
+  const gpu::RunOptions plain = {.record = options.cuda_graphs,
+                                 .concurrency = options.concurrency,
+                                 .early_launches = options.early_launches,
+                                 .wait_for_each = options.sync_check,
+                                 .notes = notes,
+                                 .graphs = graphs};
   constexpr double kWarmUpMs = 200;
   constexpr int64_t kBenchRuns = 10;
   progress.Stage("running");

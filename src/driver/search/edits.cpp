@@ -112,10 +112,22 @@ Literal Retyped(const Literal& literal, const Shape& shape) {
   return out;
 }
 
+// What is padded by all but one of a window's elements, as prefixes are, stays so.
+void ResizeWindow(Window& window, const std::function<void(int64_t&)>& resize) {
+  for (WindowDim& dim : window.dims) {
+    const int64_t before = dim.size;
+    resize(dim.size);
+    for (int64_t* const pad : {&dim.pad_low, &dim.pad_high}) {
+      if (before > 1 && *pad == before - 1) *pad = dim.size - 1;
+    }
+  }
+}
+
 void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& resize) {
   if (inst.Is(Opcode::kSlice)) {
     for (size_t d = 0; d < inst.attrs<SliceAttrs>().slice.dims.size(); ++d) {
       SliceDim& slice = inst.mutable_attrs<SliceAttrs>().slice.dims[d];
+      resize(slice.start);
       resize(slice.limit);
       slice.limit = std::min(slice.limit, inst.operand(0).shape().dim(static_cast<int64_t>(d)));
       slice.start = std::min(slice.start, std::max<int64_t>(0, slice.limit - 1));
@@ -125,7 +137,12 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
   } else if (inst.Is(Opcode::kGather)) {
     std::ranges::for_each(inst.mutable_attrs<GatherAttrs>().slice_sizes, resize);
   } else if (inst.Is(Opcode::kReduceWindow)) {
-    for (WindowDim& dim : inst.mutable_attrs<ReduceWindowAttrs>().window.dims) resize(dim.size);
+    ResizeWindow(inst.mutable_attrs<ReduceWindowAttrs>().window, resize);
+  } else if (inst.Is(Opcode::kConvolution)) {
+    auto& convolution = inst.mutable_attrs<ConvolutionAttrs>();
+    ResizeWindow(convolution.window, resize);
+    resize(convolution.feature_group_count);
+    resize(convolution.batch_group_count);
   } else if (inst.Is(Opcode::kFft)) {
     std::ranges::for_each(inst.mutable_attrs<FftAttrs>().fft_length, resize);
   }

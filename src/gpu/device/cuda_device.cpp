@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -26,6 +27,7 @@ namespace {
 constexpr int kOldestDriver = 12030;  // The first that reads PTX 8.3.
 // The first whose graphs have loops and branches, and the first that has nodes of several branches, empty ones too.
 constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
+constexpr int kLeastThatWaits = 90;  // sm_90: kernels may wait for what is before them.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
 
 struct CudaCode : KernelCode {
@@ -47,6 +49,7 @@ struct CudaKernel : LoadedKernel {
   CudaHandle context;
   CudaHandle module = nullptr, function = nullptr;
   unsigned blocks = 1, threads = 32, dynamic_shared = 0;
+  bool waits = false;
   std::vector<size_t> first_arguments;
   std::string name;
 };
@@ -225,36 +228,40 @@ class CudaDevice : public Device {
   Status Launch(const LoadedKernel& loaded, std::span<void* const> arguments) override {
     const auto& kernel = static_cast<const CudaKernel&>(loaded);
     TRY(MakeCurrent());
-    // The driver wants the address of each parameter; that of a group of arrays is all their pointers in a row.
-    parameters_.clear();
-    for (const size_t first : kernel.first_arguments) parameters_.push_back(const_cast<void**>(&arguments[first]));
-    const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
-                                           kernel.dynamic_shared, stream_, parameters_.data(), nullptr);
-    if (status != 0) {
-      FAIL(driver_.Failed("cuLaunchKernel", status,
-                          Str("launching '", kernel.name, "' with ", kernel.blocks, " blocks of ", kernel.threads)));
-    }
-    return {};
+    if (!is_recording_ || !launches_early_ || !kernel.waits) return Queue(kernel, arguments);
+    return recorder_->Early([&] { return Queue(kernel, arguments); });
   }
 
   bool Records() const override { return true; }
 
   Status BeginRecording() override {
     TRY(MakeCurrent());
-    return recorder_->Begin();
+    TRY(recorder_->Begin());
+    is_recording_ = true;
+    return {};
   }
 
   void DropRecording() override {
+    is_recording_ = false;
     driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
     recorder_->Drop();
   }
 
   Result<std::shared_ptr<const Recording>> EndRecording() override {
+    is_recording_ = false;
     if (Status current = MakeCurrent(); !current) {
       recorder_->Drop();
       return std::unexpected(std::move(current).error());
     }
     return recorder_->End();
+  }
+
+  bool RecordsOrder() const override { return driver_.set_dependencies != nullptr && driver_.capture_info != nullptr; }
+  Result<RecordedNodes> LastRecorded() override { return recorder_->Last(); }
+  Status RecordAfter(const RecordedNodes& nodes) override { return recorder_->After(nodes); }
+  bool SetEarlyLaunches(bool on) override {
+    if (!RecordsOrder() || compute_ < kLeastThatWaits) return false;
+    return std::exchange(launches_early_, on);
   }
 
   Status Replay(const Recording& recording) override {
@@ -273,16 +280,15 @@ class CudaDevice : public Device {
                kDecidingDriver / 1000, ".", kDecidingDriver % 1000 / 10, " on");
   }
 
-  Status RecordWhile(const LoadedKernel& first, const LoadedKernel& next, std::span<void* const> arguments,
+  Status RecordWhile(const ConditionLaunch& first, const ConditionLaunch& next,
                      const std::function<Status()>& body) override {
-    std::vector<void*> all = {TRY(recorder_->MakeCondition())};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    TRY(Launch(first, all));
+    void* const condition = TRY(recorder_->MakeCondition());
+    TRY(Launch(first.kernel, first.With(condition)));
     const auto trip = [&]() -> Status {
       TRY(body());
-      return Launch(next, all);
+      return Launch(next.kernel, next.With(condition));
     };
-    return recorder_->Add(kWhileNode, all.front(), std::array<std::function<Status()>, 1>{trip});
+    return recorder_->Add(kWhileNode, condition, std::array<std::function<Status()>, 1>{trip});
   }
 
   Status RecordBranches(const LoadedKernel& set, std::span<void* const> arguments,
@@ -323,6 +329,19 @@ class CudaDevice : public Device {
   }
 
  private:
+  Status Queue(const CudaKernel& kernel, std::span<void* const> arguments) {
+    // The driver wants the address of each parameter; that of a group of arrays is all their pointers in a row.
+    parameters_.clear();
+    for (const size_t first : kernel.first_arguments) parameters_.push_back(const_cast<void**>(&arguments[first]));
+    const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
+                                           kernel.dynamic_shared, stream_, parameters_.data(), nullptr);
+    if (status != 0) {
+      FAIL(driver_.Failed("cuLaunchKernel", status,
+                          Str("launching '", kernel.name, "' with ", kernel.blocks, " blocks of ", kernel.threads)));
+    }
+    return {};
+  }
+
   std::string name_text() const { return Str("cuda:", ordinal_); }
   std::string VersionText() const { return Str(version_ / 1000, ".", version_ % 1000 / 10); }
 
@@ -365,6 +384,7 @@ class CudaDevice : public Device {
     loaded->threads = static_cast<unsigned>(code.threads);
     loaded->first_arguments = code.first_arguments;
     loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
+    loaded->waits = code.ptx.waits;
     TRY(MakeCurrent());  // This may be any thread.
     char log[4096] = {};
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
@@ -394,6 +414,7 @@ class CudaDevice : public Device {
   std::string device_name_;
   CudaHandle context_ = nullptr, stream_ = nullptr;
   std::unique_ptr<CudaRecorder> recorder_;
+  bool is_recording_ = false, launches_early_ = false;
   CudaHandle started_ = nullptr, stopped_ = nullptr;  // Events: StartClock, StopClock.
   std::vector<void*> parameters_;                     // Of the launch being made.
 };

@@ -85,6 +85,8 @@ Result<Driver> LoadDriver(const std::vector<std::string>& search) {
   find("cuStreamGetCaptureInfo_v3", &driver.capture_info);
   find("cuGraphAddNode_v2", &driver.add_node);
   find("cuGraphConditionalHandleCreate", &driver.create_condition);
+  driver.set_dependencies =
+      reinterpret_cast<decltype(driver.set_dependencies)>(l.Find("cuStreamUpdateCaptureDependencies_v2"));
   driver.is_double = AttachEmulator(l);
   return driver;
 }

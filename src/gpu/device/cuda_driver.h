@@ -25,7 +25,7 @@ enum {
   kComputeMajor = 75,
   kComputeMinor = 76,
   kSharedBytes = 97
-};  // CUdevice_attribute.
+};                                                 // CUdevice_attribute.
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
 enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
@@ -34,6 +34,10 @@ enum { kCaptureActive = 1 };     // CUstreamCaptureStatus.
 enum { kConditionalNode = 13 };  // CUgraphNodeType.
 enum { kIfNode = 0, kWhileNode = 1, kSwitchNode = 2 };  // CUgraphConditionalNodeType.
 enum { kInitiallyAtEachLaunch = 1 };                    // CU_GRAPH_COND_ASSIGN_DEFAULT.
+enum { kReplaceDependencies = 1 };                      // CU_STREAM_SET_CAPTURE_DEPENDENCIES.
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC: from when all blocks of a kernel let
+// go what depends on it, which then waits in its code.
+enum { kProgrammaticPort = 1, kProgrammaticEdge = 1 };
 
 struct CudaGraphEdge {  // CUgraphEdgeData.
   unsigned char from_port, to_port, type, reserved[5];
@@ -101,6 +105,9 @@ struct Driver {
   Status32 (*add_node)(CudaHandle* node, CudaHandle graph, const CudaHandle* after, const CudaGraphEdge* edges, size_t,
                        CudaNodeParams*) = nullptr;
   Status32 (*create_condition)(unsigned long long* handle, CudaHandle graph, CudaHandle context, unsigned initially,
+                               unsigned flags) = nullptr;
+  // Of what a capture goes on from; null where the driver is older than edges of a kind.
+  Status32 (*set_dependencies)(CudaHandle stream, CudaHandle* after, const CudaGraphEdge* edges, size_t,
                                unsigned flags) = nullptr;
   Status32 (*create_event)(CudaHandle*, unsigned);
   Status32 (*destroy_event)(CudaHandle);

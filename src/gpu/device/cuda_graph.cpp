@@ -25,6 +25,7 @@ struct CudaRecording : Recording {
 
 Status CudaRecorder::Begin() {
   lost_ = false;
+  early_.clear();
   CUDA_TRY("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed));
   captures_ = true;
   return {};
@@ -94,6 +95,35 @@ Status CudaRecorder::GoOn(CudaHandle graph, std::span<const CudaHandle> after) {
   CUDA_TRY("cuStreamBeginCaptureToGraph",
            driver_.begin_capture_to(stream_, graph, after.data(), nullptr, after.size(), kCaptureRelaxed));
   captures_ = true;
+  return {};
+}
+
+Result<std::vector<CudaHandle>> CudaRecorder::Last() const { return TRY(Now()).after; }
+
+Status CudaRecorder::After(std::span<const CudaHandle> nodes) {
+  std::vector<CudaHandle> after(nodes.begin(), nodes.end());
+  CUDA_TRY("cuStreamUpdateCaptureDependencies",
+           driver_.set_dependencies(stream_, after.data(), nullptr, after.size(), kReplaceDependencies));
+  return {};
+}
+
+// The edges are said before the launch, as those of what comes next: it is the only node that they are for.
+Status CudaRecorder::Early(const std::function<Status()>& launch) {
+  Capture before = TRY(Now());
+  std::vector<CudaGraphEdge> edges(before.after.size());
+  bool any = false;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (!early_.contains(before.after[i])) continue;
+    edges[i] = {.from_port = kProgrammaticPort, .to_port = 0, .type = kProgrammaticEdge, .reserved = {}};
+    any = true;
+  }
+  if (any) {
+    CUDA_TRY("cuStreamUpdateCaptureDependencies",
+             driver_.set_dependencies(stream_, before.after.data(), edges.data(), edges.size(), kReplaceDependencies));
+  }
+  TRY(launch());
+  const Capture after = TRY(Now());
+  early_.insert(after.after.begin(), after.after.end());
   return {};
 }
 

@@ -5,7 +5,9 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "gpu/device/cuda_driver.h"
@@ -24,6 +26,13 @@ class CudaRecorder {
   Result<std::shared_ptr<const Recording>> End();
   void Drop();
   Status Launch(const Recording& recording);
+
+  // The nodes that what comes next has to wait for; from here on those.
+  Result<std::vector<CudaHandle>> Last() const;
+  Status After(std::span<const CudaHandle> nodes);
+  // `launch` queues a kernel that waits in its code for those before it. Of these, kernels that were queued so need not
+  // have ended when it begins.
+  Status Early(const std::function<Status()>& launch);
 
   // The handle of a condition for a node of what is recorded now, as the argument of kernels that set it.
   Result<void*> MakeCondition();
@@ -44,6 +53,7 @@ class CudaRecorder {
   bool captures_ = false;
   bool lost_ = false;           // The graph belongs to nobody any more: see Pause.
   CudaHandle graph_ = nullptr;  // The whole, from the first pause on.
+  std::set<CudaHandle> early_;  // Nodes: kernels that wait in their code.
 };
 
 }  // namespace hlo::gpu

@@ -100,16 +100,36 @@ class Device {
   // Instead of EndRecording, where what was to be kept is not whole.
   virtual void DropRecording() {}
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
+  // Where it can be told, what is recorded comes after what it is told, not after what was queued before it: after the
+  // nodes that it gave for a point of the recording; after none: at the begin.
+  using RecordedNodes = std::vector<void*>;
+  virtual bool RecordsOrder() const { return false; }
+  virtual Result<RecordedNodes> LastRecorded() { return RecordedNodes(); }
+  virtual Status RecordAfter(const RecordedNodes& /*nodes*/) { return {}; }
+  // Kernels that are recorded may begin before the kernels before them have ended, and wait in their code. False: they
+  // cannot, or that was off already.
+  virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
   // Queued.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
 
   // Loops and branches in what is recorded, where it decides about them. `first`, `next` and `set` are kernels that set
-  // conditions (gpu/runtime/conditions.h); a launch of them is given the handles, then `arguments`.
+  // conditions (gpu/runtime/conditions.h); a launch of `set` is given the handles, then `arguments`.
+  struct ConditionLaunch {
+    const LoadedKernel& kernel;
+    std::span<void* const> arguments;
+    size_t handle_at = 0;  // So many arguments come before the handle.
+
+    std::vector<void*> With(void* handle) const {
+      std::vector<void*> all(arguments.begin(), arguments.end());
+      all.insert(all.begin() + static_cast<ptrdiff_t>(handle_at), handle);
+      return all;
+    }
+  };
   virtual Decisions Decides() const { return Decisions::kNone; }
   virtual std::string WhyHostDecides() const { return "this device decides about nothing"; }
   // As long as its condition, which `first` sets before it and `next` at the end of each trip: what `body` queues.
-  virtual Status RecordWhile(const LoadedKernel& /*first*/, const LoadedKernel& /*next*/,
-                             std::span<void* const> /*arguments*/, const std::function<Status()>& /*body*/) {
+  virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,
+                             const std::function<Status()>& /*body*/) {
     return {};
   }
   // What one of `branches` queues; null: nothing. kWithSwitch: `set` sets one condition, to the number of the branch;

@@ -232,6 +232,11 @@ class Converter {
       call->eraseFromParent();
       return;
     }
+    // Blocks run when all that the launch depends on is done.
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
+      call->eraseFromParent();
+      return;
+    }
     RewriteAccess(instruction);
   }
 

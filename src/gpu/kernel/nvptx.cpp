@@ -21,12 +21,10 @@ namespace {
 // A name that stands for that of any kernel, and for nothing else.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
-constexpr int kLeastWithClusters = 90;
+constexpr int64_t kLeastWithClusters = 90;
 
 Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
-  int64_t number = 0;
-  ParseInt(std::string_view(options.arch).substr(options.arch.find('_') + 1, 2), &number);
-  if (kernel.cluster == 1 || number >= kLeastWithClusters) return {};
+  if (kernel.cluster == 1 || ComputeOf(options) >= kLeastWithClusters) return {};
   FAIL(Unsupported("U112", Str("kernel '", kernel.name, "' runs in clusters of ", kernel.cluster, " blocks; ",
                                options.arch, " has none, sm_", kLeastWithClusters, " has")));
 }
@@ -53,6 +51,7 @@ Result<Ptx> Compile(const Kernel& kernel, const NvptxOptions& options, CompileTi
   TRY(Generate(*module, *target, /*object=*/false, text));
   Ptx ptx{.text = std::string(text.begin(), text.end()), .entry = EntryName(kernel)};
   if (kernel.cluster > 1) ptx.text = WithCluster(std::move(ptx.text), kernel.cluster);
+  ptx.waits = WaitsInCode(options);
   if (module->getNamedGlobal("dynamic_shared")) ptx.dynamic_shared_bytes = kernel.SharedBytes();
   clock.Ended(CompilePhase::kCode);
   return ptx;

@@ -37,6 +37,7 @@ struct Ptx {
   std::string text;
   std::string entry;                 // The name of the kernel in it.
   int64_t dynamic_shared_bytes = 0;  // To be given at launch; above 48 KiB needs the attribute of the function set.
+  bool waits = false;  // It waits for what is before it, before it touches memory: it may be launched early.
 };
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});

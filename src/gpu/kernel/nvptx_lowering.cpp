@@ -4,11 +4,13 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/text.h"
 #include "gpu/kernel/nvptx/emission.h"
 
 namespace hlo::kernel {
 namespace {
 
+constexpr int64_t kLeastThatWaits = 90;
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;  // Of any launch.
 
 // Whether it compares, divides or bounds what it counts, so that the number of blocks can decide a condition.
@@ -26,6 +28,15 @@ bool ComparesIndices(const Region& region) {
 }  // namespace
 
 int64_t BlocksInCode(const Kernel& kernel) { return ComparesIndices(kernel.body) ? kernel.blocks : kMostBlocks; }
+
+int64_t ComputeOf(const NvptxOptions& options) {
+  const std::string_view digits = std::string_view(options.arch).substr(options.arch.find('_') + 1);
+  int64_t number = 0;
+  ParseInt(digits.substr(0, digits.find_first_not_of("0123456789")), &number);
+  return number;
+}
+
+bool WaitsInCode(const NvptxOptions& options) { return ComputeOf(options) >= kLeastThatWaits; }
 
 void ForgetForNvptx(Kernel& kernel) {
   kernel.blocks = BlocksInCode(kernel);

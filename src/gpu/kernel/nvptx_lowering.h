@@ -18,6 +18,15 @@ namespace hlo::kernel {
 std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options,
                                            llvm::LLVMContext& context);
 
+// 90, of "sm_90" and "sm_90a".
+int64_t ComputeOf(const NvptxOptions& options);
+
+// Kernels for newer devices begin by waiting for what the launch depends on, and then let go what depends on them: so
+// they may be launched early, in a graph whose edges say so. Where none do, they wait for nothing.
+constexpr const char* kWaitCode = "griddepcontrol.wait;";
+constexpr const char* kLetGoCode = "griddepcontrol.launch_dependents;";
+bool WaitsInCode(const NvptxOptions& options);
+
 // What of the launch does not show in the code.
 void ForgetForNvptx(Kernel& kernel);
 

@@ -4,48 +4,10 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "gpu/kernel/renumber.h"
 
 namespace hlo::kernel {
 namespace {
-
-// The numbers of one kernel become those of the whole.
-struct Renumbering {
-  int32_t values, slots, variables, sources, statements;
-  std::vector<int32_t> arrays;
-  int32_t block;  // The value that is the block's number among those of this kernel.
-};
-
-void Shift(std::vector<int32_t>& numbers, int32_t by) {
-  for (int32_t& number : numbers) {
-    if (number >= 0) number += by;
-  }
-}
-
-void Renumber(Region& region, const Renumbering& to);
-
-void Renumber(Instruction& instruction, const Renumbering& to) {
-  if (instruction.result >= 0) instruction.result += to.values;
-  if (instruction.source >= 0) instruction.source += to.sources;
-  if (instruction.statement >= 0) instruction.statement += to.statements;
-  Shift(instruction.operands, to.values);
-  Shift(instruction.slots, to.slots);
-  switch (instruction.op) {
-    case Op::kSlotGet:
-    case Op::kSlotSet: instruction.imm += to.slots; break;
-    case Op::kVariableGet:
-    case Op::kVariableSet: instruction.imm += to.variables; break;
-    case Op::kCopyAsync: instruction.imm2 = to.arrays[instruction.imm2]; [[fallthrough]];
-    default:
-      if (InfoOf(instruction.op).effects & (kReads | kWrites)) instruction.imm = to.arrays[instruction.imm];
-  }
-  for (Region& inner : instruction.regions) Renumber(inner, to);
-}
-
-void Renumber(Region& region, const Renumbering& to) {
-  Shift(region.arguments, to.values);
-  Shift(region.yields, to.values);
-  for (Instruction& instruction : region.body) Renumber(instruction, to);
-}
 
 // Each number of the block is that among all, less the first of this kernel.
 void CountFrom(Region& region, int32_t block, int32_t first) {
@@ -56,15 +18,6 @@ void CountFrom(Region& region, int32_t block, int32_t first) {
     }
     for (Region& inner : instruction.regions) CountFrom(inner, block, first);
   }
-}
-
-int32_t LastStatement(const Region& region) {
-  int32_t last = -1;
-  for (const Instruction& instruction : region.body) {
-    last = std::max(last, instruction.statement);
-    for (const Region& inner : instruction.regions) last = std::max(last, LastStatement(inner));
-  }
-  return last;
 }
 
 class Joiner {
@@ -94,19 +47,12 @@ class Joiner {
     const Kernel& kernel = *kernels_[number];
     CHECK(kernel.threads == whole().threads && kernel.cluster == 1, kernel.name, ": ", kernel.threads, " threads, ",
           kernel.cluster, " blocks in a cluster");
-    Renumbering to = {.values = whole().values,
-                      .slots = static_cast<int32_t>(whole().slots.size()),
-                      .variables = static_cast<int32_t>(whole().variables.size()),
-                      .sources = static_cast<int32_t>(whole().sources.size()),
-                      .statements = statements_};
-    whole().values += kernel.values;
+    Renumbering to = Behind(whole(), statements_);
+    Append(kernel, whole());
     for (size_t i = 0; i < kernel.arrays.size(); ++i) to.arrays.push_back(TakeArray(number, static_cast<int>(i)));
     for (size_t i = 0; i < kernel.arrays.size(); ++i) {
       if (kernel.arrays[i].sizes >= 0) whole().arrays[to.arrays[i]].sizes = to.arrays[kernel.arrays[i].sizes];
     }
-    std::ranges::copy(kernel.slots, std::back_inserter(whole().slots));
-    std::ranges::copy(kernel.variables, std::back_inserter(whole().variables));
-    std::ranges::copy(kernel.sources, std::back_inserter(whole().sources));
     Region body = kernel.body;
     Renumber(body, to);
     statements_ += LastStatement(kernel.body) + 1;
@@ -118,7 +64,6 @@ class Joiner {
     bodies_.push_back(std::move(body));
     firsts_.push_back(whole().blocks);
     whole().blocks += kernel.blocks;
-    whole().wide_index |= kernel.wide_index;
   }
 
   int32_t TakeArray(size_t number, int array) {

@@ -64,6 +64,8 @@ class Binding {
   std::span<void* const> Pointers(PlaceRange range) const {
     return std::span(pointers_).subspan(range.first, range.count);
   }
+  // From here on; what was there. While something is recorded.
+  void* Move(PlaceNumber place, void* to) { return std::exchange(pointers_[place], to); }
   const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Of Program::code.
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
@@ -78,6 +80,8 @@ class Binding {
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
   // From when on the device is not trusted with loops and branches: what had some could not be recorded.
   bool& host_decides() { return host_decides_; }
+  // From when on no kernel that is recorded is launched early: what had some could not be recorded.
+  bool& launches_late() { return launches_late_; }
   // Of a loop, when its condition was last asked; -1: not with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
@@ -151,7 +155,7 @@ class Binding {
   std::pair<int64_t, int64_t> told_ = {-1, -1};  // What loops were told; -1: nothing.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
-  bool resolved_ = false, packed_now_ = false, host_decides_ = false;
+  bool resolved_ = false, packed_now_ = false, host_decides_ = false, launches_late_ = false;
 };
 
 }  // namespace hlo::gpu

@@ -20,6 +20,7 @@
 #include "gpu/runtime/program.h"
 #include "gpu/runtime/shares.h"
 #include "gpu/runtime/step_plan.h"
+#include "gpu/runtime/turns.h"
 #include "ir/fusion.h"
 #include "ir/mutation.h"
 #include "ir/trip_count.h"
@@ -55,6 +56,7 @@ class Compiler {
     program_.options = options;
     program_.target = device.target();
     program_.places.push_back({});
+    value_at_.push_back(-1);
   }
 
   Result<std::shared_ptr<const Program>> Compile() {
@@ -71,7 +73,11 @@ class Compiler {
     TRY(CompileKernels());
     program_.block = MakeBlock(program_.module->entry());
     report().planted += PlantInBlock(fault_, program_.block);
-    TRY(AddConditions(program_, device_));
+    std::vector<const EmittedKernel*> kernels;
+    for (const StepPlan& plan : plans_) {
+      for (const EmittedKernel& kernel : plan.kernels) kernels.push_back(&kernel);
+    }
+    TRY(AddConditions(program_, device_, kernels));
     TRY(CountPlanted());
     report().total_ms = MillisecondsSince(start);
     return std::make_shared<const Program>(std::move(program_));
@@ -372,12 +378,12 @@ class Compiler {
     const Clock::time_point start = Clock::now();
     std::vector<const kernel::Kernel*> kernels;
     std::vector<double> shares;
-    const auto share_of = SharesOfRun(*program_.module, target());
+    shares_ = SharesOfRun(*program_.module, target());
     std::set<kernel::KernelHash> distinct;
     for (const StepPlan& plan : plans_) {
       for (const EmittedKernel& kernel : plan.kernels) {
         kernels.push_back(kernel.kernel.get());
-        shares.push_back(share_of.at(plan.inst));
+        shares.push_back(shares_.at(plan.inst).share);
         distinct.insert(kernel::Hash(*kernel.kernel));
       }
     }
@@ -407,12 +413,13 @@ class Compiler {
 
   // ---- Steps in order --------------------------------------------------------------------------------------------
 
-  PlaceNumber Add(const Place& place, int64_t bytes) {
+  PlaceNumber Add(const Place& place, int64_t bytes, int value = -1) {
     program_.places.push_back({place, bytes});
+    value_at_.push_back(value);
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
   PlaceNumber At(int value) {
-    return Add(program_.buffers.place_of[value], program_.buffers.values.values[value].bytes);
+    return Add(program_.buffers.place_of[value], program_.buffers.values.values[value].bytes, value);
   }
   PlaceNumber At(const Instruction& inst, int leaf) {
     return At(program_.buffers.values.of_instruction[inst.id()][leaf]);
@@ -463,9 +470,24 @@ class Compiler {
     node->enter = CopiesAt(values.position_of[loop.id()]);
     node->condition = MakeBlock(*attrs.condition);
     node->predicate = At(attrs.condition->root(), 0);
+    PlaceRange body = Open();
     node->body = MakeBlock(*attrs.body);
-    node->back = CopiesAt(values.ends_of[loop.id()].front());
+    Close(body);
+    const int64_t end = values.ends_of[loop.id()].front();
+    node->back = CopiesAt(end);
+    if (device_.Records() && node->known_trips >= kLeastTripsInTurns && !node->back.empty()) {
+      node->turns = FindTurns(loop, program_.buffers, program_.buffers.copies.at(end), body, value_at_);
+      for (LoopNode::Turn& turn : node->turns) AddPlaces(turn, node->back[turn.copy].bytes);
+    }
     return node;
+  }
+
+  void AddPlaces(LoopNode::Turn& turn, int64_t bytes) {
+    for (PlaceNumber& place : turn.places) {
+      place = Add({Area::kArena, 0, program_.buffers.arena_bytes}, bytes);
+      const int64_t more = (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      for (int64_t* const all : {&program_.buffers.arena_bytes, &program_.memory.arena_bytes}) *all += more;
+    }
   }
 
   std::unique_ptr<BranchNode> MakeBranch(const Instruction& conditional) {
@@ -505,7 +527,20 @@ class Compiler {
     program_.steps.push_back({plan.inst, plan.kind, std::move(how), std::move(precision), plan.plan});
     if (options().keep_kernels) program_.steps.back().kernels = plan.kernels;
     if (plan.kind != StepKind::kKernel) step.fault = FaultOf(plan);
+    step.seconds = shares_.at(plan.inst).seconds;
+    step.blocks = BlocksOf(plan);
     block.push_back(std::move(step));
+  }
+
+  static int64_t BlocksOf(const StepPlan& plan) {
+    constexpr int64_t kTileElements = 128 * 128;
+    int64_t blocks = 0;
+    for (const EmittedKernel& kernel : plan.kernels) blocks = std::max(blocks, kernel.kernel->blocks);
+    if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) return blocks;
+    ForEachLeaf(plan.inst->shape(), [&](const ShapeIndex&, const Shape& leaf) {
+      blocks = std::max(blocks, (leaf.NumElements() + kTileElements - 1) / kTileElements);
+    });
+    return blocks;
   }
 
   LibraryWork MakeCall(StepPlan& plan) {
@@ -627,6 +662,8 @@ class Compiler {
   std::vector<StepPlan> plans_;
   std::vector<std::optional<Error>> errors_;  // By step: why it has no kernels.
   std::unordered_map<const Instruction*, int> plan_of_;
+  std::unordered_map<const Instruction*, StepShare> shares_;
+  std::vector<int> value_at_;  // By place.
   std::unordered_map<const EmittedKernel*, size_t> kernel_number_;
 };
 

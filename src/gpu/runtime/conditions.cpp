@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/builder.h"
+#include "gpu/runtime/loop_condition.h"
 
 namespace hlo::gpu {
 namespace {
@@ -48,7 +50,8 @@ bool NeedsHost(const Block& block) {
 
 class Adder {
  public:
-  Adder(Program& program, Device& device) : program_(program), device_(device) {}
+  Adder(Program& program, Device& device, std::span<const EmittedKernel* const> emitted)
+      : program_(program), device_(device), emitted_(emitted) {}
 
   Status Add() {
     AddTo(program_.block);
@@ -67,6 +70,7 @@ class Adder {
       if (auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
         AddTo((*loop)->condition);
         AddTo((*loop)->body);
+        for (LoopNode::Turn& turn : (*loop)->turns) AddAgain(turn);
         if (!NeedsHost(node)) AddToLoop(**loop);
       } else if (auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
         for (BranchNode::Branch& one : (*branch)->branches) AddTo(one.block);
@@ -87,8 +91,59 @@ class Adder {
     program_.counter_bytes += (kBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     program_.memory.arena_bytes += kBufferAlignment;
     program_.memory.arena_lower_bound += kBufferAlignment;
-    loop.decided.arguments = {Add(program_.places[loop.predicate]), 2};
+    loop.decided.arguments = {AddAgain(loop.predicate), 2};
     loop.decided.trips = Add({trips, kBytes});
+    loop.decided.next_arguments = loop.decided.arguments;
+    PutIntoTrip(loop);
+  }
+
+  // The condition, small as it mostly is, and what sets it, in one kernel; that behind the last one of the body, in the
+  // same launch, where nothing stands between them.
+  void PutIntoTrip(LoopNode& loop) {
+    LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
+    if (!loop.condition.empty()) {
+      auto computed = ComputedCondition(loop.condition, emitted_);
+      if (!computed) return;
+      tail = std::move(*computed);
+    }
+    tail.places.push_back(loop.decided.trips);
+    const Step* const last = loop.back.empty() && !loop.body.empty() ? std::get_if<Step>(&loop.body.back()) : nullptr;
+    if (last != nullptr && PutBehind(*last, tail, loop.decided)) return;
+    if (loop.condition.empty()) return;
+    loop.decided.next = Code(std::move(tail.kernel));
+    loop.decided.next_arguments = AddAgain(tail.places);
+    loop.decided.computes = true;
+  }
+
+  bool PutBehind(const Step& last, const LoopCondition& tail, LoopNode::Decided& decided) {
+    const auto* const work = last.work.empty() ? nullptr : std::get_if<KernelWork>(&last.work.back());
+    if (work == nullptr || work->trips != 0) return false;
+    std::optional<FoldedCondition> folded = FoldBehind(program_, *work, *emitted_[work->code]->kernel, tail);
+    if (!folded) return false;
+    decided.next = Code(std::move(folded->kernel));
+    std::vector<PlaceNumber> places = folded->places;
+    if (folded->counts) {
+      places.push_back(Add({{Area::kCounters, 0, program_.counter_bytes}, kBytesOfCounter}));
+      program_.counter_bytes += kBufferAlignment;
+      program_.memory.arena_bytes += kBufferAlignment;
+      program_.memory.arena_lower_bound += kBufferAlignment;
+    }
+    decided.next_arguments = AddAgain(places);
+    decided.handle_at = static_cast<size_t>(work->arguments.count);
+    decided.computes = true;
+    decided.last = &last;
+    return true;
+  }
+
+  PlaceRange AddAgain(const std::vector<PlaceNumber>& places) {
+    PlaceRange range{static_cast<PlaceNumber>(program_.places.size()), static_cast<int32_t>(places.size())};
+    for (const PlaceNumber place : places) AddAgain(place);
+    return range;
+  }
+
+  int Code(kernel::Kernel kernel) {
+    kernels_.push_back(std::move(kernel));
+    return static_cast<int>(program_.code.size() + kernels_.size()) - 1;
   }
 
   void AddToBranch(BranchNode& branch) {
@@ -111,7 +166,21 @@ class Adder {
       for (const int asked : branch.decided.asked) name += Str(" ", asked);
     }
     branch.decided.set = Code(name, BranchConditionKernel, by_pred, count, std::span<const int>(branch.decided.asked));
-    branch.decided.arguments = {Add(program_.places[branch.selector]), 1};
+    branch.decided.arguments = {AddAgain(branch.selector), 1};
+  }
+
+  // What lies at a place that goes by turns does so under its other number, too.
+  PlaceNumber AddAgain(PlaceNumber place) {
+    const PlaceNumber again = Add(program_.places[place]);
+    again_.emplace_back(place, again);
+    return again;
+  }
+  void AddAgain(LoopNode::Turn& turn) const {
+    for (std::vector<PlaceNumber>* const places : {&turn.state, &turn.next}) {
+      for (const auto& [place, again] : again_) {
+        if (std::ranges::count(*places, place) > 0) places->push_back(again);
+      }
+    }
   }
 
   PlaceNumber Add(PlaceUse place) {
@@ -135,11 +204,15 @@ class Adder {
                " decided about by the host, which waits for each: ", device_.WhyHostDecides());
   }
 
+  static constexpr int64_t kBytesOfCounter = 4;
+
   Program& program_;
   Device& device_;
+  const std::span<const EmittedKernel* const> emitted_;
   std::vector<kernel::Kernel> kernels_;
   std::map<std::string, int> number_of_;
   std::vector<std::string_view> undecided_;
+  std::vector<std::pair<PlaceNumber, PlaceNumber>> again_;
 };
 
 }  // namespace
@@ -149,15 +222,7 @@ kernel::Kernel LoopConditionKernel(bool first) {
   const Array condition = k.Condition("condition");
   const Array predicate = k.Input("predicate", Type::kPred, 1, 1);
   const Array trips = k.InOut("trips", Type::kS64, kTripFields);
-  return OneThread(std::move(k), [&] {
-    const Scalar made = first ? k.Constant(Type::kS64, 0) : trips.Load(int64_t{kTripsMade});
-    const Scalar again = predicate.Load(int64_t{0});
-    const Scalar over = made >= trips.Load(int64_t{kMostTrips});
-    const Scalar goes_on = again & ~over;
-    trips.Store(int64_t{kTripsMade}, Select(goes_on, made + 1, made));
-    k.If(again & over, [&] { trips.Store(int64_t{kEndless}, k.Constant(Type::kS64, 1)); });
-    k.SetCondition(condition, Select(goes_on, k.Constant(Type::kU32, 1), k.Constant(Type::kU32, 0)));
-  });
+  return OneThread(std::move(k), [&] { SetLoopCondition(k, condition, predicate.Load(int64_t{0}), trips, first); });
 }
 
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked) {
@@ -177,9 +242,9 @@ kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<c
   });
 }
 
-Status AddConditions(Program& program, Device& device) {
+Status AddConditions(Program& program, Device& device, std::span<const EmittedKernel* const> kernels) {
   if (!device.Records()) return {};
-  return Adder(program, device).Add();
+  return Adder(program, device, kernels).Add();
 }
 
 }  // namespace hlo::gpu

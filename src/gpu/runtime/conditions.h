@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "gpu/device/device.h"
+#include "gpu/emitters/emitter.h"
 #include "gpu/kernel/kernel.h"
 #include "gpu/runtime/program.h"
 
@@ -23,7 +24,8 @@ kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<c
 
 // For the loops and branches of the program that need nothing of the host, where `device` can decide about them. Where
 // it cannot, a note says so.
-Status AddConditions(Program& program, Device& device);
+// `kernels`: behind Program::code.
+Status AddConditions(Program& program, Device& device, std::span<const EmittedKernel* const> kernels);
 
 }  // namespace hlo::gpu
 

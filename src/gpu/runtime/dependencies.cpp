@@ -10,7 +10,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Bytes [begin, end) of one piece of memory. Parameters and constants are never written.
+// Bytes [begin, end) of one piece of memory, or of all. Parameters and constants are never written, but where they lie
+// may be written later.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;
@@ -23,7 +24,7 @@ struct Effects {
 
 class EffectsOfNodes {
  public:
-  explicit EffectsOfNodes(const Program& program) : program_(program) {}
+  EffectsOfNodes(const Program& program, const Binding* binding) : program_(program), binding_(binding) {}
 
   Effects Of(const Node& node) {
     effects_ = {};
@@ -35,7 +36,12 @@ class EffectsOfNodes {
   void Add(PlaceNumber number, std::vector<Extent>& to) {
     const PlaceUse& use = program_.places[number];
     if (use.bytes == 0 || use.place.area == Area::kNothing) return;
-    to.push_back({{use.place.area, use.place.number}, use.place.offset, use.place.offset + use.bytes});
+    if (binding_ == nullptr) {
+      to.push_back({{use.place.area, use.place.number}, use.place.offset, use.place.offset + use.bytes});
+      return;
+    }
+    const auto address = reinterpret_cast<intptr_t>(binding_->Pointer(number));
+    to.push_back({{Area::kNothing, 0}, address, address + use.bytes});
   }
   void Read(PlaceNumber number) { Add(number, effects_.reads); }
   void Write(PlaceNumber number) { Add(number, effects_.writes); }
@@ -88,6 +94,8 @@ class EffectsOfNodes {
       Read((*loop)->predicate);
       AddBlock((*loop)->body);
       AddCopies((*loop)->back);
+      if ((*loop)->decided.trips != 0) Write((*loop)->decided.trips);
+      if (const PlaceRange& next = (*loop)->decided.next_arguments; next.count > 0) Write(next.first + next.count - 1);
     } else if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
       Read((*branch)->selector);
       for (const BranchNode::Branch& one : (*branch)->branches) {
@@ -103,6 +111,7 @@ class EffectsOfNodes {
   }
 
   const Program& program_;
+  const Binding* const binding_;
   Effects effects_;
 };
 
@@ -158,13 +167,14 @@ class Memory {
 
 }  // namespace
 
-std::vector<std::vector<int>> Dependencies(const Program& program, const Block& block) {
-  EffectsOfNodes effects_of(program);
+std::vector<std::vector<int>> Dependencies(const Program& program, std::span<const Node> nodes,
+                                           const Binding* binding) {
+  EffectsOfNodes effects_of(program, binding);
   Memory memory;
   int last_ordered = -1;
-  std::vector<std::vector<int>> after(block.size());
-  for (int node = 0; node < std::ssize(block); ++node) {
-    const Effects effects = effects_of.Of(block[node]);
+  std::vector<std::vector<int>> after(nodes.size());
+  for (int node = 0; node < std::ssize(nodes); ++node) {
+    const Effects effects = effects_of.Of(nodes[node]);
     std::set<int> waits;
     for (const Extent& extent : effects.reads) memory.Touch(extent, node, false, waits);
     for (const Extent& extent : effects.writes) memory.Touch(extent, node, true, waits);

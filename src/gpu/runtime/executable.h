@@ -92,6 +92,9 @@ struct Observer {
       observe;
 };
 
+// Whether steps that do not wait for each other run beside each other, on a device that can.
+enum class Concurrency : uint8_t { kNever, kWhereItPays, kAlways };
+
 struct RunOptions {
   const Observer* observer = nullptr;
   Timeline* timeline = nullptr;       // Is filled. On a device of its own each step is waited for.
@@ -103,6 +106,8 @@ struct RunOptions {
   // Steps between which the host has nothing to do are recorded when they run again and from then on queued as one
   // (Device::Records); false: each by itself.
   bool record = true;
+  Concurrency concurrency = Concurrency::kWhereItPays;  // Of what is recorded.
+  bool early_launches = true;  // Kernels in what is recorded may begin before those before them have ended, and wait.
   bool wait_for_each = false;  // Each step is waited for, so that an error of the device is that of the step it is of.
   std::vector<std::string>* notes = nullptr;     // Gets what was done in a slower way than was meant, and why.
   std::vector<RecordedGraph>* graphs = nullptr;  // Gets what was recorded in this run.

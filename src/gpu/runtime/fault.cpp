@@ -94,6 +94,7 @@ int PlantInBlock(const Fault& fault, Block& block) {
         ++planted;
       } else if (fault.what == "copies") {
         planted += LeaveOut(loop.back);
+        loop.turns.clear();
       }
     } else if (auto* found = std::get_if<std::unique_ptr<BranchNode>>(&block[i])) {
       BranchNode& conditional = **found;

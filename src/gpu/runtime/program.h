@@ -69,6 +69,10 @@ struct Step {
   std::vector<CopyWork> copies;  // First: what the work expects in its result already.
   std::vector<Work> work;
   std::string fault;  // CompileOptions::inject, when it is meant for this one.
+  // As modelled (shares.h), and how many blocks its largest launch has; of a library call tiles of 128x128 of what it
+  // computes. 0: that is not known.
+  double seconds = 0;
+  int64_t blocks = 0;
 };
 
 struct LoopNode;
@@ -83,6 +87,13 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
+  // See turns.h. Of `back` the copy of that number, places of the body, and where the state lies by turns instead.
+  struct Turn {
+    int copy;
+    std::vector<PlaceNumber> state = {}, next = {};
+    PlaceNumber places[2] = {};
+  };
+  std::vector<Turn> turns = {};
   int64_t known_trips = -1;    // As its form or its text says (ir/trip_count.h); -1: the condition decides.
   bool planted_early = false;  // A planted fault: see fault.h.
   // What the device needs to decide about it in a recording (conditions.h): kernels in Program::code that set its
@@ -91,6 +102,12 @@ struct LoopNode {
     int first = -1, next = -1;
     PlaceRange arguments = {};
     PlaceNumber trips = 0;  // Where it counts (TripField).
+    // Of `next`: so many of its arguments come before the handle of the condition. Where it computes the condition
+    // itself, that is not run in the body; where it is the last work of a step, too, that is not.
+    PlaceRange next_arguments = {};
+    size_t handle_at = 0;
+    bool computes = false;
+    const Step* last = nullptr;
   };
   Decided decided = {};
 };

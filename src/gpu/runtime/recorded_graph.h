@@ -21,9 +21,9 @@ struct RecordedNode {
   int64_t bytes = 0;                         // Of a copy, of a fill.
   int64_t trips = 0;
   std::vector<std::vector<RecordedNode>> bodies = {};
+  std::vector<int> after = {};  // Those of its list that it comes right after.
 };
 
-// One node waits for the one before it.
 struct RecordedGraph {
   std::vector<RecordedNode> nodes;
 };

@@ -10,10 +10,12 @@
 
 #include "base/check.h"
 #include "base/crash.h"
+#include "gpu/runtime/graph_order.h"
 #include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/recorded_graph.h"
 #include "gpu/runtime/timeline.h"
+#include "gpu/runtime/turns.h"
 
 namespace hlo::gpu {
 namespace {
@@ -28,8 +30,9 @@ class SerialRunner {
       : binding_(binding), program_(binding.program()), device_(binding.device()), options_(options) {}
 
   Status RunBlock(const Block& block) {
+    if (recording_) return RecordNodes(block);
     if (options_.order) return RunReordered(block);
-    const bool may_record = device_.Records() && options_.record && !recording_ && !ReadsTripsAtOnce();
+    const bool may_record = device_.Records() && options_.record && !ReadsTripsAtOnce();
     for (size_t i = 0; i < block.size();) {
       size_t end = i;
       int64_t steps = 0;
@@ -157,12 +160,27 @@ class SerialRunner {
     return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
   }
 
+  // Where kernels cannot be launched early, which shows when the graph is made, they are not.
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
+    device_.SetEarlyLaunches(options_.early_launches && !binding_.launches_late());
+    auto recording = RecordOnce(nodes);
+    if (recording || !device_.SetEarlyLaunches(false)) return recording;
+    auto again = RecordOnce(nodes);
+    if (!again) return recording;
+    binding_.launches_late() = true;
+    if (options_.notes != nullptr) {
+      options_.notes->push_back(Str("no kernel is launched before those before it have ended (--xla_gpu_enable_pdl): ",
+                                    recording.error().message()));
+    }
+    return again;
+  }
+
+  Result<std::shared_ptr<const Recording>> RecordOnce(std::span<const Node> nodes) {
     TRY(device_.BeginRecording());
     RecordedGraph graph;
     recording_ = true;
     unrolled_.clear();
-    Status queued = Into(&graph.nodes, [&] { return RunNodes(nodes); });
+    Status queued = Into(&graph.nodes, [&] { return RecordNodes(nodes); });
     recording_ = false;
     if (!queued) {
       device_.DropRecording();
@@ -177,15 +195,70 @@ class SerialRunner {
   template <class Queue>
   Status Into(std::vector<RecordedNode>* nodes, const Queue& queue) {
     auto* const outer = std::exchange(noted_, options_.graphs != nullptr ? nodes : nullptr);
+    const std::vector<int> outer_after = std::exchange(noted_after_, {});
     Status queued = queue();
     noted_ = outer;
+    noted_after_ = outer_after;
     return queued;
   }
   void Note(RecordedNode node) {
-    if (noted_ != nullptr) noted_->push_back(std::move(node));
+    if (noted_ == nullptr) return;
+    node.after = std::exchange(noted_after_, {static_cast<int>(noted_->size())});
+    noted_->push_back(std::move(node));
   }
   void NoteCondition(const Instruction& inst, std::string_view kernel) {
     Note({.kind = RecordedNode::Kind::kKernel, .instruction = &inst, .name = std::string(kernel), .how = "condition"});
+  }
+
+  // Each is told what it comes after, where the device can be; what comes next comes after all of them.
+  Status RecordNodes(std::span<const Node> nodes) {
+    if (nodes.size() < 2 || !device_.RecordsOrder()) return RunNodes(nodes);
+    std::vector<NodeWeight> weights;
+    for (const Node& node : nodes) weights.push_back(WeightOf(node));
+    const std::vector<std::vector<int>> order = GraphOrder(Dependencies(program_, nodes, &binding_), weights,
+                                                           options_.concurrency, device_.Describe().multiprocessors);
+    if (IsChain(order)) return RunNodes(nodes);
+    struct Point {
+      Device::RecordedNodes recorded;
+      std::vector<int> noted;
+      bool is_last = true;
+    };
+    const Point begin = {TRY(device_.LastRecorded()), noted_after_};
+    std::vector<Point> points(nodes.size());
+    const auto go_on_from = [&](const Point& point) {
+      noted_after_ = point.noted;
+      return device_.RecordAfter(point.recorded);
+    };
+    const auto add = [](Point* all, const Point& one) {
+      for (void* const node : one.recorded) {
+        if (std::ranges::count(all->recorded, node) == 0) all->recorded.push_back(node);
+      }
+      for (const int node : one.noted) {
+        if (std::ranges::count(all->noted, node) == 0) all->noted.push_back(node);
+      }
+    };
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      Point from;
+      for (const int before : order[i]) {
+        points[before].is_last = false;
+        add(&from, points[before]);
+      }
+      TRY(go_on_from(order[i].empty() ? begin : from));
+      TRY(RunNode(nodes[i]));
+      points[i] = {TRY(device_.LastRecorded()), noted_after_};
+    }
+    Point end;
+    for (const Point& point : points) {
+      if (point.is_last) add(&end, point);
+    }
+    return go_on_from(end);
+  }
+
+  static bool IsChain(const std::vector<std::vector<int>>& order) {
+    for (int i = 1; i < std::ssize(order); ++i) {
+      if (order[i] != std::vector<int>{i - 1}) return false;
+    }
+    return true;
   }
 
   Status RunNodes(std::span<const Node> nodes) {
@@ -320,33 +393,54 @@ class SerialRunner {
   }
 
   Status RecordLoop(const LoopNode& node) {
+    if (StepsOfTrips(node) >= 0) return RecordTrips(node);
     const auto trip = [&]() -> Status {
-      TRY(RunBlock(node.body));
+      const Step* const outer = std::exchange(left_out_, node.decided.last);
+      Status queued = RunBlock(node.body);
+      left_out_ = outer;
+      TRY(std::move(queued));
       return RunCopies(node.back);
     };
-    if (StepsOfTrips(node) >= 0) {
-      unrolled_.push_back(&node);
-      RecordedNode noted{.kind = RecordedNode::Kind::kTrips, .instruction = node.loop, .trips = node.known_trips};
-      noted.bodies.emplace_back();
-      for (int64_t i = 0; i < node.known_trips; ++i) TRY(Into(i == 0 ? &noted.bodies.front() : nullptr, trip));
-      Note(std::move(noted));
-      return {};
-    }
-    TRY(RunBlock(node.condition));
     const LoopNode::Decided& decided = node.decided;
+    TRY(RunBlock(node.condition));
     RecordedNode noted{.kind = RecordedNode::Kind::kLoop, .instruction = node.loop};
     noted.bodies.emplace_back();
     NoteCondition(*node.loop, "begin_loop");
     const auto body = [&]() -> Status {
       TRY(trip());
-      TRY(RunBlock(node.condition));
-      NoteCondition(*node.loop, "next_trip");
+      if (!decided.computes) TRY(RunBlock(node.condition));
+      const std::string_view behind = decided.last != nullptr ? decided.last->instruction->name() : "";
+      NoteCondition(*node.loop, behind.empty() ? "next_trip" : Str(behind, " and next_trip"));
       return {};
     };
-    TRY(device_.RecordWhile(binding_.Kernel(decided.first), binding_.Kernel(decided.next),
-                            binding_.Pointers(decided.arguments), [&] { return Into(&noted.bodies.front(), body); }));
+    TRY(device_.RecordWhile(
+        {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
+        {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
+        [&] { return Into(&noted.bodies.front(), body); }));
     Note(std::move(noted));
     return {};
+  }
+
+  Status RecordTrips(const LoopNode& node) {
+    unrolled_.push_back(&node);
+    RecordedNode noted{.kind = RecordedNode::Kind::kTrips, .instruction = node.loop, .trips = node.known_trips};
+    noted.bodies.emplace_back();
+    // What is copied each time, and what once, from where it lies then.
+    std::vector<CopyWork> back, last;
+    for (int i = 0; i < std::ssize(node.back); ++i) {
+      const auto turn = std::ranges::find(node.turns, i, &LoopNode::Turn::copy);
+      if (turn == node.turns.end()) back.push_back(node.back[i]);
+      else last.push_back({turn->places[(node.known_trips + 1) % 2], node.back[i].to, node.back[i].bytes});
+    }
+    for (int64_t i = 0; i < node.known_trips; ++i) {
+      const InTurns in_turns(binding_, node, i);
+      TRY(Into(i == 0 ? &noted.bodies.front() : nullptr, [&]() -> Status {
+        TRY(RunBlock(node.body));
+        return RunCopies(back);
+      }));
+    }
+    Note(std::move(noted));
+    return RunCopies(node.known_trips > 0 ? last : std::vector<CopyWork>());
   }
 
   Status RecordBranch(const BranchNode& node) {
@@ -432,6 +526,7 @@ class SerialRunner {
   Status RunWork(const Step& step) {
     if (noted_ != nullptr) NoteWork(step);
     for (const Work& work : step.work) {
+      if (&step == left_out_ && &work == &step.work.back()) break;
       if (const auto* kernel = std::get_if<KernelWork>(&work)) {
         TRY(kernel->trips != 0 ? LaunchLoops(*kernel) : Launch(*kernel));
       } else if (const auto* call = std::get_if<LibraryWork>(&work)) {
@@ -450,6 +545,7 @@ class SerialRunner {
     const StepInfo& info = program_.steps[step.info];
     size_t kernels = 0;
     for (const Work& work : step.work) {
+      if (&step == left_out_ && &work == &step.work.back()) break;
       RecordedNode node{.kind = RecordedNode::Kind::kKernel, .instruction = step.instruction, .how = info.how};
       if (std::holds_alternative<LibraryWork>(work)) {
         node.kind = RecordedNode::Kind::kLibrary;
@@ -461,7 +557,7 @@ class SerialRunner {
         node.name = emitted.kernel->name;
         node.how = LaunchText(emitted);
       }
-      noted_->push_back(std::move(node));
+      Note(std::move(node));
     }
   }
 
@@ -548,8 +644,10 @@ class SerialRunner {
   double host_call_seconds_ = 0;
   int trip_ = -1;  // Of the timeline.
   bool recording_ = false;
+  const Step* left_out_ = nullptr;              // Its last work is that of a loop's condition.
   std::vector<const LoopNode*> unrolled_;       // While it is recorded.
   std::vector<RecordedNode>* noted_ = nullptr;  // Where what is recorded is noted; null: nowhere.
+  std::vector<int> noted_after_;                // What the next of them comes right after.
 };
 
 }  // namespace

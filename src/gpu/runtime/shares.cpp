@@ -39,7 +39,7 @@ std::vector<Entered> EnteredBy(const Module& module) {
 
 }  // namespace
 
-std::unordered_map<const Instruction*, double> SharesOfRun(const Module& module, const DeviceDescription& device) {
+std::unordered_map<const Instruction*, StepShare> SharesOfRun(const Module& module, const DeviceDescription& device) {
   const CostAnalysis costs(module);
   std::set<const Computation*> with_gaps;
   std::set<const Instruction*> gaps;
@@ -52,19 +52,19 @@ std::unordered_map<const Instruction*, double> SharesOfRun(const Module& module,
              return with_gaps.contains(called);
            });
   };
-  std::unordered_map<const Instruction*, double> shares;
+  std::unordered_map<const Instruction*, StepShare> shares;
   std::set<const Instruction*> unknown;
   double all = 0;
   for (const auto& [computation, times, known] : EnteredBy(module)) {
     for (const Instruction* inst : computation->Instructions()) {
       if (!IsStep(*inst)) continue;
-      const double seconds = times * Seconds(costs.Of(*inst), device);
-      shares[inst] = seconds;
-      all += seconds + times * device.launch_seconds;
+      const double seconds = Seconds(costs.Of(*inst), device);
+      shares[inst] = {.share = times * seconds, .seconds = has_gap(*inst) ? 0 : seconds};
+      all += times * (seconds + device.launch_seconds);
       if (!known || has_gap(*inst)) unknown.insert(inst);
     }
   }
-  for (auto& [inst, share] : shares) share = unknown.contains(inst) || all == 0 ? 1 : share / all;
+  for (auto& [inst, step] : shares) step.share = unknown.contains(inst) || all == 0 ? 1 : step.share / all;
   return shares;
 }
 

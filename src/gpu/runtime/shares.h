@@ -10,10 +10,15 @@
 
 namespace hlo::gpu {
 
-// Of each instruction that runs as a step, without what launching it takes; loops count by their trips, and every
-// branch is taken. 1 where that is not known: in loops whose trips hang on data, and where the cost has a gap.
-// `module` is prepared: each computation is entered from one place.
-std::unordered_map<const Instruction*, double> SharesOfRun(const Module& module, const DeviceDescription& device);
+struct StepShare {
+  // Of a run, without what launching it takes; loops count by their trips, and every branch is taken. 1 where that is
+  // not known: in loops whose trips hang on data, and where the cost has a gap.
+  double share = 1;
+  double seconds = 0;  // Once. 0: the cost has a gap.
+};
+
+// Of each instruction that runs as a step. `module` is prepared: each computation is entered from one place.
+std::unordered_map<const Instruction*, StepShare> SharesOfRun(const Module& module, const DeviceDescription& device);
 
 }  // namespace hlo::gpu
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -49,9 +50,18 @@ std::unique_ptr<llvm::Module> NvptxEmission::Lower() {
   lane_ = b_.CreateAnd(thread_, 31);
   allocas_ = b_.CreateBr(body);
   b_.SetInsertPoint(body);
+  if (WaitsInCode(options_)) {
+    for (const char* const code : {kWaitCode, kLetGoCode}) EmitCode(code);
+  }
   EmitRegion(kernel_.body);
   b_.CreateRetVoid();
   return std::move(module_);
+}
+
+// No access to memory moves over it.
+void NvptxEmission::EmitCode(const char* code) {
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), false);
+  b_.CreateCall(llvm::InlineAsm::get(type, code, "~{memory}", /*hasSideEffects=*/true));
 }
 
 void NvptxEmission::MakeFunction() {

@@ -35,6 +35,7 @@ class NvptxEmission {
     int width = 1;
     bool wide = true;
   };
+  void EmitCode(const char* code);
   void MakeFunction();
   void Annotate(const char* key, int value);
   void MakeArrays();

@@ -121,7 +121,7 @@ class Tuner {
     const std::unique_ptr<Module> prepared = Prepare(module_, *compile_.target);
     const DeviceDescription device = device_.IsHost() ? device_.Describe() : *compile_.target;
     std::unordered_map<int, double> shares;
-    for (const auto& [inst, share] : SharesOfRun(*prepared, device)) shares[inst->id()] = share;
+    for (const auto& [inst, share] : SharesOfRun(*prepared, device)) shares[inst->id()] = share.share;
     return shares;
   }
 
