@@ -1,5 +1,6 @@
 """Tables and charts of result pages: HTML and SVG, without scripts, in the style of the program's pages (src/driver/page.cpp)."""
 import html
+import re
 
 COLORS = ('#3f74b5', '#d08a2c', '#5a9e5a', '#a05a96', '#888')
 ROW, LETTER = 20, 6.7  # Pixels: of a bar with its gap; of a letter of 12 pixels, about.
@@ -12,6 +13,7 @@ p{margin:4px 0;max-width:1000px}
 table{border-collapse:collapse;margin:8px 0}
 th,td{text-align:right;padding:2px 0 2px 18px;vertical-align:top;font-variant-numeric:tabular-nums}
 th:first-child,td:first-child{text-align:left;padding-left:0}
+.l{text-align:left}
 th{font-weight:600;border-bottom:1px solid #8886}
 figure{margin:8px 0 16px}
 svg{display:block;max-width:100%;margin:4px 0}
@@ -28,7 +30,10 @@ def page(title, body):
 
 
 def table(header, rows):
-    line = lambda tag, cells: '<tr>%s</tr>' % ''.join('<%s>%s</%s>' % (tag, html.escape(c), tag) for c in cells)
+    """Columns that hold no numbers are aligned as the first one."""
+    words = [not any(re.match(r'[-+]?\.?\d', row[i]) for row in rows) for i in range(len(header))]
+    cell = lambda tag, i, c: '<%s%s>%s</%s>' % (tag, ' class="l"' if i and words[i] else '', html.escape(c), tag)
+    line = lambda tag, cells: '<tr>%s</tr>' % ''.join(cell(tag, i, c) for i, c in enumerate(cells))
     return '<table>\n%s\n</table>' % '\n'.join([line('th', header)] + [line('td', row) for row in rows])
 
 

@@ -69,15 +69,16 @@ def text_of(command):
     return done.stdout
 
 
-def report(options, section, *arguments):
+def report(options, section, *arguments, timeout=None):
     """The JSON of one hlo-run, whose command is told in the section."""
     shown = [a for a in arguments if not a.startswith(('--svg', '--profile_json'))]
     section.text('`hlo-run %s`' % ' '.join(os.path.relpath(a, ROOT) if a.startswith(ROOT) else a for a in shown))
-    document, wrong, _ = compare.run([tool(options, 'hlo-run'), '--q', '--json', *arguments], options.threads, options.timeout)
+    document, wrong, _ = compare.run([tool(options, 'hlo-run'), '--q', '--json', *arguments], options.threads,
+                                     timeout or options.timeout)
     if document is None or 'errors' in document:
         raise Failed((document or {}).get('detail') or wrong or 'no report')
     if wrong:
-        section.text('The command ended with %s' % wrong[:200])
+        section.text('The command ended with %s.' % wrong.split(': {')[0][:200])
     return document
 
 
@@ -88,7 +89,8 @@ def timed(options, section, model, variants):
     for _ in range(options.rounds):
         for name, flags in variants:
             runs.setdefault(name, []).append(report(options, Section(), *command, *flags, os.path.join(ROOT, MODEL % model)))
-    section.text('%d rounds by turns, each the median of its runs, of which the table has the median.' % options.rounds)
+    section.text('%s by turns, each the median of its runs, of which the table has the median.' %
+                 ('1 round' if options.rounds == 1 else '%d rounds' % options.rounds))
     return runs
 
 
@@ -282,6 +284,23 @@ def beside_the_study(section, model, sources):
     section.svg(charts.bars(drawn, [name for name, _ in sources], scale=math.log2))
 
 
+def measured_ablation(options, section, path, passes):
+    """The report of measuring without each of these passes, in as many rounds as fit into the minutes that are given, 3 at least.
+    Judged is a sample, since that takes longer than measuring."""
+    on = ['--pipeline=2022', '--target=host', '--platform=cpu', '--threads=1']
+    begin = time.time()
+    once = report(options, Section(), *on, '--work_limit=1000000000', '--num_repeats=3', path)
+    each = 60 * options.minutes / (len(passes) + 1) - (time.time() - begin)  # Seconds of measuring one.
+    rounds = max(3, min(2 * options.rounds + 1, int(each / (once['run_ms'] / 1e3))))
+    begin = time.time()
+    document = report(options, section, '--ablate=^(%s)$' % '|'.join(passes), *on, '--ablate_metric=time',
+                      '--ablate_repeats=%d' % rounds, '--work_limit=1000000000', path, timeout=600 + 240 * options.minutes)
+    module = document['modules'][0]
+    section.text('Measured with all passes: %s. %s. It took %.1f minutes.' %
+                 (milliseconds(module['baseline']['ms']), document['time'].capitalize(), (time.time() - begin) / 60))
+    return module
+
+
 def ablation(options, section):
     """What each pass is worth: ResNet-50 and the Laplace PINN beside the study"""
     paths = {name: os.path.join(ROOT, MODEL % name) for name in STUDY}
@@ -292,7 +311,8 @@ def ablation(options, section):
                    'modelled for a100: from the description of the device, exact, and nothing is run; a library has the rate of '
                    'our kernels there, and autotuning is no part of it.',
                    'measured: on this processor, which has no launches to save, on one thread, since waking others takes longer than '
-                   'kernels of the PINN; "noise": the 95 % interval has 1 in it.'])
+                   'kernels of the PINN; the passes of the study, and those modelled as worth 1 % or more ("-": not tried). "noise": '
+                   'the 95 % interval has 1 in it.'])
     modelled = report(options, section, '--ablate', '--pipeline=2022', '--target=a100', *paths.values())
     modelled = {name_of(m): m for m in modelled['modules']}
     for name, path in paths.items():
@@ -302,13 +322,11 @@ def ablation(options, section):
         section.text('Modelled with all passes: %s, %d kernels, %s; %d passes ran.' %
                      (milliseconds(base['ms']), base['kernels'], mib(base['bytes']), modelled[name]['passes']))
         if name in options.measured.split(','):
-            measured = report(options, section, '--ablate', '--pipeline=2022', '--target=host', '--platform=cpu',
-                              '--threads=1', '--ablate_metric=time', '--ablate_repeats=%d' % (2 * options.rounds + 1), path)
-            sources.append(('measured here, 1 thread', factors_of(measured['modules'][0])))
-            section.text('Measured with all passes: %s. %s.' %
-                         (milliseconds(measured['modules'][0]['baseline']['ms']), measured['time'].capitalize()))
+            passes = [row['off'] for row in modelled[name]['rows'] if abs(row['effect']) >= 0.01 or row['failure']]
+            passes = list(dict.fromkeys([pass_ for pass_, _ in STUDY[name]] + passes))
+            sources.append(('measured here, 1 thread', factors_of(measured_ablation(options, section, path, passes))))
         else:
-            section.text('Not measured here: --measured=%s does, in many minutes.' % name)
+            section.text('Not measured here: --measured=%s does, in about %g minutes.' % (name, options.minutes))
         beside_the_study(section, name, sources)
 
 
@@ -473,8 +491,8 @@ def main():
     options.add_argument('--rounds', type=int, default=3, help='of measuring (default 3)')
     options.add_argument('--seconds', type=float, default=1, help='of timed runs in a round (default 1)')
     options.add_argument('--models', default='', help='of the many models, those that match')
-    options.add_argument('--measured', default='laplace_pinn',
-                         help='models whose ablation is measured, too (default laplace_pinn; resnet50_train_f32 takes many minutes)')
+    options.add_argument('--measured', default=','.join(STUDY), help='models whose ablation is measured, too (default %(default)s)')
+    options.add_argument('--minutes', type=float, default=8, help='of measuring the ablation of one model, about (default 8)')
     options.add_argument('--threads', type=int, default=2, help='(default 2)')
     options.add_argument('--timeout', type=float, default=600, help='seconds of one command (default 600)')
     options.add_argument('--binaries', default=os.path.join(ROOT, 'build', 'bin'))
