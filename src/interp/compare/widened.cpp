@@ -175,7 +175,7 @@ class Comparer {
   shadow::Given Cuts(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
     return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
       const auto kept = given.find(pairs_.Twin(inst));
-      if (kept != given.end()) return kept->second.Argument();
+      if (kept != given.end() && !computed_inside_.contains(&inst)) return kept->second.Argument();
       auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
       if (!value) return std::nullopt;
       return shadow::ConeArgument{.value = std::move(*value)};
@@ -377,6 +377,32 @@ class Comparer {
     std::vector<const Instruction*> given_;
   };
 
+  // What a run left is given in the input, to its twins too, and a kernel that computes it again, or a twin, does not
+  // round it: for as long as that is compared, the input computes it too.
+  class ComputedInside {
+   public:
+    ComputedInside(Comparer& comparer, const Pair& pair, const Instruction& compared_with, const Instruction& inst)
+        : computed_(comparer.computed_inside_) {
+      const Instruction& kernel = IsOneOfSeveral(inst) ? inst.operand(0) : inst;
+      if (!kernel.Is(Opcode::kFusion) || pair.given_for_good.empty()) return;
+      const auto origin_of = [&](const Instruction& one) { return comparer.pairs_.OriginOf(one); };
+      for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
+        const Instruction* const origin = origin_of(*inside);
+        if (origin != nullptr && origin != &compared_with && !pair.given_after.contains(inside))
+          computed_.insert(origin);
+      }
+      for (const Instruction* operand : kernel.operands()) computed_.erase(origin_of(*operand));
+      for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
+        if (pair.given_after.contains(inside)) computed_.erase(origin_of(*inside));
+      }
+    }
+    ~ComputedInside() { computed_.clear(); }
+    ComputedInside(const ComputedInside&) = delete;
+
+   private:
+    std::unordered_set<const Instruction*>& computed_;
+  };
+
   // What passes folded to a scalar may stand in the input as an array of nothing else, of which they left no
   // instruction (the padding of a pad that took the place of an update is an element of what was updated). A value of
   // the input that is such a scalar everywhere, within what the declared types round, is it here.
@@ -452,6 +478,7 @@ class Comparer {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
     if (loops) return CompareLoops(pair, origin, inst, where);
     const FoldedInside folded_inside(*this, pair, origin, inst);
+    const ComputedInside computed_inside(*this, pair, origin, inst);
     if (pairs_.HasLimit() && TRY(CompareSampled(pair, origin, inst, where))) return {};
     auto before = ValueBefore(pair, origin);
     const auto rounded = KnownAfter(inst);
@@ -545,6 +572,7 @@ class Comparer {
   const Correspondence pairs_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
   LoopRuns loop_runs_;                      // Of the input.
+  std::unordered_set<const Instruction*> computed_inside_;  // Of the input, at the moment: see ComputedInside.
   std::optional<KnownValues> known_before_, known_after_;
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
   WidenedResult result_;
