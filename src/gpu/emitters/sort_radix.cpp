@@ -10,7 +10,6 @@ using kernel::Array;
 using kernel::KernelBuilder;
 using kernel::Type;
 using kernel::Value;
-using kernel::Variable;
 
 EmittedKernel EmitLines(SortSpace& space, const EmitRequest& request, const SortStepAt& at) {
   SortKernel sort(space, request, at, ReadBy(space, at));
