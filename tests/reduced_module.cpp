@@ -1,6 +1,9 @@
 #include "tests/reduced_module.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,11 +13,35 @@
 namespace hlo {
 namespace {
 
-// One size less, or nothing where no size can be: the smallest that is twice `tile` or more, so that its multiples go
-// along.
-std::unique_ptr<Module> Smaller(const Module& module, int64_t tile) {
-  std::vector<int64_t> sizes = SizesOf(module);
-  std::ranges::reverse(sizes);
+template <class F>
+void ForEachArray(const Module& module, const F& f) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions())
+      ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& leaf) { f(leaf); });
+  }
+}
+
+// Equal sizes are equal ones still: what was cut into parts, say, is in as many.
+bool KeepsEqualSizes(const Module& before, const Module& after) {
+  std::vector<int64_t> sizes[2];
+  ForEachArray(before, [&](const Shape& leaf) { std::ranges::copy(leaf.dims(), std::back_inserter(sizes[0])); });
+  ForEachArray(after, [&](const Shape& leaf) { std::ranges::copy(leaf.dims(), std::back_inserter(sizes[1])); });
+  std::map<int64_t, int64_t> becomes;
+  for (size_t i = 0; i < sizes[0].size(); ++i) {
+    if (becomes.emplace(sizes[0][i], sizes[1][i]).first->second != sizes[1][i]) return false;
+  }
+  return true;
+}
+
+// One size of the arrays that are too large less, else of another, or nothing where none can be: the smallest that is
+// twice `tile` or more, so that its multiples go along.
+std::unique_ptr<Module> Smaller(const Module& module, int64_t tile, int64_t most_elements) {
+  std::set<int64_t> large;
+  ForEachArray(module, [&](const Shape& leaf) {
+    if (leaf.NumElements() > most_elements) large.insert(leaf.dims().begin(), leaf.dims().end());
+  });
+  std::vector<int64_t> sizes(large.begin(), large.end()), all = SizesOf(module);
+  std::copy(all.rbegin(), all.rend(), std::back_inserter(sizes));
   for (const int64_t from : sizes) {
     if (from < 2 * tile) continue;
     for (const bool multiples : {true, false}) {
@@ -23,7 +50,8 @@ std::unique_ptr<Module> Smaller(const Module& module, int64_t tile) {
       smaller->header.entry_parameters.reset();
       smaller->header.entry_result.reset();
       if (!Resize(*smaller, from, tile + from % tile, multiples)) continue;
-      if (ElementCount(*smaller) < ElementCount(module) && Verify(*smaller)) return smaller;
+      if (ElementCount(*smaller) < ElementCount(module) && KeepsEqualSizes(module, *smaller) && Verify(*smaller))
+        return smaller;
     }
   }
   return nullptr;
@@ -33,12 +61,7 @@ std::unique_ptr<Module> Smaller(const Module& module, int64_t tile) {
 
 int64_t MostElements(const Module& module) {
   int64_t most = 0;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->instructions()) {
-      ForEachLeaf(inst->shape(),
-                  [&](const ShapeIndex&, const Shape& leaf) { most = std::max(most, leaf.NumElements()); });
-    }
-  }
+  ForEachArray(module, [&](const Shape& leaf) { most = std::max(most, leaf.NumElements()); });
   return most;
 }
 
@@ -46,7 +69,7 @@ std::unique_ptr<Module> Reduced(const Module& module, int64_t most_elements) {
   std::unique_ptr<Module> reduced = module.Clone();
   for (const int64_t tile : {64, 16, 8}) {
     while (MostElements(*reduced) > most_elements) {
-      std::unique_ptr<Module> smaller = Smaller(*reduced, tile);
+      std::unique_ptr<Module> smaller = Smaller(*reduced, tile, most_elements);
       if (smaller == nullptr) break;
       reduced = std::move(smaller);
     }

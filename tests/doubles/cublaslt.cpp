@@ -172,13 +172,12 @@ struct Call {
 
   std::vector<Touch> Touches() const {
     const bool has_bias = (product.description.epilogue & kBias) != 0;
-    const auto bytes = [](const Layout& layout) { return static_cast<size_t>(ByteSize(layout)); };
-    return {{a, bytes(product.a), false},
-            {b, bytes(product.b), false},
-            {c, beta == 0 ? 0 : bytes(product.c), false},
+    return {{a, ByteSize(product.a), false},
+            {b, ByteSize(product.b), false},
+            {c, beta == 0 ? 0 : ByteSize(product.c), false},
             {product.description.bias, has_bias ? static_cast<size_t>(product.m() * SizeOf(product.d.type)) : size_t{0},
              false},
-            {d, bytes(product.d), true},
+            {d, ByteSize(product.d), true},
             {workspace, workspace_bytes, true}};
   }
 
