@@ -175,7 +175,8 @@ class Comparer {
   shadow::Given Cuts(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
     return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
       const auto kept = given.find(pairs_.Twin(inst));
-      if (kept != given.end() && !computed_inside_.contains(&inst)) return kept->second.Argument();
+      const bool is_rounded = kept != given.end() && kept->second.left != nullptr;
+      if (kept != given.end() && !(is_rounded && computed_inside_.contains(&inst))) return kept->second.Argument();
       auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
       if (!value) return std::nullopt;
       return shadow::ConeArgument{.value = std::move(*value)};
