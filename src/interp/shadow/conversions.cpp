@@ -87,6 +87,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   double* value = result.value.mutable_data<double>().data();
   double* bound = result.bound.mutable_data<double>().data();
   const bool is_u64 = x.shape.type() == PrimitiveType::kU64;
+  const bool has_no_zero = inst.shape().type() == PrimitiveType::kF8E8M0FNU;  // As in FloatToFloat.
   for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
     const int64_t n = x.exact.GetInt(i);
     value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
@@ -95,7 +96,9 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     // 64-bit integers may go through f32 on their way to a narrower type.
     if (size >= 0x1p24 && BitWidth(held) < 32) e += HalfStep(single, size);
     if (x.HasOpen() && x.open.GetInt(i) != 0) e = kUndetermined;
-    const Pair pair = AfterOverflow(finish, value[i], e * kUp);
+    Pair pair = AfterOverflow(finish, value[i], e * kUp);
+    if (has_no_zero && value[i] <= 0 && IsDecided(pair))
+      pair = context.options.widened ? Pair{std::numeric_limits<double>::quiet_NaN(), 0} : Pair{0, kUndetermined};
     value[i] = pair.value;
     bound[i] = pair.bound;
   }
