@@ -25,7 +25,7 @@ enum {
   kComputeMajor = 75,
   kComputeMinor = 76,
   kSharedBytes = 97
-};                                                 // CUdevice_attribute.
+};  // CUdevice_attribute.
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
 enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
