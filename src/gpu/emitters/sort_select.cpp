@@ -3,6 +3,8 @@
 // last says what is looked at from then on: later ones go in only if they come before it, so that of equal keys the
 // first stay. A chunk whose least key does not is passed over in vectors. Tiles of a line leave their first k in
 // scratch memory, and a last kernel takes the first k of these.
+#include <algorithm>
+
 #include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {

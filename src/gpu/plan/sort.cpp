@@ -31,20 +31,19 @@ int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// Whether a host finds the first of each line without sorting the rest, and with what tiles. Lines are cut where they
-// are fewer than the processor has work for. Threads are the elements that are looked at together.
-bool Selects(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
+// A host finds the first of each line without sorting the rest, where these are few. Lines are cut where they are fewer
+// than the processor has work for. Threads are the elements that are looked at together. Sizes as tried on a Zen 4.
+void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;
-  if (device.is_gpu || !space.HasDigits() || space.kept == 0 || space.kept > kMostKept) return false;
-  if (space.length < std::max(kLeastLine, kLeastOfKept * space.kept)) return false;
+  if (device.is_gpu || !space.HasDigits() || space.kept == 0 || space.kept > kMostKept) return;
+  if (space.length < std::max(kLeastLine, kLeastOfKept * space.kept)) return;
   const int64_t least_tile = std::max(kLeastTile, kLeastOfKept * TileFor(space.kept));
   int64_t tile = TileFor(space.length);
   while (tile / 2 >= least_tile && space.lines() * kernel::CeilDiv(space.length, tile) < 2 * device.multiprocessors)
     tile /= 2;
   plan.threads = kTogether;
   plan.tile = {tile, tile, kDigits, std::max(kLeastSlack, space.kept)};
-  return true;
 }
 
 }  // namespace
@@ -66,7 +65,7 @@ Result<PlanAnswer> PlanSort(PlanRequest& request) {
   plan.threads = std::min(kThreads, tile);
   if (is_gpu && is_radix) plan.threads = std::max(kWarp, tile / (tile <= kFewKeys ? kFewOfThread : kKeysOfThread));
   plan.tile = {tile, is_gpu ? tile / plan.threads : tile, is_radix ? kDigits : 1};
-  Selects(*space, request.device(), plan);
+  SelectFirst(*space, request.device(), plan);
   std::vector<KernelPlan> kernels;
   for (const SortStepAt& each : SortSteps(*space, SortShape(plan))) {
     plan.algorithm = ToString(each.step);

@@ -225,8 +225,10 @@ WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> bo
   for (const Instruction* each : body) {
     instructions += 1 + (each->regions.empty() ? 0 : kShortBody);
     if (planner.Take(*each)) continue;
-    plan.has_gaps = planner.HasGaps(*each);
-    if (!planner.IsScattered(*each)) return plan;
+    if (!planner.IsScattered(*each)) {
+      plan.has_gaps = planner.HasGaps(*each);
+      return plan;
+    }
     ++scattered;
   }
   plan.is_short = instructions <= kShortBody;

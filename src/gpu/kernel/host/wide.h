@@ -26,7 +26,8 @@ struct WidePlan {
   bool is_short = false;    // So that it may stand there several times.
   bool has_branch = false;  // That is the same for all lanes: LLVM's vectoriser takes no such body.
   // The vectoriser is to take it without masks: an access has elements between those of its lanes, as parts of complex
-  // numbers have, which masks would make it take one by one.
+  // numbers have, which masks would make it take one by one (on a Zen 4 a product of c64[500000] takes half the time
+  // so).
   bool has_gaps = false;
   // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
