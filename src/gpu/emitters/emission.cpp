@@ -271,8 +271,23 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
     if (node.kind != Kind::kGuard || !Varies(node.conditions)) {
       stack.insert(stack.end(), node.operands.begin(), node.operands.end());
       for (const auto& step : node.steps) stack.insert(stack.end(), step.operands.begin(), step.operands.end());
+    } else {
+      HoistLoads(node);
     }
     std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(before), stack.end());
+  }
+}
+
+// Of what is only needed under a condition: elements that are there in any case, the same for the whole tile. Under the
+// condition every lane would load them for itself.
+void Emission::HoistLoads(const ElementNode& guard) {
+  for (const NodeId id : graph_.Reachable(guard.operands)) {
+    const ElementNode& node = graph_.node(id);
+    const auto array = node.kind == Kind::kLoad ? leaves_.find(node.leaf) : leaves_.end();
+    if (array == leaves_.end() || !Ready(id)) continue;
+    const auto& offset = pool_[node.offset];
+    const int64_t elements = array->second.elements() / PartsOf(node.inst->shape().type());
+    if (offset.low >= 0 && offset.high < elements) EmitAll(id);
   }
 }
 

@@ -55,6 +55,7 @@ class Emission {
   // Computes here what the nodes (the expression) need and what depends only on variables that are bound.
   void Hoist(std::span<const NodeId> nodes);
   void Hoist(IndexExpr e);
+  void HoistLoads(const ElementNode& guard);
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }

@@ -76,6 +76,18 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
   }
 }
 
+// A warp for each of a few short rows that many more are added to would leave most of a GPU without work: a warp is a
+// block then, and many of them share a result.
+void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
+  const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
+  if (2 * CeilDiv(rows, warps) > device.multiprocessors) return;
+  KernelPlan split = plan;
+  split.threads = 32;
+  split.tile = {1, plan.tile[1]};
+  split.splits = SplitsFor(rows, StepsOf(space, split), 4 * kRows.least_steps, device, warps * kWavesOfBlocks);
+  if (split.splits > 1) plan = split;
+}
+
 }  // namespace
 
 LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes, const KernelPlan& plan) {
@@ -168,6 +180,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const bool unrolls =
       rows ? minor % plan.tile[1] == 0 && steps % plan.unroll == 0 : steps % (plan.unroll * plan.tile[0]) == 0;
   if (!unrolls) plan.unroll = 1;
+  if (device.is_gpu && rows && by_warp) SplitShortRows(space, device, plan);
   if (!by_warp || numbers.splits_warps)
     plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }
