@@ -89,23 +89,25 @@ class OnDevice {
   // A handle to make plans with, as long as it is held: at a time it is for one thread.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) {
-      Handle made = nullptr;
-      if (const int status = api.create(&made)) FAIL(api.Failed("cudnnCreate", status));
-      handles_.push_back(made);
-      if (const int status = api.set_stream(made, stream_)) FAIL(api.Failed("cudnnSetStream", status));
-      idle_.push_back(made);
+    Handle handle = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        handle = idle_.back();
+        idle_.pop_back();
+      }
     }
-    const Handle handle = idle_.back();
-    idle_.pop_back();
+    if (handle == nullptr) handle = TRY(Make());
     return Lent(handle, [this](Handle back) {
-      const std::lock_guard again(mutex_);
+      const std::lock_guard lock(mutex_);
       idle_.push_back(back);
     });
   }
   // To run a plan: by the handle that it was made with, where that queues on this device's stream.
-  Handle HandleFor(const Choice& choice) const { return choice.stream == stream_ ? choice.handle : handles_.front(); }
+  Handle HandleFor(const Choice& choice) {
+    const std::lock_guard lock(mutex_);
+    return choice.stream == stream_ ? choice.handle : handles_.front();
+  }
   void* stream() const { return stream_; }
 
   Result<OwnPart::Loaded> Load(const std::shared_ptr<const OwnPart>& part, Device& device) {
@@ -120,6 +122,17 @@ class OnDevice {
   MadeOnce<uint64_t, OwnPart> parts;  // By the fingerprint of their modules.
 
  private:
+  Result<Handle> Make() {
+    Handle made = nullptr;
+    if (const int status = api.create(&made)) FAIL(api.Failed("cudnnCreate", status));
+    {
+      const std::lock_guard lock(mutex_);
+      handles_.push_back(made);
+    }
+    if (const int status = api.set_stream(made, stream_)) FAIL(api.Failed("cudnnSetStream", status));
+    return made;
+  }
+
   void* const stream_;
   std::mutex mutex_;
   std::vector<Handle> handles_, idle_;
