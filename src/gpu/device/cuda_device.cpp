@@ -30,18 +30,6 @@ constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
 constexpr int kLeastThatWaits = 90;  // sm_90: kernels may wait for what is before them.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
 
-// What arrays of its own a thread of the kernel has in memory: ".local .align 8 .b8 __local_depot0[24];".
-int64_t LocalArrayBytes(std::string_view ptx) {
-  constexpr std::string_view kDeclared = ".local .align ";
-  int64_t all = 0;
-  for (size_t at = 0; (at = ptx.find(kDeclared, at)) != ptx.npos; at += kDeclared.size()) {
-    const size_t begin = ptx.find('[', at), end = ptx.find(']', at);
-    int64_t bytes = 0;
-    if (begin < end && end != ptx.npos && ParseInt(ptx.substr(begin + 1, end - begin - 1), &bytes)) all += bytes;
-  }
-  return all;
-}
-
 struct CudaCode : KernelCode {
   kernel::Ptx ptx;
   std::string name;
@@ -57,13 +45,11 @@ struct CudaKernel : LoadedKernel {
     driver.Ended("cuModuleUnload", driver.unload_module(module));
   }
 
-  // What is in the memory of a thread beside its arrays, which the driver rounds up.
+  // The memory of a thread: slots are in registers, unless there are not enough of those.
   int64_t spilled_bytes() const override {
-    constexpr int64_t kAlignment = 16;
     int bytes = 0;
     driver.Ended("cuCtxSetCurrent", driver.set_context(context));
-    if (driver.ask_function(&bytes, kLocalBytes, function) != 0) return 0;
-    return std::max<int64_t>(0, bytes - (local_array_bytes + kAlignment - 1) / kAlignment * kAlignment);
+    return driver.ask_function(&bytes, kLocalBytes, function) == 0 ? bytes : 0;
   }
 
   const Driver& driver;
@@ -71,7 +57,6 @@ struct CudaKernel : LoadedKernel {
   CudaHandle module = nullptr, function = nullptr;
   unsigned blocks = 1, threads = 32, dynamic_shared = 0;
   bool waits = false;
-  int64_t local_array_bytes = 0;
   std::vector<size_t> first_arguments;
   std::string name;
 };
@@ -407,7 +392,6 @@ class CudaDevice : public Device {
     loaded->first_arguments = code.first_arguments;
     loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
     loaded->waits = code.ptx.waits;
-    loaded->local_array_bytes = LocalArrayBytes(code.ptx.text);
     TRY(MakeCurrent());  // This may be any thread.
     char log[4096] = {};
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
