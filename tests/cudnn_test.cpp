@@ -7,15 +7,20 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 
+#include "base/parallel.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "gpu/device/device.h"
 #include "gpu/emitters/emitter.h"
+#include "gpu/libraries/cudnn_api.h"
+#include "gpu/libraries/cudnn_graph.h"
 #include "gpu/libraries/cudnn_parts.h"
 #include "gpu/libraries/own_part.h"
 #include "gpu/plan/planner.h"
@@ -419,6 +424,64 @@ TEST(CudnnPlans, EachHasAnEngine) {
               << Summary(alone, &taken) << "\n";
     EXPECT_TRUE(taken) << path;
   }
+}
+
+// The first engine that cuDNN compiles for the graph: its number, and what its plan takes.
+std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& problem) {
+  cudnn::Descriptor description(api, cudnn::kDeviceProperties);
+  const std::string json = kH100;
+  description.Set(cudnn::kDeviceJson, cudnn::kTypeChar, std::ssize(json), json.data());
+  if (const Status final = description.Finalize(); !final) return final.error().message();
+  const cudnn::Where where{.description = &description};
+  const cudnn::Laid laid = cudnn::Lay(problem);
+  const auto graph = MakeGraph(api, where, laid, /*with_epilogue=*/true);
+  if (!graph) return graph.error().message();
+  std::string why_not = "none is compiled";
+  for (const cudnn::Descriptor& config : Configurations(api, where, *graph)) {
+    const cudnn::Engine engine = Describe(api, config, problem.result().type, /*allow_tf32=*/false);
+    if (!engine.why_not.empty() || !engine.is_compiled) continue;
+    const auto plan = MakePlan(api, where, config);
+    if (plan) return Str("engine ", engine.index, ", ", plan->workspace);
+    why_not = plan.error().message();
+  }
+  return why_not;
+}
+
+// As a module with many convolutions has them made: on all threads the same as one after the other, sooner. Without a
+// driver what was compiled cannot be loaded, which is the last that is done for a plan.
+TEST(CudnnPlans, AreCompiledAtTheSameTime) {
+  if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
+  std::vector<std::string> search;
+  if (const char* path = std::getenv("CUDNN_PATH")) search.emplace_back(path);
+  const auto api = cudnn::GetApi(search);
+  if (!api) GTEST_SKIP() << api.error().message();
+  std::vector<ConvolutionProblem> problems;
+  for (const std::string& path : ModuleFilesBelow("testdata/convolutions")) {
+    const auto module = Optimized(path);
+    ASSERT_NE(module, nullptr) << path;
+    problems.push_back(ReadConvolution(ReadContraction(*CallIn(*module)).contraction).problem);
+  }
+  std::string times;
+  const auto made = [&](bool on_all_threads) {
+    std::vector<std::string> plans(problems.size());
+    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t processor = std::clock();
+    ParallelFor(std::ssize(problems), on_all_threads ? 1 : std::ssize(problems), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) plans[i] = CompiledPlan(**api, problems[i]);
+    });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    times += Format("; %.1f s on %d threads, %.1f of processors", seconds, on_all_threads ? Threads() : 1,
+                    static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC);
+    return plans;
+  };
+  CompiledPlan(**api, problems[0]);  // Loads what it needs.
+  const std::vector<std::string> together = made(true);
+  EXPECT_EQ(together, made(false));
+  const auto compiled = std::ranges::count_if(together, [](const std::string& plan) {
+    return plan.starts_with("engine") || plan.find("cuLibraryLoadData") != std::string::npos;
+  });
+  EXPECT_GT(compiled, 0);
+  std::cout << compiled << " of " << problems.size() << " have an engine that is compiled" << times << "\n";
 }
 
 }  // namespace

@@ -234,6 +234,66 @@ TEST(Doubles, AutotuningMeasuresOnTheDevice) {
   fs::remove(lock);
 }
 
+// Convolutions that differ, some of them twice: whichever thread asks for it, each plan is made once.
+TEST(Doubles, PlansOfConvolutionsAreMadeOnAllThreads) {
+  constexpr int kDifferent = 6;
+  const fs::path file = fs::temp_directory_path() / Str("hlo-doubles-plans-", getpid(), ".hlo");
+  std::string text = "HloModule plans\nENTRY main {\n", results, shapes;
+  for (int i = 0; i < 2 * kDifferent; ++i) {
+    const int channels = 4 + 4 * (i % kDifferent);
+    const std::string shape = Str("f32[2,5,6,", channels, "]");
+    text += Str("  x", i, " = f32[2,5,6,8] parameter(", 2 * i, ")\n  w", i, " = f32[3,3,8,", channels, "] parameter(",
+                2 * i + 1, ")\n  c", i, " = ", shape, " convolution(x", i, ", w", i,
+                "), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n");
+    results += Str(i > 0 ? ", " : "", "c", i);
+    shapes += Str(i > 0 ? ", " : "", shape);
+  }
+  ASSERT_TRUE(WriteFile(file.string(), Str(text, "  ROOT r = (", shapes, ") tuple(", results, ")\n}\n")));
+  std::vector<Outcome> outcomes;
+  for (const int threads : {1, 2, 5}) {
+    const Outcome& outcome = outcomes.emplace_back(RunHlo(OnDoubles(Str("--threads=", threads, " ", file.string()))));
+    EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+    EXPECT_EQ(outcome.Count("cudnnBackendFinalize"), outcomes[0].Count("cudnnBackendFinalize"));
+    EXPECT_GE(outcome.Count("cudnnCreate"), 1);
+    EXPECT_LE(outcome.Count("cudnnCreate"), threads);
+    EXPECT_EQ(outcome.Count("cudnnDestroy"), outcome.Count("cudnnCreate"));
+    const size_t bits = outcome.out.find("bits"), first = outcomes[0].out.find("bits");
+    ASSERT_TRUE(bits != std::string::npos && first != std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.substr(bits, 24), outcomes[0].out.substr(first, 24));
+  }
+  fs::remove(file);
+}
+
+TEST(Doubles, AutotuningMeasuresConvolutions) {
+  const Outcome outcome = RunHlo(OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/convolution.hlo"));
+  EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(outcome.Says("algorithm=parts_3") && outcome.Says("algorithm=heuristic_3")) << outcome.out;
+  EXPECT_FALSE(outcome.Says("WRONG")) << outcome.out;
+}
+
+// Kernels that keep registers in memory run in a race only where all do.
+TEST(Doubles, AutotuningLeavesOutKernelsThatSpill) {
+  const std::string command = OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/graph.hlo");
+  const Outcome none = RunHlo(command), some = RunHlo(command, "", 120, "HLO_DOUBLE_SPILLS=128"),
+                all = RunHlo(command, "", 120, "HLO_DOUBLE_SPILLS=0");
+  for (const Outcome* outcome : {&none, &some, &all}) EXPECT_EQ(outcome->exit, 0) << outcome->out << outcome->err;
+  EXPECT_FALSE(none.Says("spills"));
+  EXPECT_TRUE(some.Says("spills: each thread keeps 48 bytes of registers in memory")) << some.out;
+  EXPECT_FALSE(all.Says("spills")) << all.out;
+  EXPECT_TRUE(all.Says("  * ")) << all.out;
+}
+
+// What a step does not find in the cache in the module it does not find there in a race.
+TEST(Doubles, AutotuningEmptiesTheCache) {
+  const std::string command = OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/library.hlo");
+  const Outcome warm = RunHlo(command), cold = RunHlo(command, "", 120, "HLO_DOUBLE_CACHE=64");
+  const std::string fill = "> fill 134217728 bytes";
+  EXPECT_EQ(warm.Count(fill), 0);
+  EXPECT_FALSE(warm.Says("its operands out of memory")) << warm.out;
+  EXPECT_GT(cold.Count(fill), 0);
+  EXPECT_TRUE(cold.Says("its operands out of memory")) << cold.out;
+}
+
 // "graph of 7 kernels, ...": the last that was made.
 std::string LastGraph(const Outcome& outcome) {
   std::string last;

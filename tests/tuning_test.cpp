@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <unordered_set>
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "gpu/runtime/prepare.h"
 #include "gpu/runtime/tuning/choice.h"
 #include "gpu/runtime/tuning/denylist.h"
 #include "gpu/runtime/tuning/guarded_device.h"
 #include "gpu/runtime/tuning/lock.h"
 #include "gpu/runtime/tuning/race.h"
+#include "gpu/runtime/tuning/reuse.h"
 #include "gpu/runtime/tuning/step.h"
 #include "gpu/runtime/tuning/tuner.h"
 #include "gpu/runtime/tuning/turns.h"
@@ -113,6 +117,21 @@ TEST(Lock, SaysWhichLineIsDamaged) {
   }
 }
 
+TEST(Lock, IsTakenApart) {
+  std::string second = kLine;
+  second.replace(second.find("00aa"), 4, "00bb");
+  const std::string other = "# autotune.lock v1   tool 0.3.0   device \"a gpu\"\n";
+  const auto lock = ParseLock(Str(other, kLine, kHeader, kLine, second));
+  ASSERT_TRUE(lock);
+  const auto with = [&](std::string_view key) {
+    return lock->Only([&](const Decision& decision) { return decision.key == key; }).ToString();
+  };
+  EXPECT_EQ(with("00000000000000bb"),
+            Str("# autotune.lock v1   tool 0.3.0   device \"cpu x, 2 threads\"   oneDNN 2.6.3\n", second));
+  EXPECT_EQ(with("00000000000000aa"), Str(other, kLine, kHeader, kLine));
+  EXPECT_EQ(with("00000000000000cc"), "");
+}
+
 // ---- Keys and choices --------------------------------------------------------------------------------------------
 
 std::string SumsText(const std::string& x, const std::string& sum, const std::string& layout = "{1,0}") {
@@ -127,7 +146,7 @@ std::string SumsText(const std::string& x, const std::string& sum, const std::st
 std::string KeyOfText(const std::string& text, const LockContext& context) {
   const auto module = ParseText(text);
   CompileOptions options;
-  return KeyOf(module->entry().root(), context, options);
+  return KeyOf(module->entry().root(), /*is_cold=*/false, context, options);
 }
 
 TEST(TuningKey, HangsOnWhatIsComputedAndWhereAndNotOnNames) {
@@ -246,6 +265,101 @@ TEST(GuardedDevice, SeesWhatIsWrittenOutside) {
   EXPECT_EQ(guarded.Violation().value(), "");
 }
 
+TEST(GuardedDevice, EmptiesCachesAndKeepsWhatIsInThem) {
+  const auto host = OpenHostDevice();
+  for (const bool zones : {false, true}) {
+    GuardedDevice guarded(*host, zones);
+    constexpr int64_t kBytes = 3 << 20;
+    auto* const memory = static_cast<std::byte*>(guarded.Allocate(kBytes).value());
+    ASSERT_TRUE(guarded.Fill(memory, 0x17, 1, kBytes));
+    ASSERT_TRUE(guarded.EmptyCaches());
+    EXPECT_EQ(std::count(memory, memory + kBytes, std::byte{0x17}), kBytes);
+    guarded.Free(memory);
+  }
+}
+
+// ---- What is in the cache ------------------------------------------------------------------------------------------
+
+std::set<std::string> NamesOfColdSteps(const std::string& text, int64_t cache_bytes) {
+  const auto module = ParseText(text);
+  const auto prepared = Prepare(*module, *FindDevice("host"));
+  const std::unordered_set<int> cold = ColdSteps(*prepared, cache_bytes);
+  std::set<std::string> names;
+  for (const Computation* computation : prepared->Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (cold.contains(inst->id())) names.emplace(inst->name());
+    }
+  }
+  return names;
+}
+
+using Names = std::set<std::string>;
+
+// Four arrays of 4 KiB each.
+TEST(ColdSteps, AreThoseWhoseOperandsWereTouchedLongAgo) {
+  const std::string chain = R"(HloModule m
+ENTRY main {
+  p = f32[1024] parameter(0)
+  a = f32[1024] negate(p)
+  b = f32[1024] exponential(a)
+  ROOT c = f32[1024] subtract(b, a)
+})";
+  EXPECT_EQ(NamesOfColdSteps(chain, 16 << 10), Names());
+  // The parameter was read by the last run, and three arrays were written since.
+  EXPECT_EQ(NamesOfColdSteps(chain, 12 << 10), Names{"a"});
+  EXPECT_EQ(NamesOfColdSteps(chain, 8 << 10), Names{"a"});
+  // Half of what `c` reads is gone, which is not the most of it.
+  EXPECT_EQ(NamesOfColdSteps(chain, 4 << 10), Names{"a"});
+  EXPECT_EQ(NamesOfColdSteps(chain, 0), (Names{"a", "b", "c"}));
+}
+
+// Bytes are counted once, however often they are touched in between.
+TEST(ColdSteps, CountWhatIsTouchedOnce) {
+  std::string text = "HloModule m\nENTRY main {\n  p = f32[1024] parameter(0)\n  first = f32[1024] negate(p)\n";
+  std::string last = "first";
+  for (int i = 0; i < 20; ++i) {
+    text += Str("  again.", i, " = f32[8] slice(first), slice={[", i, ":", i + 8, "]}\n");
+    last += Str(", again.", i);
+  }
+  text += Str("  late = f32[1024] exponential(p)\n  ROOT all = (f32[1024], f32[1024]) tuple(first, late)\n}");
+  EXPECT_FALSE(NamesOfColdSteps(text, 8 << 10).contains("late"));
+  EXPECT_TRUE(NamesOfColdSteps(text, 4 << 10).contains("late"));
+}
+
+// A layer's weights out of a stack of them: 4 KiB of 256 KiB, others in each trip.
+TEST(ColdSteps, APartOfAnArrayIsTheOneThatWasTouchedLongestAgo) {
+  const std::string loop = R"(HloModule m
+body {
+  s = (s32[], f32[1024], f32[64,1024]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[1024] get-tuple-element(s), index=1
+  stack = f32[64,1024] get-tuple-element(s), index=2
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  slice = f32[1,1024] dynamic-slice(stack, i, zero), dynamic_slice_sizes={1,1024}
+  weights = f32[1024] reshape(slice)
+  y = f32[1024] multiply(x, weights)
+  ROOT r = (s32[], f32[1024], f32[64,1024]) tuple(next, y, stack)
+}
+condition {
+  s = (s32[], f32[1024], f32[64,1024]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  most = s32[] constant(64)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+ENTRY main {
+  zero = s32[] constant(0)
+  x = f32[1024] parameter(0)
+  stack = f32[64,1024] parameter(1)
+  start = (s32[], f32[1024], f32[64,1024]) tuple(zero, x, stack)
+  ROOT end = (s32[], f32[1024], f32[64,1024]) while(start), condition=condition, body=body
+})";
+  EXPECT_TRUE(NamesOfColdSteps(loop, 64 << 10).contains("slice"));
+  EXPECT_FALSE(NamesOfColdSteps(loop, 64 << 10).contains("y"));
+  EXPECT_EQ(NamesOfColdSteps(loop, 1 << 20), Names());
+}
+
 // ---- Races -------------------------------------------------------------------------------------------------------
 
 TuningHooks Hooks() {
@@ -264,6 +378,7 @@ TuningHooks Hooks() {
 
 RaceOptions OptionsAt(int level) {
   return {.level = level,
+          .is_cold = false,
           .plant_wrong = false,
           .deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10),
           .is_denied = {}};
@@ -317,6 +432,18 @@ TEST(TuningRace, LeavesOutWhatIsDenied) {
   EXPECT_TRUE(std::ranges::any_of(result->candidates, options.is_denied));
   for (const Candidate& candidate : result->candidates)
     EXPECT_EQ(candidate.samples == 0, options.is_denied(candidate)) << candidate.words;
+}
+
+TEST(TuningRace, RunsOnOperandsThatAreNotInTheCache) {
+  const auto module = ParseText(SumsText("x", "s"));
+  const auto device = OpenHostDevice();
+  RaceOptions options = OptionsAt(4);
+  options.is_cold = true;
+  const auto result = RunRace(*StepAlone(module->entry().root()), *device, ForHost(), options, Hooks());
+  ASSERT_TRUE(result);
+  ASSERT_GE(result->winner, 0);
+  EXPECT_EQ(result->why_warm, "");
+  for (const Candidate& candidate : result->candidates) EXPECT_EQ(candidate.failure, "") << candidate.words;
 }
 
 TEST(TuningRace, EndsWhenTimeIsUp) {
@@ -373,6 +500,20 @@ TEST(Tuner, TakesFromTheLockWhatItMeasured) {
   EXPECT_EQ(other.kernels[0].heroes, std::vector<std::string>{"name"});
   own.kernels[0].heroes = other.kernels[0].heroes;
   EXPECT_EQ(own, other);
+  // What is denied is not taken out of it either; nor what a search leaves out.
+  for (const bool denied : {false, true}) {
+    TuningOptions some = options;
+    some.require_cached = false;
+    some.denylist = testing::TempDir() + "/denied.txt";
+    std::ofstream(some.denylist) << (denied ? "* row_reduction\n" : "* column_reduction\n");
+    if (!denied) some.keys.emplace();
+    const auto without = ParseText(SumsText("x", "s"));
+    const auto left = Tune(*without, *device, ForHost(), some, Hooks());
+    ASSERT_TRUE(left) << Render(left.error(), "test");
+    EXPECT_EQ(left->cached, 0);
+    EXPECT_FALSE(HasPlan(without->entry().root()));
+    EXPECT_EQ(left->notes.size(), denied ? 1u : 0u);
+  }
   // A step that is not in it.
   const auto missing = ParseText(SumsText("x", "s", "{0,1}"));
   const auto error = Tune(*missing, *device, ForHost(), options, Hooks());

@@ -24,7 +24,8 @@ FlagSet MakeFlags(BisectFlags* f) {
   FlagSet flags(
       "hlo-bisect", "[flags] MODULE",
       "Find who brought a problem: the pass instance and the single rewrite in it, the rule, the flag, the "
-      "fusion, or the libraries. All flags of hlo-run say how the module is run. Exit 0 when the guilty one "
+      "fusion, the decision of autotuning, or the libraries. All flags of hlo-run say how the module is run. Exit 0 "
+      "when the guilty one "
       "is found, 7 when the property does not hold, or not each time.",
       {"hlo-bisect --inject=pass:constant_folding:wrong_constant --reoptimize model.hlo",
        "hlo-bisect --over=fusions --inject=kernel:fusion.3:wrong_index model.hlo",
@@ -34,13 +35,15 @@ FlagSet MakeFlags(BisectFlags* f) {
   flags.Group("What is searched for");
   flags.Choice("over", &f->over, {std::begin(kBisectOverWords), std::end(kBisectOverWords)},
                "passes: the first instance, then the first rewrite; rules: those that are needed; flags: of "
-               "--flags_bad; fusions: those of the entry that have to stay; libraries: or our own kernels");
+               "--flags_bad; fusions: those of the entry that have to stay; libraries: or our own kernels; autotune: "
+               "decisions of the lock that is given");
   AddSearchFlags(flags, &f->search);
   flags.Choice("metric", &f->metric, {"model", "time"},
-               "of slower: time by the description of --target's device, or measured on the platform, by turns");
+               "of slower: time by the description of --target's device, or measured on the platform, by turns, as "
+               "it always is with --over=autotune");
   flags.String("flags_good", &f->flags_good, "FLAGS", "of --over=flags: what the good end is run with");
   flags.String("flags_bad", &f->flags_bad, "FLAGS", "the bad end's; quoted as XLA_FLAGS are");
-  flags.String("out", &f->out, "DIR", "where the modules before and after go; empty: nowhere");
+  flags.String("out", &f->out, "DIR", "where the modules before and after go, or the locks; empty: nowhere");
   AddRunFlags(flags, &f->run);
   return flags;
 }
@@ -48,6 +51,17 @@ FlagSet MakeFlags(BisectFlags* f) {
 const std::vector<std::string> kOwnFlags = {"over",       "property",  "bad",           "script",
                                             "fail_regex", "confirm",   "trial_timeout", "metric",
                                             "flags_good", "flags_bad", "out",           "json"};
+
+// Of --over=autotune: what says which lock is read, and what is measured. The locks that are found take their place.
+const std::vector<std::string> kLockFlags = {"autotune_cache",
+                                             "xla_gpu_per_fusion_autotune_cache_dir",
+                                             "xla_gpu_load_autotune_results_from",
+                                             "xla_gpu_dump_autotune_results_to",
+                                             "require_cached_autotune",
+                                             "xla_gpu_require_complete_aot_autotune_results",
+                                             "xla_gpu_autotune_level",
+                                             "autotune_level",
+                                             "autotune_report"};
 
 // The options of hlo-run's flags and of more of them.
 Result<RunOptions> OptionsWith(const std::vector<std::string>& given, const std::vector<std::string>& more,
@@ -114,6 +128,26 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
   return json.text() + "\n";
 }
 
+// With the lock as it is: nothing is measured, and nothing written.
+Status SettleLock(BisectOptions* options) {
+  gpu::TuningOptions& tuning = options->run.tuning;
+  const Property& property = options->property;
+  if (tuning.read_from.empty())
+    FAIL(UsageError("F004", "--over=autotune wants a lock")
+             .Hint("--autotune_cache=FILE.lock, of the run that was tuned"));
+  if (property.kind == PropertyKind::kScript)
+    FAIL(UsageError("F004", "--over=autotune: a script is given the module, and not the lock"));
+  if (property.kind == PropertyKind::kKernels || property.kind == PropertyKind::kBytes)
+    FAIL(UsageError("F004", Str("--property=", property.text,
+                                " is a matter of what is fused, and a lock chooses how kernels run")));
+  tuning.level = 0;
+  tuning.must_exist = true;
+  tuning.require_cached = tuning.plant_wrong = false;
+  tuning.write_to.clear();
+  options->measured = property.kind == PropertyKind::kSlower;
+  return {};
+}
+
 Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_ptr<const Target>>* targets) {
   const size_t over = std::ranges::find(kBisectOverWords, f.over) - std::begin(kBisectOverWords);
   BisectOptions options{.run = f.run.run,
@@ -129,6 +163,7 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
   if (!f.out.empty()) options.directory = Str(f.out, "/bisect-", FileNamePart(stem));
   if (options.measured && options.property.kind != PropertyKind::kSlower)
     FAIL(UsageError("F004", "--metric=time is of --property=slower"));
+  if (options.over == BisectOver::kAutotune) TRY(SettleLock(&options));
   if (options.over == BisectOver::kFlags && options.flags.empty())
     FAIL(UsageError("F004", "--over=flags wants --flags_bad").Hint("--flags_bad='--pipeline=2022 --nolibraries'"));
   if (options.over == BisectOver::kFlags) {
@@ -153,6 +188,7 @@ Result<ExitCode> BisectCommand(Args args) {
   if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
   std::vector<std::shared_ptr<const Target>> targets;
   const BisectOptions options = TRY(OptionsOf(f, &targets));
+  if (options.over == BisectOver::kAutotune) f.run.run.flags = WithoutFlags(f.run.run.flags, kLockFlags, f.run.path);
   auto found = Bisect(f.run.path, options, ProgressLine(f.run.path, f.run.quiet));
   ClearProgressLine(f.run.quiet);
   if (!found) FAIL(std::move(found).error());

@@ -25,6 +25,7 @@
 #include "driver/run/error_report.h"
 #include "driver/run/oracles.h"
 #include "driver/run/run.h"
+#include "driver/run/tuning.h"
 #include "tools/bundle_flags.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -201,7 +202,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
       "and kernel: swapped_operands, wrong_constant, ... (an unknown one lists them); library:NAME or "
       "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place; "
       "crash:algsimp[#k]: that pass crashes; autotune:wrong: a candidate gives wrong results, and would be the "
-      "fastest");
+      "fastest; autotune:NAME:tail, ...: a fault of a kernel or library call, where its plan is out of a lock");
 }
 
 namespace {
@@ -241,7 +242,7 @@ Status SettleRunFlags(RunFlags* f) {
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {
     if (fault.starts_with("pass:") || fault.starts_with(kCrash) || fault == kWrongCandidate) continue;
-    TRY(gpu::CheckFault(fault));
+    TRY(fault.starts_with(kFaultOfDecision) ? CheckFaultOfDecision(fault) : gpu::CheckFault(fault));
     if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
     run.inject = fault;
   }

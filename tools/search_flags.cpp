@@ -38,26 +38,33 @@ Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const st
   if (positionals.size() != 1)
     FAIL(flags.WrongFiles(Str("expected one module, got ", positionals.size()), positionals));
   run->path = positionals.front();
-  const auto is_own = [&](const std::string& arg) {
-    std::string name = arg.substr(0, arg.find('='));
-    name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
-    std::ranges::replace(name, '-', '_');
-    return std::ranges::find(own_flags, name) != own_flags.end();
-  };
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == run->path) continue;
-    if (!is_own(args[i])) {
-      run->run.flags.push_back(args[i]);
-      continue;
-    }
-    // Its value may be the next word.
-    if (args[i].find('=') == std::string::npos && i + 1 < args.size() && args[i + 1] != run->path &&
-        !args[i + 1].starts_with('-'))
-      ++i;
-  }
+  run->run.flags = WithoutFlags({args.begin(), args.end()}, own_flags, run->path);
+  std::erase(run->run.flags, run->path);
   TRY(OneStdin(run->passes, positionals));
   TRY(SettleRunFlags(run));
   return run->path;
+}
+
+std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, const std::vector<std::string>& names,
+                                      const std::string& path) {
+  const auto is_named = [&](const std::string& arg) {
+    std::string name = arg.substr(0, arg.find('='));
+    name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+    std::ranges::replace(name, '-', '_');
+    return std::ranges::find(names, name) != names.end();
+  };
+  std::vector<std::string> left;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!is_named(args[i])) {
+      left.push_back(args[i]);
+      continue;
+    }
+    // Its value may be the next word.
+    if (args[i].find('=') == std::string::npos && i + 1 < args.size() && args[i + 1] != path &&
+        !args[i + 1].starts_with('-'))
+      ++i;
+  }
+  return left;
 }
 
 std::function<void(const std::string&)> ProgressLine(const std::string& path, bool quiet) {

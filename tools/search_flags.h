@@ -25,6 +25,10 @@ Result<Property> PropertyOf(const SearchFlags& f);
 // The one module of a command, with all flags read: `run->flags` are those that hlo-run would take, too.
 Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const std::vector<std::string>& own_flags);
 
+// `args` but for flags of these names, and for the values that stand behind them; `path` is no value.
+std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, const std::vector<std::string>& names,
+                                      const std::string& path);
+
 // A line on stderr that is rewritten, on a terminal; nothing elsewhere.
 std::function<void(const std::string&)> ProgressLine(const std::string& path, bool quiet);
 void ClearProgressLine(bool quiet);

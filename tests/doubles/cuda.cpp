@@ -23,6 +23,12 @@ int context;  // Its address is the handle.
 thread_local void* current = nullptr;
 const gpu::EmulatorTable* emulator = nullptr;
 
+int CacheBytes() {
+  static const char* const asked = std::getenv("HLO_DOUBLE_CACHE");
+  static const int bytes = asked != nullptr ? std::atoi(asked) : 50 << 20;
+  return bytes;
+}
+
 // ---- Memory ----
 
 struct Allocation {
@@ -316,9 +322,9 @@ int cuDeviceGetName(char* name, int bytes, int /*device*/) {
 int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
   ENTER(cuDeviceGetAttribute);
   switch (attribute) {
-    case 16: *value = 132; break;       // Multiprocessors.
-    case 38: *value = 50 << 20; break;  // Bytes of the L2 cache.
-    case 75: *value = 9; break;         // Compute capability.
+    case 16: *value = 132; break;  // Multiprocessors.
+    case 38: *value = CacheBytes(); break;
+    case 75: *value = 9; break;  // Compute capability.
     case 76: *value = 0; break;
     case 97: *value = kSharedBytes; break;  // Shared memory of a block that asks for it.
     default: return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("attribute ", attribute, " is not known"));
@@ -473,6 +479,18 @@ int cuFuncSetAttribute(void* function, int attribute, int value) {
   if (attribute != kMostDynamicShared || value < 0 || value > kSharedBytes)
     return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("attribute ", attribute, " = ", value));
   code->most_dynamic_shared = value;
+  return CUDA_SUCCESS;
+}
+
+int cuFuncGetAttribute(int* value, int attribute, void* function) {
+  ENTER(cuFuncGetAttribute);
+  constexpr int kLocalBytes = 3, kSpilledBytes = 48;
+  static const char* const asked = std::getenv("HLO_DOUBLE_SPILLS");
+  const CodeFunction* const code = FindFunction(entry, function);
+  if (code == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (attribute != kLocalBytes) return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("attribute ", attribute));
+  const bool spills = asked != nullptr && code->module->kernel->threads > std::atoi(asked);
+  *value = spills ? kSpilledBytes : 0;
   return CUDA_SUCCESS;
 }
 

@@ -8,6 +8,8 @@
 //   HLO_DOUBLE_TRACE=FILE                calls, and work ("> kernel fusion_3") as it is done, one a line, in order; "!
 //                                        NAME ERROR" where one fails as asked
 //   HLO_DOUBLE_DRIVER=12040              the version of CUDA that the driver says it is for
+//   HLO_DOUBLE_SPILLS=128                kernels of more threads than that say that they keep registers in memory
+//   HLO_DOUBLE_CACHE=65536               the bytes of the device's cache
 //   HLO_DOUBLE_SANITIZE=1                kernels are watched as they run (gpu/kernel/emulator.h)
 #ifndef HLO_TESTS_DOUBLES_DOUBLE_H_
 #define HLO_TESTS_DOUBLES_DOUBLE_H_

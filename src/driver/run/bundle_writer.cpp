@@ -11,6 +11,7 @@
 #include "driver/bundle.h"
 #include "driver/run/error_report.h"
 #include "driver/run/saved_run.h"
+#include "gpu/runtime/tuning/tuner.h"
 #include "interp/arguments/argument_files.h"
 #include "ir/text/printer.h"
 

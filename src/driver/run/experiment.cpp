@@ -251,7 +251,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     if (options_.tuning.any()) {
       if (const auto device = TRY(Where())->device; device != nullptr) {
         progress_->Stage("measuring");
-        optimized.tuning = TRY(TuneModule(*optimized.module, *device, options_));
+        optimized.tuning =
+            std::make_shared<const gpu::TuningReport>(TRY(TuneModule(*optimized.module, *device, options_)));
         for (const std::string& note : optimized.tuning->notes) optimized.notes.push_back(note);
       }
     }
@@ -280,6 +281,7 @@ Result<const Code*> Experiment::Compiled() {
     progress_->Stage("compiling");
     const Stopwatch watch;
     gpu::CompileOptions compile = CompilerOptions(options_);
+    compile.inject = TRY(FaultToPlant(*optimized.module, options_.inject, optimized.tuning.get()));
     if (options_.fallback) compile.host = InterpreterCalls(TRY(Interpreter()));
     auto compiled = gpu::Compile(*optimized.module, *code.device, compile);
     if (!compiled && options_.fallback) FAIL(std::move(compiled).error());

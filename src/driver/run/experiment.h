@@ -49,9 +49,9 @@ struct Platform {
 
 struct OptimizedModule {
   std::unique_ptr<Module> module;
-  PipelineReport passes;                    // Empty where none ran over a module that was optimized already.
-  std::shared_ptr<const Scopes> scopes;     // Null: all is one program.
-  std::optional<gpu::TuningReport> tuning;  // Where that was asked for. `ms` is without it.
+  PipelineReport passes;                            // Empty where none ran over a module that was optimized already.
+  std::shared_ptr<const Scopes> scopes;             // Null: all is one program.
+  std::shared_ptr<const gpu::TuningReport> tuning;  // Where that was asked for. `ms` is without it.
   std::vector<std::string> notes;
   double ms = 0;
 };

@@ -8,6 +8,7 @@
 #include "driver/run/run.h"
 #include "driver/run/saved_run.h"
 #include "driver/run/scopes.h"
+#include "gpu/runtime/tuning/tuner.h"
 
 namespace hlo {
 namespace {

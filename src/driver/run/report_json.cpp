@@ -6,6 +6,7 @@
 #include "driver/run/divergence.h"
 #include "driver/run/run.h"
 #include "driver/run/saved_run.h"
+#include "gpu/runtime/tuning/tuner.h"
 
 namespace hlo {
 namespace {
@@ -49,6 +50,7 @@ void WriteTuning(JsonWriter& json, const gpu::TuningReport& tuning) {
   json.Key("unfinished").Value(tuning.unfinished).Key("steps").Open('[');
   for (const gpu::TunedStep& step : tuning.steps) {
     json.Open('{').Key("name").Value(step.name).Key("steps").Value(step.steps).Key("share").Value(step.share);
+    json.Key("cold").Value(step.is_cold);
     json.Key("key").Value(step.decision.key).Key("choice").Value(step.decision.choice);
     json.Key("cached").Value(step.was_cached).Key("us").Value(step.decision.microseconds);
     json.Key("candidates").Open('[');

@@ -15,6 +15,7 @@
 #include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "driver/run/verdict.h"
+#include "gpu/runtime/tuning/tuner.h"
 #include "interp/arguments/argument_files.h"
 #include "ir/text/printer.h"
 

@@ -21,10 +21,14 @@
 #include "driver/run/custom_call_stubs.h"
 #include "driver/run/watch.h"
 #include "gpu/runtime/executable.h"
-#include "gpu/runtime/tuning/tuner.h"
+#include "gpu/runtime/tuning/tuning_options.h"
 #include "interp/compare/compare.h"
 #include "interp/compare/ensemble.h"
 #include "passes/pipeline.h"
+
+namespace hlo::gpu {
+struct TuningReport;
+}
 
 namespace hlo {
 
@@ -228,9 +232,9 @@ struct RunReport {
   std::optional<gpu::MemoryReport> memory;  // What the plan says.
   int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;
-  std::optional<gpu::TuningReport> tuning;
-  bool autotune_report = false;            // All of it is shown.
-  int64_t copy_steps = 0, fill_steps = 0;  // Neither kernel nor call.
+  std::shared_ptr<const gpu::TuningReport> tuning;  // Null: nobody asked.
+  bool autotune_report = false;                     // All of it is shown.
+  int64_t copy_steps = 0, fill_steps = 0;           // Neither kernel nor call.
   FallbackSummary fallback;
   PipelineReport passes;
   std::vector<PlantedFault> planted;

@@ -71,7 +71,35 @@ Result<Answer> Judge(const gpu::StepInfo& step, std::span<const Literal> inputs,
   return answer;
 }
 
+// "NAME:FAULT"
+std::string_view InDecision(std::string_view inject) { return inject.substr(kFaultOfDecision.size()); }
+
 }  // namespace
+
+Status CheckFaultOfDecision(std::string_view inject) {
+  const Status of_kernel = gpu::CheckFault(Str("kernel:", InDecision(inject)));
+  if (of_kernel || gpu::CheckFault(Str("library:", InDecision(inject)))) return {};
+  FAIL(UsageError("F004", Str("--inject=", inject,
+                              " is neither autotune:wrong nor autotune:NAME:FAULT: ", of_kernel.error().message())));
+}
+
+Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned) {
+  if (!inject.starts_with(kFaultOfDecision)) return std::string(inject);
+  const std::string_view name = InDecision(inject).substr(0, InDecision(inject).find(':'));
+  if (tuned != nullptr) {
+    for (const gpu::TunedStep& step : tuned->steps) {
+      if (!step.was_cached || step.name != name) continue;
+      const bool is_library = gpu::CheckFault(Str("library:", InDecision(inject))).has_value();
+      return Str(is_library ? "library:" : "kernel:", InDecision(inject));
+    }
+  }
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->name() == name) return "";
+    }
+  }
+  FAIL(UsageError("F004", Str("--inject=", inject, ": there is no step '", Escaped(name), "' to decide about")));
+}
 
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options) {
   const auto seed = static_cast<uint64_t>(options.seed);

@@ -3,6 +3,9 @@
 #ifndef HLO_DRIVER_RUN_TUNING_H_
 #define HLO_DRIVER_RUN_TUNING_H_
 
+#include <string>
+#include <string_view>
+
 #include "base/result.h"
 #include "driver/run/run.h"
 #include "gpu/device/device.h"
@@ -10,6 +13,14 @@
 #include "ir/module.h"
 
 namespace hlo {
+
+// Of --inject, "autotune:NAME:FAULT": a fault of a kernel or a library call, in the step NAME where its plan is out of
+// a lock, so that the lock is what is wrong. Error F004: neither has such a fault.
+inline constexpr std::string_view kFaultOfDecision = "autotune:";
+Status CheckFaultOfDecision(std::string_view inject);
+// gpu::CompileOptions::inject for what of `module` was tuned; `tuned` may be null. "": no lock has decided about NAME.
+// Error F004: there is no such step.
+Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
 // Plans onto what of `module`, which is optimized, has none, as options.tuning says.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);

@@ -14,11 +14,14 @@
 #include "driver/run/experiment.h"
 #include "driver/search/edits.h"
 #include "driver/search/variant.h"
+#include "gpu/runtime/tuning/lock.h"
 #include "ir/text/printer.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
+
+constexpr double kSlower = 1.2;  // As many times the good end's are slower, where nothing is said.
 
 using Tell = std::function<void(const std::string&)>;
 using Text = std::shared_ptr<const SourceText>;
@@ -61,14 +64,16 @@ class Judge {
     trial_.seconds = options_.trial_seconds > 0 ? options_.trial_seconds : kFirst;
     const bool figures = options_.property.IsFigure();
     trial_.depth = figures ? Depth::kPasses : Depth::kRun;
-    if (options_.measured) good_process_ = std::make_unique<VariantProcess>(path_, good, /*runs=*/true);
+    if (options_.measured) good_process_ = std::make_unique<VariantProcess>(path_, good, /*runs=*/true, threads_);
     if (figures) limit_ = TRY(LimitOf(Try(good_text, good)));
     way_ = Try(bad_text, bad);
     const double took = way_.seconds;
     if (options_.trial_seconds <= 0) trial_.seconds = kMore + kTimes * took;
     if (figures && !IsBeyond(way_.figure, bad))
-      FAIL(NotHeld(Str("--property=", options_.property.text, " does not hold at the bad end: ",
-                       FigureText(way_.figure), ", and the limit is ", FigureText(limit_))));
+      FAIL(NotHeld(Str(
+          "--property=", options_.property.text, " does not hold at the bad end: ", FigureText(way_.figure),
+          ", and the limit is ",
+          options_.measured ? Format("%.2f times", options_.property.limit.value_or(kSlower)) : FigureText(limit_))));
     if (figures) way_.way = way_.detail = Str(options_.property.text, ": ", FigureText(way_.figure));
     if (!way_.Shows(options_.property))
       FAIL(NotHeld(Str("--property=", options_.property.text, " does not hold at the bad end: ", way_.Text())));
@@ -88,6 +93,14 @@ class Judge {
     return same ? Answer::kBad : Answer::kUntried;
   }
 
+  // What of a run is known when its passes are through, and what is taken from a lock.
+  Symptom Look(const Text& text, const RunOptions& run) {
+    TrialOptions trial = trial_;
+    trial.depth = Depth::kPasses;
+    trial.seconds = 0;
+    return Trial(text, run, trial).symptom();
+  }
+
   // How often of `confirm` times it answers so. `known`: so many times it has done so before.
   int Count(const Text& text, const RunOptions& run, Answer answer, int known = 0) {
     int count = known;
@@ -102,7 +115,6 @@ class Judge {
 
   Result<double> LimitOf(const Symptom& good) const {
     if (!good.way.empty()) FAIL(NotHeld(Str("the good end has no figure: ", good.detail)));
-    constexpr double kSlower = 1.2;
     if (options_.property.kind == PropertyKind::kSlower) return good.figure * options_.property.limit.value_or(kSlower);
     return options_.property.limit.value_or(good.figure);
   }
@@ -111,7 +123,7 @@ class Judge {
   bool IsBeyond(double figure, const RunOptions& run) {
     if (!options_.measured) return figure > limit_;
     constexpr int kRounds = 7;
-    VariantProcess process(path_, run, /*runs=*/true);
+    VariantProcess process(path_, run, /*runs=*/true, threads_);
     std::vector<double> quotients;
     for (int i = 0; i < kRounds; ++i) {
       const auto good = good_process_->Run(), bad = process.Run();
@@ -119,10 +131,12 @@ class Judge {
       quotients.push_back(*bad / *good);
     }
     std::ranges::nth_element(quotients, quotients.begin() + kRounds / 2);
-    return quotients[kRounds / 2] > options_.property.limit.value_or(1.2);
+    times_ = quotients[kRounds / 2];
+    return times_ > options_.property.limit.value_or(kSlower);
   }
 
   std::string FigureText(double figure) const {
+    if (options_.measured) return Format("%.2f times the time of the good end", times_);
     switch (options_.property.kind) {
       case PropertyKind::kKernels: return Str(figure, " kernels");
       case PropertyKind::kBytes: return HumanBytes(figure);
@@ -136,6 +150,7 @@ class Judge {
   TrialOptions trial_;
   Symptom way_, last_;
   double limit_ = 0;
+  double times_ = 0;  // Measured: what the last one took, in times of the good end.
   std::unique_ptr<VariantProcess> good_process_;
 };
 
@@ -151,6 +166,7 @@ class Bisector {
       case BisectOver::kFlags: TRY(OverFlags()); break;
       case BisectOver::kFusions: TRY(OverFusions()); break;
       case BisectOver::kLibraries: TRY(OverLibraries()); break;
+      case BisectOver::kAutotune: TRY(OverDecisions()); break;
     }
     return std::move(result_);
   }
@@ -488,6 +504,58 @@ class Bisector {
         Str("a library",
             result_.symptom.accused == Culprit::Kind::kLibrary ? Str(": the call '", result_.symptom.name, "'") : "");
     result_.without_flags = "--nolibraries";
+    return {};
+  }
+
+  // Of those of the lock that the module takes some count; other steps have what is taken without measuring.
+  Status OverDecisions() {
+    tell_("which decisions of the lock count for the module");
+    const gpu::Lock lock = TRY(gpu::Lock::Parse(TRY(ReadSource(options_.run.tuning.read_from))));
+    RunOptions run = options_.run;
+    run.tuning.names_defaults = true;
+    const Symptom whole = judge_.Look(text_, run);
+    if (!whole.way.empty()) FAIL(NotHeld(Str("the lock cannot be taken: ", whole.detail)));
+    std::map<std::string, Symptom::Decision> decisions;  // By item.
+    Items items;
+    for (const Symptom::Decision& decision : whole.decisions) {
+      items.push_back(Str("'", decision.step, "' key=", decision.key));
+      decisions[items.back()] = decision;
+    }
+    if (items.empty())
+      FAIL(NotHeld(Str("no decision of '", Escaped(options_.run.tuning.read_from), "' is for a step of this module")));
+    const auto keys_of = [&](const Items& some) {
+      std::vector<std::string> keys;
+      for (const std::string& item : some) keys.push_back(decisions.at(item).key);
+      return keys;
+    };
+    TRY(OverSet(items, "decision", [&](const Items& kept) -> Result<Variant> {
+      Variant variant{text_, options_.run};
+      variant.run.tuning.keys = keys_of(kept);
+      return variant;
+    }));
+    for (const std::string& item : result_.guilty) result_.change += ChangeOf(decisions.at(item));
+    return WriteLocks(lock, keys_of(result_.guilty));
+  }
+
+  static std::string ChangeOf(const Symptom::Decision& decision) {
+    const std::string more = decision.steps > 1 ? Str(" and ", decision.steps - 1, " like it") : "";
+    return Str("@@ '", decision.step, "'", more, ", ", decision.signature, " @@\n- ",
+               decision.without.empty() ? "no kernel" : decision.without, "\n+ ", decision.chosen, "\n");
+  }
+
+  // The lock with the guilty decisions alone, and the one without them.
+  Status WriteLocks(const gpu::Lock& lock, const std::vector<std::string>& guilty) {
+    if (options_.directory.empty()) return {};
+    TRY(MakeDirectories(options_.directory));
+    for (const bool with : {true, false}) {
+      const std::string file = Str(options_.directory, with ? "/guilty.lock" : "/without.lock");
+      const auto keeps = [&](const gpu::Decision& decision) {
+        return (std::ranges::find(guilty, decision.key) != guilty.end()) == with;
+      };
+      TRY(WriteFile(file, lock.Only(keeps).ToString()));
+      (with ? result_.show_flags : result_.without_flags) =
+          Str("--xla_gpu_load_autotune_results_from=", file, options_.measured ? " --bench" : "");
+    }
     return {};
   }
 

@@ -1,11 +1,11 @@
-// hlo bisect: which pass instance, single rewrite, rule, flag, fusion, or the libraries, brought a property
-// (symptom.h).
+// hlo bisect: which pass instance, single rewrite, rule, flag, fusion, decision of autotuning, or the libraries,
+// brought a property (symptom.h).
 //
 // Both ends are confirmed first: with all of it the property holds, with nothing of it it does not. Over passes the
 // smallest --opt_bisect_limit is searched at which it holds, then, of passes that count their rewrites, the smallest
-// --xla_fuel. Over sets (rules, flags, fusions) the smallest one that brings it: halves, quarters, ... of what there is
-// (delta debugging). Each trial is a process of its own and does only what decides the property: a wrong pass is found
-// without compiling anything.
+// --xla_fuel. Over sets (rules, flags, fusions, decisions of a lock) the smallest one that brings it: halves, quarters,
+// ... of what there is (delta debugging). Each trial is a process of its own and does only what decides the property: a
+// wrong pass is found without compiling anything.
 #ifndef HLO_DRIVER_SEARCH_BISECT_H_
 #define HLO_DRIVER_SEARCH_BISECT_H_
 
@@ -21,17 +21,17 @@
 
 namespace hlo {
 
-enum class BisectOver : uint8_t { kPasses, kRules, kFlags, kFusions, kLibraries };
-inline constexpr std::string_view kBisectOverWords[] = {"passes", "rules", "flags", "fusions", "libraries"};
+enum class BisectOver : uint8_t { kPasses, kRules, kFlags, kFusions, kLibraries, kAutotune };
+inline constexpr std::string_view kBisectOverWords[] = {"passes", "rules", "flags", "fusions", "libraries", "autotune"};
 
 struct BisectOptions {
-  RunOptions run;  // Of flags: the good end's.
+  RunOptions run;  // Of flags: the good end's. Of autotune: it reads a lock, and measures nothing.
   Property property;
   BisectOver over = BisectOver::kPasses;
   int confirm = 3;
   double trial_seconds = 0;  // Of one trial; 0: ten times what the first took, and ten seconds.
-  bool measured = false;     // kSlower: by the clock.
-  std::string directory;     // Where the modules before and after go; "": nowhere.
+  bool measured = false;     // kSlower: by the clock. What decisions of autotuning are worth, no model knows.
+  std::string directory;     // Where the modules before and after go, or the locks; "": nowhere.
   // Over flags: those of the bad end, and the options with some of them.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;

@@ -21,6 +21,7 @@
 #include "driver/inspect/pass_stats.h"
 #include "driver/run/pass_check.h"
 #include "driver/run/value_text.h"
+#include "gpu/runtime/tuning/tuner.h"
 #include "passes/pipeline.h"
 
 namespace hlo {
@@ -102,6 +103,15 @@ void SetPasses(const PipelineReport& passes, Symptom* symptom) {
   for (const auto& [rule, rewrites] : passes.rewrites) symptom->rewrites[std::string(rule)] = rewrites;
 }
 
+void SetDecisions(const gpu::TuningReport& tuning, Symptom* symptom) {
+  for (const gpu::TunedStep& step : tuning.steps) {
+    if (!step.was_cached) continue;
+    const gpu::Decision& decision = step.decision;
+    symptom->decisions.push_back({decision.key, step.name, Str(decision.category, " ", decision.signature),
+                                  decision.choice, step.without, step.steps});
+  }
+}
+
 bool HasNan(const Literal& value) { return FindFirst(value, Oddity::kNan).has_value(); }
 
 // What a child does of one trial, told to its parent where it is.
@@ -116,7 +126,9 @@ class Examination {
     TRY(experiment_.Input());
     if (options_.depth == Depth::kRead) return symptom;
     doing_("the passes");
-    SetPasses(TRY(experiment_.Optimized())->passes, &symptom);
+    const OptimizedModule& optimized = *TRY(experiment_.Optimized());
+    SetPasses(optimized.passes, &symptom);
+    if (optimized.tuning != nullptr) SetDecisions(*optimized.tuning, &symptom);
     if (options_.property.IsFigure()) TRY(Figure(&symptom));
     if (options_.depth == Depth::kPasses) return symptom;
     if (options_.depth == Depth::kMeaning || options_.depth == Depth::kEnds) return Meaning(std::move(symptom));
@@ -284,6 +296,12 @@ std::string AsJson(const Symptom& symptom) {
     json.Open('{').Key("name").Value(instance.name).Key("stage").Value(instance.stage);
     json.Key("number").Value(instance.number).Key("changed").Value(instance.changed).Close('}');
   }
+  json.Close(']').Key("decisions").Open('[');
+  for (const Symptom::Decision& decision : symptom.decisions) {
+    json.Open('{').Key("key").Value(decision.key).Key("step").Value(decision.step);
+    json.Key("signature").Value(decision.signature).Key("chosen").Value(decision.chosen);
+    json.Key("without").Value(decision.without).Key("steps").Value(decision.steps).Close('}');
+  }
   json.Close(']').Key("rewrites").Open('{');
   for (const auto& [rule, count] : symptom.rewrites) json.Key(rule).Value(count);
   json.Close('}').Close('}');
@@ -303,6 +321,12 @@ Symptom FromJson(const JsonValue& json) {
     for (const JsonValue& instance : *instances)
       symptom.instances.push_back({text(instance["name"]), text(instance["stage"]),
                                    instance["number"].Int().value_or(0), instance["changed"].IsTrue()});
+  }
+  if (const JsonValue::Array* decisions = json["decisions"].Items()) {
+    for (const JsonValue& decision : *decisions)
+      symptom.decisions.push_back({text(decision["key"]), text(decision["step"]), text(decision["signature"]),
+                                   text(decision["chosen"]), text(decision["without"]),
+                                   decision["steps"].Int().value_or(0)});
   }
   if (const JsonValue::Object* rewrites = json["rewrites"].AsObject()) {
     for (size_t i = 0; i < rewrites->keys.size(); ++i)

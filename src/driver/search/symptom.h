@@ -78,7 +78,13 @@ struct Symptom {
     int64_t number = 0;
     bool changed = false;
   };
-  std::vector<Instance> instances;          // Of passes that ran.
+  std::vector<Instance> instances;  // Of passes that ran.
+  // A decision of a lock of autotuning that the module takes, and what is taken without it.
+  struct Decision {
+    std::string key, step, signature, chosen, without;
+    int64_t steps = 0;  // With that key; `step` is the first of them.
+  };
+  std::vector<Decision> decisions;
   std::map<std::string, int64_t> rewrites;  // By rule.
 
   // What is told of it is what was asked for.

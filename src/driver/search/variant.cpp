@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "driver/inspect/pass_stats.h"
 #include "driver/run/error_report.h"
@@ -126,8 +127,11 @@ void LiveAsVariant(const std::string& path, const RunOptions& options, bool runs
 
 }  // namespace
 
-VariantProcess::VariantProcess(const std::string& path, const RunOptions& options, bool runs)
-    : child_([=](int commands, std::FILE* answers) { LiveAsVariant(path, options, runs, commands, answers); }) {}
+VariantProcess::VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads)
+    : child_([=](int commands, std::FILE* answers) {
+        if (threads > 0) SetThreads(threads);
+        LiveAsVariant(path, options, runs, commands, answers);
+      }) {}
 
 const VariantOutcome& VariantProcess::outcome() {
   if (outcome_) return *outcome_;

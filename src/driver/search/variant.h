@@ -32,8 +32,9 @@ struct VariantOutcome {
 // A child process that holds one variant.
 class VariantProcess {
  public:
-  // Starts it. `runs`: the module is compiled, run and judged too, and then waits for Run.
-  VariantProcess(const std::string& path, const RunOptions& options, bool runs);
+  // Starts it. `runs`: the module is compiled, run and judged too, and then waits for Run. `threads` of it; 0: as many
+  // as this process has.
+  VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads = 0);
 
   // Waits for what it tells first. What ends it is a failure of the variant.
   const VariantOutcome& outcome();

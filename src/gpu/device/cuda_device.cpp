@@ -45,6 +45,13 @@ struct CudaKernel : LoadedKernel {
     driver.Ended("cuModuleUnload", driver.unload_module(module));
   }
 
+  // The memory of a thread: slots are in registers, unless there are not enough of those.
+  int64_t spilled_bytes() const override {
+    int bytes = 0;
+    driver.Ended("cuCtxSetCurrent", driver.set_context(context));
+    return driver.ask_function(&bytes, kLocalBytes, function) == 0 ? bytes : 0;
+  }
+
   const Driver& driver;
   CudaHandle context;
   CudaHandle module = nullptr, function = nullptr;

@@ -63,6 +63,7 @@ Result<Driver> LoadDriver(const std::vector<std::string>& search) {
   l.Load("cuModuleUnload", &driver.unload_module);
   l.Load("cuModuleGetFunction", &driver.get_function);
   l.Load("cuFuncSetAttribute", &driver.function_attribute);
+  l.Load("cuFuncGetAttribute", &driver.ask_function);
   l.Load("cuLaunchKernel", &driver.launch);
   l.Load("cuStreamBeginCapture_v2", &driver.begin_capture);
   l.Load("cuStreamEndCapture", &driver.end_capture);

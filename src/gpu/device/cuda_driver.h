@@ -27,7 +27,7 @@ enum {
   kSharedBytes = 97
 };  // CUdevice_attribute.
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
-enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
+enum { kLocalBytes = 3, kMaxDynamicShared = 8 };   // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
 enum { kCaptureRelaxed = 2 };    // CUstreamCaptureMode: libraries may do what they like meanwhile.
 enum { kCaptureActive = 1 };     // CUstreamCaptureStatus.
@@ -88,6 +88,7 @@ struct Driver {
   Status32 (*unload_module)(CudaHandle);
   Status32 (*get_function)(CudaHandle*, CudaHandle, const char*);
   Status32 (*function_attribute)(CudaHandle, int, int);
+  Status32 (*ask_function)(int*, int attribute, CudaHandle);
   Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle,
                      void**, void**);
   Status32 (*begin_capture)(CudaHandle, int);

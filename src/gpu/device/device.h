@@ -43,6 +43,7 @@ class KernelCode {
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;
+  virtual int64_t spilled_bytes() const { return 0; }  // Registers that each thread keeps in memory; 0: or not known.
 };
 
 // Work that was queued once, to be queued again with the same pointers. Belongs to its device.

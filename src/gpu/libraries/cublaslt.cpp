@@ -94,7 +94,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// One for each device: a handle belongs to the context in which it was made.
+// One for each device, which any thread may use: a handle belongs to the context in which it was made.
 Result<Handle> GetHandle(const Api& api, Device& device) {
   return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     Handle handle = nullptr;

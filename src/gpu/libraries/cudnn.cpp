@@ -11,8 +11,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/text.h"
 #include "gpu/libraries/cudnn_graph.h"
@@ -34,52 +37,120 @@ constexpr int kMostFailures = 4;
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = "parts_";
 
-// An engine for a graph. Its descriptors are made of each other.
+// An engine for a graph. Its descriptors are made of each other, and of a handle.
 struct Choice {
   cudnn::Graph graph;
   cudnn::Descriptor config;
   cudnn::Plan plan;
   int64_t engine = 0, number = 0;
+  Handle handle = nullptr;
+  void* stream = nullptr;  // Of the handle.
 };
 
-// What is kept for a device: the handle, and what was made for equal convolutions of the same module or of others.
-struct OnDevice {
-  explicit OnDevice(const Api& api) : api(api) {}
+// Things by key, each made once, whichever of several threads asks for it first; who asks meanwhile waits. What could
+// not be made is not tried again.
+template <class Key, class T>
+class MadeOnce {
+ public:
+  using Made = Result<std::shared_ptr<const T>>;
+  template <class Make>
+  Made Get(const Key& key, const Make& make) {
+    Entry* entry = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      std::unique_ptr<Entry>& there = entries_[key];
+      if (there == nullptr) there = std::make_unique<Entry>();
+      entry = there.get();
+    }
+    const std::lock_guard lock(entry->mutex);
+    if (!entry->made) entry->made = make();
+    return *entry->made;
+  }
+  void Clear() { entries_.clear(); }
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    std::optional<Made> made;
+  };
+  std::mutex mutex_;
+  std::map<Key, std::unique_ptr<Entry>> entries_;
+};
+
+// What is kept for a device: handles, and what was made for equal convolutions of the same module or of others.
+class OnDevice {
+ public:
+  OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice() {
-    choices.clear();
-    if (handle != nullptr) api.destroy(handle);
+    choices.Clear();
+    for (const Handle handle : handles_) api.destroy(handle);
+  }
+
+  // A handle to make plans with, as long as it is held: at a time it is for one thread.
+  using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
+  Result<Lent> Lend() {
+    Handle handle = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        handle = idle_.back();
+        idle_.pop_back();
+      }
+    }
+    if (handle == nullptr) handle = TRY(Make());
+    return Lent(handle, [this](Handle back) {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(back);
+    });
+  }
+  // To run a plan: by the handle that it was made with, where that queues on this device's stream.
+  Handle HandleFor(const Choice& choice) {
+    const std::lock_guard lock(mutex_);
+    return choice.stream == stream_ ? choice.handle : handles_.front();
+  }
+  void* stream() const { return stream_; }
+
+  Result<OwnPart::Loaded> Load(const std::shared_ptr<const OwnPart>& part, Device& device) {
+    const std::lock_guard lock(mutex_);
+    OwnPart::Loaded& loaded = loaded_[part];
+    if (loaded.empty()) loaded = TRY(part->Load(device));
+    return loaded;
   }
 
   const Api& api;
-  Handle handle = nullptr;
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const Choice>> choices;
-  std::map<uint64_t, std::shared_ptr<const OwnPart>> parts;  // By the fingerprint of their modules.
-  std::map<std::shared_ptr<const OwnPart>, OwnPart::Loaded> loaded;
+  MadeOnce<std::string, Choice> choices;
+  MadeOnce<uint64_t, OwnPart> parts;  // By the fingerprint of their modules.
+
+ private:
+  Result<Handle> Make() {
+    Handle made = nullptr;
+    if (const int status = api.create(&made)) FAIL(api.Failed("cudnnCreate", status));
+    {
+      const std::lock_guard lock(mutex_);
+      handles_.push_back(made);
+    }
+    if (const int status = api.set_stream(made, stream_)) FAIL(api.Failed("cudnnSetStream", status));
+    return made;
+  }
+
+  void* const stream_;
+  std::mutex mutex_;
+  std::vector<Handle> handles_, idle_;
+  std::map<std::shared_ptr<const OwnPart>, OwnPart::Loaded> loaded_;
 };
 
 Result<OnDevice*> On(const Api& api, Device& device) {
   return static_cast<OnDevice*>(TRY(device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
-    auto made = std::make_shared<OnDevice>(api);
-    if (const int status = api.create(&made->handle)) FAIL(api.Failed("cudnnCreate", status));
-    if (const int status = api.set_stream(made->handle, device.stream())) FAIL(api.Failed("cudnnSetStream", status));
+    auto made = std::make_shared<OnDevice>(api, device.stream());
+    TRY(made->Lend());  // The first.
     return made;
   })));
 }
 
 Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Module> module, Device& device) {
-  const uint64_t key = Fingerprint(*module);
-  const std::lock_guard lock(on.mutex);
-  std::shared_ptr<const OwnPart>& part = on.parts[key];
-  if (part == nullptr) part = std::make_shared<const OwnPart>(TRY(OwnPart::Make(std::move(module), device)));
-  return part;
-}
-
-Result<OwnPart::Loaded> LoadOnce(OnDevice& on, const std::shared_ptr<const OwnPart>& part, Device& device) {
-  const std::lock_guard lock(on.mutex);
-  OwnPart::Loaded& loaded = on.loaded[part];
-  if (loaded.empty()) loaded = TRY(part->Load(device));
-  return loaded;
+  return on.parts.Get(Fingerprint(*module), [&]() -> Result<std::shared_ptr<const OwnPart>> {
+    return std::make_shared<const OwnPart>(TRY(OwnPart::Make(std::move(module), device)));
+  });
 }
 
 struct CudnnCall : LibraryCall {
@@ -121,9 +192,9 @@ class BoundCudnnCall : public BoundCall {
   Status Prepare() {
     TRY(device_.MakeCurrent());
     OnDevice& on = *TRY(On(call_.api, device_));
-    handle_ = on.handle;
-    if (call_.pack) pack_ = TRY(LoadOnce(on, call_.pack, device_));
-    if (call_.finish) finish_ = TRY(LoadOnce(on, call_.finish, device_));
+    handle_ = on.HandleFor(*call_.choice);
+    if (call_.pack) pack_ = TRY(on.Load(call_.pack, device_));
+    if (call_.finish) finish_ = TRY(on.Load(call_.finish, device_));
     return {};
   }
 
@@ -242,9 +313,10 @@ std::string KeyOf(const Laid& laid, const Attempt& attempt, const LibraryOptions
 }
 
 // The first engine that may be taken and whose plan can be made, or the one of that number. Error: why there is none.
-Result<std::shared_ptr<const Choice>> Choose(const OnDevice& on, const Laid& laid, const Attempt& attempt,
+Result<std::shared_ptr<const Choice>> Choose(OnDevice& on, const Laid& laid, const Attempt& attempt,
                                              const LibraryOptions& options, int64_t number) {
-  const cudnn::Where where{.handle = on.handle};
+  const OnDevice::Lent handle = TRY(on.Lend());
+  const cudnn::Where where{.handle = handle.get()};
   cudnn::Graph graph = TRY(MakeGraph(on.api, where, laid, attempt.with_epilogue));
   std::vector<cudnn::Descriptor> all = Configurations(on.api, where, graph);
   std::string why_not = "it has no engine for it";
@@ -273,19 +345,9 @@ Result<std::shared_ptr<const Choice>> Choose(const OnDevice& on, const Laid& lai
       continue;
     }
     return std::make_shared<const Choice>(
-        Choice{std::move(graph), std::move(all[i]), std::move(*plan), engine.index, i});
+        Choice{std::move(graph), std::move(all[i]), std::move(*plan), engine.index, i, handle.get(), on.stream()});
   }
   FAIL(DeviceError("R015", std::move(why_not)));
-}
-
-// Several threads compile; each finds what is not there yet, and the first stays.
-Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const Laid& laid, const Attempt& attempt,
-                                                 const LibraryOptions& options, int64_t number) {
-  const std::string key = KeyOf(laid, attempt, options);
-  const std::lock_guard lock(on.mutex);
-  std::shared_ptr<const Choice>& choice = on.choices[key];
-  if (choice == nullptr) choice = TRY(Choose(on, laid, attempt, options, number));
-  return choice;
 }
 
 // In the order of preference. Compiling takes cuDNN about a second; what it may save is a pass over the result.
@@ -316,7 +378,8 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
   for (const Attempt& attempt : Attempts(laid, wanted)) {
     std::unique_ptr<Module> finish = attempt.with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
     if (!attempt.with_epilogue && finish == nullptr) continue;
-    auto choice = ChooseOnce(on, laid, attempt, options, wanted.number);
+    auto choice = on.choices.Get(KeyOf(laid, attempt, options),
+                                 [&] { return Choose(on, laid, attempt, options, wanted.number); });
     if (!choice) {
       why_not = choice.error().message();
       continue;

@@ -1,13 +1,20 @@
 #include "gpu/libraries/open.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
 
+#include "base/crash.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
 #include "gpu/libraries/onednn.h"
 #include "gpu/libraries/small_product.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
 
 namespace hlo::gpu {
 namespace {
@@ -115,6 +122,26 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                              Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
 }
 
+// work(i) for each of `count`: on all threads where the device is not the host. What a host's library makes hangs on
+// the thread that asks, each of which has a number of threads of its own in OpenMP.
+void ForEachCall(int64_t count, const Device& device, const std::function<void(int64_t)>& work) {
+  ParallelFor(count, device.IsHost() ? count : 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) work(i);
+  });
+}
+
+// By these algorithms; what fails gives no call.
+std::vector<LibraryAnswer> OpenEach(const Library& library, std::span<const std::string> algorithms,
+                                    const Contraction& contraction, Device& device, const LibraryOptions& options) {
+  std::vector<LibraryAnswer> answers(algorithms.size());
+  ForEachCall(std::ssize(answers), device, [&](int64_t i) {
+    LibraryOptions own = options;
+    own.algorithm = algorithms[i];
+    if (auto answer = library.open(contraction, &device, own)) answers[i] = std::move(*answer);
+  });
+  return answers;
+}
+
 }  // namespace
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
@@ -148,6 +175,23 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
   return choice;
 }
 
+std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
+                                                    const LibraryOptions& options) {
+  // Of equal ones the first come first: the others find what these made, where now they would wait for it.
+  std::vector<size_t> order, again;
+  std::set<uint64_t> seen;
+  for (size_t i = 0; i < requests.size(); ++i)
+    (seen.insert(Fingerprint(FusedComputation(*requests[i].fusion))).second ? order : again).push_back(i);
+  std::ranges::copy(again, std::back_inserter(order));
+  std::vector<Result<LibraryChoice>> choices(requests.size());
+  ForEachCall(std::ssize(order), device, [&](int64_t i) {
+    const auto& [fusion, plan] = requests[order[i]];
+    const AtHand at_hand("library call", fusion->name());
+    choices[order[i]] = OpenLibraryCall(*fusion, *plan, device, options);
+  });
+  return choices;
+}
+
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most) {
   const ContractionAnswer read = ReadContraction(fusion);
@@ -168,14 +212,18 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     };
     add(*first.call);
     own.list = false;
-    int taken = 1;
-    for (const std::string& algorithm : first.call->algorithms()) {
-      if (taken >= most) break;
-      own.algorithm = algorithm;
-      const auto other = library->open(read.contraction, &device, own);
-      if (!other || other->call == nullptr || algorithm == first.call->algorithm()) continue;
-      add(*other->call);
-      ++taken;
+    std::vector<std::string> others = first.call->algorithms();
+    std::erase(others, first.call->algorithm());
+    // As many at a time as may still be taken, so that which ones are does not hang on the threads.
+    int left = most - 1;
+    for (size_t begin = 0; left > 0 && begin < others.size();) {
+      const auto some = std::span(others).subspan(begin, std::min<size_t>(left, others.size() - begin));
+      for (const LibraryAnswer& answer : OpenEach(*library, some, read.contraction, device, own)) {
+        if (answer.call == nullptr) continue;
+        add(*answer.call);
+        --left;
+      }
+      begin += some.size();
     }
   }
   return plans;

@@ -3,6 +3,7 @@
 #define HLO_GPU_LIBRARIES_OPEN_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,15 @@ struct LibraryChoice {
 // algorithm, no more workspace; errors (C001) where that does not take it.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
+
+// Several, a result for each. On a GPU on all threads, different ones at the same time: cuDNN compiles some of what it
+// makes, for a second each.
+struct LibraryRequest {
+  const Instruction* fusion;
+  const KernelPlan* plan;
+};
+std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
+                                                    const LibraryOptions& options);
 
 // What could be taken for it, by library and algorithm, in the order of preference; of each library `most` at most. For
 // who measures: what OpenLibraryCall takes where nothing is said is among them.

@@ -166,17 +166,22 @@ class Compiler {
   // Calls that no library takes become kernels, with a note.
   Status OpenLibraries() {
     const Clock::time_point start = Clock::now();
-    std::map<std::string, Names> kernels_by_reason;
+    std::vector<StepPlan*> calls;
+    std::vector<LibraryRequest> requests;
     for (StepPlan& plan : plans_) {
       if (plan.kind == StepKind::kFill) plan.fill = FilledWith(*plan.inst);
       if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) continue;
-      if (!options().libraries) {
-        plan.kind = StepKind::kKernel;
-        continue;
-      }
-      const LibraryOptions library_options{.search = options().library_path, .allow_tf32 = options().allow_tf32};
-      LibraryChoice choice =
-          TRY(LocatedAt(*plan.inst, OpenLibraryCall(*plan.inst, plan.plan.kernels.front(), device_, library_options)));
+      calls.push_back(&plan);
+      requests.push_back({plan.inst, &plan.plan.kernels.front()});
+      if (!options().libraries) plan.kind = StepKind::kKernel;
+    }
+    if (!options().libraries) return {};
+    auto choices =
+        OpenLibraryCalls(requests, device_, {.search = options().library_path, .allow_tf32 = options().allow_tf32});
+    std::map<std::string, Names> kernels_by_reason;
+    for (size_t i = 0; i < calls.size(); ++i) {
+      StepPlan& plan = *calls[i];
+      LibraryChoice choice = TRY(LocatedAt(*plan.inst, std::move(choices[i])));
       if (plan.plan.kernels.front().library.empty()) plan.plan.refused.clear();
       for (const Refusal& refusal : choice.refusals)
         plan.plan.refused.push_back(refusal.library.empty() ? refusal.why : Str(refusal.library, ": ", refusal.why));
@@ -677,18 +682,6 @@ Status CheckFault(std::string_view inject) {
 std::string LaunchText(const EmittedKernel& kernel) {
   const int64_t blocks = kernel.kernel->blocks;
   return Str(kernel.emitter, ", ", blocks, blocks == 1 ? " block of " : " blocks of ", kernel.kernel->threads);
-}
-
-std::string_view ToString(StepKind kind) {
-  switch (kind) {
-    case StepKind::kKernel: return "kernel";
-    case StepKind::kGemm: return "gemm";
-    case StepKind::kConvolution: return "convolution";
-    case StepKind::kCopy: return "copy";
-    case StepKind::kFill: return "fill";
-    case StepKind::kHostCall: return "host call";
-  }
-  return "";
 }
 
 Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,

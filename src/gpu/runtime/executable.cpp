@@ -71,6 +71,18 @@ class BoundProgram : public Executable {
 
 }  // namespace
 
+std::string_view ToString(StepKind kind) {
+  switch (kind) {
+    case StepKind::kKernel: return "kernel";
+    case StepKind::kGemm: return "gemm";
+    case StepKind::kConvolution: return "convolution";
+    case StepKind::kCopy: return "copy";
+    case StepKind::kFill: return "fill";
+    case StepKind::kHostCall: return "host call";
+  }
+  return "";
+}
+
 Result<std::unique_ptr<Executable>> BindProgram(std::shared_ptr<const Program> program, Device& device) {
   auto binding = TRY(Binding::Make(program, device));
   return std::make_unique<BoundProgram>(std::move(program), std::move(binding));

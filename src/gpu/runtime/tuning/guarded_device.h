@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "gpu/device/device.h"
 
@@ -14,10 +15,15 @@ class GuardedDevice : public Device {
  public:
   // `zones`: else none are laid. `device` does the work, and outlives this.
   GuardedDevice(Device& device, bool zones) : device_(device), zones_(zones) {}
-  ~GuardedDevice() override { EndLibraryStates(); }
+  ~GuardedDevice() override;
 
   // Waits, and looks at all zones. What was found: "512 bytes behind an allocation of 4.0 KiB"; empty: nothing.
   Result<std::string> Violation();
+  // Queued. What of this device's memory caches hold goes out of them: on a host the lines of what was allocated; on a
+  // GPU all lines of its last-level cache, which is written over with other memory. Errors: kLimit, no memory for that.
+  Status EmptyCaches();
+  // The most bytes of registers that a kernel keeps in memory, of those loaded since it was last asked.
+  int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }
   // Bytes of a zone on either side: as many as there are between them, within bounds.
   static int64_t ZoneBytes(int64_t bytes);
 
@@ -41,9 +47,7 @@ class GuardedDevice : public Device {
     return device_.Compile(kernels, shares, kept);
   }
   Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
-      std::span<const std::shared_ptr<const KernelCode>> code) override {
-    return device_.Load(code);
-  }
+      std::span<const std::shared_ptr<const KernelCode>> code) override;
   Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) override {
     return device_.Launch(kernel, arguments);
   }
@@ -65,6 +69,8 @@ class GuardedDevice : public Device {
   Device& device_;
   const bool zones_;
   std::map<void*, Allocation> allocations_;  // By what was given out.
+  void* other_memory_ = nullptr;             // With which caches are emptied.
+  int64_t spilled_bytes_ = 0;
 };
 
 }  // namespace hlo::gpu

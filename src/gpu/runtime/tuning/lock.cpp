@@ -167,6 +167,16 @@ void Lock::Put(const LockContext& context, Decision decision) {
   section.decisions[std::move(key)] = std::move(decision);
 }
 
+Lock Lock::Only(const std::function<bool(const Decision&)>& keeps) const {
+  Lock some;
+  for (const Section& section : sections_) {
+    for (const auto& [key, decision] : section.decisions) {
+      if (keeps(decision)) some.Put(section.context, decision);
+    }
+  }
+  return some;
+}
+
 void Lock::Merge(const Lock& other) {
   for (const Section& section : other.sections_) {
     Section& own = SectionOf(section.context);

@@ -10,6 +10,7 @@
 #ifndef HLO_GPU_RUNTIME_TUNING_LOCK_H_
 #define HLO_GPU_RUNTIME_TUNING_LOCK_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -63,6 +64,8 @@ class Lock {
   const Decision* Find(const LockContext& context, std::string_view key) const;
   // In the place of what has its key.
   void Put(const LockContext& context, Decision decision);
+  // Those of its decisions that `keeps` holds for.
+  Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // What is in `other` and not here.
   void Merge(const Lock& other);
   // Decisions for other devices or versions of the tool: "3 for 'cpu znver3 ...' by 0.2.0"; empty: none.

@@ -64,6 +64,7 @@ int64_t Interruptions() {
 struct Sample {
   double microseconds;
   bool is_interrupted;
+  double spent;  // Microseconds too, with what emptying caches took.
 };
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
@@ -94,6 +95,18 @@ Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const Co
   return OwnPlanOfStep(fusion, device, compile);
 }
 
+// What of a plan is a choice.
+FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOptions& compile) {
+  plan.target = compile.target->name;
+  plan.slow.clear();
+  plan.refused.clear();
+  // What oneDNN takes hangs on the threads that it finds, and is no choice.
+  for (KernelPlan& kernel : plan.kernels) {
+    if (device.IsHost()) kernel.workspace = 0;
+  }
+  return plan;
+}
+
 // Whether a plan fits is a matter of emitting it; what is left is compiled.
 bool Emits(const Instruction& fusion, const FusionPlan& plan) {
   return !IsOwnKernel(plan.kernels.front().kind) || EmitFusion(fusion, plan).has_value();
@@ -121,9 +134,13 @@ class Race {
     CompileAll();
     if (IsLate()) return Ended();
     arguments_ = TRY(ArgumentsFor(0));
-    for (size_t i = 0; i < result_.candidates.size(); ++i) {
-      if (IsLate()) return Ended();
-      TRY(Try(i));
+    for (const bool may_spill : {false, true}) {
+      if (may_spill && !DropThoseThatSpill()) break;
+      for (size_t i = 0; i < result_.candidates.size(); ++i) {
+        if (may_spill && result_.candidates[i].spilled_bytes == 0) continue;
+        if (IsLate()) return Ended();
+        TRY(Try(i, may_spill));
+      }
     }
     std::vector<double> times;
     for (const Candidate& candidate : result_.candidates)
@@ -173,26 +190,41 @@ class Race {
     return zeros;
   }
 
-  Status Try(size_t i) {
+  // Kernels that keep registers in memory are run where there is nothing else. True: there is not.
+  bool DropThoseThatSpill() {
+    const bool has_other =
+        std::ranges::any_of(result_.candidates, [](const Candidate& each) { return each.samples > 0; });
+    for (Candidate& candidate : result_.candidates) {
+      if (has_other && candidate.spilled_bytes > 0 && candidate.failure.empty())
+        candidate.failure = Str("spills: each thread keeps ", candidate.spilled_bytes, " bytes of registers in memory");
+    }
+    return !has_other;
+  }
+
+  Status Try(size_t i, bool may_spill) {
     Candidate& candidate = result_.candidates[i];
     if (!candidate.failure.empty() || programs_[i] == nullptr) return {};
+    guarded_.TakeSpilledBytes();  // Of one that did not come so far.
     auto executable = Started(i);
     if (!executable) {
       candidate.failure = executable.error().message();
       return {};
     }
+    candidate.spilled_bytes = guarded_.TakeSpilledBytes();
+    if (candidate.spilled_bytes > 0 && !may_spill) return {};
     const bool spoiled = options_.plant_wrong && i + 1 == result_.candidates.size();
     if (options_.level >= 4) TRY(Check(**executable, candidate, spoiled));
     if (!candidate.failure.empty()) return {};
     std::vector<Sample> samples;
-    double all = 0;
+    double all = 0, spent = 0;
     const auto goes_on = [&](int64_t count, int patience) {
       return count < kLeastSamples || (count < kMostSamples && all < patience * kSampleMicroseconds);
     };
     while (goes_on(std::ssize(samples), 1) ||
-           (all < kPatience * kSampleMicroseconds && goes_on(CleanOf(samples), kPatience))) {
+           (spent < kPatience * kSampleMicroseconds && goes_on(CleanOf(samples), kPatience))) {
       samples.push_back(TRY(Once(**executable)));
       all += samples.back().microseconds;
+      spent += samples.back().spent;
       if (IsLate()) break;
     }
     TakeTimes(samples, &candidate);
@@ -213,13 +245,17 @@ class Race {
 
   Result<Sample> Once(Executable& executable) {
     TRY(executable.MakeReady());
+    const Clock::time_point before = Clock::now();
+    if (options_.is_cold && result_.why_warm.empty()) {
+      if (const Status emptied = guarded_.EmptyCaches(); !emptied) result_.why_warm = emptied.error().message();
+    }
     std::optional<double> milliseconds;
     const int64_t interruptions = Interruptions();
     const Clock::time_point start = Clock::now();
     TRY(executable.Execute({.record = false, .device_ms = &milliseconds}));
     const double microseconds = MicrosecondsSince(start);
-    if (milliseconds) return Sample{*milliseconds * 1000, false};
-    return Sample{microseconds, Interruptions() != interruptions};
+    const bool is_interrupted = !milliseconds && Interruptions() != interruptions;
+    return Sample{milliseconds ? *milliseconds * 1000 : microseconds, is_interrupted, MicrosecondsSince(before)};
   }
 
   Status Check(Executable& executable, Candidate& candidate, bool spoiled) {
@@ -305,15 +341,16 @@ class Race {
 
   Status TakeTurns(const std::array<std::unique_ptr<Executable>, 2>& programs, std::array<Turns, 2>& turns) {
     const int64_t before = std::ssize(turns[0]), clean_before = CleanRounds(turns);
-    double all = 0;
+    double all = 0, spent = 0;
     const auto goes_on = [&](int64_t count, int patience) {
       return count < kLeastRounds || (count < kMostRounds && all < patience * kRoundsMicroseconds);
     };
     while (goes_on(std::ssize(turns[0]) - before, 1) ||
-           (all < kPatience * kRoundsMicroseconds && goes_on(CleanRounds(turns) - clean_before, kPatience))) {
+           (spent < kPatience * kRoundsMicroseconds && goes_on(CleanRounds(turns) - clean_before, kPatience))) {
       for (int which = 0; which < 2; ++which) {
         turns[which].push_back(TRY(Once(*programs[which])));
         all += turns[which].back().microseconds;
+        spent += turns[which].back().spent;
       }
     }
     return {};
@@ -353,17 +390,16 @@ bool IsFaster(std::span<const double> first, std::span<const double> second) {
          std::ranges::min(second) < (1 - kTie) * std::ranges::min(first);
 }
 
+Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile) {
+  const Instruction& fusion = StepOf(alone);
+  return ChoiceText(Comparable(TRY(ChosenFor(fusion, device, compile)), device, compile), fusion);
+}
+
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile) {
   const Instruction& fusion = StepOf(alone);
   std::vector<Candidate> candidates;
   const auto add = [&](FusionPlan plan) {
-    plan.target = compile.target->name;
-    plan.slow.clear();
-    plan.refused.clear();
-    // What oneDNN takes hangs on the threads that it finds, and is no choice.
-    for (KernelPlan& kernel : plan.kernels) {
-      if (device.IsHost()) kernel.workspace = 0;
-    }
+    plan = Comparable(std::move(plan), device, compile);
     const auto is_it = [&](const Candidate& each) { return each.plan == plan; };
     if (std::ranges::any_of(candidates, is_it) || (!candidates.empty() && !Emits(fusion, plan))) return false;
     candidates.push_back({.plan = plan, .words = ChoiceText(plan, fusion)});

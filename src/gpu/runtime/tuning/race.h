@@ -37,12 +37,14 @@ struct Candidate {
   double microseconds = 0, spread = 0;  // Median; half of the range of the middle half of samples.
   int64_t samples = 0;                  // 0: it was not timed.
   std::string check = "none";
-  std::string failure;    // Why it is out of the race; empty: it is not.
-  bool is_wrong = false;  // It wrote outside its memory, or gave wrong results.
+  int64_t spilled_bytes = 0;  // Of registers, in the memory of each thread.
+  std::string failure;        // Why it is out of the race; empty: it is not.
+  bool is_wrong = false;      // It wrote outside its memory, or gave wrong results.
 };
 
 struct RaceOptions {
-  int level = 4;             // docs/runtime.md#autotuning
+  int level = 4;         // docs/runtime.md#autotuning
+  bool is_cold = false;  // The step finds little of its operands in the cache (reuse.h): before each run it is emptied.
   bool plant_wrong = false;  // The last candidate gives wrong results and takes no time.
   std::chrono::steady_clock::time_point deadline;
   std::function<bool(const Candidate&)> is_denied;  // Null: none is.
@@ -53,12 +55,16 @@ struct RaceResult {
   int winner = -1;                    // Into them; -1: none is fit to run, or time was up.
   bool out_of_time = false;
   bool planted = false;
+  std::string why_warm;  // Caches could not be emptied, and should have been; else empty.
 };
 
 // `alone` is a step alone (step.h). Errors are those of the device, of the arguments and of the hooks; a candidate that
 // cannot be compiled or run is out, and says why.
 Result<RaceResult> RunRace(const Module& alone, Device& device, const CompileOptions& compile,
                            const RaceOptions& options, const TuningHooks& hooks);
+
+// What is taken without measuring, in words (choice.h). Errors: there is no kernel for it.
+Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile);
 
 // The candidates before any is run, but for those of `denied`.
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile);

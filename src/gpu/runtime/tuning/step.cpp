@@ -95,7 +95,7 @@ std::unique_ptr<Module> StepAlone(const Instruction& step) {
 
 Instruction& StepOf(const Module& alone) { return alone.entry().root(); }
 
-std::string KeyOf(const Instruction& step, const LockContext& context, const CompileOptions& options) {
+std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& context, const CompileOptions& options) {
   std::string text = Str("1\n", context.tool, "\n", context.device, "\n", options.target->name, " ", options.libraries,
                          options.allow_tf32, "\n", LibraryOf(step), " ", step.attrs<FusionAttrs>().kind, "\n");
   for (int64_t i = 0; i < step.operand_count(); ++i) {
@@ -105,6 +105,7 @@ std::string KeyOf(const Instruction& step, const LockContext& context, const Com
   if (IsLibraryCall(step)) {
     for (const auto& [name, version] : context.libraries) text += Str(name, " ", version, "\n");
   }
+  if (is_cold) text += "cold\n";
   return Hexadecimal(HashBytes(text + TextOf(FusedComputation(step))));
 }
 

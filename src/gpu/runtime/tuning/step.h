@@ -27,9 +27,9 @@ std::unique_ptr<Module> StepAlone(const Instruction& step);
 Instruction& StepOf(const Module& alone);
 
 // Of equal fusions the same in every process: their text without names, shapes and layouts at their ends, which
-// operands are one value, what kernels are planned for and what the compiler may do, the context, and of a library call
-// the versions of the libraries.
-std::string KeyOf(const Instruction& step, const LockContext& context, const CompileOptions& options);
+// operands are one value, what kernels are planned for and what the compiler may do, the context, of a library call the
+// versions of the libraries, and that it finds little of its operands in the cache where that is so (reuse.h).
+std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& context, const CompileOptions& options);
 
 std::string CategoryOf(const Instruction& step);
 // "f32[64,1024],f32[1024]->f32[64]", of many operands the first few.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "gpu/runtime/shares.h"
 #include "gpu/runtime/tuning/choice.h"
 #include "gpu/runtime/tuning/denylist.h"
+#include "gpu/runtime/tuning/reuse.h"
 #include "gpu/runtime/tuning/step.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
@@ -24,8 +26,10 @@ using Clock = std::chrono::steady_clock;
 // Equal fusions, which get one plan.
 struct Group {
   std::vector<Instruction*> steps;
-  double share = 0;
+  double share = 0, cold_share = 0;  // Of a run; of it those that find little in the cache.
   std::string key;
+
+  bool is_cold() const { return 2 * cold_share > share; }
 };
 
 class Tuner {
@@ -49,8 +53,8 @@ class Tuner {
     for (Group& group : groups_) {
       const bool matters = group.share >= options_.least_share;
       if (!matters && lock_.size() == 0) continue;
-      group.key = KeyOf(*group.steps[0], context_, compile_);
-      const Decision* const decision = lock_.Find(context_, group.key);
+      group.key = KeyOf(*group.steps[0], group.is_cold(), context_, compile_);
+      const Decision* const decision = DecisionFor(group);
       if (decision != nullptr) {
         ++report_.wanted, ++report_.cached;
         TRY(TakeFromLock(group, *decision));
@@ -68,6 +72,16 @@ class Tuner {
   }
 
  private:
+  // In the lock; null: none that counts.
+  const Decision* DecisionFor(const Group& group) {
+    if (options_.keys && std::ranges::find(*options_.keys, group.key) == options_.keys->end()) return nullptr;
+    const Decision* const decision = lock_.Find(context_, group.key);
+    if (decision == nullptr || !denylist_.Denies(group.key, decision->choice)) return decision;
+    report_.notes.push_back(Str("autotune: the lock's choice for '", group.steps[0]->name(),
+                                "' is on the list of those that are denied, and is not taken: key=", group.key));
+    return nullptr;
+  }
+
   Status ReadFiles() {
     if (!options_.read_from.empty()) {
       lock_ = options_.must_exist ? TRY(Lock::Parse(TRY(ReadSource(options_.read_from))))
@@ -81,19 +95,22 @@ class Tuner {
   }
 
   void FindGroups() {
-    const auto shares = SharesById();
+    const auto in_run = StepsInRun();
     std::unordered_map<std::string, size_t> group_of;
     bool has_libraries = false;
     for (Computation* computation : SequentialComputations(module_)) {
       for (Instruction* inst : computation->Instructions()) {
         if (!MayTune(*inst)) continue;
-        const auto share = shares.find(inst->id());
+        const auto found = in_run.find(inst->id());
         const std::string shape = EqualityOf(*inst);
         const auto [at, is_new] = group_of.emplace(shape, groups_.size());
         if (is_new) groups_.emplace_back();
         Group& group = groups_[at->second];
         group.steps.push_back(inst);
-        group.share += share == shares.end() ? 0 : share->second;
+        if (found != in_run.end()) {
+          group.share += found->second.share;
+          if (found->second.is_cold) group.cold_share += found->second.share;
+        }
         has_libraries = has_libraries || IsLibraryCall(*inst);
       }
     }
@@ -116,13 +133,19 @@ class Tuner {
     return text;
   }
 
+  struct InRun {
+    double share = 0;
+    bool is_cold = false;
+  };
   // By id, which instructions keep when the module is prepared for compiling.
-  std::unordered_map<int, double> SharesById() const {
+  std::unordered_map<int, InRun> StepsInRun() const {
     const std::unique_ptr<Module> prepared = Prepare(module_, *compile_.target);
     const DeviceDescription device = device_.IsHost() ? device_.Describe() : *compile_.target;
-    std::unordered_map<int, double> shares;
-    for (const auto& [inst, share] : SharesOfRun(*prepared, device)) shares[inst->id()] = share.share;
-    return shares;
+    const std::unordered_set<int> cold = ColdSteps(*prepared, device_.Describe().cache_bytes);
+    std::unordered_map<int, InRun> steps;
+    for (const auto& [inst, share] : SharesOfRun(*prepared, device))
+      steps[inst->id()] = {share.share, cold.contains(inst->id())};
+    return steps;
   }
 
   Status TakeFromLock(Group& group, const Decision& decision) {
@@ -131,14 +154,12 @@ class Tuner {
     if (!fits)
       FAIL(Rejected("A026", Str("the lock's choice for '", group.steps[0]->name(), "' does not fit it: '",
                                 Escaped(decision.choice), "', key=", decision.key)));
-    TRY(Plan(group, decision));
-    report_.steps.push_back({.name = std::string(group.steps[0]->name()),
-                             .steps = static_cast<int>(group.steps.size()),
-                             .share = group.share,
-                             .decision = decision,
-                             .was_cached = true,
-                             .race = {}});
-    return {};
+    TunedStep& taken = report_.steps.emplace_back(TunedOf(group));
+    taken.decision = decision;
+    taken.was_cached = true;
+    if (options_.names_defaults)
+      taken.without = WordsWithoutMeasuring(*StepAlone(*group.steps[0]), device_, compile_).value_or("");
+    return Plan(group, decision);
   }
 
   Status Plan(const Group& group, const Decision& decision) {
@@ -184,8 +205,11 @@ class Tuner {
   Status MeasureOne(Group& group) {
     const Instruction& step = *group.steps[0];
     const std::unique_ptr<Module> alone = StepAlone(step);
-    RaceOptions race{
-        .level = options_.level, .plant_wrong = options_.plant_wrong, .deadline = deadline_, .is_denied = {}};
+    RaceOptions race{.level = options_.level,
+                     .is_cold = group.is_cold(),
+                     .plant_wrong = options_.plant_wrong,
+                     .deadline = deadline_,
+                     .is_denied = {}};
     if (!denylist_.empty())
       race.is_denied = [&](const Candidate& candidate) { return denylist_.Denies(group.key, candidate.words); };
     auto result = RunRace(*alone, device_, compile_, race, hooks_);
@@ -195,12 +219,12 @@ class Tuner {
     ++report_.wanted;
     report_.planted += result->planted || HasWrong(*result) ? options_.plant_wrong : 0;
     TRY(Judge(group, *result));
-    TunedStep tuned{.name = std::string(step.name()),
-                    .steps = static_cast<int>(group.steps.size()),
-                    .share = group.share,
-                    .decision = {},
-                    .was_cached = false,
-                    .race = {}};
+    if (!result->why_warm.empty())
+      report_.notes.push_back(Str("autotune: '", step.name(),
+                                  "' was measured on operands in the cache, and finds them "
+                                  "in memory: ",
+                                  result->why_warm));
+    TunedStep tuned = TunedOf(group);
     if (result->out_of_time || result->winner < 0) {
       report_.unfinished += result->out_of_time;
     } else {
@@ -220,6 +244,15 @@ class Tuner {
     tuned.race = std::move(*result);
     report_.steps.push_back(std::move(tuned));
     return {};
+  }
+
+  static TunedStep TunedOf(const Group& group) {
+    TunedStep step;
+    step.name = group.steps[0]->name();
+    step.steps = static_cast<int>(group.steps.size());
+    step.share = group.share;
+    step.is_cold = group.is_cold();
+    return step;
   }
 
   static bool HasWrong(const RaceResult& result) {
@@ -290,6 +323,7 @@ std::string ToString(const TuningReport& report) {
   for (const TunedStep& step : report.steps) {
     const std::string more = step.steps > 1 ? Str(" and ", step.steps - 1, " like it") : "";
     out += Str("'", step.name, "'", more, Format("  %.1f %% of the run", 100 * step.share));
+    if (step.is_cold) out += "  its operands out of memory";
     if (step.was_cached) {
       out += Str("\n  from the lock  ", ToString(step.decision), "\n");
       continue;

@@ -11,36 +11,21 @@
 #include "gpu/runtime/executable.h"
 #include "gpu/runtime/tuning/lock.h"
 #include "gpu/runtime/tuning/race.h"
+#include "gpu/runtime/tuning/tuning_options.h"
 #include "ir/module.h"
 
 namespace hlo::gpu {
 
-struct TuningOptions {
-  // XLA's: 0 nothing is measured, what is in the lock is taken all the same; 1 on zeros; 2 on random arguments; 4 what
-  // comes out is checked, and what was written outside; 5 as 4, without a word.
-  int level = 0;
-  std::string read_from, write_to;  // Lock files; empty: none.
-  bool must_exist = false;          // `read_from` does; else one that is not there is empty.
-  bool require_cached = false;      // What is not in the lock is an error.
-  bool stop_on_wrong = false;       // So is a candidate that fails its check...
-  bool strict = false;              // ...and a convolution of which none passes.
-  std::string denylist;             // A file; empty: none.
-  double budget_seconds = 20;       // What has not begun by then stays as it is.
-  double least_share = 0.02;        // Of a run, as it is modelled, of what is worth measuring.
-  bool plant_wrong = false;         // RaceOptions::plant_wrong. Tests of the checks.
-
-  bool any() const { return level > 0 || !read_from.empty() || require_cached; }
-  bool operator==(const TuningOptions&) const = default;
-};
-
 // What became of steps with one key.
 struct TunedStep {
-  std::string name;  // Of the first.
-  int steps = 1;     // With that key.
-  double share = 0;  // Of the run, all of them.
+  std::string name;      // Of the first.
+  int steps = 1;         // With that key.
+  double share = 0;      // Of the run, all of them.
+  bool is_cold = false;  // RaceOptions::is_cold
   Decision decision;
   bool was_cached = false;
-  RaceResult race;  // Where it was measured.
+  std::string without;  // What is taken without the lock, with TuningOptions::names_defaults; "": no kernel.
+  RaceResult race;      // Where it was measured.
 };
 
 struct TuningReport {
