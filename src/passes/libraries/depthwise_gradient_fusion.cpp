@@ -38,7 +38,10 @@ void ForEachIndex(const std::vector<int64_t>& sizes, const std::function<void(co
   std::vector<int64_t> index(sizes.size(), 0);
   for (int64_t i = 0; i < Product(sizes); ++i) {
     at(index);
-    for (size_t d = sizes.size(); d-- > 0 && ++index[d] == sizes[d];) index[d] = 0;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      if (++index[d] < sizes[d]) break;
+      index[d] = 0;
+    }
   }
 }
 

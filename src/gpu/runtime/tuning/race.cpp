@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "base/parallel.h"
@@ -33,9 +34,10 @@ constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The winner against what it would replace, by turns, twice.
-constexpr int kMostRounds = 10, kLeastRounds = 3;
-constexpr double kRoundsMicroseconds = 120'000;
+// The winner against what it would replace, by turns, as often as the two are bound.
+constexpr int kBindings = 4;
+constexpr int kMostRounds = 5, kLeastRounds = 3;
+constexpr double kRoundsMicroseconds = 60'000;
 // Where other processes take the cores meanwhile, so much longer for samples in which they do not.
 constexpr int kPatience = 4;
 
@@ -312,17 +314,24 @@ class Race {
   using Turns = std::vector<Sample>;
 
   // A machine that is busy for a moment makes winners; by turns both have it busy. And memory makes them: which of two
-  // programs was bound first can be worth a factor of two, so each is once.
+  // programs was bound first can be worth a factor of two, so each is twice, and has to be won each time.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
-    for (const bool challenger_first : {false, true}) {
+    int won = 0;
+    for (int binding = 0; binding < kBindings; ++binding) {
       std::array<std::unique_ptr<Executable>, 2> programs;
-      for (const int which : {challenger_first ? 1 : 0, challenger_first ? 0 : 1})
-        programs[which] = TRY(Started(which == 0 ? 0 : challenger));
-      TRY(TakeTurns(programs, turns));
+      const int first = binding % 2;
+      for (const int which : {first, 1 - first}) programs[which] = TRY(Started(which == 0 ? 0 : challenger));
+      const std::array<Turns, 2> bound = TRY(TakeTurns(programs));
+      std::array<Candidate, 2> means;
+      for (int which = 0; which < 2; ++which) {
+        TakeTimes(bound[which], &means[which]);
+        std::ranges::copy(bound[which], std::back_inserter(turns[which]));
+      }
+      won += means[1].microseconds < means[0].microseconds;
     }
     std::array<std::vector<double>, 2> times;
-    const bool clean = CleanRounds(turns) >= 2 * kLeastRounds;
+    const bool clean = CleanRounds(turns) >= kBindings * kLeastRounds;
     for (size_t i = 0; i < turns[0].size(); ++i) {
       if (clean && (turns[0][i].is_interrupted || turns[1][i].is_interrupted)) continue;
       for (int which = 0; which < 2; ++which) times[which].push_back(turns[which][i].microseconds);
@@ -330,7 +339,7 @@ class Race {
     const bool planted = result_.candidates[challenger].microseconds <= 1e-3;
     TakeTimes(turns[0], &result_.candidates[0]);
     if (!planted) TakeTimes(turns[1], &result_.candidates[challenger]);
-    return planted || IsFaster(times[0], times[1]);
+    return planted || (won == kBindings && IsFaster(times[0], times[1]));
   }
 
   static int64_t CleanRounds(const std::array<Turns, 2>& turns) {
@@ -339,21 +348,21 @@ class Race {
     return clean;
   }
 
-  Status TakeTurns(const std::array<std::unique_ptr<Executable>, 2>& programs, std::array<Turns, 2>& turns) {
-    const int64_t before = std::ssize(turns[0]), clean_before = CleanRounds(turns);
+  Result<std::array<Turns, 2>> TakeTurns(const std::array<std::unique_ptr<Executable>, 2>& programs) {
+    std::array<Turns, 2> turns;
     double all = 0, spent = 0;
     const auto goes_on = [&](int64_t count, int patience) {
       return count < kLeastRounds || (count < kMostRounds && all < patience * kRoundsMicroseconds);
     };
-    while (goes_on(std::ssize(turns[0]) - before, 1) ||
-           (spent < kPatience * kRoundsMicroseconds && goes_on(CleanRounds(turns) - clean_before, kPatience))) {
+    while (goes_on(std::ssize(turns[0]), 1) ||
+           (spent < kPatience * kRoundsMicroseconds && goes_on(CleanRounds(turns), kPatience))) {
       for (int which = 0; which < 2; ++which) {
         turns[which].push_back(TRY(Once(*programs[which])));
         all += turns[which].back().microseconds;
         spent += turns[which].back().spent;
       }
     }
-    return {};
+    return turns;
   }
 
   const Module& alone_;
