@@ -15,8 +15,10 @@
 namespace hlo {
 namespace {
 
-// Sums of one kernel: accumulators of each thread. ConvNeXt's window of 7 x 7 is the largest in use.
+// ConvNeXt's window of 7 x 7 is the largest in use.
 constexpr int64_t kMostSums = 64;
+// Accumulators of each thread: a reduction of columns with 49 sums keeps some of its 255 registers in memory.
+constexpr size_t kMostOfKernel = 25;
 
 // Positions o of [0, `size`) for which o * step + offset lies in [0, `limit`): `count` from `first` on.
 struct Reach {
@@ -119,8 +121,14 @@ class Sums {
   Instruction* Zeros(int64_t size) {
     return Step(inst_, Opcode::kBroadcast, Shape(type_, {size}), {Zero()}, DimensionsAttrs{});
   }
+  // A kernel of what is there, before another sum is begun.
+  void FuseIfFull() {
+    if (roots_.size() == kMostOfKernel) Fuse();
+  }
   void Fuse() {
     if (!roots_.empty()) Outline(inst_.computation(), members_, roots_, FusionKind::kInput, "depthwise_gradient");
+    members_.clear();
+    roots_.clear();
   }
 
  private:
@@ -172,6 +180,7 @@ Result<Instruction*> FuseGradient(Instruction& inst, const PassContext&) {
           std::tuple(reach.first, reach.start, reach.count, w.window_dilation);
     }
     const auto sum = [&] {
+      s.FuseIfFull();
       Instruction* const product = s.Multiply(s.Slice(x, starts, sizes, steps), s.Slice(dy, low, sizes, ones));
       return s.Sum(s.Pad(product, low, shape), labels.lhs_batch);
     };
