@@ -11,10 +11,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <mutex>
 
 #include "base/text.h"
+#include "gpu/libraries/cudnn_choice.h"
 #include "gpu/libraries/cudnn_graph.h"
 #include "gpu/libraries/cudnn_parts.h"
 #include "gpu/libraries/own_part.h"
@@ -23,49 +22,14 @@ namespace hlo::gpu {
 namespace {
 
 using cudnn::Api;
-using cudnn::Handle;
+using cudnn::Choice;
 using cudnn::Laid;
+using cudnn::OnDevice;
 
-constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-// Of engines that would do, but whose plan cannot be made: each may be compiled, for a second.
-constexpr int kMostFailures = 4;
 // Bytes of a result from which on an engine is compiled where a kernel of ours could go on: 10 us and more for the
 // pass.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = "parts_";
-
-// An engine for a graph. Its descriptors are made of each other.
-struct Choice {
-  cudnn::Graph graph;
-  cudnn::Descriptor config;
-  cudnn::Plan plan;
-  int64_t engine = 0, number = 0;
-};
-
-// What is kept for a device: the handle, and what was made for equal convolutions of the same module or of others.
-struct OnDevice {
-  explicit OnDevice(const Api& api) : api(api) {}
-  ~OnDevice() {
-    choices.clear();
-    if (handle != nullptr) api.destroy(handle);
-  }
-
-  const Api& api;
-  Handle handle = nullptr;
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const Choice>> choices;
-  std::map<uint64_t, std::shared_ptr<const OwnPart>> parts;  // By the fingerprint of their modules.
-  std::map<std::shared_ptr<const OwnPart>, OwnPart::Loaded> loaded;
-};
-
-Result<OnDevice*> On(const Api& api, Device& device) {
-  return static_cast<OnDevice*>(TRY(device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
-    auto made = std::make_shared<OnDevice>(api);
-    if (const int status = api.create(&made->handle)) FAIL(api.Failed("cudnnCreate", status));
-    if (const int status = api.set_stream(made->handle, device.stream())) FAIL(api.Failed("cudnnSetStream", status));
-    return made;
-  })));
-}
 
 Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Module> module, Device& device) {
   const uint64_t key = Fingerprint(*module);
@@ -83,7 +47,7 @@ Result<OwnPart::Loaded> LoadOnce(OnDevice& on, const std::shared_ptr<const OwnPa
 }
 
 struct CudnnCall : LibraryCall {
-  CudnnCall(const Api& api, const Laid& laid) : api(api), laid(laid) {}
+  CudnnCall(const Api& api, const Laid& laid, bool allow_tf32) : api(api), laid(laid), allow_tf32(allow_tf32) {}
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", choice->engine); }
   std::string algorithm() const override { return Str(finish ? kParts : kHeuristic, choice->number); }
@@ -100,6 +64,7 @@ struct CudnnCall : LibraryCall {
   int64_t PackedBytes() const override { return pack ? ByteSize(laid.problem.weights) : 0; }
   int64_t PackedOperand() const override { return pack ? laid.problem.weights.operand : -1; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
+  Result<std::shared_ptr<const Choice>> ChoiceFor(OnDevice& on) const;
 
   static int64_t ByteSize(const ConvolutionTensor& tensor) {
     int64_t bytes = ByteWidth(tensor.type);
@@ -109,6 +74,7 @@ struct CudnnCall : LibraryCall {
 
   const Api& api;
   const Laid laid;
+  const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
   std::shared_ptr<const OwnPart> pack, finish;  // Null: none.
   int64_t raw_offset = 0, raw_bytes = 0;  // In the scratch memory: what cuDNN gives, where a part of ours goes on.
@@ -120,10 +86,10 @@ class BoundCudnnCall : public BoundCall {
 
   Status Prepare() {
     TRY(device_.MakeCurrent());
-    OnDevice& on = *TRY(On(call_.api, device_));
-    handle_ = on.handle;
-    if (call_.pack) pack_ = TRY(LoadOnce(on, call_.pack, device_));
-    if (call_.finish) finish_ = TRY(LoadOnce(on, call_.finish, device_));
+    on_ = TRY(On(call_.api, device_));
+    choice_ = TRY(call_.ChoiceFor(*on_));
+    if (call_.pack) pack_ = TRY(LoadOnce(*on_, call_.pack, device_));
+    if (call_.finish) finish_ = TRY(LoadOnce(*on_, call_.finish, device_));
     return {};
   }
 
@@ -136,17 +102,8 @@ class BoundCudnnCall : public BoundCall {
     TRY(device_.MakeCurrent());
     void* const raw = call_.finish ? static_cast<std::byte*>(scratch) + call_.raw_offset : results[0];
     std::vector<const void*> pointers;
-    std::vector<int64_t> ids;
-    for (const cudnn::Slot& slot : call_.choice->graph.slots) {
-      pointers.push_back(PointerOf(slot, operands, raw, packed));
-      ids.push_back(std::ssize(pointers));
-    }
-    cudnn::Descriptor pack(call_.api, cudnn::kVariantPack);
-    pack.Set(cudnn::kVariantPointers, cudnn::kTypePointer, std::ssize(pointers), pointers.data());
-    pack.Integers(cudnn::kVariantIds, ids).Pointer(cudnn::kVariantWorkspace, cudnn::kTypePointer, scratch);
-    TRY(pack.Finalize());
-    if (const int status = call_.api.execute(handle_, call_.choice->plan.plan.handle(), pack.handle()))
-      FAIL(call_.api.Failed("cudnnBackendExecute", status));
+    for (const cudnn::Slot& slot : choice_->graph.slots) pointers.push_back(PointerOf(slot, operands, raw, packed));
+    TRY(Execute(*on_, *choice_, pointers, scratch));
     if (!call_.finish) return {};
     std::vector<void*> with_raw(operands.begin(), operands.end());
     with_raw.push_back(raw);
@@ -167,7 +124,8 @@ class BoundCudnnCall : public BoundCall {
 
   const CudnnCall& call_;
   Device& device_;
-  Handle handle_ = nullptr;
+  OnDevice* on_ = nullptr;
+  std::shared_ptr<const Choice> choice_;
   OwnPart::Loaded pack_, finish_;
 };
 
@@ -222,17 +180,16 @@ struct Attempt {
 };
 
 // Equal: what was found for one holds for the other. Operands are numbered in graphs.
-std::string KeyOf(const Laid& laid, const Attempt& attempt, const LibraryOptions& options) {
+std::string KeyOf(const Laid& laid, bool with_epilogue) {
   const ConvolutionProblem& problem = laid.problem;
-  std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, attempt.with_epilogue,
-                        attempt.may_compile, options.allow_tf32, " ", options.algorithm);
+  std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, with_epilogue);
   const auto add = [&](const ConvolutionTensor& tensor) {
     key += Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]");
   };
   for (const ConvolutionTensor* tensor : {&problem.images, &problem.weights, &problem.outputs}) add(*tensor);
   for (const ConvolutionDim& dim : problem.spatial)
     key += Str(" ", dim.stride, "/", dim.dilation, "/", dim.pad_low, "/", dim.pad_high);
-  if (!attempt.with_epilogue) return key;
+  if (!with_epilogue) return key;
   for (const ConvolutionStep& step : problem.epilogue) {
     key += Str(" ", static_cast<int>(step.op), "=", std::bit_cast<uint64_t>(step.constant));
     add(step.tensor);
@@ -241,51 +198,10 @@ std::string KeyOf(const Laid& laid, const Attempt& attempt, const LibraryOptions
   return key;
 }
 
-// The first engine that may be taken and whose plan can be made, or the one of that number. Error: why there is none.
-Result<std::shared_ptr<const Choice>> Choose(const OnDevice& on, const Laid& laid, const Attempt& attempt,
-                                             const LibraryOptions& options, int64_t number) {
-  const cudnn::Where where{.handle = on.handle};
-  cudnn::Graph graph = TRY(MakeGraph(on.api, where, laid, attempt.with_epilogue));
-  std::vector<cudnn::Descriptor> all = Configurations(on.api, where, graph);
-  std::string why_not = "it has no engine for it";
-  if (number >= std::ssize(all)) why_not = Str("there are ", all.size(), " engines for it");
-  int failures = 0;
-  for (int64_t i = std::max<int64_t>(number, 0); i < std::ssize(all) && failures < kMostFailures; ++i) {
-    if (number >= 0 && i > number) break;
-    const cudnn::Engine engine = Describe(on.api, all[i], laid.problem.result().type, options.allow_tf32);
-    const auto no = [&](std::string_view why) { why_not = Str("engine ", engine.index, ": ", why); };
-    if (!engine.why_not.empty()) {
-      no(engine.why_not);
-      continue;
-    }
-    if (engine.is_compiled && !attempt.may_compile) {
-      no("it is compiled for the graph");
-      continue;
-    }
-    auto plan = MakePlan(on.api, where, all[i]);
-    if (!plan) {
-      no(plan.error().message());
-      ++failures;
-      continue;
-    }
-    if (plan->workspace > kMostWorkspace) {
-      no(Str("it takes ", plan->workspace, " bytes of workspace"));
-      continue;
-    }
-    return std::make_shared<const Choice>(
-        Choice{std::move(graph), std::move(all[i]), std::move(*plan), engine.index, i});
-  }
-  FAIL(DeviceError("R015", std::move(why_not)));
-}
-
-// Several threads compile; each finds what is not there yet, and the first stays.
-Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const Laid& laid, const Attempt& attempt,
-                                                 const LibraryOptions& options, int64_t number) {
-  const std::string key = KeyOf(laid, attempt, options);
-  const std::lock_guard lock(on.mutex);
-  std::shared_ptr<const Choice>& choice = on.choices[key];
-  if (choice == nullptr) choice = TRY(Choose(on, laid, attempt, options, number));
-  return choice;
+Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
+  const bool with_epilogue = finish == nullptr;
+  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, with_epilogue); };
+  return ChoiceOn(on, choice, KeyOf(laid, with_epilogue), make, laid.problem.result().type, allow_tf32);
 }
 
 // In the order of preference. Compiling takes cuDNN about a second; what it may save is a pass over the result.
@@ -311,13 +227,16 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
                   "0, ", kParts, "0 and so on"));
   TRY(device.MakeCurrent());
   OnDevice& on = *TRY(On(api, device));
-  auto call = std::make_unique<CudnnCall>(api, laid);
+  auto call = std::make_unique<CudnnCall>(api, laid, options.allow_tf32);
   std::string why_not = "cuDNN gives weights in an order of its own";
   for (const Attempt& attempt : Attempts(laid, wanted)) {
     std::unique_ptr<Module> finish = attempt.with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
     if (!attempt.with_epilogue && finish == nullptr) continue;
-    auto choice = ChooseOnce(on, laid, attempt, options, wanted.number);
+    const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, attempt.with_epilogue); };
+    const cudnn::Terms terms{laid.problem.result().type, attempt.may_compile, wanted.number};
+    auto choice = ChooseOnce(on, KeyOf(laid, attempt.with_epilogue), make, terms, options);
     if (!choice) {
+      cudnn::NotePassedOver(options.notes, "a graph of cuDNN", choice.error());
       why_not = choice.error().message();
       continue;
     }
@@ -362,20 +281,9 @@ Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem,
                                               const std::string& device_json, const LibraryOptions& options) {
   const Api& api = *TRY(cudnn::GetApi(options.search));
   const Laid laid = cudnn::Lay(problem);
-  if (!laid.why_not.empty()) FAIL(DeviceError("R015", laid.why_not));
-  cudnn::Descriptor description(api, cudnn::kDeviceProperties);
-  description.Set(cudnn::kDeviceJson, cudnn::kTypeChar, std::ssize(device_json), device_json.data());
-  TRY(description.Finalize());
-  const cudnn::Where where{.description = &description};
-  const cudnn::Graph graph = TRY(MakeGraph(api, where, laid, with_epilogue));
-  std::vector<CudnnEngine> engines;
-  for (const cudnn::Descriptor& config : Configurations(api, where, graph)) {
-    const cudnn::Engine engine = Describe(api, config, problem.result().type, options.allow_tf32);
-    engines.push_back({engine.index, engine.is_compiled, engine.why_not});
-    if (!engine.why_not.empty() || engine.is_compiled) continue;
-    if (const auto plan = MakePlan(api, where, config); !plan) engines.back().why_not = plan.error().message();
-  }
-  return engines;
+  if (!laid.why_not.empty()) FAIL(DeviceError("R018", laid.why_not));
+  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, with_epilogue); };
+  return cudnn::EnginesFor(make, problem.result().type, /*compiles=*/false, device_json, options);
 }
 
 }  // namespace hlo::gpu

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "gpu/libraries/attention.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
+#include "gpu/libraries/cudnn_attention.h"
 #include "gpu/libraries/onednn.h"
 #include "gpu/libraries/small_product.h"
 
@@ -69,7 +71,7 @@ struct Library {
   Open* open;
 };
 constexpr Library kLibraries[] = {
-    {"hlokit", Opcode::kDot, true, OpenSmallProduct},
+    {kOwnLibrary, Opcode::kDot, true, OpenSmallProduct},
     {"oneDNN", Opcode::kDot, true, OpenOneDnnProduct},
     {"oneDNN matmul", Opcode::kConvolution, true, OpenPointwise},
     {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
@@ -99,10 +101,50 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                              Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
 }
 
+constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention.
+
+Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan& plan, Device& device,
+                                    LibraryOptions options) {
+  const AttentionAnswer read = ReadAttention(fusion);
+  std::string why_not = read.why_not;
+  if (!plan.library.empty() && plan.library != kCudnn)
+    FAIL(PlanError(fusion,
+                   Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
+  const bool is_own = plan.kind == KernelKind::kAttention;  // Its algorithm is ours, too.
+  if (why_not.empty() && is_own) why_not = WhyNotByRule(read.problem);
+  LibraryChoice choice;
+  if (why_not.empty()) {
+    options.library = kCudnn;
+    options.algorithm = is_own ? "" : plan.algorithm;
+    LibraryAnswer answer = TRY(CudnnAttention(read.problem, &device, options));
+    const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
+    if (plan.workspace > 0 && workspace > plan.workspace)
+      answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
+    why_not = std::move(answer.why_not);
+    choice.call = std::move(answer.call);
+    if (choice.call != nullptr)
+      choice.plan = {.kind = KernelKind::kLibraryAttention,
+                     .library = std::string(kCudnn),
+                     .algorithm = choice.call->algorithm(),
+                     .workspace = workspace};
+  }
+  if (choice.call != nullptr) return choice;
+  if (!plan.library.empty()) FAIL(PlanError(fusion, Str(kCudnn, ": ", why_not)));
+  choice.refusals.push_back({kCudnn, std::move(why_not)});
+  return choice;
+}
+
 }  // namespace
+
+bool IsOwnAttention(const FusionPlan& plan) {
+  return plan.kernels.size() == 1 && plan.kernels[0].kind == KernelKind::kAttention && plan.kernels[0].library.empty();
+}
+bool HasAttention(const Instruction& fusion) { return ReadAttention(fusion).why_not.empty(); }
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options) {
+  if (plan.kind == KernelKind::kAttention || plan.kind == KernelKind::kLibraryAttention)
+    return OpenAttention(fusion, plan, device, options);
   const ContractionAnswer read = ReadContraction(fusion);
   LibraryChoice choice;
   if (!read.why_not.empty()) {
@@ -134,33 +176,45 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most) {
-  const ContractionAnswer read = ReadContraction(fusion);
   std::vector<KernelPlan> plans;
-  if (!read.why_not.empty()) return plans;
-  for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
+  const auto add = [&](std::string_view library, const LibraryCall& call) {
+    KernelPlan plan{.kind = kind};
+    plan.library = library;
+    plan.algorithm = call.algorithm();
+    plan.workspace = call.ScratchBytes();
+    if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
+  };
+  // What it takes by itself, then what it takes by name.
+  const auto add_some = [&](std::string_view library, const auto& open) -> Status {
     LibraryOptions own = options;
-    own.library = library->name;
+    own.library = library;
     own.list = true;
-    const LibraryAnswer first = TRY(library->open(read.contraction, &device, own));
-    if (first.call == nullptr) continue;
-    const auto add = [&](const LibraryCall& call) {
-      KernelPlan plan{.kind = kind};
-      plan.library = library->name;
-      plan.algorithm = call.algorithm();
-      plan.workspace = call.ScratchBytes();
-      if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
-    };
-    add(*first.call);
+    const LibraryAnswer first = TRY(open(own));
+    if (first.call == nullptr) return {};
+    add(library, *first.call);
     own.list = false;
     int taken = 1;
     for (const std::string& algorithm : first.call->algorithms()) {
       if (taken >= most) break;
       own.algorithm = algorithm;
-      const auto other = library->open(read.contraction, &device, own);
+      const auto other = open(own);
       if (!other || other->call == nullptr || algorithm == first.call->algorithm()) continue;
-      add(*other->call);
+      add(library, *other->call);
       ++taken;
     }
+    return {};
+  };
+  if (kind == KernelKind::kLibraryAttention) {
+    const AttentionAnswer attention = ReadAttention(fusion);
+    if (!attention.why_not.empty() || device.IsHost()) return plans;
+    TRY(add_some(kCudnn, [&](const LibraryOptions& own) { return CudnnAttention(attention.problem, &device, own); }));
+    return plans;
+  }
+  const ContractionAnswer read = ReadContraction(fusion);
+  if (!read.why_not.empty()) return plans;
+  for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
+    TRY(add_some(library->name,
+                 [&](const LibraryOptions& own) { return library->open(read.contraction, &device, own); }));
   }
   return plans;
 }

@@ -95,6 +95,10 @@ Result<PlanAnswer> PlanConvolution(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kConvolution}}}};
 }
 
+// No planner makes one: whether a library takes an attention that is planned as a kernel of ours is asked when it is
+// compiled.
+Result<PlanAnswer> PlanLibraryAttention(PlanRequest&) { return PlanAnswer{}; }
+
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device) {
   return PlanBy(/*kernels=*/true, inst, device);
 }

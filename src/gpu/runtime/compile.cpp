@@ -117,6 +117,7 @@ class Compiler {
       case KernelKind::kFill: return StepKind::kFill;
       case KernelKind::kGemm: return StepKind::kGemm;
       case KernelKind::kConvolution: return StepKind::kConvolution;
+      case KernelKind::kLibraryAttention: return StepKind::kAttention;
       default: return StepKind::kKernel;
     }
   }
@@ -125,8 +126,10 @@ class Compiler {
   static Status CheckKind(const StepPlan& step) {
     const Instruction& inst = *step.inst;
     const bool is_fill = step.kind == StepKind::kFill;
-    if (!is_fill && step.kind != StepKind::kGemm && step.kind != StepKind::kConvolution) return {};
-    const bool fits = is_fill ? FilledWith(inst) != nullptr : LibraryOf(inst) == ToString(step.kind);
+    if (!is_fill && !CallsLibrary(step.kind)) return {};
+    const bool fits = is_fill                             ? FilledWith(inst) != nullptr
+                      : step.kind == StepKind::kAttention ? HasAttention(inst)
+                                                          : LibraryOf(inst) == ToString(step.kind);
     if (!fits) FAIL(PlanError(inst, Str("it is no ", ToString(step.kind))));
     if (step.plan.kernels.size() > 1) FAIL(PlanError(inst, Str("a ", ToString(step.kind), " stands alone")));
     return {};
@@ -169,23 +172,28 @@ class Compiler {
     std::map<std::string, Names> kernels_by_reason;
     for (StepPlan& plan : plans_) {
       if (plan.kind == StepKind::kFill) plan.fill = FilledWith(*plan.inst);
-      if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) continue;
+      const bool may_be_call = options().libraries && !device_.IsHost() && IsOwnAttention(plan.plan);
+      if (!CallsLibrary(plan.kind) && !may_be_call) continue;
       if (!options().libraries) {
         plan.kind = StepKind::kKernel;
         continue;
       }
-      const LibraryOptions library_options{.search = options().library_path, .allow_tf32 = options().allow_tf32};
+      std::vector<std::string> notes;
+      const LibraryOptions library_options{
+          .search = options().library_path, .allow_tf32 = options().allow_tf32, .notes = &notes};
       LibraryChoice choice =
           TRY(LocatedAt(*plan.inst, OpenLibraryCall(*plan.inst, plan.plan.kernels.front(), device_, library_options)));
+      for (const std::string& note : notes) report().notes.push_back(Str("'", plan.inst->name(), "': ", note));
       if (plan.plan.kernels.front().library.empty()) plan.plan.refused.clear();
       for (const Refusal& refusal : choice.refusals)
         plan.plan.refused.push_back(refusal.library.empty() ? refusal.why : Str(refusal.library, ": ", refusal.why));
       if (choice.call == nullptr) {
-        kernels_by_reason[choice.refusals.back().why].push_back(plan.inst->name());
+        if (!may_be_call) kernels_by_reason[choice.refusals.back().why].push_back(plan.inst->name());
         plan.kind = StepKind::kKernel;
         continue;
       }
       plan.plan.kernels = {std::move(choice.plan)};
+      plan.kind = KindOf(plan.plan);
       plan.call = std::move(choice.call);
       ++report().library_calls;
     }
@@ -536,7 +544,7 @@ class Compiler {
     constexpr int64_t kTileElements = 128 * 128;
     int64_t blocks = 0;
     for (const EmittedKernel& kernel : plan.kernels) blocks = std::max(blocks, kernel.kernel->blocks);
-    if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) return blocks;
+    if (!CallsLibrary(plan.kind)) return blocks;
     ForEachLeaf(plan.inst->shape(), [&](const ShapeIndex&, const Shape& leaf) {
       blocks = std::max(blocks, (leaf.NumElements() + kTileElements - 1) / kTileElements);
     });
@@ -645,7 +653,7 @@ class Compiler {
 
   static std::string_view FaultKindOf(const StepPlan& plan) {
     if (plan.kind == StepKind::kKernel) return "kernel";
-    return plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution ? "library" : "";
+    return CallsLibrary(plan.kind) ? "library" : "";
   }
 
   Result<bool> DiffersFromSound(const StepPlan& plan) const {
@@ -672,23 +680,6 @@ class Compiler {
 Status CheckFault(std::string_view inject) {
   TRY(ParseFault(inject));
   return {};
-}
-
-std::string LaunchText(const EmittedKernel& kernel) {
-  const int64_t blocks = kernel.kernel->blocks;
-  return Str(kernel.emitter, ", ", blocks, blocks == 1 ? " block of " : " blocks of ", kernel.kernel->threads);
-}
-
-std::string_view ToString(StepKind kind) {
-  switch (kind) {
-    case StepKind::kKernel: return "kernel";
-    case StepKind::kGemm: return "gemm";
-    case StepKind::kConvolution: return "convolution";
-    case StepKind::kCopy: return "copy";
-    case StepKind::kFill: return "fill";
-    case StepKind::kHostCall: return "host call";
-  }
-  return "";
 }
 
 Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
