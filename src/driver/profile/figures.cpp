@@ -203,7 +203,7 @@ std::vector<StepFigures> FiguresOfSteps(const Profile& profile) {
 
 std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile) {
   constexpr size_t kMost = 64;
-  const std::vector<const gpu::Timeline*> runs = CountedRuns(profile);
+  std::vector<const gpu::Timeline*> runs = CountedRuns(profile);
   if (runs.size() <= kMost) return runs;
   std::vector<const gpu::Timeline*> sampled;
   for (size_t i = 0; i < kMost; ++i) sampled.push_back(runs[i * (runs.size() - 1) / (kMost - 1)]);
