@@ -295,8 +295,9 @@ Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device& de
   std::string why_not = WhyNotAsked(problem);
   if (!why_not.empty()) return No(std::move(why_not));
   auto answer = MakeCall(api, problem, device, options);
-  if (!answer) return No(answer.error().message());
-  return answer;
+  if (answer) return answer;
+  cudnn::NotePassedOver(options.notes, "cuDNN's attention", answer.error());
+  return No(answer.error().message());
 }
 
 Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionProblem& problem, const std::string& device_json,

@@ -286,7 +286,7 @@ Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bo
 }
 
 void NotePassedOver(Notes notes, std::string_view what, const Error& error) {
-  if (notes != nullptr && error.code() == "R015") notes->push_back(Str(what, " is passed over: ", error.message()));
+  if (notes != nullptr && error.code() != "R018") notes->push_back(Str(what, " is passed over: ", error.message()));
 }
 
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes) {

@@ -139,6 +139,11 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
 bool IsOwnAttention(const FusionPlan& plan) {
   return plan.kernels.size() == 1 && plan.kernels[0].kind == KernelKind::kAttention && plan.kernels[0].library.empty();
 }
+std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options) {
+  auto choice = OpenAttention(fusion, {.kind = KernelKind::kAttention}, device, options);
+  if (!choice || choice->call == nullptr) return std::nullopt;
+  return FusionPlan{.kernels = {std::move(choice->plan)}};
+}
 bool HasAttention(const Instruction& fusion) { return ReadAttention(fusion).why_not.empty(); }
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,

@@ -3,6 +3,7 @@
 #define HLO_GPU_LIBRARIES_OPEN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,8 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 constexpr std::string_view kOwnLibrary = "hlokit";
 bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
+// The plan of an attention that a library takes by rule; nothing where none does.
+std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options);
 
 // What could be taken for it, by library and algorithm, in the order of preference; of each library `most` at most. For
 // who measures: what OpenLibraryCall takes where nothing is said is among them.
