@@ -214,9 +214,11 @@ TEST(Doubles, AnAttentionIsALibrarysCall) {
   EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 library call")) << taken.out;
   EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
   // One that no kernel of ours takes: two calls and a kernel between would be faster.
-  const Outcome apart = RunHlo(OnDoubles("testdata/attention/causal_bf16.hlo"));
-  EXPECT_EQ(apart.exit, 0) << apart.out << apart.err;
-  EXPECT_TRUE(apart.Says("MATCH") && apart.Says("0 kernels (0 different), 1 library call")) << apart.out;
+  for (const char* const name : {"causal_bf16", "grouped_bf16", "bias_of_keys_bf16"}) {
+    const Outcome apart = RunHlo(OnDoubles(Str("testdata/attention/", name, ".hlo")));
+    EXPECT_EQ(apart.exit, 0) << apart.out << apart.err;
+    EXPECT_TRUE(apart.Says("MATCH") && apart.Says("0 kernels (0 different), 1 library call")) << apart.out;
+  }
   const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
   EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
   EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);

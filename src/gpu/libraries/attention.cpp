@@ -1,6 +1,7 @@
 #include "gpu/libraries/attention.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -29,10 +30,44 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return true;
 }
 
+// Dimensions of size 1 come and go between the products: what is told of dimensions counts the others alone.
+Dims SizesOf(const Shape& shape) {
+  Dims sizes;
+  std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
+  return sizes;
+}
+// The number of a dimension among those, -1 for one of size 1; and back, -1 for -1.
+int64_t NumberOf(const Shape& shape, int64_t dim) {
+  if (shape.dim(dim) == 1) return -1;
+  return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);
+}
+int64_t DimOf(const Shape& shape, int64_t number) {
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (number >= 0 && NumberOf(shape, d) == number) return d;
+  }
+  return -1;
+}
+// The one of them that is larger than 1, or the first; -1: there are several, or none at all.
+int64_t Only(const Shape& shape, const Dims& dims) {
+  int64_t only = -1;
+  for (const int64_t d : dims) {
+    if (shape.dim(d) == 1) continue;
+    if (only >= 0) return -1;
+    only = d;
+  }
+  return only < 0 && !dims.empty() ? dims.front() : only;
+}
+
+// Conversions of floats, and what only adds or drops dimensions of size 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
+  const auto passes = [](const Instruction& at) {
+    if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());
+    if (!at.Is(Opcode::kReshape) && !at.Is(Opcode::kBitcast)) return false;
+    const Shape &to = at.shape(), &from = at.operand(0).shape();
+    return to.type() == from.type() && SizesOf(to) == SizesOf(from) && to.HasDefaultLayout() && from.HasDefaultLayout();
+  };
   const Instruction* at = &inst;
-  while (at->Is(Opcode::kConvert) && IsFloat(at->shape().type()) && IsFloat(at->operand(0).shape().type()))
-    at = &at->operand(0);
+  while (passes(*at)) at = &at->operand(0);
   return *at;
 }
 
@@ -41,20 +76,29 @@ bool IsFold(const Instruction& inst, Opcode op, double init) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ReduceAttrs>();
   const Instruction& root = attrs.to_apply->root();
-  return attrs.dimensions.size() == 1 && root.Is(op) && root.operand_count() == 2 &&
+  return Only(inst.operand(0).shape(), attrs.dimensions) >= 0 && root.Is(op) && root.operand_count() == 2 &&
          root.operand(0).Is(Opcode::kParameter) && root.operand(1).Is(Opcode::kParameter) &&
          &root.operand(0) != &root.operand(1) && inst.operand(1).IsConstantOf(init);
+}
+
+// The number of the dimension that a fold is over.
+int64_t RowOf(const Instruction& fold) {
+  const Shape& shape = fold.operand(0).shape();
+  return NumberOf(shape, Only(shape, fold.attrs<ReduceAttrs>().dimensions));
 }
 
 // Of a broadcast of a reduction over `row`, back to all dimensions: the reduction; else null.
 const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   const Instruction& spread = WithoutConverts(inst);
   if (!spread.Is(Opcode::kBroadcast)) return nullptr;
-  Dims others;
-  for (int64_t d = 0; d < spread.shape().rank(); ++d) {
-    if (d != row) others.push_back(d);
+  Dims others, kept;
+  for (int64_t number = 0; number < std::ssize(SizesOf(spread.shape())); ++number) {
+    if (number != row) others.push_back(number);
   }
-  return spread.dimensions() == others ? &WithoutConverts(spread.operand(0)) : nullptr;
+  for (const int64_t d : spread.dimensions()) {
+    if (spread.shape().dim(d) != 1) kept.push_back(NumberOf(spread.shape(), d));
+  }
+  return kept == others ? &WithoutConverts(spread.operand(0)) : nullptr;
 }
 
 // Along which dimension of the whole an iota counts; `place`: where its dimensions lie there. -1: it is none.
@@ -129,10 +173,10 @@ class Reader {
       const Instruction* const most = spread.Is(Opcode::kBroadcast) ? &WithoutConverts(spread.operand(0)) : nullptr;
       if (most == nullptr || !IsFold(*most, Opcode::kMaximum, -std::numeric_limits<double>::infinity()))
         return No("what is taken from its scores is no maximum of them");
-      row_ = most->attrs<ReduceAttrs>().dimensions[0];
+      row_ = RowOf(*most);
       const Instruction* const total = SpreadOver(share.operand(1), row_);
       if (SpreadOver(less.operand(1), row_) != most || total == nullptr || !IsFold(*total, Opcode::kAdd, 0) ||
-          total->attrs<ReduceAttrs>().dimensions[0] != row_)
+          RowOf(*total) != row_ || row_ < 0)
         return No("its maximum and its sum are not over the same keys");
       if (!IsSame(WithoutConverts(most->operand(0)), *masked_) || !IsSame(WithoutConverts(total->operand(0)), e))
         return No("its maximum and its sum are of other scores");
@@ -171,7 +215,7 @@ class Reader {
     const auto other = ReadView(WithoutConverts(select.operand(3 - kept)));
     const Instruction* keeps = &select.operand(0);
     Dims place(select.shape().rank());
-    for (int64_t d = 0; d < std::ssize(place); ++d) place[d] = d;
+    for (int64_t d = 0; d < std::ssize(place); ++d) place[d] = NumberOf(select.shape(), d);
     while (keeps->Is(Opcode::kBroadcast)) {
       Dims inner;
       for (const int64_t d : keeps->dimensions()) inner.push_back(place[d]);
@@ -201,22 +245,32 @@ class Reader {
 
   // What each dimension of the scores is: batch, heads of keys, groups of heads, queries, keys.
   bool ReadDimensions() {
-    const Side sides[] = {SideOf(*scores_, 0), SideOf(*scores_, 1)};
+    const Shape& shape = scores_->shape();
+    row_ = DimOf(shape, row_);
+    query_dim_ = DimOf(shape, query_dim_);
     for (const int number : {0, 1}) {
-      const Side& side = sides[number];
-      if (std::ssize(side.free) == 1 && side.before == row_) key_number_ = number;
+      const Side side = SideOf(*scores_, number);
+      const int64_t only = Only(side.operand->shape(), side.free);
+      if (only >= 0 && side.before + (std::ranges::find(side.free, only) - side.free.begin()) == row_)
+        key_number_ = number;
     }
     if (key_number_ < 0) return No("its keys are not one dimension of the scores");
-    const Side& query = sides[1 - key_number_];
-    const auto batch = std::ssize(query.batch), free = std::ssize(query.free);
-    if (batch > 2 || free < 1 || free > 2 || query.contracting.size() != 1)
-      return No(Str("its queries have ", batch, " dimensions in common with the keys and ", free, " of their own"));
-    if (query_dim_ < 0) query_dim_ = query.before + free - 1;
-    if (query_dim_ < query.before || query_dim_ >= query.before + free)
-      return No("its mask goes by something else than queries");
-    batch_dim_ = batch == 2 ? 0 : -1;
-    head_dim_ = batch == 0 ? -1 : batch - 1;
-    if (free == 2) group_dim_ = query_dim_ == query.before ? query.before + 1 : query.before;
+    const Side query = SideOf(*scores_, 1 - key_number_);
+    Dims batch, free;  // Those larger than 1.
+    for (int64_t d = 0; d < std::ssize(query.batch); ++d) {
+      if (SizeOf(d) != 1) batch.push_back(d);
+    }
+    for (int64_t d = query.before; d < query.before + std::ssize(query.free); ++d) {
+      if (SizeOf(d) != 1) free.push_back(d);
+    }
+    if (batch.size() > 2 || free.size() > 2)
+      return No(Str("its queries have ", batch.size(), " dimensions in common with the keys and ", free.size(),
+                    " of their own"));
+    if (query_dim_ < 0 && !free.empty()) query_dim_ = free.back();
+    if (query_dim_ >= 0 && !Has(free, query_dim_)) return No("its mask goes by something else than queries");
+    batch_dim_ = batch.size() == 2 ? batch.front() : -1;
+    head_dim_ = batch.empty() ? -1 : batch.back();
+    if (free.size() == 2) group_dim_ = query_dim_ == free.front() ? free.back() : free.front();
     return true;
   }
 
@@ -253,14 +307,24 @@ class Reader {
       if (at != batch_places.end()) return view->strides[side.batch[at - batch_places.begin()]];
       return view->strides[side.free[dim - side.before]];
     };
-    const auto of = [&](int64_t d) { return std::pair(view->dims[d], view->strides[d]); };
-    if (is_query) {
-      return Tensor(tensor, stride_of, true, of(side.free[query_dim_ - side.before]), of(side.contracting[0]), what);
-    }
+    const auto of = [&](int64_t d) {
+      return d < 0 ? std::pair<int64_t, int64_t>(1, 0) : std::pair(view->dims[d], view->strides[d]);
+    };
+    const int64_t summed = Only(side.operand->shape(), side.contracting), own = Only(side.operand->shape(), side.free);
+    if (summed < 0) return No(Str("its ", what, " is summed over several dimensions"));
+    if (is_query)
+      return Tensor(tensor, stride_of, true, of(query_dim_ < 0 ? -1 : side.free[query_dim_ - side.before]), of(summed),
+                    what);
+    if (own < 0) return No(Str("its ", what, " has several dimensions of its own"));
     // Keys: the row is free, terms are contracted; values: the row is contracted.
     const bool is_key = what == std::string_view("key");
-    return Tensor(tensor, stride_of, false, of(is_key ? side.free[0] : side.contracting[0]),
-                  of(is_key ? side.contracting[0] : side.free[0]), what);
+    return Tensor(tensor, stride_of, false, of(is_key ? own : summed), of(is_key ? summed : own), what);
+  }
+
+  // Of a dimension of `shape`, which has those of the scores: theirs; -1 for one of size 1. And back.
+  int64_t InScores(const Shape& shape, int64_t dim) const { return DimOf(scores_->shape(), NumberOf(shape, dim)); }
+  int64_t FromScores(const Shape& shape, int64_t dim) const {
+    return dim < 0 ? -1 : DimOf(shape, NumberOf(scores_->shape(), dim));
   }
 
   bool ReadOperands() {
@@ -271,11 +335,22 @@ class Reader {
     if (!Operand(&problem_.key, key, batch_places, false, "key")) return false;
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
     // The shares have the scores' dimensions: what they have in common with the values is batch and heads of keys.
-    if (share.operand->shape().dims() != scores_->shape().dims() || share.contracting != Dims{row_} ||
-        share.batch.size() != batch_places.size() || value.free.size() != 1 ||
-        !std::ranges::all_of(share.batch, [&](int64_t d) { return Has(batch_places, d); }))
+    const Shape& shares = share.operand->shape();
+    const int64_t summed = Only(shares, share.contracting);
+    Dims places, larger;
+    for (const int64_t d : share.batch) {
+      places.push_back(InScores(shares, d));
+      if (places.back() >= 0) larger.push_back(places.back());
+    }
+    std::ranges::sort(larger);
+    Dims common;
+    for (const int64_t d : {batch_dim_, head_dim_}) {
+      if (d >= 0) common.push_back(d);
+    }
+    if (SizesOf(shares) != SizesOf(scores_->shape()) || summed < 0 || InScores(shares, summed) != row_ ||
+        larger != common)
       return No("its second product has other dimensions than its first");
-    if (!Operand(&problem_.value, value, share.batch, false, "value")) return false;
+    if (!Operand(&problem_.value, value, places, false, "value")) return false;
     if (bias_ != nullptr && !ReadBias()) return false;
     return true;
   }
@@ -284,8 +359,11 @@ class Reader {
     const auto view = ReadView(*bias_, /*rounded=*/true);
     if (!view || view->operand < 0) return No("its bias is computed in the fusion");
     AttentionTensor bias{.operand = view->operand, .type = view->type};
-    const auto stride_of = [&](int64_t dim) { return view->strides[dim]; };
-    const auto of = [&](int64_t d) { return std::pair(view->dims[d], view->strides[d]); };
+    const auto stride_of = [&](int64_t dim) { return view->strides[FromScores(bias_->shape(), dim)]; };
+    const auto of = [&](int64_t d) {
+      return d < 0 ? std::pair<int64_t, int64_t>(1, 0) : std::pair(SizeOf(d), stride_of(d));
+    };
+    if (SizesOf(bias_->shape()) != SizesOf(scores_->shape())) return No("its bias has other dimensions");
     if (!Tensor(&bias, stride_of, true, of(query_dim_), of(row_), "bias")) return false;
     for (size_t d = 0; d < 4; ++d) {
       if (bias.strides[d] == 0) bias.dims[d] = 1;
@@ -326,13 +404,19 @@ class Reader {
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
     problem_.result.type = fused.root().shape().type();
     const auto place = [&](int64_t dim) -> int64_t {  // Of a dimension of the scores in the product.
-      const auto at = std::ranges::find(share.batch, dim);
+      const int64_t d = FromScores(share.operand->shape(), dim);
+      const auto at = std::ranges::find(share.batch, d);
       if (at != share.batch.end()) return at - share.batch.begin();
-      return share.before + (std::ranges::find(share.free, dim) - share.free.begin());
+      return share.before + (std::ranges::find(share.free, d) - share.free.begin());
     };
     const auto stride_of = [&](int64_t dim) { return strides[place(dim)]; };
-    const auto of = [&](int64_t d) { return std::pair(shape.dim(d), strides[d]); };
-    return Tensor(&problem_.result, stride_of, true, of(place(query_dim_)), of(value.before), "result");
+    const auto of = [&](int64_t d) {
+      return d < 0 ? std::pair<int64_t, int64_t>(1, 0) : std::pair(shape.dim(d), strides[d]);
+    };
+    const int64_t column = Only(value.operand->shape(), value.free);
+    const int64_t column_place = value.before + (std::ranges::find(value.free, column) - value.free.begin());
+    return Tensor(&problem_.result, stride_of, true, of(query_dim_ < 0 ? -1 : place(query_dim_)), of(column_place),
+                  "result");
   }
 
   const Instruction& fusion_;
