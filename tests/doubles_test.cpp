@@ -610,7 +610,8 @@ TEST(Doubles, CallsOfReducedWorkloadsMayFail) {
     constexpr int64_t kRuns = 24;
     const int64_t calls = std::ranges::count_if(RunHlo(OnDoubles("--num_repeats=3 " + file)).trace,
                                                 [](const std::string& line) { return !line.starts_with(">"); });
-    FailEach(file, "--num_repeats=3", static_cast<size_t>(std::max<int64_t>(1, calls / kRuns)));
+    const bool has_other_ways = file.find("attention") != std::string::npos;  // Descriptors of cuDNN, most of them.
+    FailEach(file, "--num_repeats=3", static_cast<size_t>(std::max<int64_t>(1, calls / kRuns)), !has_other_ways);
   }
 }
 
