@@ -181,6 +181,7 @@ void CheckOrder(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>
 // ---- Runs ----
 
 const GraphExec* running = nullptr;
+int bodies_now = 0;  // Around what runs.
 
 int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::string& depth);
 
@@ -200,7 +201,10 @@ int RunDeciding(const GraphNode& node, const std::string& depth) {
     else if (value != 0) body = 0;
     else if (node.form == Form::kIf) body = 1;
     if (body >= node.bodies.size()) continue;
-    if (const int status = RunNodes(node.bodies[body]->nodes, depth + "> ")) return status;
+    ++bodies_now;
+    const int status = RunNodes(node.bodies[body]->nodes, depth + "> ");
+    --bodies_now;
+    if (status != CUDA_SUCCESS) return status;
   }
   return CUDA_SUCCESS;
 }
@@ -223,7 +227,7 @@ int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::st
       status = RunDeciding(node, depth);
     } else {
       Trace(depth + node.work.what);
-      status = RunWatched(node.work, running->copies.at(&node).get());
+      status = RunWatched(node.work, running->copies.at(&node).get(), bodies_now > 0);
     }
     if (status != CUDA_SUCCESS) return status;
     for (const size_t later : next[&node]) {

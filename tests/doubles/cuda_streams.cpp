@@ -90,12 +90,12 @@ void TellCloned(const void* node, const void* copy) {
   if (the_watcher != nullptr) the_watcher->cloned(node, copy);
 }
 
-int RunWatched(const Work& work, const void* node) {
+int RunWatched(const Work& work, const void* node, bool in_body) {
   if (work.correlation != 0) correlation_now = work.correlation;
   const uint64_t begin = SystemNow();
   const int status = work.run();
   if (the_watcher != nullptr && work.kind != WorkKind::kGraph && work.kind != WorkKind::kEvent)
-    the_watcher->ran({work.kind, correlation_now, node, begin, SystemNow()});
+    the_watcher->ran({work.kind, in_body ? 0 : correlation_now, node, begin, SystemNow()});
   return status;
 }
 

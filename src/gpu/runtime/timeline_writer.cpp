@@ -129,7 +129,8 @@ void TimelineWriter::End() {
 }
 
 // What was queued by itself without anything for the device to do has no length. Of a graph, what the driver puts
-// beside the nodes that it was given is of those that decide.
+// beside the nodes that it was given is of those that decide; and what a body did may come without its launch: that is
+// the last of this graph before it began.
 void TimelineWriter::Sort(const Activities& told) {
   timeline_->dropped += static_cast<int64_t>(told.dropped);
   std::tie(timeline_->least_mhz, timeline_->most_mhz, timeline_->memory_mhz) =
@@ -138,25 +139,35 @@ void TimelineWriter::Sort(const Activities& told) {
   for (const Launched& launched : launched_) {
     if (launched.pieces != nullptr) graphs.emplace_back(*launched.pieces, *timeline_);
   }
-  bool any = launched_.empty();
+  const auto launch_of = [&](const Activity& one) {
+    if (one.launch > 0 && one.launch <= launched_.size())
+      return launched_.begin() + static_cast<int64_t>(one.launch) - 1;
+    auto found = launched_.end();
+    for (auto at = launched_.begin(); at != launched_.end() && one.piece >= 0; ++at) {
+      if (at->pieces != nullptr && graphs[at->event.graph].Has(one) && at->event.queued <= one.begin) found = at;
+    }
+    return found;
+  };
+  bool any = false;
   for (const Activity& one : told.all) {
-    if (one.launch == 0 || one.launch > launched_.size()) continue;
-    Launched& launched = launched_[one.launch - 1];
-    TimelineEvent& event = launched.event;
-    if (launched.pieces == nullptr) {
+    const auto launched = launch_of(one);
+    if (launched == launched_.end()) continue;
+    TimelineEvent& event = launched->event;
+    any = true;
+    if (launched->pieces == nullptr) {
       event.begin = event.end == 0 ? one.begin : std::min(event.begin, one.begin);
       event.end = std::max(event.end, one.end);
-      any = true;
     } else if (graphs[event.graph].Has(one)) {
       graphs[event.graph].Add(one);
-      any = true;
     } else {
       TimelineEvent beside = event;
       std::tie(beside.kind, beside.begin, beside.end) = std::tuple(TimelineEvent::Kind::kWait, one.begin, one.end);
       timeline_->events.push_back(beside);
     }
   }
-  if (!any) return Fails(DeviceError("R017", Str(timeline_->log, " tells of nothing that was launched")));
+  if ((!any && !launched_.empty()) || std::ranges::any_of(graphs, &GraphRun::is_empty))
+    return Fails(
+        DeviceError("R017", Str(timeline_->log, " tells of nothing that was launched, or of no node of a graph")));
   for (Launched& launched : launched_) {
     TimelineEvent& event = launched.event;
     if (launched.pieces != nullptr) {
