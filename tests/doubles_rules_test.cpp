@@ -23,7 +23,7 @@
 #if __has_include(<cupti.h>)
 #include <cupti.h>
 #define CHECK_kCupti(name, number) CHECK_kCuda(name, number)
-static_assert(CUPTI_ACTIVITY_KIND_MEMCPY == hlo::gpu::cupti::kMemcpy && CUPTI_ACTIVITY_KIND_MEMSET == 2);
+static_assert(CUPTI_ACTIVITY_KIND_MEMCPY == 1 && CUPTI_ACTIVITY_KIND_MEMSET == 2);
 static_assert(CUPTI_ACTIVITY_KIND_DRIVER == 4 && CUPTI_ACTIVITY_KIND_RUNTIME == 5);
 static_assert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL == 10 && CUPTI_ACTIVITY_KIND_ENVIRONMENT == 20);
 static_assert(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION == 39 && CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == 3);
