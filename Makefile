@@ -33,7 +33,7 @@ OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
 DOUBLE_OBJECTS := $(DOUBLE_SOURCES:%.cpp=$(BUILD)/%.o)
-DOUBLES := $(addprefix $(BUILD)/doubles/,libcuda.so.1 libcublasLt.so.13 libcudnn.so.9)
+DOUBLES := $(addprefix $(BUILD)/doubles/,libcuda.so.1 libcublasLt.so.13 libcudnn.so.9 libcupti.so.13)
 LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-debug hlo-fmt hlo-check hlo-lsp hlo-diff hlo-bisect hlo-reduce hlo-fuzz hlo-ops hlo-doctor
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
@@ -98,6 +98,7 @@ $(BUILD)/tests/doubles_rules_test.o: CPPFLAGS += -idirafter /usr/local/cuda/incl
 $(BUILD)/doubles/libcuda.so.1: $(addprefix $(BUILD)/tests/doubles/,double.o cuda.o cuda_graphs.o cuda_streams.o)
 $(BUILD)/doubles/libcublasLt.so.13: $(BUILD)/tests/doubles/cublaslt.o $(BUILD)/doubles/libcuda.so.1
 $(BUILD)/doubles/libcudnn.so.9: $(addprefix $(BUILD)/tests/doubles/,cudnn.o cudnn_double.o) $(BUILD)/doubles/libcuda.so.1
+$(BUILD)/doubles/libcupti.so.13: $(BUILD)/tests/doubles/cupti.o $(BUILD)/doubles/libcuda.so.1
 $(DOUBLES):
 	@mkdir -p $(@D)
 	$(call say,LINK)

@@ -29,6 +29,7 @@
 #include "ir/module.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
+#include "tests/cudnn_described.h"
 #include "tests/doubles/cudnn_double.h"
 #include "tests/module_files.h"
 
@@ -375,30 +376,6 @@ TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------
 
-constexpr const char* kH100 = R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"totalGlobalMem":85014478848,
-"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,"multiProcessorCount":132,
-"smCountOrigin":0,"warpSize":32,"maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,
-"oversizedSharedMemoryPerBlock":0,"reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,"maxCtasPerSM":32,
-"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,
-"smClockRateKHz":1980000,"memClockRateKHz":2619000,"memoryBusWidth":5120,"l2CacheSize":52428800,
-"deviceName":"NVIDIA H100 80GB HBM3"})";
-
-// "12 of 40, engines 62 10 ..."; "4 of 9, engines 4c ...", compiled ones; "none of 9: ...".
-std::string Summary(const Result<std::vector<CudnnEngine>>& engines, bool* taken) {
-  if (!engines) return engines.error().message();
-  const auto fits = [](const CudnnEngine& engine) { return engine.why_not.empty(); };
-  const auto count = std::ranges::count_if(*engines, fits);
-  *taken |= count > 0;
-  if (engines->empty()) return "none";
-  if (count == 0) return Str("none of ", engines->size(), ": ", engines->back().why_not);
-  std::string list;
-  std::set<int64_t> said;  // An engine comes with several configurations.
-  for (const CudnnEngine& engine : *engines) {
-    if (fits(engine) && said.insert(engine.index).second) list += Str(" ", engine.index, engine.is_compiled ? "c" : "");
-  }
-  return Str(count, " of ", engines->size(), ", engines", list);
-}
-
 // Each of the convolutions has an engine, in one graph or in parts. Of a library of which nobody knows which one it is:
 // what `make test` says hangs on nothing but this repository.
 TEST(CudnnPlans, EachHasAnEngine) {
@@ -416,12 +393,12 @@ TEST(CudnnPlans, EachHasAnEngine) {
     ASSERT_EQ(read.why_not, "") << path;
     bool taken = false;
     const bool is_whole = read.problem.kind != ConvolutionKind::kWgrad;
-    const auto whole = CudnnEngines(read.problem, true, kH100, options),
-               alone = CudnnEngines(read.problem, false, kH100, options);
+    const auto whole = CudnnEngines(read.problem, true, kDescribedH100, options),
+               alone = CudnnEngines(read.problem, false, kDescribedH100, options);
     if (!alone && path == ModuleFilesBelow("testdata/convolutions").front())
       GTEST_SKIP() << "no plans without a device here: " << alone.error().message();
-    std::cout << Format("%-32s", NameOf(path).c_str()) << (is_whole ? Summary(whole, &taken) : "-") << "; alone "
-              << Summary(alone, &taken) << "\n";
+    std::cout << Format("%-32s", NameOf(path).c_str()) << (is_whole ? EnginesText(whole, &taken) : "-") << "; alone "
+              << EnginesText(alone, &taken) << "\n";
     EXPECT_TRUE(taken) << path;
   }
 }
@@ -429,7 +406,7 @@ TEST(CudnnPlans, EachHasAnEngine) {
 // The first engine that cuDNN compiles for the graph: its number, and what its plan takes.
 std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& problem) {
   cudnn::Descriptor description(api, cudnn::kDeviceProperties);
-  const std::string json = kH100;
+  const std::string json = kDescribedH100;
   description.Set(cudnn::kDeviceJson, cudnn::kTypeChar, std::ssize(json), json.data());
   if (const Status final = description.Finalize(); !final) return final.error().message();
   const cudnn::Where where{.description = &description};
@@ -437,8 +414,8 @@ std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& proble
   const auto graph = MakeGraph(api, where, laid, /*with_epilogue=*/true);
   if (!graph) return graph.error().message();
   std::string why_not = "none is compiled";
-  for (const cudnn::Descriptor& config : Configurations(api, where, *graph)) {
-    const cudnn::Engine engine = Describe(api, config, problem.result().type, /*allow_tf32=*/false);
+  for (const cudnn::Descriptor& config : Configurations(api, where, *graph, nullptr)) {
+    const cudnn::Engine engine = Describe(api, config, problem.result().type, /*allow_tf32=*/false, nullptr);
     if (!engine.why_not.empty() || !engine.is_compiled) continue;
     const auto plan = MakePlan(api, where, config);
     if (plan) return Str("engine ", engine.index, ", ", plan->workspace);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/device/cuda_driver.h"
+#include "gpu/device/cupti.h"
 #include "gpu/device/emulated.h"
 #include "tests/doubles/double.h"
 #if __has_include(<cuda.h>) && __has_include(<cublasLt.h>)
@@ -19,6 +20,45 @@
 #define CHECK_kCuda(name, number) static_assert(static_cast<int>(::name) == (number));
 #define CHECK_kCublas(name, number) CHECK_kCuda(name, number)
 #define CHECK_kCudnn(name, number)  // Its headers are another package.
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#define CHECK_kCupti(name, number) CHECK_kCuda(name, number)
+static_assert(CUPTI_ACTIVITY_KIND_MEMCPY == 1 && CUPTI_ACTIVITY_KIND_MEMSET == 2);
+static_assert(CUPTI_ACTIVITY_KIND_DRIVER == 4 && CUPTI_ACTIVITY_KIND_RUNTIME == 5);
+static_assert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL == 10 && CUPTI_ACTIVITY_KIND_ENVIRONMENT == 20);
+static_assert(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION == 39 && CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == 3);
+static_assert(CUPTI_ACTIVITY_ENVIRONMENT_SPEED == 1 && CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == 1);
+static_assert(CUPTI_CB_DOMAIN_RESOURCE == 3 && CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED == 20);
+#define SAME_PLACE(Theirs, theirs, Ours, ours) \
+  static_assert(offsetof(Theirs, theirs) == offsetof(hlo::gpu::cupti::Ours, ours));
+SAME_PLACE(CUpti_GraphData, node, GraphData, node)
+SAME_PLACE(CUpti_GraphData, originalNode, GraphData, original_node)
+SAME_PLACE(CUpti_ResourceData, resourceDescriptor, ResourceData, descriptor)
+SAME_PLACE(CUpti_ActivityExternalCorrelation, externalKind, CorrelationRecord, external_kind)
+SAME_PLACE(CUpti_ActivityExternalCorrelation, externalId, CorrelationRecord, external)
+SAME_PLACE(CUpti_ActivityExternalCorrelation, correlationId, CorrelationRecord, correlation)
+SAME_PLACE(CUpti_ActivityEnvironment, environmentKind, ClockRecord, what)
+SAME_PLACE(CUpti_ActivityEnvironment, data.speed.smClock, ClockRecord, multiprocessors_mhz)
+SAME_PLACE(CUpti_ActivityEnvironment, data.speed.memoryClock, ClockRecord, memory_mhz)
+// The newest of each, whose names change from version to version.
+#if CUPTI_API_VERSION >= 130000
+SAME_PLACE(CUpti_ActivityKernel10, start, KernelRecord, start)
+SAME_PLACE(CUpti_ActivityKernel10, end, KernelRecord, end)
+SAME_PLACE(CUpti_ActivityKernel10, correlationId, KernelRecord, correlation)
+SAME_PLACE(CUpti_ActivityKernel10, graphNodeId, KernelRecord, graph_node)
+SAME_PLACE(CUpti_ActivityMemcpy6, start, MemcpyRecord, start)
+SAME_PLACE(CUpti_ActivityMemcpy6, end, MemcpyRecord, end)
+SAME_PLACE(CUpti_ActivityMemcpy6, correlationId, MemcpyRecord, correlation)
+SAME_PLACE(CUpti_ActivityMemcpy6, graphNodeId, MemcpyRecord, graph_node)
+SAME_PLACE(CUpti_ActivityMemset4, start, MemsetRecord, start)
+SAME_PLACE(CUpti_ActivityMemset4, end, MemsetRecord, end)
+SAME_PLACE(CUpti_ActivityMemset4, correlationId, MemsetRecord, correlation)
+SAME_PLACE(CUpti_ActivityMemset4, graphNodeId, MemsetRecord, graph_node)
+#endif
+#undef SAME_PLACE
+#else
+#define CHECK_kCupti(name, number)
+#endif
 #include "tests/doubles/errors.def"
 static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_STREAM_CAPTURE_MODE_RELAXED == 2);
 static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);

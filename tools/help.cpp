@@ -140,8 +140,8 @@ void PrintKinds() {
 #include "ir/kernel_kinds.def"
   };
   std::printf(
-      "Kinds of kernel, in the order in which a fusion is offered to them, but for the last three, which are none of "
-      "ours\nand come first (docs/fusion.md):\n\n");
+      "Kinds of kernel, in the order in which a fusion is offered to them, but for the last four, which are none of "
+      "ours\n(docs/fusion.md):\n\n");
   for (const Kind& kind : kKinds)
     std::printf("  %-17s %s\n", std::string(kind.text).c_str(), std::string(kind.what).c_str());
 }

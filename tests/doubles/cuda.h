@@ -38,6 +38,24 @@ void SetCondition(uint64_t handle, uint32_t value);
 int Drain(void* stream);
 int DrainAll();
 
+// Who is told of what runs: CUPTI's double. Times are nanoseconds of the system's clock.
+struct Ran {
+  WorkKind kind;
+  uint32_t correlation;  // Of the call that queued it, or its graph; 0: it is in a body.
+  const void* node;      // Of an instantiated graph; null: it is in none.
+  uint64_t begin, end;
+};
+struct Watcher {
+  void (*queued)(uint32_t correlation);
+  void (*ran)(const Ran& ran);
+  void (*cloned)(const void* node, const void* copy);  // Into a graph that is instantiated.
+};
+void SetWatcher(const Watcher* watcher);
+// Runs and tells. `node`: null, or of an instantiated graph.
+int RunWatched(const Work& work, const void* node, bool in_body = false);
+void TellQueued(uint32_t correlation);
+void TellCloned(const void* node, const void* copy);
+
 }  // namespace hlo::doubles
 
 #endif  // HLO_TESTS_DOUBLES_CUDA_H_

@@ -31,6 +31,7 @@ struct GraphExec {
   Graph* graph;
   std::vector<std::shared_ptr<GraphNode>> nodes;  // As they were then.
   bool decides = false;
+  std::unordered_map<const GraphNode*, std::unique_ptr<char>> copies = {};  // By address: the handles of its own nodes.
 };
 
 Registry<Graph>& Graphs() {
@@ -47,6 +48,11 @@ std::unordered_map<const void*, std::unique_ptr<Graph>>& Bodies() {
 }
 std::unordered_map<uint64_t, std::shared_ptr<Condition>>& Conditions() {
   static auto* const all = new std::unordered_map<uint64_t, std::shared_ptr<Condition>>;
+  return *all;
+}
+
+std::unordered_map<const void*, const GraphNode*>& Nodes() {
+  static auto* const all = new std::unordered_map<const void*, const GraphNode*>;
   return *all;
 }
 
@@ -174,6 +180,9 @@ void CheckOrder(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>
 
 // ---- Runs ----
 
+const GraphExec* running = nullptr;
+int bodies_now = 0;  // Around what runs.
+
 int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::string& depth);
 
 int RunDeciding(const GraphNode& node, const std::string& depth) {
@@ -192,7 +201,10 @@ int RunDeciding(const GraphNode& node, const std::string& depth) {
     else if (value != 0) body = 0;
     else if (node.form == Form::kIf) body = 1;
     if (body >= node.bodies.size()) continue;
-    if (const int status = RunNodes(node.bodies[body]->nodes, depth + "> ")) return status;
+    ++bodies_now;
+    const int status = RunNodes(node.bodies[body]->nodes, depth + "> ");
+    --bodies_now;
+    if (status != CUDA_SUCCESS) return status;
   }
   return CUDA_SUCCESS;
 }
@@ -215,7 +227,7 @@ int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::st
       status = RunDeciding(node, depth);
     } else {
       Trace(depth + node.work.what);
-      status = node.work.run();
+      status = RunWatched(node.work, running->copies.at(&node).get(), bodies_now > 0);
     }
     if (status != CUDA_SUCCESS) return status;
     for (const size_t later : next[&node]) {
@@ -237,6 +249,7 @@ int Run(const GraphExec& executable) {
     condition->is_set = condition->is_reset;
     condition->value = condition->initially;
   }
+  running = &executable;
   const int status = RunNodes(executable.nodes, "> > ");
   for (Condition* condition : conditions) condition->is_live = false;
   return status;
@@ -274,6 +287,7 @@ GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge
   GraphNode& node = *graph.nodes.back();
   node.work = std::move(work);
   node.after = std::move(after);
+  Nodes()[&node] = &node;
   return &node;
 }
 
@@ -377,6 +391,22 @@ int cuGraphAddNode_v2(void** node, void* graph, const void* const* after, const 
   return CUDA_SUCCESS;
 }
 
+int cuGraphNodeGetDependencies_v2(void* node, const void** before, void* edges, size_t* count) {
+  ENTER(cuGraphNodeGetDependencies_v2);
+  const auto found = Nodes().find(node);
+  if (found == Nodes().end()) return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words(node, " is no node"));
+  const std::vector<Edge>& all = found->second->after;
+  if (edges == nullptr && std::ranges::any_of(all, &Edge::is_early))
+    return entry.Violates(CUDA_ERROR_LOSSY_QUERY, "edges of a kind are not asked for");
+  for (size_t i = 0; before != nullptr && i < *count; ++i) {
+    before[i] = i < all.size() ? all[i].from : nullptr;
+    if (edges != nullptr && i < all.size())
+      static_cast<EdgeData*>(edges)[i] = all[i].is_early ? EdgeData{.from_port = 1, .type = 1} : EdgeData();
+  }
+  *count = before == nullptr ? all.size() : std::min(*count, all.size());
+  return CUDA_SUCCESS;
+}
+
 int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
   ENTER(cuGraphInstantiateWithFlags);
   Graph* const found = FindGraph(entry, graph);
@@ -396,7 +426,14 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
   if (decides && found->instances > 0)
     return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, "a graph that decides may be there once");
   ++found->instances;
-  *executable = Execs().Add({.graph = found, .nodes = found->nodes, .decides = decides});
+  GraphExec* const made = Execs().Add({.graph = found, .nodes = found->nodes, .decides = decides});
+  *executable = made;
+  ForEachGraph(*found, [&](const Graph& each) {
+    for (const auto& node : each.nodes) {
+      auto& copy = made->copies[node.get()] = std::make_unique<char>();
+      TellCloned(node.get(), copy.get());
+    }
+  });
   Trace(Words("> graph of ", Counted(found->nodes)));
   size_t edges = 0, early = 0, begins = 0;
   ForEachGraph(*found, [&](const Graph& each) {

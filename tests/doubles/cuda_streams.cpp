@@ -54,7 +54,7 @@ int RunAll(Stream& stream) {
     const Work work = std::move(stream.queue.front());
     stream.queue.pop_front();
     Trace(Words("> ", work.what));
-    if (const int status = work.run()) {
+    if (const int status = RunWatched(work, nullptr)) {
       stream.queue.clear();
       return NoteLoss(status);
     }
@@ -72,13 +72,43 @@ int Capture(const Entry& entry, Stream& stream, Graph* graph, int mode) {
   return CUDA_SUCCESS;
 }
 
+const Watcher* the_watcher = nullptr;
+uint32_t correlation_now = 0;
+
+uint64_t SystemNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace
+
+void SetWatcher(const Watcher* watcher) { the_watcher = watcher; }
+void TellQueued(uint32_t correlation) {
+  if (the_watcher != nullptr) the_watcher->queued(correlation);
+}
+void TellCloned(const void* node, const void* copy) {
+  if (the_watcher != nullptr) the_watcher->cloned(node, copy);
+}
+
+int RunWatched(const Work& work, const void* node, bool in_body) {
+  if (work.correlation != 0) correlation_now = work.correlation;
+  const uint64_t begin = SystemNow();
+  const int status = work.run();
+  if (the_watcher != nullptr && work.kind != WorkKind::kGraph && work.kind != WorkKind::kEvent)
+    the_watcher->ran({work.kind, in_body ? 0 : correlation_now, node, begin, SystemNow()});
+  return status;
+}
 
 int Enqueue(const Entry& entry, void* stream, Work work) {
   Stream* const on = FindStream(entry, stream);
   if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (on->captured != nullptr) on->after = {{AddNode(entry, *on->captured, std::move(work), on->after)}};
-  else on->queue.push_back(std::move(work));
+  if (on->captured != nullptr) {
+    on->after = {{AddNode(entry, *on->captured, std::move(work), on->after)}};
+  } else {
+    static uint32_t calls = 0;
+    TellQueued(work.correlation = ++calls);
+    on->queue.push_back(std::move(work));
+  }
   return CUDA_SUCCESS;
 }
 

@@ -1,7 +1,9 @@
 #include "tests/doubles/cudnn_double.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -107,6 +109,10 @@ const std::map<int, std::vector<int>> kNeeded = {
      {kWeightsAlpha, kWeightsBeta, kWeightsConvolution, kWeightsWeights, kWeightsImages, kWeightsOutputs}},
     {kPointwise, {kPointwiseModeOf, kPointwisePrecision}},
     {kPointwiseOperation, {kPointwiseDescriptor, kPointwiseX, kPointwiseY}},
+    {kMatmul, {kMatmulPrecision}},
+    {kMatmulOperation, {kMatmulDescriptor, kMatmulA, kMatmulB, kMatmulC}},
+    {kReduction, {kReductionOperatorOf, kReductionPrecision}},
+    {kReductionOperation, {kReductionDescriptor, kReductionX, kReductionY}},
     {kOperationGraph, {kGraphOperations, kGraphHandle}},
     {kHeuristic, {kHeuristicGraph, kHeuristicModeOf}},
     {kPlan, {kPlanConfig, kPlanHandle}},
@@ -174,6 +180,8 @@ class Execution {
   void Run(const Node& operation) {
     switch (operation.kind) {
       case kPointwiseOperation: return Pointwise(operation);
+      case kMatmulOperation: return Matmul(operation);
+      case kReductionOperation: return Reduce(operation);
       case kConvolutionForward:
         return Convolution(operation, ConvolutionKind::kFprop, kForwardConvolution, kForwardImages, kForwardWeights,
                            kForwardOutputs, kForwardAlpha);
@@ -190,7 +198,9 @@ class Execution {
   // What Run will read and write; its last tensor is the result.
   void AddTouched(const Node& operation, std::vector<CudnnDouble::Touched>& touched) const {
     static const std::map<int, std::vector<int>> kTensors = {
-        {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseY}},
+        {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseT, kPointwiseY}},
+        {kMatmulOperation, {kMatmulA, kMatmulB, kMatmulC}},
+        {kReductionOperation, {kReductionX, kReductionY}},
         {kConvolutionForward, {kForwardImages, kForwardWeights, kForwardOutputs}},
         {kConvolutionImages, {kImagesOutputs, kImagesWeights, kImagesImages}},
         {kConvolutionWeights, {kWeightsOutputs, kWeightsImages, kWeightsWeights}}};
@@ -209,10 +219,12 @@ class Execution {
   void End() const { Expect(used_.size() == pointers_.size(), pointers_.size(), " pointers for ", used_.size()); }
 
  private:
-  static int64_t Elements(const std::vector<int64_t>& dims) {
-    int64_t elements = 1;
-    for (const int64_t dim : dims) elements *= dim;
-    return elements;
+  // From the first of its elements to behind the last, gaps included.
+  static int64_t Extent(const Node& tensor) {
+    const std::vector<int64_t> dims = Integers(tensor, kTensorDims), strides = Integers(tensor, kTensorStrides);
+    int64_t extent = 1;
+    for (size_t d = 0; d < dims.size(); ++d) extent += (dims[d] - 1) * strides[d];
+    return extent;
   }
 
   static bool Flag(const Node& tensor, int attribute) {
@@ -222,7 +234,7 @@ class Execution {
   // What stands behind a tensor; in its strides, so that a dense one is as it lies.
   ConvolutionArray Read(const Node& tensor) {
     ConvolutionArray array{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
-    array.elements.resize(Elements(array.dims));
+    array.elements.resize(Extent(tensor));
     const int64_t id = tensor.One<int64_t>(kTensorId);
     if (Flag(tensor, kTensorIsVirtual)) {
       Expect(inside_.contains(id), "tensor ", id, " is read before it is written");
@@ -244,19 +256,26 @@ class Execution {
   void Write(const Node& tensor, std::vector<double> elements) {
     const int64_t id = tensor.One<int64_t>(kTensorId);
     if (Flag(tensor, kTensorIsVirtual)) {
+      const int type = tensor.One<int>(kTensorType);
+      for (double& element : elements) {
+        if (type == kBFloat16) element = BF16ToFloat(FloatToBF16(static_cast<float>(element)));
+        if (type == kHalf) element = F16ToFloat(FloatToF16(static_cast<float>(element)));
+      }
       inside_[id] = std::move(elements);
       return;
     }
     void* data = Pointer(tensor, id);
     if (data == nullptr) return;
-    for (size_t i = 0; i < elements.size(); ++i) {
+    const ConvolutionArray places{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
+    ForEachIndex(places.dims, [&](const std::vector<int64_t>& index) {
+      const int64_t i = At(places, index);
       const auto value = static_cast<float>(elements[i]);
       switch (tensor.One<int>(kTensorType)) {
         case kFloat: static_cast<float*>(data)[i] = value; break;
         case kBFloat16: static_cast<uint16_t*>(data)[i] = FloatToBF16(value); break;
         default: static_cast<uint16_t*>(data)[i] = FloatToF16(value);
       }
-    }
+    });
   }
 
   // Null, said to be wrong, where not all of the tensor is there.
@@ -270,9 +289,7 @@ class Execution {
     return the_double->is_memory == nullptr || the_double->is_memory(data, Bytes(tensor)) ? data : nullptr;
   }
 
-  static size_t Bytes(const Node& tensor) {
-    return Elements(Integers(tensor, kTensorDims)) * (tensor.One<int>(kTensorType) == kFloat ? 4 : 2);
-  }
+  static size_t Bytes(const Node& tensor) { return Extent(tensor) * (tensor.One<int>(kTensorType) == kFloat ? 4 : 2); }
 
   void Convolution(const Node& operation, ConvolutionKind kind, int convolution, int images, int weights, int outputs,
                    int alpha) {
@@ -286,7 +303,7 @@ class Execution {
     const auto read = [&](const Node& tensor) {
       if (&tensor != &result) return Read(tensor);
       ConvolutionArray zeros{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
-      zeros.elements.resize(Elements(zeros.dims));
+      zeros.elements.resize(Extent(tensor));
       return zeros;
     };
     ConvolutionArray x = read(image), w = read(weight), y = read(output);
@@ -297,29 +314,97 @@ class Execution {
     Write(result, std::move(sum.elements));
   }
 
-  void Pointwise(const Node& operation) {
-    const int mode = operation.Ref(kPointwiseDescriptor).One<int>(kPointwiseModeOf);
-    ConvolutionArray x = Read(operation.Ref(kPointwiseX)), b;
-    if (mode != kPointwiseRelu) b = Read(operation.Ref(kPointwiseB));
-    std::vector<int64_t> index(x.dims.size());
+  // f(index) for each element, the last dimension fastest.
+  template <class F>
+  static void ForEachIndex(const std::vector<int64_t>& dims, const F& f) {
+    std::vector<int64_t> index(dims.size());
     for (;;) {
-      int64_t at = 0, at_b = 0;
-      for (size_t d = 0; d < index.size(); ++d) {
-        at += index[d] * x.strides[d];
-        if (mode != kPointwiseRelu && b.dims[d] != 1) at_b += index[d] * b.strides[d];
-      }
-      double& value = x.elements[at];
-      switch (mode) {
-        case kPointwiseAdd: value += b.elements[at_b]; break;
-        case kPointwiseMultiply: value *= b.elements[at_b]; break;
-        case kPointwiseSubtract: value -= b.elements[at_b]; break;
-        default: value = value > 0 ? value : 0;
-      }
+      f(index);
       size_t d = index.size();
-      while (d > 0 && ++index[d - 1] == x.dims[d - 1]) index[--d] = 0;
-      if (d == 0) break;
+      while (d > 0 && ++index[d - 1] == dims[d - 1]) index[--d] = 0;
+      if (d == 0) return;
     }
-    Write(operation.Ref(kPointwiseY), std::move(x.elements));
+  }
+  // Of an element; where a dimension is 1, it is the same along all of another tensor's.
+  static int64_t At(const ConvolutionArray& array, const std::vector<int64_t>& index) {
+    int64_t at = 0;
+    for (size_t d = 0; d < index.size(); ++d) at += array.dims[d] == 1 ? 0 : index[d] * array.strides[d];
+    return at;
+  }
+  // In the strides of `tensor`.
+  static ConvolutionArray Empty(const Node& tensor) {
+    ConvolutionArray array{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
+    array.elements.resize(Extent(tensor));
+    return array;
+  }
+
+  static double Apply(int mode, double x, double b, double t, int64_t index) {
+    switch (mode) {
+      case kPointwiseAdd: return x + b;
+      case kPointwiseMultiply: return x * b;
+      case kPointwiseSubtract: return x - b;
+      case kPointwiseDivide: return x / b;
+      case kPointwiseExp: return std::exp(x);
+      case kPointwiseLog: return std::log(x);
+      case kPointwiseRelu: return x > 0 ? x : 0;
+      case kPointwiseGreaterEqual: return x >= b;
+      case kPointwiseIndex: return static_cast<double>(index);
+      case kPointwiseSelect: return t != 0 ? x : b;
+      default: Expect(false, "pointwise mode ", mode); return 0;
+    }
+  }
+
+  void Pointwise(const Node& operation) {
+    const Node& pointwise = operation.Ref(kPointwiseDescriptor);
+    const int mode = pointwise.One<int>(kPointwiseModeOf);
+    const bool is_unary =
+        mode == kPointwiseRelu || mode == kPointwiseExp || mode == kPointwiseLog || mode == kPointwiseIndex;
+    Expect(operation.attributes.contains(kPointwiseB) != is_unary, "pointwise mode ", mode, " has b, or none");
+    Expect(operation.attributes.contains(kPointwiseT) == (mode == kPointwiseSelect), "mode ", mode, " has t, or none");
+    const int64_t axis = mode == kPointwiseIndex ? pointwise.One<int64_t>(kPointwiseAxis) : 0;
+    const Node& result = operation.Ref(kPointwiseY);
+    const ConvolutionArray x = Read(operation.Ref(kPointwiseX));
+    const ConvolutionArray b = is_unary ? x : Read(operation.Ref(kPointwiseB));
+    const ConvolutionArray t = mode == kPointwiseSelect ? Read(operation.Ref(kPointwiseT)) : x;
+    ConvolutionArray y = Empty(result);
+    ForEachIndex(y.dims, [&](const std::vector<int64_t>& index) {
+      y.elements[At(y, index)] =
+          Apply(mode, x.elements[At(x, index)], b.elements[At(b, index)], t.elements[At(t, index)], index[axis]);
+    });
+    Write(result, std::move(y.elements));
+  }
+
+  // Heads of b may be fewer, each for as many of a's that follow each other.
+  void Matmul(const Node& operation) {
+    const ConvolutionArray a = Read(operation.Ref(kMatmulA)), b = Read(operation.Ref(kMatmulB));
+    ConvolutionArray c = Empty(operation.Ref(kMatmulC));
+    const bool fits = a.dims.size() == 4 && b.dims.size() == 4 && c.dims.size() == 4 && a.dims[3] == b.dims[2] &&
+                      c.dims[2] == a.dims[2] && c.dims[3] == b.dims[3] && a.dims[0] == b.dims[0] &&
+                      c.dims[0] == a.dims[0] && c.dims[1] == a.dims[1] && a.dims[1] % b.dims[1] == 0;
+    if (!Expect(fits, "the dimensions of a product do not fit")) return;
+    ForEachIndex(c.dims, [&](const std::vector<int64_t>& index) {
+      double sum = 0;
+      for (int64_t k = 0; k < a.dims[3]; ++k) {
+        const int64_t head = index[1] / (a.dims[1] / b.dims[1]);
+        sum += a.elements[At(a, {index[0], index[1], index[2], k})] * b.elements[At(b, {index[0], head, k, index[3]})];
+      }
+      c.elements[At(c, index)] = sum;
+    });
+    Write(operation.Ref(kMatmulC), std::move(c.elements));
+  }
+
+  void Reduce(const Node& operation) {
+    const int op = operation.Ref(kReductionDescriptor).One<int>(kReductionOperatorOf);
+    Expect(op == kReduceAdd || op == kReduceMax, "reduction ", op);
+    const ConvolutionArray x = Read(operation.Ref(kReductionX));
+    ConvolutionArray y = Empty(operation.Ref(kReductionY));
+    std::ranges::fill(y.elements, op == kReduceAdd ? 0 : -std::numeric_limits<double>::infinity());
+    ForEachIndex(x.dims, [&](const std::vector<int64_t>& index) {
+      double& sum = y.elements[At(y, index)];
+      const double term = x.elements[At(x, index)];
+      sum = op == kReduceAdd ? sum + term : std::max(sum, term);
+    });
+    Write(operation.Ref(kReductionY), std::move(y.elements));
   }
 
   std::map<int64_t, void*> pointers_;

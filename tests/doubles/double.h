@@ -10,6 +10,7 @@
 //   HLO_DOUBLE_DRIVER=12040              the version of CUDA that the driver says it is for
 //   HLO_DOUBLE_SPILLS=128                kernels of more threads than that say that they keep registers in memory
 //   HLO_DOUBLE_CACHE=65536               the bytes of the device's cache
+//   HLO_DOUBLE_CUPTI=140000              the version of its interface that CUPTI's double says it has
 //   HLO_DOUBLE_SANITIZE=1                kernels are watched as they run (gpu/kernel/emulator.h)
 #ifndef HLO_TESTS_DOUBLES_DOUBLE_H_
 #define HLO_TESTS_DOUBLES_DOUBLE_H_
@@ -28,7 +29,7 @@ namespace hlo::doubles {
 
 constexpr int kExitViolation = 99;
 
-enum class Library : uint8_t { kCuda, kCublas, kCudnn };
+enum class Library : uint8_t { kCuda, kCublas, kCudnn, kCupti };
 enum Rules : unsigned { kNoRules = 0, kReady = 1, kContext = 2, kCleansUp = 4 };
 
 enum class Function : uint8_t {
@@ -142,7 +143,8 @@ struct Work {
   std::string what;
   std::function<int()> run;  // A CUresult.
   std::vector<Touch> touches = {};
-  bool waits = false;  // A kernel's code: for what is before it, before it touches anything.
+  bool waits = false;        // A kernel's code: for what is before it, before it touches anything.
+  uint32_t correlation = 0;  // Of the call that queued it; 0: it is in a graph.
 };
 
 // Onto the queue of a stream, or into the graph that it is captured for. INVALID_HANDLE for none.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text.h"
+
 namespace hlo {
 namespace {
 
@@ -20,7 +22,7 @@ bool IsInterpreted(const Event& event, const Profile& profile) {
 bool Computes(const Event& event, const Profile& profile) {
   if (!IsStep(event)) return false;
   const gpu::StepKind sort = profile.steps[event.step].sort;
-  return sort == gpu::StepKind::kKernel || sort == gpu::StepKind::kGemm || sort == gpu::StepKind::kConvolution;
+  return sort == gpu::StepKind::kKernel || gpu::CallsLibrary(sort);
 }
 
 // f(event) over the counted runs, and how many these are.
@@ -74,6 +76,26 @@ std::vector<const gpu::Timeline*> CountedRuns(const Profile& profile) {
     if (run.dropped == 0) whole.push_back(&run);
   }
   return whole.empty() ? all : whole;
+}
+
+std::string TimingText(const Profile& profile) {
+  if (profile.is_host) return "times of the host's clock";
+  std::string log, no_log;
+  int64_t least = 0, most = 0, memory = 0;
+  for (const gpu::Timeline& run : profile.runs) {
+    if (log.empty()) log = run.log;
+    if (no_log.empty()) no_log = run.no_log;
+    if (run.least_mhz > 0) least = least == 0 ? run.least_mhz : std::min(least, run.least_mhz);
+    most = std::max(most, run.most_mhz);
+    memory = std::max(memory, run.memory_mhz);
+  }
+  if (log.empty() || !no_log.empty())
+    return Str("each step was waited for, and timed by events (coarse)", no_log.empty() ? "" : ": ", no_log);
+  std::string text = Str("times of ", log);
+  if (most > 0)
+    text +=
+        Str(", multiprocessors at ", least, least == most ? "" : Str(" to ", most), " MHz, memory at ", memory, " MHz");
+  return text;
 }
 
 double Percentile(std::vector<double> values, double share) {
@@ -181,7 +203,7 @@ std::vector<StepFigures> FiguresOfSteps(const Profile& profile) {
 
 std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile) {
   constexpr size_t kMost = 64;
-  const std::vector<const gpu::Timeline*> runs = CountedRuns(profile);
+  std::vector<const gpu::Timeline*> runs = CountedRuns(profile);
   if (runs.size() <= kMost) return runs;
   std::vector<const gpu::Timeline*> sampled;
   for (size_t i = 0; i < kMost; ++i) sampled.push_back(runs[i * (runs.size() - 1) / (kMost - 1)]);

@@ -19,6 +19,9 @@ namespace hlo {
 // The runs that figures are of.
 std::vector<const gpu::Timeline*> CountedRuns(const Profile& profile);
 
+// What told the times, and what there is to say of that: "times of CUPTI 13.0.1, multiprocessors at 1755 to 1980 MHz".
+std::string TimingText(const Profile& profile);
+
 // By linear interpolation between the two nearest ranks; 0 of nothing. `share` in [0, 1].
 double Percentile(std::vector<double> values, double share);
 

@@ -74,10 +74,10 @@ void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
 }
 
 // One run, with a timeline where there is one.
-Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline) {
+Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline, std::vector<std::string>* notes) {
   TRY(executable.MakeReady());
   const int64_t begin = gpu::Timeline::Now();
-  TRY(executable.Execute({.timeline = timeline}));
+  TRY(executable.Execute({.timeline = timeline, .notes = notes}));
   return gpu::Timeline::Now() - begin;
 }
 
@@ -100,8 +100,9 @@ TimeClass ProfiledStep::Class() const {
   if (is_collective) return TimeClass::kCollective;
   constexpr std::pair<gpu::StepKind, TimeClass> kClasses[] = {
       {gpu::StepKind::kKernel, TimeClass::kKernel},       {gpu::StepKind::kGemm, TimeClass::kLibrary},
-      {gpu::StepKind::kConvolution, TimeClass::kLibrary}, {gpu::StepKind::kCopy, TimeClass::kCopy},
-      {gpu::StepKind::kFill, TimeClass::kFill},           {gpu::StepKind::kHostCall, TimeClass::kInterpreter}};
+      {gpu::StepKind::kConvolution, TimeClass::kLibrary}, {gpu::StepKind::kAttention, TimeClass::kLibrary},
+      {gpu::StepKind::kCopy, TimeClass::kCopy},           {gpu::StepKind::kFill, TimeClass::kFill},
+      {gpu::StepKind::kHostCall, TimeClass::kInterpreter}};
   return std::ranges::find(kClasses, sort, &std::pair<gpu::StepKind, TimeClass>::first)->second;
 }
 
@@ -210,12 +211,20 @@ Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile
     if (runs < kFew) return runs == 0 || spent < kTooLong;
     return (runs < kRuns || spent < kEnough) && spent < kLong && runs < kMostRuns && events < kMostEvents;
   };
+  std::string no_log;
   while (goes_on()) {
-    profile->plain_ns.push_back(TRY(TimeRun(executable, nullptr)));
+    profile->plain_ns.push_back(TRY(TimeRun(executable, nullptr, &profile->notes)));
     gpu::Timeline timeline;
+    timeline.no_log = no_log;
     timeline.most_events = kMostEvents - std::min(events, kMostEvents);
     if (!profile->runs.empty()) MakeRoom(profile->runs.back(), &timeline);
-    profile->profiled_ns.push_back(TRY(TimeRun(executable, &timeline)));
+    profile->profiled_ns.push_back(TRY(TimeRun(executable, &timeline, &profile->notes)));
+    no_log = timeline.no_log;
+    if (timeline.is_lost) {  // Once: from here on the log is not asked.
+      profile->plain_ns.pop_back();
+      profile->profiled_ns.pop_back();
+      continue;
+    }
     events += timeline.events.size();
     profile->runs.push_back(std::move(timeline));
     progress.Step(std::ssize(profile->runs), 0, "run");

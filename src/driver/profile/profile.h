@@ -92,6 +92,7 @@ struct Profile {
   std::map<int, ProfiledLoop> loops;  // By TimelineTrip::loop.
   MemoryProfile memory;
   std::vector<gpu::Timeline> runs;  // Those that were profiled.
+  std::vector<std::string> notes;   // What they did in a slower way than was meant, and why.
   // Nanoseconds that these took, and as many that were not profiled, by turns with them, all from outside.
   std::vector<int64_t> profiled_ns, plain_ns;
 };

@@ -113,8 +113,8 @@ void Fields(V& v, ProfileSummary& s) {
   v("path", s.path)("module", s.module_name)("input", s.input)("code", s.code)("platform", s.platform);
   v("device", s.device)("target", s.target)("is_host", s.is_host)("roof", s.roof_name)("memory_rate", s.memory_rate);
   v("instruction_rate", s.instruction_rate)("dot_rates", s.dot_rates)("runs", s.runs)("whole_runs", s.whole_runs);
-  v("dropped", s.dropped)("waits_for_each", s.waits_for_each)("runs_ns", s.runs_ns)("run_ms", s.run_ms)("median_ms",
-                                                                                                        s.median_ms);
+  v("dropped", s.dropped)("waits_for_each", s.waits_for_each)("timing", s.timing)("runs_ns", s.runs_ns);
+  v("run_ms", s.run_ms)("median_ms", s.median_ms);
   v("deviation_ms", s.deviation_ms)("overhead", s.overhead)("examples_per_run", s.examples_per_run);
   v("busy_ms", s.busy_ms)("interpreted_ms", s.interpreted_ms)("gaps", s.gaps)("classes", s.classes)("bits", s.bits);
   v("tensor_cores", s.tensor_cores)("launches", s.launches)("short_executions", s.short_executions);
@@ -122,8 +122,9 @@ void Fields(V& v, ProfileSummary& s) {
   v("sources", s.sources)("sample_ms", s.sample_ms)("sample", s.sample)("sample_left_out", s.sample_left_out);
 }
 
-constexpr gpu::StepKind kSorts[] = {gpu::StepKind::kKernel, gpu::StepKind::kGemm, gpu::StepKind::kConvolution,
-                                    gpu::StepKind::kCopy,   gpu::StepKind::kFill, gpu::StepKind::kHostCall};
+constexpr gpu::StepKind kSorts[] = {gpu::StepKind::kKernel,    gpu::StepKind::kGemm, gpu::StepKind::kConvolution,
+                                    gpu::StepKind::kAttention, gpu::StepKind::kCopy, gpu::StepKind::kFill,
+                                    gpu::StepKind::kHostCall};
 constexpr Bound kBoundWords[] = {Bound::kMemory, Bound::kDot, Bound::kCompute, Bound::kLaunch};
 
 class Writer {

@@ -86,6 +86,7 @@ ProfileSummary SummaryOf(const Profile& profile) {
                          .instruction_rate = profile.roof.instruction_rate,
                          .dot_rates = profile.roof.dot_rates,
                          .runs = std::ssize(profile.runs),
+                         .timing = TimingText(profile),
                          .runs_ns = SampledRunsNs(profile),
                          .run_ms = MeanRunMs(profile),
                          .median_ms = MedianRunMs(profile),

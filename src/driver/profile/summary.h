@@ -60,6 +60,7 @@ struct ProfileSummary {
 
   int64_t runs = 0, whole_runs = 0, dropped = 0;  // Profiled, those of them that figures are of, events left out.
   bool waits_for_each = false;
+  std::string timing;            // TimingText.
   std::vector<int64_t> runs_ns;  // Of SampledRunsNs.
   double run_ms = 0, median_ms = 0, deviation_ms = 0, overhead = 0;
   int64_t examples_per_run = 0;

@@ -30,8 +30,7 @@ std::string Part(const ProfileSummary& summary, std::string_view what, double ms
 
 std::string HeadText(const ProfileSummary& summary) {
   std::string out = Str("  profile  ", Counted(summary.runs, "run"), ", and as many without it by turns: overhead ",
-                        Percent(summary.overhead), "; ",
-                        summary.waits_for_each ? "each step was waited for" : "times of the host's clock", "\n");
+                        Percent(summary.overhead), "; ", summary.timing, "\n");
   if (summary.dropped > 0)
     out +=
         Str("    incomplete: ", summary.dropped, " events came when there was no more memory for them; figures are of ",
@@ -171,7 +170,8 @@ std::string StepTable(const ProfileSummary& summary, bool full) {
   if (const auto more = run - static_cast<int64_t>(shown); more > 0)
     out += Str("    ... and ", more, " that take less; --profile=full shows all\n");
   if (const auto never = std::ssize(summary.steps) - run; never > 0)
-    out += Str("    ", Counted(never, "step"), " of branches that were not taken\n");
+    out += Str("    ", Counted(never, "step"), " of branches that were not taken",
+               summary.is_host ? "" : ", or of conditions that another kernel computes", "\n");
   return out;
 }
 

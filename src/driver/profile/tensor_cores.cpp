@@ -70,7 +70,7 @@ TensorCoreUse TensorCoresOf(const gpu::StepInfo& step, const DeviceDescription& 
   TensorCoreUse use{.eligible = true};
   const Instruction& product = *products.front();
   const TypeRow& row = *RowOf(product, target);
-  const bool is_library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
+  const bool is_library = gpu::CallsLibrary(step.kind);
   const bool has_units = std::ranges::any_of(
       step.plan.kernels, [](const KernelPlan& kernel) { return kernel.algorithm == gpu::kMatrixUnits; });
   const std::string odd = OddSize(product, row.multiple);

@@ -154,7 +154,7 @@ class Tracer {
     json.Key("module_fingerprint").Value(Format("%016llx", static_cast<unsigned long long>(profile_.input)));
     json.Key("platform").Value(profile_.platform).Key("device").Value(profile_.device);
     json.Key("target").Value(profile_.target);
-    json.Key("timing").Value(profile_.is_host ? "the host's clock" : "the device's clock, each step waited for");
+    json.Key("timing").Value(TimingText(profile_));
     json.Key("host_lane").Value("durations as measured, laid end to end");
     json.Key("dropped").Value(report_.all - report_.kept).Close('}');
     return json.text();
@@ -278,8 +278,13 @@ class Tracer {
     return lane;
   }
 
-  // The call that queued it, and an arrow to what it queued.
+  // The call that queued it, and an arrow to what it queued: of a graph once, to the first.
   void Launch(const Event& event, std::string_view quoted_name, int lane) {
+    if (event.graph >= 0) {
+      if (event.graph < graphs_) return;
+      graphs_ = event.graph + 1;
+      quoted_name = "\"graph\"";
+    }
     Complete(kHost, kLauncher, event.queued, event.queue_end, quoted_name, "launch");
     const int64_t id = ++flows_;
     const auto end = [&](std::string_view phase, int process, int thread, int64_t at) {
@@ -297,9 +302,13 @@ class Tracer {
     };
     MergedLane scopes(kScopes, true), sources(kSources, false);
     int64_t until = run.begin, live = -1;
+    graphs_ = 0;
     for (const Event& event : run.events) {
       if (event.kind == Event::Kind::kWait) {
-        if (!profile_.is_host) Complete(kHost, kLauncher, event.queued, event.queue_end, "\"wait\"", "sync");
+        if (event.graph >= 0) {
+          Complete(kDevice, FreeLane(kCompute, "compute", event.begin, event.end), event.begin, event.end,
+                   "\"condition\"", "condition");
+        } else if (!profile_.is_host) Complete(kHost, kLauncher, event.queued, event.queue_end, "\"wait\"", "sync");
         continue;
       }
       if (--*left < 0) break;
@@ -402,6 +411,7 @@ class Tracer {
   std::string buffer_, scratch_;
   bool first_ = true;
   int64_t flows_ = 0;
+  int graphs_ = 0;  // Launches of graphs of the run, as far as they have been drawn.
   std::map<int, int64_t> lane_ends_;
   std::map<int, std::string> lanes_;  // Of the device, that are used.
 };

@@ -21,6 +21,7 @@
 #include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "driver/run/tuning.h"
+#include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
 #include "interp/devices/manual_regions.h"
@@ -37,7 +38,7 @@ auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
   return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
                   p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize, o.scopes.compile,
-                  o.scopes.interpret, o.tuning);
+                  o.scopes.interpret, o.tuning, o.platform, o.libraries, o.allow_tf32, o.library_path);
 }
 auto InterpreterKey(const RunOptions& o) {
   return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
@@ -243,7 +244,15 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
     // As compiling does: reports and checks speak of kernels that run.
-    for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device))
+    const auto of_attention = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
+      const auto where = Where();
+      if (!options_.libraries || !where || (*where)->device == nullptr || (*where)->device->IsHost())
+        return std::nullopt;
+      return gpu::LibraryOfAttention(
+          fusion, *(*where)->device,
+          {.search = options_.library_path, .allow_tf32 = options_.allow_tf32, .notes = &optimized.notes});
+    };
+    for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device, of_attention))
       optimized.notes.push_back(std::move(note));
     if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
     optimized.scopes = std::move(scopes);

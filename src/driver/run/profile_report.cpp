@@ -1,5 +1,7 @@
 #include "driver/run/profile_report.h"
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/profile/summary.h"
@@ -59,6 +61,9 @@ void AddHostSpans(const RunReport& report, const Profile& profile, TraceOptions*
 Status ReportProfile(Experiment& experiment, const Profile& profile, RunReport* report) {
   const ProfileOptions& options = experiment.options().profile;
   const ProfileSummary summary = SummaryOf(profile);
+  for (const std::string& note : profile.notes) {
+    if (std::ranges::find(report->notes, note) == report->notes.end()) report->notes.push_back(note);
+  }
   if (!options.detail.empty()) report->profile += ProfileText(summary, options.detail == "full");
   if (!options.json.empty()) TRY(WriteFile(options.json, ProfileJson(summary)));
   if (options.trace.empty()) return {};

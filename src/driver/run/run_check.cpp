@@ -323,7 +323,7 @@ OpenShares SharesOpen(const LocalSummary& local) {
 
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
   Culprit culprit;
-  const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
+  const bool library = gpu::CallsLibrary(step.kind);
   culprit.kind = library ? Culprit::Kind::kLibrary : Culprit::Kind::kKernel;
   culprit.name = step.instruction->name();
   culprit.sort = step.kind == gpu::StepKind::kKernel && !step.plan.kernels.empty()

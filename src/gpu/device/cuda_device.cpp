@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "gpu/device/cuda_driver.h"
 #include "gpu/device/cuda_graph.h"
+#include "gpu/device/cupti.h"
 #include "gpu/device/device.h"
 #include "gpu/device/emulated.h"
 #include "gpu/device/shared_library.h"
@@ -65,12 +66,14 @@ DevicePointer Address(const void* pointer) { return reinterpret_cast<DevicePoint
 
 class CudaDevice : public Device {
  public:
-  CudaDevice(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  CudaDevice(const Driver& driver, int ordinal, std::vector<std::string> search)
+      : driver_(driver), ordinal_(ordinal), search_(std::move(search)) {}
 
   // The context stays for the process: the next to open this device would wait a quarter of a second for a new one.
   ~CudaDevice() override {
     if (context_ != nullptr) driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
     EndLibraryStates();
+    log_ = nullptr;
     for (const CudaHandle event : {started_, stopped_}) {
       if (event != nullptr) driver_.Ended("cuEventDestroy", driver_.destroy_event(event));
     }
@@ -329,6 +332,16 @@ class CudaDevice : public Device {
     return ms;
   }
 
+  Result<ActivityLog*> Log() override {
+    if (log_ != nullptr) return log_.get();
+    if (!RecordsOrder() || driver_.node_dependencies == nullptr)
+      FAIL(DeviceError("R017", "the CUDA driver does not tell of the nodes of a graph"));
+    TRY(MakeCurrent());
+    log_ = TRY(OpenCupti(search_, {.watch = [this](bool on) { recorder_->ListNodes(on); },
+                                   .take_new = [this] { return recorder_->TakeNew(); }}));
+    return log_.get();
+  }
+
   Status Synchronize() override {
     TRY(MakeCurrent());
     CUDA_TRY("cuStreamSynchronize", driver_.stream_synchronize(stream_));
@@ -413,6 +426,7 @@ class CudaDevice : public Device {
 
   const Driver& driver_;
   int ordinal_;
+  std::vector<std::string> search_;
   int device_ = 0;
   int version_ = 0;
   int compute_ = 0;
@@ -422,6 +436,7 @@ class CudaDevice : public Device {
   CudaHandle context_ = nullptr, stream_ = nullptr;
   std::unique_ptr<CudaRecorder> recorder_;
   bool is_recording_ = false, launches_early_ = false;
+  std::unique_ptr<ActivityLog> log_;
   CudaHandle started_ = nullptr, stopped_ = nullptr;  // Events: StartClock, StopClock.
   std::vector<void*> parameters_;                     // Of the launch being made.
 };
@@ -429,7 +444,7 @@ class CudaDevice : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const std::vector<std::string>& search) {
-  auto device = std::make_unique<CudaDevice>(*TRY(OpenOnce<LoadDriver>(search)), ordinal);
+  auto device = std::make_unique<CudaDevice>(*TRY(OpenOnce<LoadDriver>(search)), ordinal, search);
   TRY(device->Open());
   return device;
 }

@@ -88,6 +88,8 @@ Result<Driver> LoadDriver(const std::vector<std::string>& search) {
   find("cuGraphConditionalHandleCreate", &driver.create_condition);
   driver.set_dependencies =
       reinterpret_cast<decltype(driver.set_dependencies)>(l.Find("cuStreamUpdateCaptureDependencies_v2"));
+  driver.node_dependencies =
+      reinterpret_cast<decltype(driver.node_dependencies)>(l.Find("cuGraphNodeGetDependencies_v2"));
   driver.is_double = AttachEmulator(l);
   return driver;
 }

@@ -110,6 +110,8 @@ struct Driver {
   // Of what a capture goes on from; null where the driver is older than edges of a kind.
   Status32 (*set_dependencies)(CudaHandle stream, CudaHandle* after, const CudaGraphEdge* edges, size_t,
                                unsigned flags) = nullptr;
+  // Of what a node comes after; null where the driver is older.
+  Status32 (*node_dependencies)(CudaHandle node, CudaHandle* before, CudaGraphEdge* edges, size_t*) = nullptr;
   Status32 (*create_event)(CudaHandle*, unsigned);
   Status32 (*destroy_event)(CudaHandle);
   Status32 (*record_event)(CudaHandle, CudaHandle);

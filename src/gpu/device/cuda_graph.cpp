@@ -26,6 +26,8 @@ struct CudaRecording : Recording {
 Status CudaRecorder::Begin() {
   lost_ = false;
   early_.clear();
+  listed_.clear();
+  new_.clear();
   CUDA_TRY("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed));
   captures_ = true;
   return {};
@@ -127,6 +129,30 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
+// Back from what comes next would wait for, until what is known: whatever a library queued in between is on the way.
+Status CudaRecorder::ListNew() {
+  if (!lists_) return {};
+  std::vector<CudaHandle> open = TRY(Now()).after;
+  while (!open.empty()) {
+    const CudaHandle node = open.back();
+    open.pop_back();
+    if (!listed_.insert(node).second) continue;
+    new_.push_back(node);
+    for (size_t room = 16, count = room; count == room; room *= 4) {
+      std::vector<CudaHandle> before(count = room);
+      std::vector<CudaGraphEdge> edges(room);
+      CUDA_TRY("cuGraphNodeGetDependencies", driver_.node_dependencies(node, before.data(), edges.data(), &count));
+      if (count < room) open.insert(open.end(), before.begin(), before.begin() + static_cast<ptrdiff_t>(count));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<CudaHandle>> CudaRecorder::TakeNew() {
+  TRY(ListNew());
+  return std::exchange(new_, {});
+}
+
 // Where none was set, no body runs.
 Result<void*> CudaRecorder::MakeCondition() {
   const Capture now = TRY(Now());
@@ -138,6 +164,7 @@ Result<void*> CudaRecorder::MakeCondition() {
 
 Status CudaRecorder::Add(int form, void* condition, std::span<const std::function<Status()>> bodies) {
   const Capture now = TRY(Now());
+  TRY(ListNew());
   TRY(Pause());
   CudaNodeParams params = {.condition = reinterpret_cast<unsigned long long>(condition),
                            .form = form,
@@ -150,6 +177,7 @@ Status CudaRecorder::Add(int form, void* condition, std::span<const std::functio
     if (bodies[i] == nullptr) continue;
     TRY(GoOn(graphs[i], {}));
     TRY(bodies[i]());
+    TRY(ListNew());
     TRY(Pause());
   }
   return GoOn(now.graph, std::span(&node, 1));

@@ -34,6 +34,10 @@ class CudaRecorder {
   // have ended when it begins.
   Status Early(const std::function<Status()>& launch);
 
+  // While it is on, TakeNew gives the nodes that were recorded since the last time, or since Begin.
+  void ListNodes(bool on) { lists_ = on; }
+  Result<std::vector<CudaHandle>> TakeNew();
+
   // The handle of a condition for a node of what is recorded now, as the argument of kernels that set it.
   Result<void*> MakeCondition();
   // A node of this form: each body is queued by its function; null: it is empty.
@@ -45,6 +49,7 @@ class CudaRecorder {
     std::vector<CudaHandle> after;  // The nodes that the next one has to wait for.
   };
   Result<Capture> Now() const;
+  Status ListNew();
   Status Pause();
   Status GoOn(CudaHandle graph, std::span<const CudaHandle> after);
 
@@ -54,6 +59,9 @@ class CudaRecorder {
   bool lost_ = false;           // The graph belongs to nobody any more: see Pause.
   CudaHandle graph_ = nullptr;  // The whole, from the first pause on.
   std::set<CudaHandle> early_;  // Nodes: kernels that wait in their code.
+  bool lists_ = false;
+  std::set<CudaHandle> listed_;  // All nodes that ListNew has seen.
+  std::vector<CudaHandle> new_;  // Those of them that nobody has taken.
 };
 
 }  // namespace hlo::gpu

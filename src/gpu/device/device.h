@@ -26,6 +26,8 @@ class CodeCache;
 
 namespace hlo::gpu {
 
+class ActivityLog;  // activity_log.h
+
 // Every allocation, and every buffer within one, starts at a multiple of this.
 constexpr int64_t kBufferAlignment = 256;
 // What host kernels assume of an argument; the alignment of a Literal's bytes.
@@ -147,6 +149,8 @@ class Device {
   // has no clock but the process's.
   virtual Status StartClock() { return {}; }
   virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
+  // What tells, after it, when what was queued ran. Null: nothing does, on a host. Errors: why there is none.
+  virtual Result<ActivityLog*> Log() { return nullptr; }
 
   // What libraries queue their work on: the CUstream; null on the host.
   virtual void* stream() const { return nullptr; }

@@ -88,19 +88,26 @@ Number ExpOf(Number z) {
   return Choose(IsInfinite(z.real) & ~IsFinite(z.imag), limit, found);
 }
 
+// log |z|; of half of it where |z| is too large to be a number.
+Value LogOfSize(Number z) {
+  const Value is_huge = IsInfinite(Max(Abs(z.real), Abs(z.imag)) * 2.0);
+  const Value by = Select(is_huge, Like(z.real, 0.5), Like(z.real, 1.0));
+  return Log(Size({z.real * by, z.imag * by})) + Select(is_huge, Like(z.real, std::numbers::ln2), Like(z.real, 0.0));
+}
+
 // log |z|: near the circle by what lies between, since the logarithm of a rounded size has nothing of it.
 Number LogOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), small = Min(a, b);
   const Value near = Log1p((large - 1.0) * (large + 1.0) + small * small) * 0.5;
   const Value is_near = (large > 0.5) & (large < 2.0);
-  return {Select(is_near, near, Log(Size(z))), Atan2(z.imag, z.real)};
+  return {Select(is_near, near, LogOfSize(z)), Atan2(z.imag, z.real)};
 }
 
 Number Log1pOf(Number z) {
   const Number more = {z.real + 1.0, z.imag};
   const Value near = Log1p(z.real * (z.real + 2.0) + Square(z.imag)) * 0.5;
   const Value is_near = (Abs(z.real) < 0.5) & (Abs(z.imag) < 0.5);
-  return {Select(is_near, near, Log(Size(more))), Atan2(z.imag, more.real)};
+  return {Select(is_near, near, LogOfSize(more)), Atan2(z.imag, more.real)};
 }
 
 // Of the halves of the size and the real part, which do not cancel: the other part follows from the product.

@@ -68,7 +68,8 @@ std::optional<View> ViewOfSource(const Instruction& inst) {
 std::optional<View> MoveView(const Instruction& inst, const View& from) {
   View to = from;
   switch (inst.opcode()) {
-    case Opcode::kCopy: return from;
+    case Opcode::kCopy:
+    case Opcode::kConvert: return from;
     case Opcode::kBroadcast: {
       to.dims = inst.shape().dims();
       to.strides.assign(to.dims.size(), 0);
@@ -97,20 +98,6 @@ std::optional<View> MoveView(const Instruction& inst, const View& from) {
     }
     default: return std::nullopt;
   }
-}
-
-// What an instruction of the fusion is in terms of the fusion's operands; nothing when it has to be computed.
-std::optional<View> ViewOf(const Instruction& inst) {
-  const auto moves = [](const Instruction& i) {
-    return i.Is(Opcode::kCopy) || i.Is(Opcode::kBroadcast) || i.Is(Opcode::kTranspose) || i.Is(Opcode::kReshape) ||
-           i.Is(Opcode::kBitcast);
-  };
-  std::vector<const Instruction*> way;
-  const Instruction* source = &inst;
-  for (; moves(*source); source = &source->operand(0)) way.push_back(source);
-  std::optional<View> view = ViewOfSource(*source);
-  for (size_t i = way.size(); i-- > 0 && view;) view = MoveView(*way[i], *view);
-  return view;
 }
 
 const Instruction* FindProduct(const Computation& computation) {
@@ -144,7 +131,7 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
   if (row == std::end(kStepOps) || (!left && !user.Is(kCommutative))) return false;
   step->op = row->op;
   if (step->op == EpilogueOp::kRelu) return other.IsConstantOf(0);
-  const auto view = ViewOf(other);
+  const auto view = ReadView(other);
   if (!view) return false;
   step->view = *view;
   return true;
@@ -213,6 +200,20 @@ int64_t Size(const View& view, const std::vector<int64_t>& dims) {
 
 }  // namespace
 
+std::optional<View> ReadView(const Instruction& inst, bool rounded) {
+  const auto moves = [&](const Instruction& i) {
+    if (rounded && i.Is(Opcode::kConvert)) return IsFloat(i.shape().type()) && IsFloat(i.operand(0).shape().type());
+    return i.Is(Opcode::kCopy) || i.Is(Opcode::kBroadcast) || i.Is(Opcode::kTranspose) || i.Is(Opcode::kReshape) ||
+           i.Is(Opcode::kBitcast);
+  };
+  std::vector<const Instruction*> way;
+  const Instruction* source = &inst;
+  for (; moves(*source); source = &source->operand(0)) way.push_back(source);
+  std::optional<View> view = ViewOfSource(*source);
+  for (size_t i = way.size(); i-- > 0 && view;) view = MoveView(*way[i], *view);
+  return view;
+}
+
 bool Combine(const View& view, const std::vector<int64_t>& dims, Run* run) {
   *run = {};
   bool first = true;
@@ -243,7 +244,7 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   Contraction& contraction = answer.contraction;
   contraction.product = product;
   if (product->operand_count() != 2) return no("sparse operands");
-  const auto lhs = ViewOf(product->operand(0)), rhs = ViewOf(product->operand(1));
+  const auto lhs = ReadView(product->operand(0)), rhs = ReadView(product->operand(1));
   if (!lhs || !rhs || lhs->operand < 0 || rhs->operand < 0)
     return no("an operand of the product is computed in the fusion");
   contraction.lhs = *lhs;

@@ -4,6 +4,7 @@
 #define HLO_GPU_LIBRARIES_CONTRACTION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,6 +43,10 @@ struct ContractionAnswer {
   std::string why_not;
 };
 ContractionAnswer ReadContraction(const Instruction& fusion);
+
+// What an instruction of a fusion is in terms of the fusion's operands, or a constant; nothing where it has to be
+// computed. `rounded`: conversions of floats on the way are left out.
+std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 
 // One dimension for several: size and stride such that the combined index steps evenly; false when there is none.
 struct Run {

@@ -11,13 +11,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
 
 #include "base/text.h"
+#include "gpu/libraries/cudnn_choice.h"
 #include "gpu/libraries/cudnn_graph.h"
 #include "gpu/libraries/cudnn_parts.h"
 #include "gpu/libraries/own_part.h"
@@ -26,126 +22,14 @@ namespace hlo::gpu {
 namespace {
 
 using cudnn::Api;
-using cudnn::Handle;
+using cudnn::Choice;
 using cudnn::Laid;
+using cudnn::OnDevice;
 
-constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-// Of engines that would do, but whose plan cannot be made: each may be compiled, for a second.
-constexpr int kMostFailures = 4;
 // Bytes of a result from which on an engine is compiled where a kernel of ours could go on: 10 us and more for the
 // pass.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = "parts_";
-
-// An engine for a graph. Its descriptors are made of each other, and of a handle.
-struct Choice {
-  cudnn::Graph graph;
-  cudnn::Descriptor config;
-  cudnn::Plan plan;
-  int64_t engine = 0, number = 0;
-  Handle handle = nullptr;
-  void* stream = nullptr;  // Of the handle.
-};
-
-// Things by key, each made once, whichever of several threads asks for it first; who asks meanwhile waits. What could
-// not be made is not tried again.
-template <class Key, class T>
-class MadeOnce {
- public:
-  using Made = Result<std::shared_ptr<const T>>;
-  template <class Make>
-  Made Get(const Key& key, const Make& make) {
-    Entry* entry = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      std::unique_ptr<Entry>& there = entries_[key];
-      if (there == nullptr) there = std::make_unique<Entry>();
-      entry = there.get();
-    }
-    const std::lock_guard lock(entry->mutex);
-    if (!entry->made) entry->made = make();
-    return *entry->made;
-  }
-  void Clear() { entries_.clear(); }
-
- private:
-  struct Entry {
-    std::mutex mutex;
-    std::optional<Made> made;
-  };
-  std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Entry>> entries_;
-};
-
-// What is kept for a device: handles, and what was made for equal convolutions of the same module or of others.
-class OnDevice {
- public:
-  OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
-  ~OnDevice() {
-    choices.Clear();
-    for (const Handle handle : handles_) api.destroy(handle);
-  }
-
-  // A handle to make plans with, as long as it is held: at a time it is for one thread.
-  using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
-  Result<Lent> Lend() {
-    Handle handle = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        handle = idle_.back();
-        idle_.pop_back();
-      }
-    }
-    if (handle == nullptr) handle = TRY(Make());
-    return Lent(handle, [this](Handle back) {
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(back);
-    });
-  }
-  // To run a plan: by the handle that it was made with, where that queues on this device's stream.
-  Handle HandleFor(const Choice& choice) {
-    const std::lock_guard lock(mutex_);
-    return choice.stream == stream_ ? choice.handle : handles_.front();
-  }
-  void* stream() const { return stream_; }
-
-  Result<OwnPart::Loaded> Load(const std::shared_ptr<const OwnPart>& part, Device& device) {
-    const std::lock_guard lock(mutex_);
-    OwnPart::Loaded& loaded = loaded_[part];
-    if (loaded.empty()) loaded = TRY(part->Load(device));
-    return loaded;
-  }
-
-  const Api& api;
-  MadeOnce<std::string, Choice> choices;
-  MadeOnce<uint64_t, OwnPart> parts;  // By the fingerprint of their modules.
-
- private:
-  Result<Handle> Make() {
-    Handle made = nullptr;
-    if (const int status = api.create(&made)) FAIL(api.Failed("cudnnCreate", status));
-    {
-      const std::lock_guard lock(mutex_);
-      handles_.push_back(made);
-    }
-    if (const int status = api.set_stream(made, stream_)) FAIL(api.Failed("cudnnSetStream", status));
-    return made;
-  }
-
-  void* const stream_;
-  std::mutex mutex_;
-  std::vector<Handle> handles_, idle_;
-  std::map<std::shared_ptr<const OwnPart>, OwnPart::Loaded> loaded_;
-};
-
-Result<OnDevice*> On(const Api& api, Device& device) {
-  return static_cast<OnDevice*>(TRY(device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
-    auto made = std::make_shared<OnDevice>(api, device.stream());
-    TRY(made->Lend());  // The first.
-    return made;
-  })));
-}
 
 Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Module> module, Device& device) {
   return on.parts.Get(Fingerprint(*module), [&]() -> Result<std::shared_ptr<const OwnPart>> {
@@ -154,7 +38,7 @@ Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Mo
 }
 
 struct CudnnCall : LibraryCall {
-  CudnnCall(const Api& api, const Laid& laid) : api(api), laid(laid) {}
+  CudnnCall(const Api& api, const Laid& laid, bool allow_tf32) : api(api), laid(laid), allow_tf32(allow_tf32) {}
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", choice->engine); }
   std::string algorithm() const override { return Str(finish ? kParts : kHeuristic, choice->number); }
@@ -171,6 +55,7 @@ struct CudnnCall : LibraryCall {
   int64_t PackedBytes() const override { return pack ? ByteSize(laid.problem.weights) : 0; }
   int64_t PackedOperand() const override { return pack ? laid.problem.weights.operand : -1; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
+  Result<std::shared_ptr<const Choice>> ChoiceFor(OnDevice& on) const;
 
   static int64_t ByteSize(const ConvolutionTensor& tensor) {
     int64_t bytes = ByteWidth(tensor.type);
@@ -180,6 +65,7 @@ struct CudnnCall : LibraryCall {
 
   const Api& api;
   const Laid laid;
+  const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
   std::shared_ptr<const OwnPart> pack, finish;  // Null: none.
   int64_t raw_offset = 0, raw_bytes = 0;  // In the scratch memory: what cuDNN gives, where a part of ours goes on.
@@ -191,10 +77,10 @@ class BoundCudnnCall : public BoundCall {
 
   Status Prepare() {
     TRY(device_.MakeCurrent());
-    OnDevice& on = *TRY(On(call_.api, device_));
-    handle_ = on.HandleFor(*call_.choice);
-    if (call_.pack) pack_ = TRY(on.Load(call_.pack, device_));
-    if (call_.finish) finish_ = TRY(on.Load(call_.finish, device_));
+    on_ = TRY(On(call_.api, device_));
+    choice_ = TRY(call_.ChoiceFor(*on_));
+    if (call_.pack) pack_ = TRY(on_->Load(call_.pack, device_));
+    if (call_.finish) finish_ = TRY(on_->Load(call_.finish, device_));
     return {};
   }
 
@@ -207,17 +93,8 @@ class BoundCudnnCall : public BoundCall {
     TRY(device_.MakeCurrent());
     void* const raw = call_.finish ? static_cast<std::byte*>(scratch) + call_.raw_offset : results[0];
     std::vector<const void*> pointers;
-    std::vector<int64_t> ids;
-    for (const cudnn::Slot& slot : call_.choice->graph.slots) {
-      pointers.push_back(PointerOf(slot, operands, raw, packed));
-      ids.push_back(std::ssize(pointers));
-    }
-    cudnn::Descriptor pack(call_.api, cudnn::kVariantPack);
-    pack.Set(cudnn::kVariantPointers, cudnn::kTypePointer, std::ssize(pointers), pointers.data());
-    pack.Integers(cudnn::kVariantIds, ids).Pointer(cudnn::kVariantWorkspace, cudnn::kTypePointer, scratch);
-    TRY(pack.Finalize());
-    if (const int status = call_.api.execute(handle_, call_.choice->plan.plan.handle(), pack.handle()))
-      FAIL(call_.api.Failed("cudnnBackendExecute", status));
+    for (const cudnn::Slot& slot : choice_->graph.slots) pointers.push_back(PointerOf(slot, operands, raw, packed));
+    TRY(Execute(*on_, *choice_, pointers, scratch));
     if (!call_.finish) return {};
     std::vector<void*> with_raw(operands.begin(), operands.end());
     with_raw.push_back(raw);
@@ -238,7 +115,8 @@ class BoundCudnnCall : public BoundCall {
 
   const CudnnCall& call_;
   Device& device_;
-  Handle handle_ = nullptr;
+  OnDevice* on_ = nullptr;
+  std::shared_ptr<const Choice> choice_;
   OwnPart::Loaded pack_, finish_;
 };
 
@@ -293,17 +171,16 @@ struct Attempt {
 };
 
 // Equal: what was found for one holds for the other. Operands are numbered in graphs.
-std::string KeyOf(const Laid& laid, const Attempt& attempt, const LibraryOptions& options) {
+std::string KeyOf(const Laid& laid, bool with_epilogue) {
   const ConvolutionProblem& problem = laid.problem;
-  std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, attempt.with_epilogue,
-                        attempt.may_compile, options.allow_tf32, " ", options.algorithm);
+  std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, with_epilogue);
   const auto add = [&](const ConvolutionTensor& tensor) {
     key += Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]");
   };
   for (const ConvolutionTensor* tensor : {&problem.images, &problem.weights, &problem.outputs}) add(*tensor);
   for (const ConvolutionDim& dim : problem.spatial)
     key += Str(" ", dim.stride, "/", dim.dilation, "/", dim.pad_low, "/", dim.pad_high);
-  if (!attempt.with_epilogue) return key;
+  if (!with_epilogue) return key;
   for (const ConvolutionStep& step : problem.epilogue) {
     key += Str(" ", static_cast<int>(step.op), "=", std::bit_cast<uint64_t>(step.constant));
     add(step.tensor);
@@ -312,42 +189,10 @@ std::string KeyOf(const Laid& laid, const Attempt& attempt, const LibraryOptions
   return key;
 }
 
-// The first engine that may be taken and whose plan can be made, or the one of that number. Error: why there is none.
-Result<std::shared_ptr<const Choice>> Choose(OnDevice& on, const Laid& laid, const Attempt& attempt,
-                                             const LibraryOptions& options, int64_t number) {
-  const OnDevice::Lent handle = TRY(on.Lend());
-  const cudnn::Where where{.handle = handle.get()};
-  cudnn::Graph graph = TRY(MakeGraph(on.api, where, laid, attempt.with_epilogue));
-  std::vector<cudnn::Descriptor> all = Configurations(on.api, where, graph);
-  std::string why_not = "it has no engine for it";
-  if (number >= std::ssize(all)) why_not = Str("there are ", all.size(), " engines for it");
-  int failures = 0;
-  for (int64_t i = std::max<int64_t>(number, 0); i < std::ssize(all) && failures < kMostFailures; ++i) {
-    if (number >= 0 && i > number) break;
-    const cudnn::Engine engine = Describe(on.api, all[i], laid.problem.result().type, options.allow_tf32);
-    const auto no = [&](std::string_view why) { why_not = Str("engine ", engine.index, ": ", why); };
-    if (!engine.why_not.empty()) {
-      no(engine.why_not);
-      continue;
-    }
-    if (engine.is_compiled && !attempt.may_compile) {
-      no("it is compiled for the graph");
-      continue;
-    }
-    auto plan = MakePlan(on.api, where, all[i]);
-    if (!plan) {
-      no(plan.error().message());
-      ++failures;
-      continue;
-    }
-    if (plan->workspace > kMostWorkspace) {
-      no(Str("it takes ", plan->workspace, " bytes of workspace"));
-      continue;
-    }
-    return std::make_shared<const Choice>(
-        Choice{std::move(graph), std::move(all[i]), std::move(*plan), engine.index, i, handle.get(), on.stream()});
-  }
-  FAIL(DeviceError("R015", std::move(why_not)));
+Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
+  const bool with_epilogue = finish == nullptr;
+  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, with_epilogue); };
+  return ChoiceOn(on, choice, KeyOf(laid, with_epilogue), make, laid.problem.result().type, allow_tf32);
 }
 
 // In the order of preference. Compiling takes cuDNN about a second; what it may save is a pass over the result.
@@ -373,14 +218,16 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
                   "0, ", kParts, "0 and so on"));
   TRY(device.MakeCurrent());
   OnDevice& on = *TRY(On(api, device));
-  auto call = std::make_unique<CudnnCall>(api, laid);
+  auto call = std::make_unique<CudnnCall>(api, laid, options.allow_tf32);
   std::string why_not = "cuDNN gives weights in an order of its own";
   for (const Attempt& attempt : Attempts(laid, wanted)) {
     std::unique_ptr<Module> finish = attempt.with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
     if (!attempt.with_epilogue && finish == nullptr) continue;
-    auto choice = on.choices.Get(KeyOf(laid, attempt, options),
-                                 [&] { return Choose(on, laid, attempt, options, wanted.number); });
+    const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, attempt.with_epilogue); };
+    const cudnn::Terms terms{laid.problem.result().type, attempt.may_compile, wanted.number};
+    auto choice = ChooseOnce(on, KeyOf(laid, attempt.with_epilogue), make, terms, options);
     if (!choice) {
+      cudnn::NotePassedOver(options.notes, "a graph of cuDNN", choice.error());
       why_not = choice.error().message();
       continue;
     }
@@ -425,20 +272,9 @@ Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem,
                                               const std::string& device_json, const LibraryOptions& options) {
   const Api& api = *TRY(cudnn::GetApi(options.search));
   const Laid laid = cudnn::Lay(problem);
-  if (!laid.why_not.empty()) FAIL(DeviceError("R015", laid.why_not));
-  cudnn::Descriptor description(api, cudnn::kDeviceProperties);
-  description.Set(cudnn::kDeviceJson, cudnn::kTypeChar, std::ssize(device_json), device_json.data());
-  TRY(description.Finalize());
-  const cudnn::Where where{.description = &description};
-  const cudnn::Graph graph = TRY(MakeGraph(api, where, laid, with_epilogue));
-  std::vector<CudnnEngine> engines;
-  for (const cudnn::Descriptor& config : Configurations(api, where, graph)) {
-    const cudnn::Engine engine = Describe(api, config, problem.result().type, options.allow_tf32);
-    engines.push_back({engine.index, engine.is_compiled, engine.why_not});
-    if (!engine.why_not.empty() || engine.is_compiled) continue;
-    if (const auto plan = MakePlan(api, where, config); !plan) engines.back().why_not = plan.error().message();
-  }
-  return engines;
+  if (!laid.why_not.empty()) FAIL(DeviceError("R018", laid.why_not));
+  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, with_epilogue); };
+  return cudnn::EnginesFor(make, problem.result().type, /*compiles=*/false, device_json, options);
 }
 
 }  // namespace hlo::gpu

@@ -10,6 +10,7 @@
 #include "gpu/device/device.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/convolution.h"
+#include "gpu/libraries/cudnn_choice.h"
 #include "gpu/libraries/open.h"
 
 namespace hlo::gpu {
@@ -30,11 +31,6 @@ Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& d
 
 // What it has for a convolution on a device that is only described, as its own JSON says it ("deviceVer": 900...):
 // plans are made, and cannot run. From 9.8 on.
-struct CudnnEngine {
-  int64_t index = 0;
-  bool is_compiled = false;  // For the graph, when the plan is made.
-  std::string why_not;       // It is not taken, or its plan cannot be made.
-};
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options);
 

@@ -1,5 +1,7 @@
 #include "gpu/libraries/cudnn_api.h"
 
+#include "base/log.h"
+
 namespace hlo::gpu::cudnn {
 namespace {
 
@@ -34,7 +36,9 @@ Error Api::Failed(std::string_view call, int status) const {
   last_error(words, sizeof words);
   std::string message = Str(call, ": ", status_string(status), " (", status, ")");
   if (const std::string_view trimmed = Trim(words); !trimmed.empty()) message += Str(", ", trimmed);
-  return DeviceError("R015", std::move(message));
+  constexpr int kNotSupported = 3000, kInternalError = 4000;  // From one to the other: of what is not supported, which.
+  const bool is_refusal = status >= kNotSupported && status < kInternalError;
+  return DeviceError(is_refusal ? "R018" : "R015", std::move(message));
 }
 
 Descriptor::Descriptor(const Api& api, Kind kind) : api_(api) {
@@ -42,6 +46,12 @@ Descriptor::Descriptor(const Api& api, Kind kind) : api_(api) {
     handle_ = nullptr;
     error_ = api.Failed(Str("cudnnBackendCreateDescriptor of kind ", static_cast<int>(kind)), status);
   }
+}
+
+Descriptor::~Descriptor() {
+  if (handle_ == nullptr) return;
+  if (const int status = api_.descriptor_destroy(handle_))
+    VLOG(0, api_.Failed("cudnnBackendDestroyDescriptor", status).message());
 }
 
 Descriptor& Descriptor::Set(Attribute attribute, Type type, int64_t count, const void* values) {
@@ -63,10 +73,11 @@ Status Descriptor::Finalize() {
   return {};
 }
 
-std::optional<int64_t> Descriptor::Get(Attribute attribute, Type type, int64_t count, void* values) const {
+Result<int64_t> Descriptor::Get(Attribute attribute, Type type, int64_t count, void* values) const {
+  if (error_) FAIL(*error_);
   int64_t found = 0;
-  if (handle_ == nullptr || api_.descriptor_get(handle_, attribute, type, count, &found, values) != 0)
-    return std::nullopt;
+  if (const int status = api_.descriptor_get(handle_, attribute, type, count, &found, values))
+    FAIL(api_.Failed(Str("cudnnBackendGetAttribute ", static_cast<int>(attribute)), status));
   return found;
 }
 

@@ -19,10 +19,22 @@ namespace hlo::gpu::cudnn {
 
 using Handle = void*;
 
-enum DataType { kFloat = 0, kHalf = 2, kBFloat16 = 9 };
+enum DataType { kFloat = 0, kHalf = 2, kInt32 = 4, kBFloat16 = 9, kBoolean = 11 };
 enum { kCrossCorrelation = 1, kPropagateNan = 1 };
 enum HeuristicMode { kFallback = 2, kModeA = 3 };
-enum PointwiseMode { kPointwiseAdd = 0, kPointwiseMultiply = 1, kPointwiseSubtract = 9, kPointwiseRelu = 100 };
+enum PointwiseMode {
+  kPointwiseAdd = 0,
+  kPointwiseMultiply = 1,
+  kPointwiseDivide = 6,
+  kPointwiseSubtract = 9,
+  kPointwiseExp = 13,
+  kPointwiseLog = 15,
+  kPointwiseRelu = 100,
+  kPointwiseGreaterEqual = 303,
+  kPointwiseIndex = 501,   // Where an element lies along kPointwiseAxis.
+  kPointwiseSelect = 601,  // x where t holds, else b.
+};
+enum ReductionOperator { kReduceAdd = 0, kReduceMax = 3 };
 enum NumericalNote {
   kTensorCore = 0,
   kDownConvertInputs = 1,
@@ -50,6 +62,7 @@ enum Type {
   kTypeNumericalNote = 11,
   kTypePointwiseMode = 14,
   kTypeDescriptor = 15,
+  kTypeReductionOperator = 18,
   kTypeBehaviorNote = 19,
   kTypeChar = 24,
 };
@@ -69,6 +82,10 @@ enum Kind {
   kOperationGraph = 15,
   kVariantPack = 16,
   kTensor = 17,
+  kMatmul = 18,
+  kMatmulOperation = 19,
+  kReduction = 21,
+  kReductionOperation = 22,
   kDeviceProperties = 38,  // Since 9.8.
 };
 
@@ -77,6 +94,7 @@ enum Attribute {
   kPointwiseModeOf = 0,
   kPointwisePrecision = 1,
   kPointwiseNan = 2,
+  kPointwiseAxis = 9,
   kConvolutionPrecision = 100,
   kConvolutionMode = 101,
   kConvolutionDilations = 102,
@@ -116,6 +134,7 @@ enum Attribute {
   kPointwiseX = 751,
   kPointwiseB = 752,
   kPointwiseY = 753,
+  kPointwiseT = 758,
   kGraphHandle = 800,
   kGraphOperations = 801,
   kTensorAlignment = 900,
@@ -131,6 +150,16 @@ enum Attribute {
   kEngineIndex = 1301,
   kEngineNumericalNotes = 1303,
   kEngineBehaviorNotes = 1305,
+  kMatmulPrecision = 1500,
+  kMatmulA = 1520,
+  kMatmulB = 1521,
+  kMatmulC = 1522,
+  kMatmulDescriptor = 1523,
+  kReductionOperatorOf = 1600,
+  kReductionPrecision = 1601,
+  kReductionX = 1610,
+  kReductionY = 1611,
+  kReductionDescriptor = 1612,
   kDeviceJson = 2702,
 };
 
@@ -153,7 +182,7 @@ struct Api {
     const size_t v = version();
     return Str(v / 10000, ".", v / 100 % 100, ".", v % 100);
   }
-  // With cuDNN's own words.
+  // With cuDNN's own words. R015; R018 where it says that it does not support something.
   Error Failed(std::string_view call, int status) const;
 };
 
@@ -166,9 +195,7 @@ class Descriptor {
   Descriptor(Descriptor&& other) noexcept : api_(other.api_), error_(std::move(other.error_)) {
     std::swap(handle_, other.handle_);
   }
-  ~Descriptor() {
-    if (handle_ != nullptr) api_.descriptor_destroy(handle_);
-  }
+  ~Descriptor();
 
   Descriptor& Set(Attribute attribute, Type type, int64_t count, const void* values);
   Descriptor& Integers(Attribute attribute, const std::vector<int64_t>& values) {
@@ -184,9 +211,14 @@ class Descriptor {
   }
   Descriptor& Refer(Attribute attribute, const std::vector<const Descriptor*>& others);
   Status Finalize();
+  // The first failure, where there was one.
+  Status Made() const {
+    if (error_) FAIL(*error_);
+    return {};
+  }
 
-  // How many were given; none where it fails.
-  std::optional<int64_t> Get(Attribute attribute, Type type, int64_t count, void* values) const;
+  // How many were given, or there are.
+  Result<int64_t> Get(Attribute attribute, Type type, int64_t count, void* values) const;
   Handle handle() const { return handle_; }
 
  private:

@@ -10,14 +10,6 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-DataType TypeOf(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kF16: return kHalf;
-    case PrimitiveType::kBF16: return kBFloat16;
-    default: CHECK(type == PrimitiveType::kF32, type); return kFloat;
-  }
-}
-
 // The dimensions from the outermost to the innermost.
 Dims Order(size_t rank, bool channels_last) {
   Dims order = {0};
@@ -178,9 +170,9 @@ class Builder {
     }
     // Engine 4 of 9.14 takes a vector along rows for one along channels.
     if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
-      FAIL(DeviceError("R015", "an operand of its epilogue is neither of all elements nor one for each channel"));
+      FAIL(DeviceError("R018", "an operand of its epilogue is neither of all elements nor one for each channel"));
     if (!LiesSo(step.tensor, laid_.channels_last))
-      FAIL(DeviceError("R015", "an operand of its epilogue lies otherwise than the result"));
+      FAIL(DeviceError("R018", "an operand of its epilogue lies otherwise than the result"));
     return AddTensor(step.tensor.dims, TypeOf(step.tensor.type), Slot{Slot::Source::kOperand, step.tensor.operand});
   }
 
@@ -257,6 +249,14 @@ constexpr NoteReason kNotWanted[] = {
 
 }  // namespace
 
+DataType TypeOf(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF16: return kHalf;
+    case PrimitiveType::kBF16: return kBFloat16;
+    default: CHECK(type == PrimitiveType::kF32, type); return kFloat;
+  }
+}
+
 bool Laid::WeightsMove() const {
   return weights_order != weights_lie ||
          std::ranges::any_of(problem.spatial, [](const ConvolutionDim& dim) { return dim.flipped; });
@@ -285,44 +285,68 @@ Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bo
   return Builder(api, where, laid).Build(with_epilogue);
 }
 
-Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32) {
+void NotePassedOver(Notes notes, std::string_view what, const Error& error) {
+  if (notes != nullptr && error.code() != "R018") notes->push_back(Str(what, " is passed over: ", error.message()));
+}
+
+Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes) {
   Engine engine;
   const Descriptor described(api, kEngine);
   Handle handle = described.handle();
   constexpr int64_t kMostNotes = 64;
   int numerical[kMostNotes] = {}, behavior[kMostNotes] = {};
-  const auto given = handle ? config.Get(kConfigEngine, kTypeDescriptor, 1, &handle) : std::nullopt;
-  const auto index = described.Get(kEngineIndex, kTypeInt64, 1, &engine.index);
-  const auto numerical_count = described.Get(kEngineNumericalNotes, kTypeNumericalNote, kMostNotes, numerical);
-  const auto behavior_count = described.Get(kEngineBehaviorNotes, kTypeBehaviorNote, kMostNotes, behavior);
-  if (!given || !index || !numerical_count || !behavior_count) {
+  int64_t numerical_count = 0, behavior_count = 0;
+  const auto ask = [&]() -> Status {
+    TRY(described.Made());
+    TRY(config.Get(kConfigEngine, kTypeDescriptor, 1, &handle));
+    TRY(described.Get(kEngineIndex, kTypeInt64, 1, &engine.index));
+    numerical_count = TRY(described.Get(kEngineNumericalNotes, kTypeNumericalNote, kMostNotes, numerical));
+    behavior_count = TRY(described.Get(kEngineBehaviorNotes, kTypeBehaviorNote, kMostNotes, behavior));
+    return {};
+  };
+  if (const Status asked = ask(); !asked) {
+    NotePassedOver(notes, "an engine of cuDNN", asked.error());
     engine.why_not = "cuDNN does not say what it does";
     return engine;
   }
-  for (const int note : std::span(numerical).first(std::min(*numerical_count, kMostNotes))) {
+  for (const int note : std::span(numerical).first(std::min(numerical_count, kMostNotes))) {
     const auto found = std::ranges::find(kNotWanted, note, &NoteReason::note);
     if (found != std::end(kNotWanted)) engine.why_not = found->why_not;
     if (note == kTensorCore && type == PrimitiveType::kF32 && !allow_tf32) engine.why_not = "it multiplies in tf32";
   }
-  for (const int note : std::span(behavior).first(std::min(*behavior_count, kMostNotes)))
+  for (const int note : std::span(behavior).first(std::min(behavior_count, kMostNotes)))
     engine.is_compiled |= note == kRuntimeCompilation;
   return engine;
 }
 
-std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph) {
+namespace {
+
+Result<std::vector<Descriptor>> ConfigurationsOf(const Api& api, const Where& where, const Graph& graph,
+                                                 HeuristicMode mode) {
+  Descriptor heuristic(api, kHeuristic);
+  heuristic.Refer(kHeuristicGraph, *graph.whole).Word(kHeuristicModeOf, kTypeHeuristicMode, mode);
+  if (where.description != nullptr) heuristic.Refer(kHeuristicDevice, *where.description);
+  TRY(heuristic.Finalize());
+  const int64_t count = TRY(heuristic.Get(kHeuristicResults, kTypeDescriptor, 0, nullptr));
+  std::vector<Descriptor> found;
+  std::vector<Handle> handles;
+  for (int64_t i = 0; i < count; ++i) {
+    handles.push_back(found.emplace_back(api, kEngineConfig).handle());
+    TRY(found.back().Made());
+  }
+  const int64_t given = TRY(heuristic.Get(kHeuristicResults, kTypeDescriptor, count, handles.data()));
+  while (std::ssize(found) > given) found.pop_back();
+  return found;
+}
+
+}  // namespace
+
+std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph, Notes notes) {
   std::vector<Descriptor> configurations;
   for (const HeuristicMode mode : {kModeA, kFallback}) {
-    Descriptor heuristic(api, kHeuristic);
-    heuristic.Refer(kHeuristicGraph, *graph.whole).Word(kHeuristicModeOf, kTypeHeuristicMode, mode);
-    if (where.description != nullptr) heuristic.Refer(kHeuristicDevice, *where.description);
-    if (!heuristic.Finalize()) continue;
-    const int64_t count = heuristic.Get(kHeuristicResults, kTypeDescriptor, 0, nullptr).value_or(0);
-    std::vector<Descriptor> found;
-    std::vector<Handle> handles;
-    for (int64_t i = 0; i < count; ++i) handles.push_back(found.emplace_back(api, kEngineConfig).handle());
-    if (std::ranges::find(handles, nullptr) != handles.end()) continue;
-    const int64_t given = heuristic.Get(kHeuristicResults, kTypeDescriptor, count, handles.data()).value_or(0);
-    for (int64_t i = 0; i < std::min(given, count); ++i) configurations.push_back(std::move(found[i]));
+    auto found = ConfigurationsOf(api, where, graph, mode);
+    if (!found) NotePassedOver(notes, "a heuristic of cuDNN", found.error());
+    else std::ranges::move(*found, std::back_inserter(configurations));
   }
   return configurations;
 }
@@ -333,7 +357,7 @@ Result<Plan> MakePlan(const Api& api, const Where& where, const Descriptor& conf
   if (where.handle != nullptr) plan.plan.Pointer(kPlanHandle, kTypeHandle, where.handle);
   if (where.description != nullptr) plan.plan.Refer(kPlanDevice, *where.description);
   TRY(plan.plan.Finalize());
-  if (plan.plan.Get(kPlanWorkspace, kTypeInt64, 1, &plan.workspace) != 1)
+  if (TRY(plan.plan.Get(kPlanWorkspace, kTypeInt64, 1, &plan.workspace)) != 1)
     FAIL(DeviceError("R015", "cuDNN does not say how much workspace its plan takes"));
   return plan;
 }

@@ -13,6 +13,9 @@
 
 namespace hlo::gpu::cudnn {
 
+// F16, BF16 or F32.
+DataType TypeOf(PrimitiveType type);
+
 // Where a plan is to run: on a device at hand, by its handle, or on one that is described, as nothing but plans needs.
 struct Where {
   Handle handle = nullptr;
@@ -49,16 +52,21 @@ struct Graph {
 // With the epilogue, or of the convolution alone. Errors: cuDNN finds it malformed, or the epilogue cannot be told.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bool with_epilogue);
 
+// Gets what is passed over because a call of cuDNN's failed: not what it says that it does not support. Null: nobody is
+// told.
+using Notes = std::vector<std::string>*;
+void NotePassedOver(Notes notes, std::string_view what, const Error& error);
+
 struct Engine {
   int64_t index = 0;
   bool is_compiled = false;  // When its plan is made.
   std::string why_not;       // Empty: its results are what we promise.
 };
-Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32);
+Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);
 
 // In the order of cuDNN's heuristics, which is the same for a device and a version: what it finds best, then what it
 // falls back to.
-std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph);
+std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph, Notes notes);
 
 struct Plan {
   Descriptor plan;

@@ -8,9 +8,11 @@
 #include "base/crash.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/libraries/attention.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
+#include "gpu/libraries/cudnn_attention.h"
 #include "gpu/libraries/onednn.h"
 #include "gpu/libraries/small_product.h"
 #include "ir/fusion.h"
@@ -49,9 +51,9 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution of arrays whose channels are not the minor dimension; it changes their order, both
-// ways, which takes longer than all else (3 x 3: 1.1 to 8 times what a kernel of ours takes, Zen 4, AVX-512 and AVX2;
-// 5 x 5: 0.9 to 1.6; 7 x 7: 0.7 to 1.1).
+// oneDNN has no depthwise convolution of arrays whose channels are not the minor dimension; it changes their order,
+// both ways, which takes longer than all else (3 x 3: 1.1 to 8 times what a kernel of ours takes, Zen 4, AVX-512 and
+// AVX2; 5 x 5: 0.9 to 1.6; 7 x 7: 0.7 to 1.1).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -92,7 +94,7 @@ struct Library {
   Open* open;
 };
 constexpr Library kLibraries[] = {
-    {"hlokit", Opcode::kDot, true, OpenSmallProduct},
+    {kOwnLibrary, Opcode::kDot, true, OpenSmallProduct},
     {"oneDNN", Opcode::kDot, true, OpenOneDnnProduct},
     {"oneDNN matmul", Opcode::kConvolution, true, OpenPointwise},
     {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
@@ -130,22 +132,69 @@ void ForEachCall(int64_t count, const Device& device, const std::function<void(i
   });
 }
 
-// By these algorithms; what fails gives no call.
-std::vector<LibraryAnswer> OpenEach(const Library& library, std::span<const std::string> algorithms,
-                                    const Contraction& contraction, Device& device, const LibraryOptions& options) {
+// By these algorithms; what fails gives no call. `open` is asked by several threads.
+template <class Open>
+std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::string> algorithms, const Device& device,
+                                    const LibraryOptions& options) {
   std::vector<LibraryAnswer> answers(algorithms.size());
   ForEachCall(std::ssize(answers), device, [&](int64_t i) {
     LibraryOptions own = options;
     own.algorithm = algorithms[i];
-    if (auto answer = library.open(contraction, &device, own)) answers[i] = std::move(*answer);
+    own.notes = nullptr;
+    if (auto answer = open(own)) answers[i] = std::move(*answer);
   });
   return answers;
 }
 
+constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention.
+
+Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan& plan, Device& device,
+                                    LibraryOptions options) {
+  const AttentionAnswer read = ReadAttention(fusion);
+  std::string why_not = read.why_not;
+  if (!plan.library.empty() && plan.library != kCudnn)
+    FAIL(PlanError(fusion,
+                   Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
+  const bool is_own = plan.kind == KernelKind::kAttention;  // Its algorithm is ours, too.
+  if (why_not.empty() && is_own) why_not = WhyNotByRule(read.problem);
+  LibraryChoice choice;
+  if (why_not.empty()) {
+    options.library = kCudnn;
+    options.algorithm = is_own ? "" : plan.algorithm;
+    LibraryAnswer answer = TRY(CudnnAttention(read.problem, &device, options));
+    const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
+    if (plan.workspace > 0 && workspace > plan.workspace)
+      answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
+    why_not = std::move(answer.why_not);
+    choice.call = std::move(answer.call);
+    if (choice.call != nullptr)
+      choice.plan = {.kind = KernelKind::kLibraryAttention,
+                     .library = std::string(kCudnn),
+                     .algorithm = choice.call->algorithm(),
+                     .workspace = workspace};
+  }
+  if (choice.call != nullptr) return choice;
+  if (!plan.library.empty()) FAIL(PlanError(fusion, Str(kCudnn, ": ", why_not)));
+  choice.refusals.push_back({kCudnn, std::move(why_not)});
+  return choice;
+}
+
 }  // namespace
+
+bool IsOwnAttention(const FusionPlan& plan) {
+  return plan.kernels.size() == 1 && plan.kernels[0].kind == KernelKind::kAttention && plan.kernels[0].library.empty();
+}
+std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options) {
+  auto choice = OpenAttention(fusion, {.kind = KernelKind::kAttention}, device, options);
+  if (!choice || choice->call == nullptr) return std::nullopt;
+  return FusionPlan{.kernels = {std::move(choice->plan)}};
+}
+bool HasAttention(const Instruction& fusion) { return ReadAttention(fusion).why_not.empty(); }
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options) {
+  if (plan.kind == KernelKind::kAttention || plan.kind == KernelKind::kLibraryAttention)
+    return OpenAttention(fusion, plan, device, options);
   const ContractionAnswer read = ReadContraction(fusion);
   LibraryChoice choice;
   if (!read.why_not.empty()) {
@@ -187,30 +236,34 @@ std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryReque
   ForEachCall(std::ssize(order), device, [&](int64_t i) {
     const auto& [fusion, plan] = requests[order[i]];
     const AtHand at_hand("library call", fusion->name());
-    choices[order[i]] = OpenLibraryCall(*fusion, *plan, device, options);
+    std::vector<std::string> notes;
+    LibraryOptions own = options;
+    own.notes = &notes;
+    Result<LibraryChoice>& choice = choices[order[i]];
+    choice = OpenLibraryCall(*fusion, *plan, device, own);
+    if (choice) choice->notes = std::move(notes);
   });
   return choices;
 }
 
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most) {
-  const ContractionAnswer read = ReadContraction(fusion);
   std::vector<KernelPlan> plans;
-  if (!read.why_not.empty()) return plans;
-  for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
+  const auto add = [&](std::string_view library, const LibraryCall& call) {
+    KernelPlan plan{.kind = kind};
+    plan.library = library;
+    plan.algorithm = call.algorithm();
+    plan.workspace = call.ScratchBytes();
+    if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
+  };
+  // What it takes by itself, then what it takes by name.
+  const auto add_some = [&](std::string_view library, const auto& open) -> Status {
     LibraryOptions own = options;
-    own.library = library->name;
+    own.library = library;
     own.list = true;
-    const LibraryAnswer first = TRY(library->open(read.contraction, &device, own));
-    if (first.call == nullptr) continue;
-    const auto add = [&](const LibraryCall& call) {
-      KernelPlan plan{.kind = kind};
-      plan.library = library->name;
-      plan.algorithm = call.algorithm();
-      plan.workspace = call.ScratchBytes();
-      if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
-    };
-    add(*first.call);
+    const LibraryAnswer first = TRY(open(own));
+    if (first.call == nullptr) return {};
+    add(library, *first.call);
     own.list = false;
     std::vector<std::string> others = first.call->algorithms();
     std::erase(others, first.call->algorithm());
@@ -218,13 +271,26 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     int left = most - 1;
     for (size_t begin = 0; left > 0 && begin < others.size();) {
       const auto some = std::span(others).subspan(begin, std::min<size_t>(left, others.size() - begin));
-      for (const LibraryAnswer& answer : OpenEach(*library, some, read.contraction, device, own)) {
+      for (const LibraryAnswer& answer : OpenEach(open, some, device, own)) {
         if (answer.call == nullptr) continue;
-        add(*answer.call);
+        add(library, *answer.call);
         --left;
       }
       begin += some.size();
     }
+    return {};
+  };
+  if (kind == KernelKind::kLibraryAttention) {
+    const AttentionAnswer attention = ReadAttention(fusion);
+    if (!attention.why_not.empty() || device.IsHost()) return plans;
+    TRY(add_some(kCudnn, [&](const LibraryOptions& own) { return CudnnAttention(attention.problem, &device, own); }));
+    return plans;
+  }
+  const ContractionAnswer read = ReadContraction(fusion);
+  if (!read.why_not.empty()) return plans;
+  for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
+    TRY(add_some(library->name,
+                 [&](const LibraryOptions& own) { return library->open(read.contraction, &device, own); }));
   }
   return plans;
 }

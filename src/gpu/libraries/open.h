@@ -3,6 +3,7 @@
 #define HLO_GPU_LIBRARIES_OPEN_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct LibraryOptions {
   bool allow_tf32 = false;
   std::string library, algorithm;  // What a plan names.
   bool list = false;               // Also LibraryCall::algorithms().
+  // Gets what a library would have done and does not, because a call of its own failed. Null: nobody is told.
+  std::vector<std::string>* notes = nullptr;
 };
 
 // One library's.
@@ -39,9 +42,11 @@ struct LibraryChoice {
   std::unique_ptr<LibraryCall> call;  // Null: no library takes it.
   KernelPlan plan;                    // What was taken: library, algorithm, workspace.
   std::vector<Refusal> refusals;      // Of those before it, in the order of preference.
+  std::vector<std::string> notes;     // Of OpenLibraryCalls: what LibraryOptions::notes is for.
 };
 
-// `fusion` is kCustom and holds a dot or a convolution with its epilogue. Obeys what `plan` says: that library, that
+// `fusion` is kCustom and holds a dot or a convolution with its epilogue, or is of any kind and planned as an
+// attention. Of that a kernel of ours is asked about by rule (WhyNotByRule). Obeys what `plan` says: that library, that
 // algorithm, no more workspace; errors (C001) where that does not take it.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
@@ -54,6 +59,13 @@ struct LibraryRequest {
 };
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options);
+// Whether it is planned as an attention kernel of ours alone, which a library may take instead; where that is decided,
+// its plan says that it is ours (kOwnLibrary). Whether it may be planned as a library's.
+constexpr std::string_view kOwnLibrary = "hlokit";
+bool IsOwnAttention(const FusionPlan& plan);
+bool HasAttention(const Instruction& fusion);
+// The plan of an attention that a library takes by rule; nothing where none does.
+std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options);
 
 // What could be taken for it, by library and algorithm, in the order of preference; of each library `most` at most. For
 // who measures: what OpenLibraryCall takes where nothing is said is among them.

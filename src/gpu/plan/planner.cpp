@@ -95,6 +95,10 @@ Result<PlanAnswer> PlanConvolution(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kConvolution}}}};
 }
 
+// No planner makes one: whether a library takes an attention that is planned as a kernel of ours is asked when it is
+// compiled.
+Result<PlanAnswer> PlanLibraryAttention(PlanRequest&) { return PlanAnswer{}; }
+
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device) {
   return PlanBy(/*kernels=*/true, inst, device);
 }
@@ -118,7 +122,8 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
   return plan.kernels.empty() || IsOwnKernel(plan.kernels.front().kind) ? std::move(plan) : PlanKernels(inst, device);
 }
 
-std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device) {
+std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
+                                                   const LibraryOfRegion& library) {
   // By the kind and the reason.
   std::map<std::pair<std::string_view, std::string>, std::vector<std::string_view>> apart;
   for (Computation* computation : ComputationsOfKernels(module)) {
@@ -132,6 +137,13 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
       if (!why_not) {
         one_kernel.push_back({region, flat});
         continue;
+      }
+      if (library != nullptr && flat != nullptr && kind->region == "attention") {
+        if (const std::optional<FusionPlan> plan = library(*flat)) {
+          SetPlan(*flat, *plan);
+          one_kernel.push_back({region, flat});
+          continue;
+        }
       }
       if (!why_not->empty()) apart[{kind->region, *why_not}].push_back(region->name());
       if (flat != nullptr) computation->Remove(*flat);

@@ -9,7 +9,9 @@
 #ifndef HLO_GPU_PLAN_PLANNER_H_
 #define HLO_GPU_PLAN_PLANNER_H_
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,8 +70,11 @@ Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& devi
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
 // Regions (ir/region.h) of rows, attentions and products that are one kernel become a fusion each, without fusions in
 // it; others stay where a planner takes them and one kernel is worth it, or are taken apart. Gives why, of those of
-// rows and attentions.
-std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device);
+// rows and attentions. `library`: the plan of an attention, as one fusion, that a library takes where no kernel of ours
+// does; null: no library is known.
+using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& attention)>;
+std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
+                                                   const LibraryOfRegion& library = nullptr);
 // Writes a plan on each fusion that runs and has none; those that are there are read and stay. What has no kernels is
 // left without one.
 Status PlanModule(Module& module, const DeviceDescription& device);

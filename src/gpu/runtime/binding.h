@@ -15,6 +15,8 @@
 
 namespace hlo::gpu {
 
+struct RecordedPieces;  // timeline_writer.h
+
 // A piece of a device's memory, freed with its owner.
 class DeviceMemory {
  public:
@@ -73,9 +75,10 @@ class Binding {
   // Of nodes that are queued as one. The pointers stay what they are as long as the binding.
   struct Recorded {
     int runs = 0;
-    std::shared_ptr<const Recording> recording;  // Null: not yet, or they cannot be.
-    std::vector<const LoopNode*> unrolled;       // In it, trip by trip: it holds as long as their trips do.
-    bool doubted = false;                        // They did not when it was last to be queued.
+    std::shared_ptr<const Recording> recording;    // Null: not yet, or they cannot be.
+    std::vector<const LoopNode*> unrolled;         // In it, trip by trip: it holds as long as their trips do.
+    bool doubted = false;                          // They did not when it was last to be queued.
+    std::shared_ptr<const RecordedPieces> pieces;  // What the device's log calls them; null: it was not told.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
   // From when on the device is not trusted with loops and branches: what had some could not be recorded.

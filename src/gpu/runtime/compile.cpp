@@ -117,6 +117,7 @@ class Compiler {
       case KernelKind::kFill: return StepKind::kFill;
       case KernelKind::kGemm: return StepKind::kGemm;
       case KernelKind::kConvolution: return StepKind::kConvolution;
+      case KernelKind::kLibraryAttention: return StepKind::kAttention;
       default: return StepKind::kKernel;
     }
   }
@@ -125,8 +126,10 @@ class Compiler {
   static Status CheckKind(const StepPlan& step) {
     const Instruction& inst = *step.inst;
     const bool is_fill = step.kind == StepKind::kFill;
-    if (!is_fill && step.kind != StepKind::kGemm && step.kind != StepKind::kConvolution) return {};
-    const bool fits = is_fill ? FilledWith(inst) != nullptr : LibraryOf(inst) == ToString(step.kind);
+    if (!is_fill && !CallsLibrary(step.kind)) return {};
+    const bool fits = is_fill                             ? FilledWith(inst) != nullptr
+                      : step.kind == StepKind::kAttention ? HasAttention(inst)
+                                                          : LibraryOf(inst) == ToString(step.kind);
     if (!fits) FAIL(PlanError(inst, Str("it is no ", ToString(step.kind))));
     if (step.plan.kernels.size() > 1) FAIL(PlanError(inst, Str("a ", ToString(step.kind), " stands alone")));
     return {};
@@ -170,7 +173,8 @@ class Compiler {
     std::vector<LibraryRequest> requests;
     for (StepPlan& plan : plans_) {
       if (plan.kind == StepKind::kFill) plan.fill = FilledWith(*plan.inst);
-      if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) continue;
+      const bool may_be_call = options().libraries && !device_.IsHost() && IsOwnAttention(plan.plan);
+      if (!CallsLibrary(plan.kind) && !may_be_call) continue;
       calls.push_back(&plan);
       requests.push_back({plan.inst, &plan.plan.kernels.front()});
       if (!options().libraries) plan.kind = StepKind::kKernel;
@@ -181,16 +185,19 @@ class Compiler {
     std::map<std::string, Names> kernels_by_reason;
     for (size_t i = 0; i < calls.size(); ++i) {
       StepPlan& plan = *calls[i];
+      const bool is_own = !CallsLibrary(plan.kind);
       LibraryChoice choice = TRY(LocatedAt(*plan.inst, std::move(choices[i])));
+      for (const std::string& note : choice.notes) report().notes.push_back(Str("'", plan.inst->name(), "': ", note));
       if (plan.plan.kernels.front().library.empty()) plan.plan.refused.clear();
       for (const Refusal& refusal : choice.refusals)
         plan.plan.refused.push_back(refusal.library.empty() ? refusal.why : Str(refusal.library, ": ", refusal.why));
       if (choice.call == nullptr) {
-        kernels_by_reason[choice.refusals.back().why].push_back(plan.inst->name());
+        if (!is_own) kernels_by_reason[choice.refusals.back().why].push_back(plan.inst->name());
         plan.kind = StepKind::kKernel;
         continue;
       }
       plan.plan.kernels = {std::move(choice.plan)};
+      plan.kind = KindOf(plan.plan);
       plan.call = std::move(choice.call);
       ++report().library_calls;
     }
@@ -541,7 +548,7 @@ class Compiler {
     constexpr int64_t kTileElements = 128 * 128;
     int64_t blocks = 0;
     for (const EmittedKernel& kernel : plan.kernels) blocks = std::max(blocks, kernel.kernel->blocks);
-    if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) return blocks;
+    if (!CallsLibrary(plan.kind)) return blocks;
     ForEachLeaf(plan.inst->shape(), [&](const ShapeIndex&, const Shape& leaf) {
       blocks = std::max(blocks, (leaf.NumElements() + kTileElements - 1) / kTileElements);
     });
@@ -650,7 +657,7 @@ class Compiler {
 
   static std::string_view FaultKindOf(const StepPlan& plan) {
     if (plan.kind == StepKind::kKernel) return "kernel";
-    return plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution ? "library" : "";
+    return CallsLibrary(plan.kind) ? "library" : "";
   }
 
   Result<bool> DiffersFromSound(const StepPlan& plan) const {
@@ -677,11 +684,6 @@ class Compiler {
 Status CheckFault(std::string_view inject) {
   TRY(ParseFault(inject));
   return {};
-}
-
-std::string LaunchText(const EmittedKernel& kernel) {
-  const int64_t blocks = kernel.kernel->blocks;
-  return Str(kernel.emitter, ", ", blocks, blocks == 1 ? " block of " : " blocks of ", kernel.kernel->threads);
 }
 
 Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,

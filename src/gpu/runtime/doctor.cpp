@@ -1,6 +1,7 @@
 #include "gpu/runtime/doctor.h"
 
 #include "base/text.h"
+#include "gpu/device/cupti.h"
 #include "gpu/device/device.h"
 #include "gpu/device/nvjitlink.h"
 #include "gpu/kernel/nvptx.h"
@@ -53,6 +54,7 @@ std::vector<Capability> Examine(const std::vector<std::string>& library_path, ke
       Cuda(library_path),
       Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"),
       Versioned("cuDNN", CudnnVersion(library_path), "convolutions run as our own kernels on cuda"),
+      Versioned("CUPTI", CuptiVersion(library_path), "--profile on cuda waits for each step and times it by events"),
       Versioned("nvJitLink", NvJitLinkVersion(library_path), "without ptxas no machine code is made ahead of time"),
       Ptxas(),
       Cache(cache)};

@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 
 struct Capability {
-  std::string name;  // "cpu", "oneDNN", "cuda", "cublasLt", "cuDNN", "nvJitLink", "ptxas", "cache".
+  std::string name;  // "cpu", "oneDNN", "cuda", "cublasLt", "cuDNN", "CUPTI", "nvJitLink", "ptxas", "cache".
   bool ok = false;
   std::string text;         // What was found: version, device, threads; or what was tried.
   std::string consequence;  // When it is missing: what happens instead.

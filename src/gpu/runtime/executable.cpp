@@ -1,6 +1,7 @@
 #include "gpu/runtime/executable.h"
 
 #include "base/check.h"
+#include "base/text.h"
 #include "gpu/runtime/binding.h"
 #include "gpu/runtime/program.h"
 #include "gpu/runtime/runner.h"
@@ -71,11 +72,17 @@ class BoundProgram : public Executable {
 
 }  // namespace
 
+std::string LaunchText(const EmittedKernel& kernel) {
+  const int64_t blocks = kernel.kernel->blocks;
+  return Str(kernel.emitter, ", ", blocks, blocks == 1 ? " block of " : " blocks of ", kernel.kernel->threads);
+}
+
 std::string_view ToString(StepKind kind) {
   switch (kind) {
     case StepKind::kKernel: return "kernel";
     case StepKind::kGemm: return "gemm";
     case StepKind::kConvolution: return "convolution";
+    case StepKind::kAttention: return "attention";
     case StepKind::kCopy: return "copy";
     case StepKind::kFill: return "fill";
     case StepKind::kHostCall: return "host call";

@@ -114,8 +114,11 @@ struct RunOptions {
   std::optional<double>* device_ms = nullptr;    // What the run took on the device's own clock, where it has one.
 };
 
-enum class StepKind : uint8_t { kKernel, kGemm, kConvolution, kCopy, kFill, kHostCall };
+enum class StepKind : uint8_t { kKernel, kGemm, kConvolution, kAttention, kCopy, kFill, kHostCall };
 std::string_view ToString(StepKind kind);
+inline bool CallsLibrary(StepKind kind) {
+  return kind == StepKind::kGemm || kind == StepKind::kConvolution || kind == StepKind::kAttention;
+}
 
 // "loop, 3 blocks of 256".
 std::string LaunchText(const EmittedKernel& kernel);

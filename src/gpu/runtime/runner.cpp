@@ -14,7 +14,7 @@
 #include "gpu/runtime/located.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/recorded_graph.h"
-#include "gpu/runtime/timeline.h"
+#include "gpu/runtime/timeline_writer.h"
 #include "gpu/runtime/turns.h"
 
 namespace hlo::gpu {
@@ -27,7 +27,13 @@ double SecondsSince(Clock::time_point start) { return std::chrono::duration<doub
 class SerialRunner {
  public:
   SerialRunner(Binding& binding, const RunOptions& options)
-      : binding_(binding), program_(binding.program()), device_(binding.device()), options_(options) {}
+      : binding_(binding),
+        program_(binding.program()),
+        device_(binding.device()),
+        options_(options),
+        timeline_(device_, options.timeline) {}
+
+  TimelineWriter& timeline() { return timeline_; }
 
   Status RunBlock(const Block& block) {
     if (recording_) return RecordNodes(block);
@@ -67,8 +73,8 @@ class SerialRunner {
 
  private:
   bool IsWatched() const {
-    return options_.observer != nullptr || options_.timeline != nullptr || options_.interrupted != nullptr ||
-           options_.wait_for_each;
+    return options_.observer != nullptr || (timeline_.is_on() && !timeline_.asks_log()) ||
+           options_.interrupted != nullptr || options_.wait_for_each;
   }
 
   // How many steps it is; -1 where something is read back or computed here on the way.
@@ -78,11 +84,11 @@ class SerialRunner {
       return steps >= 0 ? steps : StepsDecided(**loop);
     }
     if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) return StepsDecided(**branch);
-    const auto* step = std::get_if<Step>(&node);
-    if (!step->fault.empty()) return -1;
-    const bool needs_host =
-        std::ranges::any_of(step->work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
-    return needs_host ? -1 : 1;
+    return NeedsHost(std::get<Step>(node)) ? -1 : 1;
+  }
+  static bool NeedsHost(const Step& step) {
+    return !step.fault.empty() ||
+           std::ranges::any_of(step.work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
   }
 
   int64_t StepsWithoutHost(const Block& block) const {
@@ -126,6 +132,7 @@ class SerialRunner {
   // all stays so.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
+    if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
     if (kept.recording != nullptr && !TripsHold(kept)) {
       if (!std::exchange(kept.doubted, true)) return RunNodes(nodes);
       kept = {.runs = 1};
@@ -136,8 +143,9 @@ class SerialRunner {
       if (!recording) return RunUnrecorded(nodes, recording.error().message());
       kept.recording = std::move(*recording);
       kept.unrolled = std::move(unrolled_);
+      kept.pieces = timeline_.EndRecording();
     }
-    if (kept.recording != nullptr) return device_.Replay(*kept.recording);
+    if (kept.recording != nullptr) return timeline_.Replay(*kept.recording, kept.pieces);
     return RunNodes(nodes);
   }
 
@@ -177,6 +185,7 @@ class SerialRunner {
 
   Result<std::shared_ptr<const Recording>> RecordOnce(std::span<const Node> nodes) {
     TRY(device_.BeginRecording());
+    timeline_.BeginRecording();
     RecordedGraph graph;
     recording_ = true;
     unrolled_.clear();
@@ -300,36 +309,17 @@ class SerialRunner {
     return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
-  // What `work` does as an event. The device's own clock, where it has one, says how long it took.
+  // What `work` does, or records, as an event.
   template <class Work>
-  Status Timed(TimelineEvent event, const Work& work) {
-    Timeline& timeline = *options_.timeline;
-    if (timeline.events.size() >= timeline.most_events) {
-      ++timeline.dropped;
-      return work();
-    }
-    event.trip = trip_;
-    event.queued = Timeline::Now();
-    if (device_.IsHost()) {
-      TRY(work());
-      event.begin = event.queued;
-      event.end = event.queue_end = Timeline::Now();
-    } else {
-      TRY(device_.StartClock());
-      TRY(work());
-      event.queue_end = Timeline::Now();
-      const std::optional<double> device_ms = TRY(device_.StopClock());
-      TRY(device_.Synchronize());
-      event.end = Timeline::Now();
-      event.begin =
-          device_ms ? std::max(event.queued, event.end - static_cast<int64_t>(*device_ms * 1e6)) : event.queued;
-    }
-    timeline.events.push_back(event);
+  Status Timed(const TimelineEvent& event, const Work& work, bool on_host = false) {
+    if (!recording_) return timeline_.Timed(event, on_host, work);
+    TRY(work());
+    named_ = timeline_.Name(event);
     return {};
   }
 
   Status RunCopies(const std::vector<CopyWork>& copies, int step = -1) {
-    if (options_.timeline == nullptr || copies.empty()) return Copy(copies);
+    if (!timeline_.is_on() || copies.empty()) return Copy(copies);
     TimelineEvent event{.kind = TimelineEvent::Kind::kCopies, .step = step};
     for (const CopyWork& copy : copies) event.bytes += copy.bytes;
     return Timed(event, [&] { return Copy(copies); });
@@ -346,26 +336,7 @@ class SerialRunner {
   // What decides how it goes on.
   Status ReadBack(void* to, PlaceNumber from, int64_t bytes) {
     const auto read = [&] { return device_.CopyOut(to, binding_.Pointer(from), bytes); };
-    return options_.timeline == nullptr ? read() : Timed({.kind = TimelineEvent::Kind::kWait}, read);
-  }
-
-  // The trip that all events until EndTrip are of; what it stands in is handed to that.
-  int BeginTrip() {
-    const int outer = trip_;
-    Timeline* const timeline = options_.timeline;
-    if (timeline == nullptr || timeline->trips.size() >= timeline->most_events) return outer;
-    trip_ = static_cast<int>(timeline->trips.size());
-    timeline->trips.push_back({loops_.back().loop->id(), loops_.back().iteration, outer});
-    timeline->trips.back().begin = Timeline::Now();
-    return outer;
-  }
-
-  void EndTrip(int outer, bool ran) {
-    if (trip_ == outer) return;
-    TimelineTrip& trip = options_.timeline->trips[trip_];
-    trip.ran = ran;
-    trip.end = Timeline::Now();
-    trip_ = outer;
+    return timeline_.is_on() ? Timed({.kind = TimelineEvent::Kind::kWait}, read, /*on_host=*/true) : read();
   }
 
   Status RunLoop(const LoopNode& node) {
@@ -374,7 +345,7 @@ class SerialRunner {
     const int64_t most = program_.options.max_loop_iterations;
     loops_.push_back({node.loop, 0});
     for (;; ++loops_.back().iteration) {
-      const int outer = BeginTrip();
+      const int outer = timeline_.BeginTrip(loops_.back());
       TRY(RunBlock(node.condition));
       uint8_t again = 0;
       TRY(ReadBack(&again, node.predicate, 1));
@@ -384,7 +355,7 @@ class SerialRunner {
         TRY(RunBlock(node.body));
         TRY(RunCopies(node.back));
       }
-      EndTrip(outer, !ends);
+      timeline_.EndTrip(outer, !ends);
       if (ends) break;
     }
     binding_.trips_made(node) = loops_.back().iteration;
@@ -406,8 +377,14 @@ class SerialRunner {
     RecordedNode noted{.kind = RecordedNode::Kind::kLoop, .instruction = node.loop};
     noted.bodies.emplace_back();
     NoteCondition(*node.loop, "begin_loop");
+    int outer_trip = -1, all_trips = -1;
+    int64_t last = -1;
     const auto body = [&]() -> Status {
+      const int64_t begins = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
+      outer_trip = timeline_.EnterTrip(node.loop->id(), -1, begins);
+      all_trips = timeline_.recorded_trip();
       TRY(trip());
+      last = named_;
       if (!decided.computes) TRY(RunBlock(node.condition));
       const std::string_view behind = decided.last != nullptr ? decided.last->instruction->name() : "";
       NoteCondition(*node.loop, behind.empty() ? "next_trip" : Str(behind, " and next_trip"));
@@ -417,6 +394,11 @@ class SerialRunner {
         {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
         {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
         [&] { return Into(&noted.bodies.front(), body); }));
+    // The kernel that decides, of its own or behind that of the last step.
+    if (decided.last != nullptr) timeline_.NameAs(last);
+    else last = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
+    timeline_.EndLoop(all_trips, last);
+    timeline_.LeaveTrip(outer_trip);
     Note(std::move(noted));
     return {};
   }
@@ -434,10 +416,12 @@ class SerialRunner {
     }
     for (int64_t i = 0; i < node.known_trips; ++i) {
       const InTurns in_turns(binding_, node, i);
+      const int outer = timeline_.EnterTrip(node.loop->id(), i);
       TRY(Into(i == 0 ? &noted.bodies.front() : nullptr, [&]() -> Status {
         TRY(RunBlock(node.body));
         return RunCopies(back);
       }));
+      timeline_.LeaveTrip(outer);
     }
     Note(std::move(noted));
     return RunCopies(node.known_trips > 0 ? last : std::vector<CopyWork>());
@@ -449,6 +433,11 @@ class SerialRunner {
     RecordedNode noted{.kind = RecordedNode::Kind::kBranch, .instruction = node.conditional};
     noted.bodies.resize(node.branches.size());
     std::vector<std::function<Status()>> branches;
+    int64_t decides = -1;
+    const auto name = [&] {
+      if (decides < 0) decides = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
+      else timeline_.NameAs(decides);
+    };
     for (size_t i = 0; i < node.branches.size(); ++i) {
       const BranchNode::Branch& one = node.branches[i];
       const bool is_asked = decided.asked.empty() || std::ranges::count(decided.asked, static_cast<int>(i)) > 0;
@@ -456,6 +445,7 @@ class SerialRunner {
       branches.emplace_back();
       if (one.block.empty() && one.end.empty()) continue;
       branches.back() = [&, i]() -> Status {
+        name();
         return Into(&noted.bodies[i], [&]() -> Status {
           TRY(RunBlock(node.branches[i].block));
           return RunCopies(node.branches[i].end);
@@ -464,6 +454,7 @@ class SerialRunner {
     }
     NoteCondition(*node.conditional, "choose_branch");
     TRY(device_.RecordBranches(binding_.Kernel(decided.set), binding_.Pointers(decided.arguments), branches));
+    name();
     Note(std::move(noted));
     return {};
   }
@@ -488,6 +479,7 @@ class SerialRunner {
 
   Status RunStep(const Step& step) {
     if (IsWatched()) return RunWatched(step);
+    if (timeline_.is_on()) return RunTimed(step);
     TRY(Copy(step.copies));
     return RunWork(step);
   }
@@ -498,7 +490,7 @@ class SerialRunner {
     if (step.info < 0) return RunCopies(step.copies);
     if (step.work.empty()) return Timed(event, [&] { return Copy(step.copies); });
     TRY(RunCopies(step.copies, step.info));
-    return Timed(event, [&] { return RunWork(step); });
+    return Timed(event, [&] { return RunWork(step); }, NeedsHost(step));
   }
 
   Status RunWatched(const Step& step) {
@@ -511,7 +503,7 @@ class SerialRunner {
     if (observed && observer->reads_operands) {
       for (const Instruction* operand : step.instruction->operands()) inputs.push_back(TRY(binding_.Read(*operand)));
     }
-    if (options_.timeline != nullptr) {
+    if (timeline_.is_on()) {
       TRY(RunTimed(step));
     } else {
       TRY(Copy(step.copies));
@@ -642,7 +634,8 @@ class SerialRunner {
   const RunOptions& options_;
   std::vector<LoopStep> loops_;
   double host_call_seconds_ = 0;
-  int trip_ = -1;  // Of the timeline.
+  TimelineWriter timeline_;
+  int64_t named_ = -1;  // The last piece of what is recorded.
   bool recording_ = false;
   const Step* left_out_ = nullptr;              // Its last work is that of a loop's condition.
   std::vector<const LoopNode*> unrolled_;       // While it is recorded.
@@ -654,12 +647,9 @@ class SerialRunner {
 
 Status RunSerially(Binding& binding, const RunOptions& options, double* host_call_seconds) {
   Timeline* const timeline = options.timeline;
-  if (timeline != nullptr) {
-    timeline->waits_for_each = !binding.device().IsHost();
-    timeline->begin = Timeline::Now();
-  }
   if (binding.program().options.host != nullptr) binding.Caller().Begin();
   SerialRunner runner(binding, options);
+  runner.timeline().Begin();
   const auto run = [&]() -> Status {
     Device& device = binding.device();
     TRY(runner.TellLoops());
@@ -671,13 +661,15 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   };
   Status done = run();
   // Of what is queued an error comes out of any later call.
-  const bool waits = options.wait_for_each || options.timeline != nullptr || options.observer != nullptr;
+  const bool waits =
+      options.wait_for_each || (timeline != nullptr && timeline->waits_for_each) || options.observer != nullptr;
   if (!done && done.error().exit == ExitCode::kDevice && !waits && done.error().diagnostics.back().hint.empty()) {
     Error error = std::move(done).error();
     done = std::unexpected(
         std::move(error).Advise("sync_check", "waits for each step, and so knows of which an error is"));
   }
   if (timeline != nullptr) timeline->end = Timeline::Now();
+  runner.timeline().End();
   *host_call_seconds = runner.host_call_seconds();
   if (!done) {
     // Of a device that fails the first error says more.

@@ -83,18 +83,25 @@ void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   candidate->samples = std::ssize(times);
 }
 
+// No library is asked about it.
+FusionPlan AsOurs(FusionPlan attention) {
+  attention.kernels.front().library = kOwnLibrary;
+  return attention;
+}
+
 // What the compiler takes by itself.
 Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
   FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
   if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is no kernel and no call of a library"));
   const KernelPlan& first = plan.kernels.front();
-  if (first.kind == KernelKind::kFill || IsOwnKernel(first.kind)) return plan;
+  const bool may_be_call = IsOwnAttention(plan) && !device.IsHost();
+  if (first.kind == KernelKind::kFill || (IsOwnKernel(first.kind) && !may_be_call)) return plan;
   if (compile.libraries) {
     const LibraryOptions options{.search = compile.library_path, .allow_tf32 = compile.allow_tf32};
     LibraryChoice choice = TRY(OpenLibraryCall(fusion, first, device, options));
     if (choice.call != nullptr) return FusionPlan{.kernels = {std::move(choice.plan)}};
   }
-  return OwnPlanOfStep(fusion, device, compile);
+  return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
 }
 
 // What of a plan is a choice.
@@ -431,6 +438,14 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
     const int most = on_host ? kMostOfLibrary : kMostOfLibraryOfGpu;
     for (KernelPlan& plan : TRY(LibraryPlans(fusion, kind, device, options, most)))
       add({.target = "", .kernels = {std::move(plan)}});
+  }
+  if (const auto own = PlanKernels(fusion, described); !on_host && compile.libraries && own && IsOwnAttention(*own)) {
+    const LibraryOptions options{.search = compile.library_path, .allow_tf32 = compile.allow_tf32};
+    add(AsOurs(*own));
+    for (KernelPlan& plan :
+         TRY(LibraryPlans(fusion, KernelKind::kLibraryAttention, device, options, kMostOfLibraryOfGpu)))
+      add({.target = "", .kernels = {std::move(plan)}});
+    return candidates;
   }
   if (IsOwnKernel(chosen.kernels.front().kind)) {
     add_some(VariantsOf(fusion, chosen, described), kMostVariants);

@@ -9,6 +9,7 @@
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
 #include "gpu/libraries/onednn.h"
+#include "gpu/libraries/open.h"
 #include "gpu/runtime/prepare.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
@@ -65,6 +66,7 @@ bool MayTune(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan) return false;  // Who compiles it says what is wrong with it.
   if (!*plan) return true;
+  if (IsOwnAttention(**plan)) return true;
   return (*plan)->kernels.size() == 1 && !IsOwnKernel((*plan)->kernels[0].kind) && (*plan)->kernels[0].library.empty();
 }
 
@@ -102,7 +104,7 @@ std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& cont
     text += Str(FirstLike(step, i), ":", step.operand(i).shape().ToStringWithLayout(), "\n");
   }
   text += Str(step.shape().ToStringWithLayout(), "\n");
-  if (IsLibraryCall(step)) {
+  if (IsLibraryCall(step) || HasAttention(step)) {
     for (const auto& [name, version] : context.libraries) text += Str(name, " ", version, "\n");
   }
   if (is_cold) text += "cold\n";

@@ -1,0 +1,215 @@
+// Attention as cuDNN is told it, without a GPU: what is read of each file of testdata/attention is computed from the
+// backend's descriptors by the double, and compared with what the interpreter makes of the text.
+//
+// CudnnPlans asks cuDNN itself, for a device that is only described: `make cudnn-plans`.
+#include "gpu/libraries/cudnn_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "base/text.h"
+#include "gpu/device/device.h"
+#include "interp/interpreter.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "tests/cudnn_described.h"
+#include "tests/doubles/cudnn_double.h"
+#include "tests/emitters_harness.h"
+#include "tests/module_files.h"
+#include "tests/read_file.h"
+
+namespace hlo::gpu {
+namespace {
+
+void IsNoUse(const std::string& what) { ADD_FAILURE() << what; }
+
+std::string NameOf(const std::string& path) { return std::filesystem::path(path).stem().string(); }
+
+std::unique_ptr<Module> FusedFile(const std::string& path) { return Fused(ReadFile(path), FusionKind::kInput); }
+
+// As the run time makes it, run twice.
+Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vector<Literal>& arguments,
+                        const Shape& shape) {
+  std::vector<void*> operands;
+  for (const Literal& argument : arguments) operands.push_back(const_cast<std::byte*>(argument.raw()));
+  std::vector<std::byte> scratch(call.ScratchBytes() + 1);
+  Literal result(shape);
+  void* const results[] = {result.mutable_raw()};
+  const auto bound = TRY(call.Bind(device));
+  for (int run = 0; run < 2; ++run) TRY(bound->Run(operands, results, scratch.data(), nullptr));
+  return result;
+}
+
+// The largest difference, over the largest value.
+double Distance(const Literal& a, const Literal& b) {
+  double most = 0, distance = 0;
+  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
+    most = std::max(most, std::abs(b.GetDouble(i)));
+    distance = std::max(distance, std::abs(a.GetDouble(i) - b.GetDouble(i)));
+  }
+  return distance / most;
+}
+
+class Attention : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    module_ = FusedFile(GetParam());
+    read_ = ReadAttention(module_->entry().root());
+    ASSERT_EQ(read_.why_not, "");
+  }
+
+  std::unique_ptr<Module> module_;
+  AttentionAnswer read_;
+};
+
+// The text rounds shares to 16 bits after they are divided, the double before: an ulp of that type for each, and half
+// of one for the result. In f32 it is the score that counts, whose error an exponential makes a relative one: 64 terms
+// of at most 4, each with a rounding of its own.
+TEST_P(Attention, RunsWithADouble) {
+  const std::vector<Literal> arguments = MakeInputs(*module_, Inputs::kPlain);
+  const auto expected = Interpret(*module_, arguments);
+  ASSERT_TRUE(expected) << expected.error().message();
+  const PrimitiveType type = read_.problem.result.type;
+  const double bound = type == PrimitiveType::kBF16  ? 2 * 0x1p-8
+                       : type == PrimitiveType::kF16 ? 2 * 0x1p-11
+                                                     : 64 * 4 * 0x1p-24;
+  CudnnDouble cudnn{.violated = IsNoUse};
+  const cudnn::Api api = cudnn.api();
+  {
+    const auto device = OpenHostDevice();
+    const auto answer = CudnnAttention(read_.problem, *device, {}, api);
+    ASSERT_TRUE(answer) << answer.error().message();
+    ASSERT_NE(answer->call, nullptr) << answer->why_not;
+    // Tensor cores make tf32 of f32.
+    EXPECT_TRUE(answer->call->algorithm().ends_with(type == PrimitiveType::kF32 ? "_3" : "_1"))
+        << answer->call->algorithm();
+    const auto result = RunCall(*answer->call, *device, arguments, expected->shape());
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_LT(Distance(*result, *expected), bound);
+    EXPECT_EQ(cudnn.executions, 2);
+    const auto again = CudnnAttention(read_.problem, *device, {.algorithm = answer->call->algorithm()}, api);
+    ASSERT_TRUE(again && again->call != nullptr);
+    EXPECT_EQ(again->call->algorithm(), answer->call->algorithm());
+  }
+  EXPECT_EQ(cudnn.alive, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Attention, ::testing::ValuesIn(ModuleFilesBelow("testdata/attention")),
+                         [](const auto& info) { return NameOf(info.param); });
+
+// Each part of what is read decides about the result: the double tells one from the other.
+TEST(ReadAttention, EachPartCounts) {
+  const auto differs = [](const char* file, const std::function<void(AttentionProblem&)>& change) {
+    const auto module = FusedFile(Str("testdata/attention/", file, ".hlo"));
+    AttentionAnswer read = ReadAttention(module->entry().root());
+    EXPECT_EQ(read.why_not, "");
+    const std::vector<Literal> arguments = MakeInputs(*module, Inputs::kPlain);
+    const auto expected = Interpret(*module, arguments);
+    change(read.problem);
+    CudnnDouble cudnn{.violated = IsNoUse};
+    const cudnn::Api api = cudnn.api();
+    const auto device = OpenHostDevice();
+    const auto answer = CudnnAttention(read.problem, *device, {}, api);
+    const auto result = RunCall(*answer->call, *device, arguments, expected->shape());
+    return Distance(*result, *expected) > 0.05;
+  };
+  EXPECT_FALSE(differs("causal_bf16", [](AttentionProblem&) {}));
+  EXPECT_TRUE(differs("causal_bf16", [](AttentionProblem& p) { p.masked = std::nullopt; }));
+  EXPECT_TRUE(differs("causal_bf16", [](AttentionProblem& p) { p.scale = 1; }));
+  EXPECT_TRUE(differs("bias_f16", [](AttentionProblem& p) { p.bias = std::nullopt; }));
+  EXPECT_TRUE(differs("bias_f16", [](AttentionProblem& p) { std::swap(p.bias->strides[1], p.bias->strides[2]); }));
+  EXPECT_TRUE(differs("plain_bf16", [](AttentionProblem& p) { std::swap(p.query.operand, p.value.operand); }));
+  EXPECT_TRUE(differs("heads_behind_bf16", [](AttentionProblem& p) { std::swap(p.key.strides[1], p.key.strides[2]); }));
+}
+
+TEST(ReadAttention, SaysWhyNot) {
+  const auto why_not = [](std::string from, const std::string& to) {
+    std::string text = ReadFile("testdata/attention/causal_bf16.hlo");
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    return ReadAttention(Fused(text, FusionKind::kInput)->entry().root()).why_not;
+  };
+  EXPECT_EQ(why_not("direction=GE", "direction=GE"), "");
+  EXPECT_EQ(why_not("direction=GE", "direction=GT"), "its mask is another than that of the keys behind a query");
+  EXPECT_EQ(why_not("direction=GE", "direction=LE"), "its mask is another than that of the keys behind a query");
+  EXPECT_EQ(why_not("constant(-inf)", "constant(0)"), "what is taken from its scores is no maximum of them");
+  EXPECT_EQ(why_not("none = f32[] constant(0)", "none = f32[] constant(1)"),
+            "its maximum and its sum are not over the same keys");
+  EXPECT_EQ(why_not("multiply(all, factors)", "multiply(all, all)"), "its scores are scaled by no constant");
+  EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "its shares are no exponentials over their sum");
+}
+
+TEST(CudnnAttention, WithoutAMeasurementSomeAreTaken) {
+  const auto why_not = [](const char* file) {
+    const auto module = FusedFile(Str("testdata/attention/", file, ".hlo"));
+    return WhyNotByRule(ReadAttention(module->entry().root()).problem);
+  };
+  EXPECT_EQ(why_not("plain_bf16"), "");
+  EXPECT_EQ(why_not("plain_f32"), "without a measurement cuDNN takes 16-bit floats only");
+  EXPECT_EQ(why_not("one_query_bf16"),
+            "without a measurement cuDNN takes none of fewer than 64 queries and a MiB of scores");
+}
+
+// As CudnnCall.EveryCallMayFail: what is passed over after a failure is said.
+TEST(CudnnAttention, EveryCallMayFail) {
+  const auto module = FusedFile("testdata/attention/one_query_bf16.hlo");
+  const AttentionAnswer read = ReadAttention(module->entry().root());
+  const std::vector<Literal> arguments = MakeInputs(*module, Inputs::kPlain);
+  int failures = 0, passed_over = 0, calls = 0;
+  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // First none: how many there are.
+    CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
+    const cudnn::Api api = cudnn.api();
+    {
+      const auto device = OpenHostDevice();
+      std::vector<std::string> notes;
+      const auto answer = CudnnAttention(read.problem, *device, {.notes = &notes}, api);
+      ASSERT_TRUE(answer) << answer.error().message();
+      for (const std::string& note : notes) EXPECT_NE(note.find("the double's words"), std::string::npos) << note;
+      passed_over += !notes.empty();
+      if (answer->call == nullptr) {
+        EXPECT_NE(answer->why_not, "");
+        ++failures;
+      } else if (const auto result = RunCall(*answer->call, *device, arguments, module->entry().root().shape());
+                 !result) {
+        EXPECT_NE(result.error().message().find("the double's words"), std::string::npos) << result.error().message();
+        ++failures;
+      }
+      if (fail_at == 0) {
+        calls = cudnn.calls;
+        ASSERT_EQ(failures + passed_over, 0);
+      }
+    }
+    EXPECT_EQ(cudnn.alive, 0) << "call " << fail_at;
+  }
+  EXPECT_GT(failures, 10);
+  EXPECT_GT(passed_over, 10);
+  std::cout << failures << " of " << calls << " failing calls are the end of it; " << passed_over << " are said\n";
+}
+
+// ---- cuDNN itself ------------------------------------------------------------------------------------------------
+
+TEST(CudnnPlans, EachAttentionHasAnEngine) {
+  if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
+  LibraryOptions options{.allow_tf32 = true};
+  if (const char* path = std::getenv("CUDNN_PATH")) options.search.emplace_back(path);
+  bool is_first = true;
+  for (const std::string& path : ModuleFilesBelow("testdata/attention")) {
+    const auto module = FusedFile(path);
+    const AttentionAnswer read = ReadAttention(module->entry().root());
+    ASSERT_EQ(read.why_not, "") << path;
+    bool taken = false;
+    const auto engines = CudnnAttentionEngines(read.problem, kDescribedH100, options);
+    if (!engines && std::exchange(is_first, false))
+      GTEST_SKIP() << "no plans without a device here: " << engines.error().message();
+    is_first = false;
+    std::cout << Format("%-32s", NameOf(path).c_str()) << EnginesText(engines, &taken) << "\n";
+    EXPECT_TRUE(taken) << path;
+  }
+}
+
+}  // namespace
+}  // namespace hlo::gpu
