@@ -32,7 +32,7 @@ T Log1pOf(T z) {
     const auto x = z.real(), y = z.imag();
     const auto imag = std::atan2(y, 1 + x);
     if (std::fabs(x) < 0.5 && std::fabs(y) < 0.5) return T(std::log1p(x * (2 + x) + y * y) / 2, imag);
-    return T(std::log(std::hypot(1 + x, y)), imag);
+    return T(std::log(T(1 + x, y)).real(), imag);
   }
 }
 
