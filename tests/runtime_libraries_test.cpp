@@ -498,7 +498,7 @@ TEST(LibraryCall, ReluKeepsNaN) {
 
 TEST(Doctor, SaysWhatWorksAndWhatHappensInstead) {
   const std::vector<Capability> capabilities = Examine({}, nullptr);
-  ASSERT_EQ(capabilities.size(), 8u);
+  ASSERT_EQ(capabilities.size(), 9u);
   for (const Capability& capability : capabilities) {
     EXPECT_FALSE(capability.text.empty()) << capability.name;
     EXPECT_EQ(capability.ok, capability.consequence.empty()) << capability.name;
