@@ -18,16 +18,22 @@ using Dims = std::vector<int64_t>;
 
 bool Has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// The same value, computed once or in several places.
-bool IsSame(const Instruction& a, const Instruction& b) {
-  if (&a == &b) return true;
+// The same value, computed once or in several places. `known`: pairs that were looked at; each once, however many ways
+// lead to it.
+using Pairs = std::set<std::pair<const Instruction*, const Instruction*>>;
+bool IsSame(const Instruction& a, const Instruction& b, Pairs& known) {
+  if (&a == &b || !known.emplace(&a, &b).second) return true;
   if (a.opcode() != b.opcode() || a.Is(Opcode::kParameter) || a.shape() != b.shape() ||
       a.operand_count() != b.operand_count() || HashOperation(a) != HashOperation(b))
     return false;
   for (int64_t i = 0; i < a.operand_count(); ++i) {
-    if (!IsSame(a.operand(i), b.operand(i))) return false;
+    if (!IsSame(a.operand(i), b.operand(i), known)) return false;
   }
   return true;
+}
+bool IsSame(const Instruction& a, const Instruction& b) {
+  Pairs known;
+  return IsSame(a, b, known);
 }
 
 // Dimensions of size 1 come and go between the products: what is told of dimensions counts the others alone.
@@ -205,8 +211,15 @@ class Reader {
   }
 
   bool LeadsToScores(const Instruction& inst) const {
-    if (&inst == scores_) return true;
-    return std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return LeadsToScores(*operand); });
+    std::vector<const Instruction*> pending = {&inst};
+    std::set<const Instruction*> seen;
+    while (!pending.empty()) {
+      const Instruction* const at = pending.back();
+      pending.pop_back();
+      if (at == scores_) return true;
+      if (seen.insert(at).second) pending.insert(pending.end(), at->operands().begin(), at->operands().end());
+    }
+    return false;
   }
 
   bool ReadMask(const Instruction** at) {

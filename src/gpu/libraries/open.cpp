@@ -52,8 +52,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
 }
 
 // oneDNN has no depthwise convolution of arrays whose channels are not the minor dimension; it changes their order,
-// both ways, which takes longer than all else (3 x 3: 1.1 to 8 times what a kernel of ours takes, Zen 4, AVX-512 and
-// AVX2; 5 x 5: 0.9 to 1.6; 7 x 7: 0.7 to 1.1).
+// both ways, which takes longer than all else (3 x 3: 0.9 to 8 times what a kernel of ours takes; 5 x 5: 0.9 to 1.6; 7
+// x 7: 0.7 to 1.1; f32, a Zen 4 with other processes, AVX-512 and AVX2).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);

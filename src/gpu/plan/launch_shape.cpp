@@ -77,7 +77,7 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
 }
 
 // A warp for each of a few short rows that many more are added to would leave most of a GPU without work: a warp is a
-// block then, and many of them share a result.
+// block then, and many of them share a result. Not measured on one.
 void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
   if (2 * CeilDiv(rows, warps) > device.multiprocessors) return;
