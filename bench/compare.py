@@ -192,6 +192,19 @@ def common_options(description):
     return options
 
 
+def for_each(models, notes, measure):
+    """Calls measure(file, name) for each model. Ctrl-C, or a program that is not there, ends it with a note: what was
+    measured until then is the caller's to print."""
+    for model in models:
+        name = os.path.splitext(os.path.basename(model))[0]
+        print('%s ...' % name, file=sys.stderr)
+        try:
+            measure(model, name)
+        except (KeyboardInterrupt, OSError) as error:
+            notes.append('ended at %s: %s' % (name, error or 'interrupted'))
+            break
+
+
 def main():
     options = common_options(__doc__)
     options.add_argument('models', nargs='*', help='names in testdata/models, or files (default: all but large/)')
@@ -202,9 +215,8 @@ def main():
     options = options.parse_args()
 
     flags, rows, notes, record, load_before = options.flags.split(), [], [], [], os.getloadavg()[0]
-    for model in models_of(options.models):
-        name = os.path.splitext(os.path.basename(model))[0]
-        print('%s ...' % name, file=sys.stderr)
+
+    def measure(model, name):
         xla, ours, interpreter, gap = [], [], None, None
         with tempfile.TemporaryDirectory() as scratch:
             args, expected, actual = (os.path.join(scratch, f + '.npz') for f in ('args', 'expected', 'actual'))
@@ -226,13 +238,14 @@ def main():
                 gap = difference(expected, actual)
             if options.interpreter:
                 interpreter, wrong = run_interpreter(options.binary, model, options.threads, options.timeout, *shared, *flags)
-                notes += ['%s, interpreter: %s' % (name, wrong)] if wrong else []
+                notes.extend(['%s, interpreter: %s' % (name, wrong)] if wrong else [])
         xla_ms, ours_ms = median([a.get('median_ms') for a in xla]), median([a['median_ms'] for a in ours])
         xla_s, ours_s = median([a.get('compile_s') for a in xla]), median([a['ready_s'] for a in ours])
         row = [name] + [cell(v) for v in (xla_ms, ours_ms, ratio(ours_ms, xla_ms), xla_s, ours_s, ratio(ours_s, xla_s))]
         rows.append(row + [cell(interpreter)] * options.interpreter + [cell(gap)] * options.check)
         record.append({'model': name, 'xla_cpu': xla, 'ours': ours, 'interpreter_s': interpreter, 'difference': gap})
 
+    for_each(models_of(options.models), notes, measure)
     if len(rows) > 1:
         means = {3: geometric_mean(record, 'median_ms', 'median_ms'), 6: geometric_mean(record, 'compile_s', 'ready_s')}
         rows.append(['geometric mean'] + [cell(means[i]) if i in means else '' for i in range(1, len(rows[0]))])

@@ -121,13 +121,15 @@ def main():
     options = parser.parse_args()
     options.binary = os.path.join(options.folder, 'hlo-run')
     load_before, notes, sass_rows, cpu_rows, names = os.getloadavg()[0], [], [], [], []
-    for text in compare.models_of(options.models):
-        names.append(os.path.splitext(os.path.basename(text))[0])
-        print('%s ...' % names[-1], file=sys.stderr)
+
+    def measure(text, name):
         if options.only != 'cpu':
             sass_rows.append(sass(text, options, notes))
         if options.only != 'sass':
             cpu_rows.append(cpu(text, options, notes))
+        names.append(name)
+
+    compare.for_each(compare.models_of(options.models), notes, measure)
     print(compare.conditions(options, load_before))
     cell = compare.cell
     ratio = lambda row, ours, theirs: cell(compare.ratio(row[ours], row[theirs]))

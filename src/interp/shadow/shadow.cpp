@@ -244,8 +244,11 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
 Pair InFormat(FloatFormat format, Pair x) {
   if (!IsDecided(x)) return x;
   constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
-  // A number of a sign that nobody promises.
-  if (std::isnan(x.value)) return format.specials == Specials::kFinite ? Pair{0, kUndetermined} : kNan;
+  if (std::isnan(x.value)) {
+    // A number of a sign that nobody promises.
+    if (format.specials == Specials::kFinite) return {0, kUndetermined};
+    return format.specials == Specials::kFn ? Pair{x.value, 0} : kNan;  // The others have one NaN, without a sign.
+  }
   if (format.specials == Specials::kExponent && !(x.value > x.bound))
     return x.value + x.bound <= 0 || x.bound == 0 ? kNan : Pair{0, kUndetermined};
   if (std::isinf(x.value)) return {DecodeFloat(format, EncodeFloat(format, x.value)), 0};
