@@ -220,6 +220,8 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
       {loop, R"({"kind":"loop","tile":[1,64],"vector":2,"threads":32})"},
       {loop, R"({"kind":"loop","tile":[4,64],"vector":2,"threads":128})"},
       {transpose, R"({"kind":"transpose","tile":[32,64],"threads":128})"},
+      {transpose, R"({"kind":"transpose","tile":[64,16,16],"threads":32})"},
+      {transpose, R"({"kind":"transpose","tile":[96,16,32],"threads":96})"},
       {transpose, R"({"kind":"loop","tile":[256],"threads":256})"},
   };
   for (const auto& each : cases) {

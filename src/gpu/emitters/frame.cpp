@@ -192,8 +192,10 @@ void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel:
 
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body) {
-  if (size % step == 0) return k.Tile(width, body);
-  k.Tile(width, k.Index(size) - begin, body);
+  const bool narrow = step < 32;
+  if (size % step == 0) return narrow ? k.Tile(width, k.Index(step), body) : k.Tile(width, body);
+  const kernel::Value left = k.Index(size) - begin;
+  k.Tile(width, narrow ? Min(left, k.Index(step)) : left, body);
 }
 
 }  // namespace hlo::gpu

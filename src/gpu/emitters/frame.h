@@ -69,7 +69,8 @@ class KernelFrame {
 // Binds the variables of one role, but for the last of all (the lane), from one number.
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Tile over [begin, begin + step) of [0, size); without a limit, and so without masks, where it always fits.
+// Tile over [begin, begin + step) of [0, size); without a limit, and so without masks, where it always fits. A step of
+// less than 32 leaves lanes of a warp out.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

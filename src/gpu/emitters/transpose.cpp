@@ -1,5 +1,6 @@
 // The emitter of transposes: a loop whose operands' minor dimension moves reads them through tiles of shared memory, so
-// that both sides of the transpose touch memory in runs. Where the result's minor dimension is a few elements, the
+// that both sides of the transpose touch memory in runs; a tile of three sides [rows, columns, square] is a strip that
+// goes through one small tile step by step. Where the result's minor dimension is a few elements, the
 // tile has all of those: each thread reads one of each run and writes what becomes neighbours.
 #include "gpu/plan/transpose_space.h"
 
@@ -68,23 +69,30 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
   return std::move(frame).Finish("transpose, runs side by side");
 }
 
+// Elements that each lane of a warp takes.
+int WidthOf(int64_t side) { return static_cast<int>(CeilDiv(side, 32)); }
+
 }  // namespace
 
 Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   LoopTarget target;
   const auto space = TRY(target.SpaceOf(request, /*flat=*/false));
-  TRY(request.RequireBlock(2));
+  TRY(request.RequireBlock(plan.tile.size()));
   if (Interleaves(*space)) return EmitInterleaved(*space, request);
   const Staged staged = FindStaged(*space);
   TRY(request.Require(!staged.loads.empty(), "no operand is read across its memory order in runs of 16 or more"));
-  const auto is_side = [](int64_t size) { return size == 32 || size == 64; };
-  TRY(request.Require(std::ranges::all_of(plan.tile, is_side), "the sides of its tile are 32 or 64"));
+  const auto is_side = [](int64_t size) { return size == 16 || size == 32 || size == 64; };
+  TRY(request.Require(plan.tile.size() == 2 || plan.tile.size() == 3,
+                      "its tile has two sides, or those and a strip's"));
+  const int64_t strip = plan.tile[0], tile_columns = plan.tile[1];
+  const int64_t tile_rows = plan.tile.size() == 3 ? plan.tile[2] : strip;
+  TRY(request.Require(is_side(tile_rows) && is_side(tile_columns) && strip % tile_rows == 0,
+                      "the sides of its tile are 16, 32 or 64, and a strip is whole tiles"));
   const size_t across = staged.across;
   const LoopSpace::Variable &row_variable = space->variables[across], &column_variable = space->minor();
   const int64_t rows = row_variable.size, columns = column_variable.size;
-  const int64_t tile_rows = plan.tile[0], tile_columns = plan.tile[1];
-  const int64_t row_tiles = CeilDiv(rows, tile_rows), column_tiles = CeilDiv(columns, tile_columns);
+  const int64_t strips = CeilDiv(rows, strip), column_tiles = CeilDiv(columns, tile_columns);
 
   const TileAxis axes[] = {{rows, Role::kKept}, {columns, Role::kKept}};
   KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, axes, plan), request);
@@ -96,8 +104,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
 
   // Neighbouring blocks take neighbouring rows of the outputs, which lie side by side in what they read: long runs of
   // reading are worth more than long runs of writing, since what is read has to be waited for.
-  const Value row0 = k.block() % row_tiles * tile_rows;
-  Value rest = k.block() / row_tiles;
+  const Value first_row = k.block() % strips * strip;
+  Value rest = k.block() / strips;
   const Value column0 = rest % column_tiles * tile_columns;
   rest = rest / column_tiles;
   for (size_t v = space->variables.size() - 1; v-- > 0;) {
@@ -106,47 +114,60 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
-  const Value tile_height = Min(k.Index(tile_rows), k.Index(rows) - row0);
-  const Value tile_width = Min(k.Index(tile_columns), k.Index(columns) - column0);
   std::vector<Array> tiles;
-  emission.SetLane(row_variable.e);
   for (const NodeId load : staged.loads) {
-    const ElementNode& node = space->graph.node(load);
-    const Array tile =
-        k.SharedTile(Str("tile", tiles.size()), KernelTypeOf(node.inst->shape().type()), tile_columns, tile_rows);
-    tiles.push_back(tile);
-    k.Warps([&] {
-      k.Loop(
-          k.warp(), tile_width, warps,
-          [&](Value column) {
-            Emission::Scope scope(emission);
-            emission.Bind(column_variable.e, column0 + column);
-            emission.Hoist(node.offset);
-            TileOver(k, static_cast<int>(tile_rows / 32), rows, row0, tile_rows, [&](Value row) {
-              Emission::Scope in_tile(emission);
-              emission.Bind(row_variable.e, row0 + row);
-              tile.StoreAt(column, row, emission.Emit(load));
-            });
-          },
-          0);
-    });
+    const kernel::Type type = KernelTypeOf(space->graph.node(load).inst->shape().type());
+    tiles.push_back(k.SharedTile(Str("tile", tiles.size()), type, tile_columns, tile_rows));
   }
-  for (const Array tile : tiles) k.Turn(tile, tile_width, tile_height);
-  emission.SetLane(column_variable.e);
-  k.Warps([&] {
+  const auto left_of = [&](int64_t size, int64_t tile, Value begin) {
+    return size % tile == 0 ? k.Index(tile) : Min(k.Index(tile), k.Index(size) - begin);
+  };
+  const Value tile_width = left_of(columns, tile_columns, column0);
+  const auto fill = [&](Array tile, NodeId load, Value row0) {
+    k.Loop(
+        k.warp(), tile_width, warps,
+        [&](Value column) {
+          Emission::Scope scope(emission);
+          emission.Bind(column_variable.e, column0 + column);
+          emission.Hoist(space->graph.node(load).offset);
+          TileOver(k, WidthOf(tile_rows), rows, row0, tile_rows, [&](Value row) {
+            Emission::Scope in_tile(emission);
+            emission.Bind(row_variable.e, row0 + row);
+            tile.StoreAt(column, row, emission.Emit(load));
+          });
+        },
+        0);
+  };
+  const auto write = [&](Value row0, Value tile_height) {
     k.Loop(
         k.warp(), tile_height, warps,
         [&](Value row) {
           Emission::Scope scope(emission);
           emission.Bind(row_variable.e, row0 + row);
-          EmitTile(*space, frame, arrays, static_cast<int>(tile_columns / 32), column_variable.e, column0, tile_columns,
+          EmitTile(*space, frame, arrays, WidthOf(tile_columns), column_variable.e, column0, tile_columns,
                    [&](Value column) {
                      for (size_t j = 0; j < tiles.size(); ++j)
                        emission.Bind(staged.loads[j], {tiles[j].LoadTurned(column, row)});
                    });
         },
         0);
-  });
+  };
+  const auto turn_tile = [&](Value row0) {
+    const Value tile_height = left_of(rows, tile_rows, row0);
+    emission.SetLane(row_variable.e);
+    for (size_t i = 0; i < tiles.size(); ++i) k.Warps([&] { fill(tiles[i], staged.loads[i], row0); });
+    for (const Array tile : tiles) k.Turn(tile, tile_width, tile_height);
+    emission.SetLane(column_variable.e);
+    k.Warps([&] { write(row0, tile_height); });
+  };
+  if (strip == tile_rows) {
+    turn_tile(first_row);
+  } else {
+    k.Loop(first_row, Min(first_row + strip, k.Index(rows)), tile_rows, [&](Value row0) {
+      Emission::Scope in_strip(emission);
+      turn_tile(row0);
+    });
+  }
   return std::move(frame).Finish("transpose");
 }
 

@@ -93,8 +93,8 @@ std::vector<KernelPlan> Scans(const KernelPlan& plan) {
           Shaped(plan, t / 2, v)};
 }
 
-// Sides of a tile are 32 or 64; where runs lie interleaved, threads and runs.
-std::vector<KernelPlan> Transposes(const KernelPlan& plan) {
+// Sides of a tile are 32 or 64, and on a host 16 along a strip; where runs lie interleaved, threads and runs.
+std::vector<KernelPlan> Transposes(const KernelPlan& plan, const DeviceDescription& device) {
   std::vector<KernelPlan> others;
   if (plan.tile[0] == plan.threads) {
     for (const int64_t threads : {2 * plan.threads, plan.threads / 2, 4 * plan.threads}) {
@@ -106,6 +106,12 @@ std::vector<KernelPlan> Transposes(const KernelPlan& plan) {
     for (const int64_t columns : {64, 32}) {
       others.push_back(plan);
       others.back().tile = {rows, columns};
+    }
+  }
+  if (!device.is_gpu) {
+    for (const int64_t side : {16, 32}) {
+      others.push_back(With(plan, &KernelPlan::threads, 32));
+      others.back().tile = {512, side, side};
     }
   }
   others.push_back(With(plan, &KernelPlan::threads, 128));
@@ -162,7 +168,7 @@ std::vector<KernelPlan> Contractions(const KernelPlan& plan) {
 std::vector<KernelPlan> OthersOf(const KernelPlan& plan, const DeviceDescription& device) {
   switch (plan.kind) {
     case KernelKind::kLoop: return Loops(plan);
-    case KernelKind::kTranspose: return Transposes(plan);
+    case KernelKind::kTranspose: return Transposes(plan, device);
     case KernelKind::kRows:
     case KernelKind::kRowReduction: return Rows(plan, device);
     case KernelKind::kColumnReduction: return Columns(plan, device);
