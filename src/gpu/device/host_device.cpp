@@ -25,7 +25,13 @@ struct HostCode : KernelCode, LoadedKernel {
 
 template <class Word>
 void FillWords(void* to, uint64_t pattern, int64_t count) {
-  std::fill_n(static_cast<Word*>(to), count, static_cast<Word>(pattern));
+  constexpr int64_t kPiece = kParallelBytes / sizeof(Word);
+  Word* const words = static_cast<Word*>(to);
+  const auto fill = [&](int64_t begin, int64_t end) {
+    std::fill(words + begin, words + end, static_cast<Word>(pattern));
+  };
+  if (count < 2 * kPiece) fill(0, count);
+  else ParallelFor(count, kPiece, fill);
 }
 
 class HostDevice : public Device {
