@@ -152,7 +152,10 @@ class Judge {
     const bool on_its_side = (std::signbit(t) ? -v : v) + e >= rounding_.overflow;
     switch (specials_) {
       case Specials::kIeee: return std::isinf(t) && on_its_side;
-      case Specials::kFinite: return std::fabs(t) + e >= rounding_.overflow && on_its_side;
+      case Specials::kFinite: {  // Saturates: the largest there is, also where the sum is exact.
+        const double size = std::fabs(t);
+        return size + std::max(e, shadow::HalfStep(rounding_, size)) >= rounding_.overflow && on_its_side;
+      }
       default: return std::isnan(t);
     }
   }
