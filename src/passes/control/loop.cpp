@@ -41,4 +41,22 @@ std::optional<Loop> ReadLoop(Instruction& inst) {
   return loop;
 }
 
+Instruction& HandIn(Loop& loop, Instruction& value) {
+  std::vector<Instruction*> first(loop.init->operands().begin(), loop.init->operands().end());
+  Instruction& root = loop.body->root();
+  std::vector<Instruction*> next(root.operands().begin(), root.operands().end());
+  first.push_back(&value);
+  loop.init = &loop.loop->computation().AddTuple(first);
+  for (Instruction* state : {&loop.body->parameter(0), &loop.condition->parameter(0), loop.loop})
+    state->SetShape(loop.init->shape());
+  loop.loop->SetOperand(0, *loop.init);
+  Instruction& inside = loop.body->AddGetTupleElement(loop.body->parameter(0), std::ssize(first) - 1);
+  inside.SetOrigin(-1);
+  loop.in_body.push_back(&inside);
+  next.push_back(&inside);
+  loop.body->SetRoot(loop.body->AddTuple(next));
+  loop.body->Remove(root);
+  return inside;
+}
+
 }  // namespace hlo

@@ -29,6 +29,9 @@ struct Loop {
 // Nullopt where the state begins as no tuple instruction, or where somebody takes it whole.
 std::optional<Loop> ReadLoop(Instruction& inst);
 
+// The state grows by `value`, of the loop's computation, which does not change. Gives it in the body; `loop` knows it.
+Instruction& HandIn(Loop& loop, Instruction& value);
+
 // Elements that begin as constants and are invariant are those constants in body and condition, which nobody else calls
 // (while_constant_sinking.cpp). True when something changed.
 bool SinkConstants(const Loop& loop);

@@ -75,25 +75,6 @@ void SliceBefore(Instruction& slice, Instruction& whole, const std::vector<int64
   body.Remove(slice);
 }
 
-// The state grows by `value`, which does not change. Gives it in the body.
-Instruction& HandIn(Loop& loop, Instruction& value) {
-  std::vector<Instruction*> first(loop.init->operands().begin(), loop.init->operands().end());
-  Instruction& root = loop.body->root();
-  std::vector<Instruction*> next(root.operands().begin(), root.operands().end());
-  first.push_back(&value);
-  loop.init = &loop.loop->computation().AddTuple(first);
-  for (Instruction* state : {&loop.body->parameter(0), &loop.condition->parameter(0), loop.loop})
-    state->SetShape(loop.init->shape());
-  loop.loop->SetOperand(0, *loop.init);
-  Instruction& inside = loop.body->AddGetTupleElement(loop.body->parameter(0), std::ssize(first) - 1);
-  inside.SetOrigin(-1);
-  loop.in_body.push_back(&inside);
-  next.push_back(&inside);
-  loop.body->SetRoot(loop.body->AddTuple(next));
-  loop.body->Remove(root);
-  return inside;
-}
-
 bool Sink(Loop& loop, const PassContext& context) {
   const auto trips = TripCount(*loop.loop);
   if (!trips || loop.init->UseCount() != 1) return false;

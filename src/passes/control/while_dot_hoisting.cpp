@@ -1,0 +1,183 @@
+// while-loop-dot-hoisting: where each trip multiplies a slice of the loop's inputs by weights that do not change, all
+// of them are multiplied at once in front of the loop:
+//
+//   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
+//
+// True whatever i is, since each place along the sliced dimension has its product. The steps of an LSTM or a GRU over
+// a few rows read all weights of their inputs for these few rows; one product of all steps reads them once. Worth it
+// where the trips read no less than the whole, rows are few, and the products of all trips are not many bytes; on a
+// host, where the weights do not stay in a core's cache (those of 128 units, 256 KiB, won nothing).
+#include <algorithm>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/trip_count.h"
+#include "passes/control/call_sites.h"
+#include "passes/control/loop.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// Rows of a trip's product: with more of them reading the weights is little of the work.
+constexpr int64_t kMostRows = 32;
+constexpr int64_t kMostBytes = 64 << 20;
+constexpr int64_t kCoreCache = 2 << 20;
+
+// An operand of a dot: one place of dimension `dimension` of an input.
+struct Slice {
+  Instruction* slice;
+  int64_t dimension;
+  bool keeps;  // Does the operand have it, as a dimension of 1?
+
+  Instruction& whole() const { return slice->operand(0); }
+  // Of the whole, for dimension d of the operand.
+  int64_t DimensionOf(int64_t d) const { return d < dimension || keeps ? d : d + 1; }
+};
+
+std::vector<int64_t> Without(std::vector<int64_t> dims, int64_t dimension) {
+  dims.erase(dims.begin() + dimension);
+  return dims;
+}
+
+std::optional<Slice> ReadSlice(Instruction& operand) {
+  Instruction& slice = operand.Is(Opcode::kReshape) ? operand.operand(0) : operand;
+  if (!slice.Is(Opcode::kDynamicSlice) || slice.operand_count() != 1 + slice.shape().rank()) return std::nullopt;
+  const Shape &whole = slice.operand(0).shape(), &part = slice.shape();
+  std::optional<int64_t> dimension;
+  for (int64_t d = 0; d < part.rank(); ++d) {
+    if (part.dim(d) == whole.dim(d)) continue;
+    if (dimension || part.dim(d) != 1) return std::nullopt;
+    dimension = d;
+  }
+  if (!dimension) return std::nullopt;
+  const Slice read{&slice, *dimension, &slice == &operand};
+  if (!read.keeps && operand.shape().dims() != Without(part.dims(), *dimension)) return std::nullopt;
+  return read;
+}
+
+// A dot of a slice and of what does not change.
+struct Product {
+  Instruction* dot;
+  int64_t side;  // Of the slice.
+  Slice slice;
+  int64_t weights;  // Element of the state.
+};
+
+std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
+  if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || inst.IsDead() || !inst.shape().HasDefaultLayout())
+    return std::nullopt;
+  const auto& attrs = inst.attrs<DotAttrs>();
+  if (!attrs.lhs_batch.empty() || !inst.control_predecessors().empty()) return std::nullopt;
+  const auto is_given = [&](const Instruction& value) {
+    const auto element = loop.ElementInBody(value);
+    return element && loop.IsInvariant(*element) && value.shape().HasDefaultLayout() && !value.shape().HasDynamicDims();
+  };
+  for (const int64_t side : {0, 1}) {
+    const Instruction& weights = inst.operand(1 - side);
+    const auto slice = ReadSlice(inst.operand(side));
+    if (!slice || !is_given(slice->whole()) || !is_given(weights)) continue;
+    const auto& contracting = side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting;
+    if (slice->keeps && std::ranges::count(contracting, slice->dimension) > 0) continue;
+    return Product{&inst, side, *slice, *loop.ElementInBody(weights)};
+  }
+  return std::nullopt;
+}
+
+// Puts the product of all trips in front of the loop, and what a trip needs of it in the place of its own.
+class Hoisting {
+ public:
+  Hoisting(Loop& loop, const Product& product) : loop_(loop), product_(product), dot_(*product.dot) {
+    const auto& attrs = dot_.attrs<DotAttrs>();
+    attrs_ = attrs;
+    auto& contracting = product.side == 0 ? attrs_.lhs_contracting : attrs_.rhs_contracting;
+    for (int64_t& d : contracting) d = product.slice.DimensionOf(d);
+    // Dimensions of the left operand that are not summed stand before those of the right one.
+    const auto is_before = [&](int64_t d) { return d < product.slice.dimension; };
+    at_ = product.slice.dimension - std::ranges::count_if(contracting, is_before);
+    if (product.side == 1) at_ += dot_.operand(0).shape().rank() - std::ssize(contracting);
+    std::vector<int64_t> dims = dot_.shape().dims();
+    const int64_t places = product.slice.whole().shape().dim(product.slice.dimension);
+    if (product.slice.keeps) dims[at_] = places;
+    else dims.insert(dims.begin() + at_, places);
+    shape_ = Shape(dot_.shape().type(), dims);
+  }
+
+  bool IsWorthIt(int64_t trips, const DeviceDescription& device) const {
+    const Shape& weights = loop_.init->operand(product_.weights).shape();
+    if (!device.is_gpu && weights.ByteSize() < kCoreCache) return false;
+    const auto elements = static_cast<double>(product_.slice.slice->shape().NumElements());
+    const auto outputs = static_cast<double>(dot_.shape().NumElements());
+    // rows * terms of the slice and terms * columns of the weights make rows * columns.
+    const auto most = static_cast<double>(kMostRows * kMostRows) * static_cast<double>(weights.NumElements());
+    const bool few_rows = outputs > 0 && elements * outputs <= most;
+    return few_rows && trips > 1 && trips >= shape_.dim(at_) && shape_.ByteSize() <= kMostBytes;
+  }
+
+  void Run() {
+    Instruction* operands[2];
+    operands[product_.side] = &Outside(product_.slice.whole());
+    operands[1 - product_.side] = &loop_.init->operand(product_.weights);
+    Instruction& all =
+        loop_.loop->computation().AddLike(dot_, Opcode::kDot, shape_, {operands[0], operands[1]}, attrs_);
+    all.SetOrigin(-1);  // It is the value of each trip, and runs in none.
+    Instruction& inside = HandIn(loop_, all);
+    Computation& body = *loop_.body;
+    Instruction& place = product_.slice.slice->operand(1 + product_.slice.dimension);
+    Instruction& zero = body.AddConstant(Literal(place.shape()));
+    std::vector<Instruction*> starts(1 + shape_.rank(), &zero);
+    starts[0] = &inside;
+    starts[1 + at_] = &place;
+    std::vector<int64_t> sizes = shape_.dims();
+    sizes[at_] = 1;
+    Instruction* part = &body.AddLike(dot_, Opcode::kDynamicSlice, Shape(shape_.type(), sizes), starts,
+                                      DynamicSliceAttrs{.sizes = sizes});
+    if (!product_.slice.keeps) part = &body.AddLike(dot_, Opcode::kReshape, dot_.shape(), {part});
+    dot_.ReplaceAllUses(*part);
+    body.RemoveDeadTree(dot_);
+  }
+
+ private:
+  Instruction& Outside(const Instruction& element) const { return loop_.init->operand(*loop_.ElementInBody(element)); }
+
+  Loop& loop_;
+  const Product& product_;
+  Instruction& dot_;
+  DotAttrs attrs_;
+  int64_t at_;   // The sliced dimension, in the product of all.
+  Shape shape_;  // Of that.
+};
+
+bool Hoist(Loop& loop, const PassContext& context) {
+  const auto trips = DerivedTripCount(*loop.loop);
+  if (!trips) return false;
+  bool changed = false;
+  for (Instruction* inst : loop.body->PostOrder()) {
+    const auto product = ReadProduct(*inst, loop);
+    if (!product) continue;
+    Hoisting hoisting(loop, *product);
+    if (!hoisting.IsWorthIt(*trips, *context.device) || !context.ConsumeFuel()) continue;
+    hoisting.Run();
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> HoistLoopDots(Module& module, const PassContext& context) {
+  const CallSites calls(module);
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (inst->IsDead()) continue;
+      auto loop = ReadLoop(*inst);
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
+        continue;
+      changed |= Hoist(*loop, context);
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo
