@@ -122,8 +122,8 @@ void WidenTo(const ShadowValue& rule, const std::function<double(int64_t)>& is, 
 
 // How far from `value`, which the interpreter made of the operands in the declared types, any other evaluation may be:
 // all of them, and the one in f64, lie within the shadow's bound e of its v, and so within e + |value - v|. This is
-// what a sum needs, whose roundings grow with its terms. Where the shadow knows no bound, or decides on what is not
-// decided, the few roundings are left.
+// what a sum needs, whose roundings grow with its terms. Where the shadow knows no bound (a sum of so many terms that
+// they may all be lost), the one in f64 is; where it decides on what is not decided, the few roundings are left.
 void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands, const Literal& value,
                  Literal* bound) {
   auto shadow = EvaluateShadowOf(alone, operands);
@@ -131,7 +131,13 @@ void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands
   if (!shadow && IsComplex(value.shape().type())) shadow = EvaluateShadowOf(alone, operands, {.widened = true});
   if (!shadow) return;
   auto bounds = bound->mutable_data<double>();
-  if (!IsComplex(value.shape().type())) return WidenTo(*shadow, [&](int64_t i) { return value.GetDouble(i); }, bounds);
+  if (!IsComplex(value.shape().type())) {
+    const auto is = [&](int64_t i) { return value.GetDouble(i); };
+    WidenTo(*shadow, is, bounds);
+    if (!shadow::AnyUndetermined(*shadow)) return;
+    if (const auto in_f64 = EvaluateShadowOf(alone, operands, {.widened = true})) WidenTo(*in_f64, is, bounds);
+    return;
+  }
   const ShadowValue parted = shadow::Parted(*shadow);
   WidenTo(parted.elements[0], [&](int64_t i) { return value.GetComplex(i).real(); }, bounds);
   WidenTo(parted.elements[1], [&](int64_t i) { return value.GetComplex(i).imag(); }, bounds);
