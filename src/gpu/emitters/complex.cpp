@@ -171,15 +171,18 @@ Number AcoshOf(Number z) {
   return {Asinh((Conjugate(less) * above).real), Atan2(less.imag, above.real) * 2.0};
 }
 // Of the right half plane, where nothing cancels. Over 1 the square of a small b would be 0; beyond all numbers, and
-// beside 0, the real part is 0 (C, annex G).
+// beside 0, the real part is 0 (C, annex G). Where squares would be beyond all numbers it is that of 1 / z.
 Number AtanhOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
   const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
   const Value is_far = IsInfinite(a) | IsInfinite(b);
-  const Value size = Select(is_far | (a == 0.0), Like(a, 0.0), Select((a == 1.0) & (b < 1e-100), near, far));
+  const Value larger = Max(a, b), is_large = larger > 1e150;
+  const Value inverse = a / larger / larger / (Square(Min(a, b) / larger) + 1.0);
+  const Value finite = Select(is_large, inverse, Select((a == 1.0) & (b < 1e-100), near, far));
+  const Value size = Select(is_far | (a == 0.0), Like(a, 0.0), finite);
   const Value angle = Atan2(z.imag * 2.0, less * (a + 1.0) - square) * 0.5;
   const Value right_angle = CopySign(Like(b, std::numbers::pi / 2), z.imag);
-  return {CopySign(size, z.real), Select(is_far & ~IsNan(b), right_angle, angle)};
+  return {CopySign(size, z.real), Select((is_far | is_large) & ~IsNan(b), right_angle, angle)};
 }
 Number Atan2Of(Number y, Number x) { return TurnedBack(LogOf((x + Turned(y)) / SqrtOf(x * x + y * y))); }
 

@@ -110,6 +110,10 @@ class Comparer {
       std::vector<std::shared_ptr<const Literal>> left;  // What they point to.
     };
     std::unordered_map<const Computation*, CalleeArgs> callee_args;
+    // What loops of either side without a counterpart ended with, in f64: whatever reads another element of one does
+    // not run it again.
+    std::unordered_map<const Instruction*, ShadowValue> ran;
+    int64_t ran_bytes = 0;
   };
 
   // Compares a sample of the elements, of a value that nothing else is computed from or that a run left. False: it is
@@ -183,11 +187,25 @@ class Comparer {
     };
   }
 
+  // ... and, `in_f64`, what loops ended with.
+  static shadow::Given WithLoops(const Pair& pair, shadow::Given cuts, bool in_f64) {
+    if (!in_f64) return cuts;
+    return [&pair, cuts = std::move(cuts)](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
+      if (auto cut = cuts(inst)) return cut;
+      const auto ran = pair.ran.find(&inst);
+      return ran == pair.ran.end() ? std::nullopt : std::optional(shadow::ConeArgument{.value = ran->second});
+    };
+  }
+
   ShadowOptions Options(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
+    return Options(Cuts(given, known));
+  }
+
+  ShadowOptions Options(const shadow::Given& cuts) const {
     ShadowOptions options;
     options.widened = true;
     options.max_loop_iterations = options_.max_loop_iterations;
-    options.given = [cuts = Cuts(given, known)](const Instruction& inst) -> std::optional<ShadowValue> {
+    options.given = [cuts](const Instruction& inst) -> std::optional<ShadowValue> {
       const auto cut = cuts(inst);
       if (!cut) return std::nullopt;
       ShadowValue value = cut->All();
@@ -263,19 +281,38 @@ class Comparer {
     return values;
   }
 
+  // Loops in `inst`'s computation that it is computed from, run once; nothing behind what is cut or too large to stay.
+  Result<void> RunLoops(Pair& pair, const Instruction& inst, std::vector<shadow::ConeArgument>& args,
+                        const ShadowOptions& options, const shadow::Given& cuts) {
+    constexpr int64_t kMostBytes = 1 << 30;
+    const auto is_cut = [&](const Instruction& next) { return cuts(next).has_value(); };
+    const std::vector<const Instruction*> upstream = Upstream(inst, is_cut);
+    for (size_t i = upstream.size(); i-- > 1;) {
+      const Instruction& loop = *upstream[i];
+      const int64_t bytes = 2 * loop.shape().ByteSize();
+      if (!loop.Is(Opcode::kWhile) || is_cut(loop) || pair.ran_bytes + bytes > kMostBytes) continue;
+      pair.ran[&loop] = TRY(EvaluateShadowOf(loop, Needed(args, loop, cuts), options));
+      pair.ran_bytes += bytes;
+    }
+    return {};
+  }
+
   // `as_declared`: with bounds for what the declared types round.
   Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst, bool as_declared = false) {
     if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
-    ShadowOptions options = Options(pair.given_before, *known_before_);
+    const shadow::Given cuts = WithLoops(pair, Cuts(pair.given_before, *known_before_), !as_declared);
+    ShadowOptions options = Options(cuts);
     options.widened = !as_declared;
-    const auto args = Needed(*TRY(ArgsOf(pair, &inst.computation())), inst, Cuts(pair.given_before, *known_before_));
-    return EvaluateShadowOf(inst, args, options);
+    std::vector<shadow::ConeArgument>& args = *TRY(ArgsOf(pair, &inst.computation()));
+    if (!as_declared) TRY(RunLoops(pair, inst, args, options, cuts));
+    return EvaluateShadowOf(inst, Needed(args, inst, cuts), options);
   }
 
   Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst, bool as_declared = false) {
-    ShadowOptions options = Options(pair.given_after, *known_after_);
+    const shadow::Given cuts = WithLoops(pair, Cuts(pair.given_after, *known_after_), !as_declared);
+    ShadowOptions options = Options(cuts);
     options.widened = !as_declared;
-    const shadow::Given cuts = Cuts(pair.given_after, *known_after_);
+    if (!as_declared) TRY(RunLoops(pair, inst, pair.args, options, cuts));
     if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
     // Of a kernel with several results just what this one needs.
     const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);

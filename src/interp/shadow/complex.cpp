@@ -302,13 +302,14 @@ class OnParts {
     const Number log = Log(Quotient(above, root));
     return {log.imaginary, Of(Opcode::kNegate, log.real)};
   }
-  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(2b, (1 - a)(1 + a) - b^2) / 2), the real part by the size of a.
+  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2), the real part by the size of
+  // a. Twice b may be beyond all numbers.
   Number Atanh(Number z) {
     Instruction* const a = Of(Opcode::kAbs, z.real);
     Instruction* const quotient = Over(Times(Everywhere(4), a), SquareOfSize(Below({a, z.imaginary})));
     Instruction* const right =
         Minus(Times(Minus(Everywhere(1), z.real), Plus(Everywhere(1), z.real)), Times(z.imaginary, z.imaginary));
-    Instruction* const angle = &Add(Opcode::kAtan2, Plus(z.imaginary, z.imaginary), right);
+    Instruction* const angle = &Add(Opcode::kAtan2, z.imaginary, Times(Everywhere(0.5), right));
     Instruction* const size = Times(Everywhere(0.25), Of(Opcode::kLog1p, quotient));
     return {Times(Of(Opcode::kSign, z.real), size), Times(Everywhere(0.5), angle)};
   }

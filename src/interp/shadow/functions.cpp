@@ -62,16 +62,18 @@ CourseRule RuleOf(Course course) {
   __builtin_unreachable();
 }
 
-// floor and its like, for increasing step functions: decided when both ends agree, else anything between.
+// floor and its like, for increasing step functions: decided when both ends agree, else anything between. The next
+// integer may be beyond a small format: 7.5 is the largest number of f6e2m3fn.
 template <double (*f)(double)>
 Pair Steps(const Finish& finish, const Pair* in) {
   const Pair a = in[0];
   if (!IsDecided(a)) return {0, kUndetermined};
-  if (IsExact(a) || !std::isfinite(a.value)) return {f(a.value), 0};
+  if (!std::isfinite(a.value)) return {f(a.value), 0};
+  if (IsExact(a)) return AfterOverflow(finish, f(a.value), 0);
   const double low = f(a.value - a.bound), high = f(a.value + a.bound);
-  if (low == high) return {low, low == 0 ? kTiny : 0};
+  if (low == high) return AfterOverflow(finish, low, low == 0 ? kTiny : 0);
   const double value = finish.as_computed ? f(a.value) : (low + high) / 2;
-  return {value, std::max(high - value, value - low) * kUp};
+  return AfterOverflow(finish, value, std::max(high - value, value - low) * kUp);
 }
 
 #define FLOAT_FUNCTION_OF_TWO(Name, of_x_and_y, ...) \

@@ -1,6 +1,8 @@
 #include "passes/control/loop.h"
 
+#include "ir/fusion.h"
 #include "ir/module.h"
+#include "passes/control/call_sites.h"
 
 namespace hlo {
 namespace {
@@ -39,6 +41,21 @@ std::optional<Loop> ReadLoop(Instruction& inst) {
   loop.in_condition = *in_condition;
   loop.outside = *outside;
   return loop;
+}
+
+bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&)) {
+  const CallSites calls(module);
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (inst->IsDead()) continue;
+      auto loop = ReadLoop(*inst);
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
+        continue;
+      changed |= change(*loop, context);
+    }
+  }
+  return changed;
 }
 
 Instruction& HandIn(Loop& loop, Instruction& value) {

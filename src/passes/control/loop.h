@@ -10,6 +10,7 @@
 
 namespace hlo {
 
+class Module;
 struct PassContext;
 
 struct Loop {
@@ -28,6 +29,10 @@ struct Loop {
 
 // Nullopt where the state begins as no tuple instruction, or where somebody takes it whole.
 std::optional<Loop> ReadLoop(Instruction& inst);
+
+// Calls `change` for each loop over a tuple whose body and condition nobody else calls, and in whose body nobody waits
+// for somebody. True when one of them changed something.
+bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&));
 
 // The state grows by `value`, of the loop's computation, which does not change. Gives it in the body; `loop` knows it.
 Instruction& HandIn(Loop& loop, Instruction& value);

@@ -6,61 +6,24 @@
 // True whatever i is, since each place along the sliced dimension has its product. The steps of an LSTM or a GRU over
 // a few rows read all weights of their inputs for these few rows; one product of all steps reads them once. Worth it
 // where the trips read no less than the whole, rows are few, and the products of all trips are not many bytes; on a
-// host, where the weights do not stay in a core's cache (those of 128 units, 256 KiB, won nothing).
+// host, where the weights do not stay in a core's cache (loop_dots.h).
 #include <algorithm>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/trip_count.h"
-#include "passes/control/call_sites.h"
 #include "passes/control/loop.h"
+#include "passes/control/loop_dots.h"
 #include "passes/pass.h"
 
 namespace hlo {
 namespace {
 
-// Rows of a trip's product: with more of them reading the weights is little of the work.
-constexpr int64_t kMostRows = 32;
-constexpr int64_t kMostBytes = 64 << 20;
-constexpr int64_t kCoreCache = 2 << 20;
-
-// An operand of a dot: one place of dimension `dimension` of an input.
-struct Slice {
-  Instruction* slice;
-  int64_t dimension;
-  bool keeps;  // Does the operand have it, as a dimension of 1?
-
-  Instruction& whole() const { return slice->operand(0); }
-  // Of the whole, for dimension d of the operand.
-  int64_t DimensionOf(int64_t d) const { return d < dimension || keeps ? d : d + 1; }
-};
-
-std::vector<int64_t> Without(std::vector<int64_t> dims, int64_t dimension) {
-  dims.erase(dims.begin() + dimension);
-  return dims;
-}
-
-std::optional<Slice> ReadSlice(Instruction& operand) {
-  Instruction& slice = operand.Is(Opcode::kReshape) ? operand.operand(0) : operand;
-  if (!slice.Is(Opcode::kDynamicSlice) || slice.operand_count() != 1 + slice.shape().rank()) return std::nullopt;
-  const Shape &whole = slice.operand(0).shape(), &part = slice.shape();
-  std::optional<int64_t> dimension;
-  for (int64_t d = 0; d < part.rank(); ++d) {
-    if (part.dim(d) == whole.dim(d)) continue;
-    if (dimension || part.dim(d) != 1) return std::nullopt;
-    dimension = d;
-  }
-  if (!dimension) return std::nullopt;
-  const Slice read{&slice, *dimension, &slice == &operand};
-  if (!read.keeps && operand.shape().dims() != Without(part.dims(), *dimension)) return std::nullopt;
-  return read;
-}
-
 // A dot of a slice and of what does not change.
 struct Product {
   Instruction* dot;
   int64_t side;  // Of the slice.
-  Slice slice;
+  LoopSlice slice;
   int64_t weights;  // Element of the state.
 };
 
@@ -69,14 +32,10 @@ std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
     return std::nullopt;
   const auto& attrs = inst.attrs<DotAttrs>();
   if (!attrs.lhs_batch.empty() || !inst.control_predecessors().empty()) return std::nullopt;
-  const auto is_given = [&](const Instruction& value) {
-    const auto element = loop.ElementInBody(value);
-    return element && loop.IsInvariant(*element) && value.shape().HasDefaultLayout() && !value.shape().HasDynamicDims();
-  };
   for (const int64_t side : {0, 1}) {
     const Instruction& weights = inst.operand(1 - side);
-    const auto slice = ReadSlice(inst.operand(side));
-    if (!slice || !is_given(slice->whole()) || !is_given(weights)) continue;
+    const auto slice = ReadLoopSlice(loop, inst.operand(side));
+    if (!slice || !IsGiven(loop, weights)) continue;
     const auto& contracting = side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting;
     if (slice->keeps && std::ranges::count(contracting, slice->dimension) > 0) continue;
     return Product{&inst, side, *slice, *loop.ElementInBody(weights)};
@@ -105,25 +64,20 @@ class Hoisting {
 
   bool IsWorthIt(int64_t trips, const DeviceDescription& device) const {
     const Shape& weights = loop_.init->operand(product_.weights).shape();
-    if (!device.is_gpu && weights.ByteSize() < kCoreCache) return false;
-    const auto elements = static_cast<double>(product_.slice.slice->shape().NumElements());
-    const auto outputs = static_cast<double>(dot_.shape().NumElements());
-    // rows * terms of the slice and terms * columns of the weights make rows * columns.
-    const auto most = static_cast<double>(kMostRows * kMostRows) * static_cast<double>(weights.NumElements());
-    const bool few_rows = outputs > 0 && elements * outputs <= most;
-    return few_rows && trips > 1 && trips >= shape_.dim(at_) && shape_.ByteSize() <= kMostBytes;
+    return trips > 1 && trips >= shape_.dim(at_) && shape_.ByteSize() <= kMostLoopDotBytes &&
+           IsLoopDotOfFewRows(product_.slice.slice->shape(), weights, dot_.shape(), weights, device);
   }
 
   void Run() {
     Instruction* operands[2];
-    operands[product_.side] = &Outside(product_.slice.whole());
+    operands[product_.side] = &loop_.init->operand(product_.slice.element);
     operands[1 - product_.side] = &loop_.init->operand(product_.weights);
     Instruction& all =
         loop_.loop->computation().AddLike(dot_, Opcode::kDot, shape_, {operands[0], operands[1]}, attrs_);
     all.SetOrigin(-1);  // It is the value of each trip, and runs in none.
     Instruction& inside = HandIn(loop_, all);
     Computation& body = *loop_.body;
-    Instruction& place = product_.slice.slice->operand(1 + product_.slice.dimension);
+    Instruction& place = product_.slice.place();
     Instruction& zero = body.AddConstant(Literal(place.shape()));
     std::vector<Instruction*> starts(1 + shape_.rank(), &zero);
     starts[0] = &inside;
@@ -138,8 +92,6 @@ class Hoisting {
   }
 
  private:
-  Instruction& Outside(const Instruction& element) const { return loop_.init->operand(*loop_.ElementInBody(element)); }
-
   Loop& loop_;
   const Product& product_;
   Instruction& dot_;
@@ -166,18 +118,7 @@ bool Hoist(Loop& loop, const PassContext& context) {
 }  // namespace
 
 Result<bool> HoistLoopDots(Module& module, const PassContext& context) {
-  const CallSites calls(module);
-  bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) {
-    for (Instruction* inst : computation->PostOrder()) {
-      if (inst->IsDead()) continue;
-      auto loop = ReadLoop(*inst);
-      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
-        continue;
-      changed |= Hoist(*loop, context);
-    }
-  }
-  return changed;
+  return ForEachOwnLoop(module, context, Hoist);
 }
 
 }  // namespace hlo

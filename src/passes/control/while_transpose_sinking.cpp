@@ -8,10 +8,8 @@
 // handed through the loop before goes with simplify-while-loops, and the transpose with dce.
 #include <algorithm>
 
-#include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/trip_count.h"
-#include "passes/control/call_sites.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"
 
@@ -102,18 +100,7 @@ bool Sink(Loop& loop, const PassContext& context) {
 }  // namespace
 
 Result<bool> SinkLoopTransposes(Module& module, const PassContext& context) {
-  const CallSites calls(module);
-  bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) {
-    for (Instruction* inst : computation->PostOrder()) {
-      if (inst->IsDead()) continue;
-      auto loop = ReadLoop(*inst);
-      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
-        continue;
-      changed |= Sink(*loop, context);
-    }
-  }
-  return changed;
+  return ForEachOwnLoop(module, context, Sink);
 }
 
 }  // namespace hlo

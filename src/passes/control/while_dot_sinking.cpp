@@ -1,0 +1,189 @@
+// while-loop-dot-sinking: what a loop adds up of products, one in each trip, is one product behind it:
+//
+//   s = s + dot(reshape(dynamic-slice(xs, i, 0, 0)), y)
+//     => ys = dynamic-update-slice(ys, y, i, 0, 0), and behind the loop s + dot(xs, ys), summed over the trips, too
+//
+// True where i takes each place once. The gradients of the weights of an LSTM are such sums, over a few rows in each
+// step: all of the gradient is read and written for these, where one product of all steps writes it once. Worth it
+// where rows are few (loop_dots.h), and what is kept of all trips is not many bytes. What the sums were in the state
+// goes with simplify-while-loops.
+#include <algorithm>
+#include <map>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/trip_count.h"
+#include "passes/control/loop.h"
+#include "passes/control/loop_dots.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// first + step * trip.
+struct Line {
+  int64_t first, step;
+};
+
+// Of an integer in the body: sums and differences of counters and constants.
+std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int depth = 0) {
+  constexpr int kDeepest = 8;
+  constexpr int64_t kMost = int64_t{1} << 30;  // Nothing wraps around.
+  if (depth > kDeepest || !value.shape().IsScalar() || !IsInteger(value.shape().type())) return std::nullopt;
+  std::optional<Line> line;
+  if (const auto element = loop.ElementInBody(value)) {
+    if (const auto counter = InductionOf(*loop.loop, *element)) line = Line{counter->first, counter->step};
+  } else if (value.Is(Opcode::kConstant)) {
+    line = Line{value.literal().GetInt(0), 0};
+  } else if (value.Is(Opcode::kAdd) || value.Is(Opcode::kSubtract)) {
+    const auto a = LineOf(loop, value.operand(0), depth + 1), b = LineOf(loop, value.operand(1), depth + 1);
+    const int64_t sign = value.Is(Opcode::kAdd) ? 1 : -1;
+    if (a && b) line = Line{a->first + sign * b->first, a->step + sign * b->step};
+  }
+  const auto is_small = [](int64_t x) { return -kMost < x && x < kMost; };
+  return line && is_small(line->first) && is_small(line->step) ? line : std::nullopt;
+}
+
+// Does the index take each of 0 to trips - 1 once?
+bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
+  const auto line = LineOf(loop, index);
+  return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));
+}
+
+// Element `sum` of the state, to which each trip adds a product, perhaps transposed.
+struct Sum {
+  int64_t sum;
+  Instruction *added, *dot;
+  int64_t side;  // Of the slice; the other operand is kept for all trips.
+  LoopSlice slice;
+
+  Instruction& kept() const { return dot->operand(1 - side); }
+};
+
+// Who reads the element, besides the body's root in its place.
+std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
+  std::vector<const Instruction*> readers;
+  for (const auto* elements : {&loop.in_body, &loop.in_condition}) {
+    for (const Instruction* element : *elements) {
+      if (element->tuple_index() == i) readers.insert(readers.end(), element->users().begin(), element->users().end());
+    }
+  }
+  return readers;
+}
+
+std::optional<Sum> ReadSum(Loop& loop, int64_t i, int64_t trips) {
+  Instruction& next = loop.Next(i);
+  const PrimitiveType type = next.shape().IsArray() ? next.shape().type() : PrimitiveType::kPred;
+  // Types in which the sums of both are rounded alike: not those that a dot has a wider one for.
+  if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || !next.Is(Opcode::kAdd) || next.UseCount() != 1)
+    return std::nullopt;
+  const std::vector<const Instruction*> readers = ReadersOf(loop, i);
+  if (readers.size() != 1 || readers[0] != &next) return std::nullopt;
+  const int64_t own = loop.ElementInBody(next.operand(0)) == i ? 0 : 1;
+  Instruction& added = next.operand(1 - own);
+  Instruction& dot = added.Is(Opcode::kTranspose) ? added.operand(0) : added;
+  if (!dot.Is(Opcode::kDot) || dot.operand_count() != 2 || dot.shape().type() != type) return std::nullopt;
+  if (added.UseCount() != 1 || dot.UseCount() != 1 || !dot.attrs<DotAttrs>().lhs_batch.empty()) return std::nullopt;
+  for (const int64_t side : {0, 1}) {
+    const auto slice = ReadLoopSlice(loop, dot.operand(side));
+    const Shape& kept = dot.operand(1 - side).shape();
+    if (!slice || slice->keeps || slice->whole().shape().dim(slice->dimension) != trips) continue;
+    if (kept.HasDynamicDims() || !TakesEachOnce(loop, slice->place(), trips)) continue;
+    return Sum{i, &added, &dot, side, *slice};
+  }
+  return std::nullopt;
+}
+
+class Sinking {
+ public:
+  Sinking(Loop& loop, int64_t trips) : loop_(loop), trips_(trips) {}
+
+  bool IsWorthIt(const Sum& sum, const DeviceDescription& device) const {
+    const Shape &kept = sum.kept().shape(), &product = sum.dot->shape();
+    return kept.ByteSize() <= kMostLoopDotBytes / trips_ &&
+           IsLoopDotOfFewRows(sum.slice.slice->shape(), kept, product, product, device);
+  }
+
+  void Run(const Sum& sum) {
+    const std::vector<Instruction*> outside = loop_.outside;
+    const Instruction& next = loop_.Next(sum.sum);
+    Computation& caller = loop_.loop->computation();
+    Instruction* operands[2];
+    operands[sum.side] = &loop_.init->operand(sum.slice.element);
+    operands[1 - sum.side] = &caller.AddGetTupleElement(*loop_.loop, Kept(sum.kept(), sum.slice.place()));
+    auto attrs = sum.dot->attrs<DotAttrs>();
+    auto& of_slice = sum.side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting;
+    auto& of_kept = sum.side == 0 ? attrs.rhs_contracting : attrs.lhs_contracting;
+    for (int64_t& d : of_slice) d = sum.slice.DimensionOf(d);
+    for (int64_t& d : of_kept) d += 1;
+    of_slice.insert(of_slice.begin(), sum.slice.dimension);
+    of_kept.insert(of_kept.begin(), 0);
+    Instruction* all = &caller.AddLike(*sum.dot, Opcode::kDot, sum.dot->shape(), {operands[0], operands[1]}, attrs);
+    all->SetOrigin(-1);  // What one trip adds was none of it.
+    if (sum.added != sum.dot) {
+      all = &caller.AddLike(*sum.added, Opcode::kTranspose, sum.added->shape(), {all},
+                            sum.added->attrs<DimensionsAttrs>());
+      all->SetOrigin(-1);
+    }
+    for (Instruction* element : outside) {
+      if (element->tuple_index() != sum.sum || element->IsDead()) continue;
+      Instruction& total = caller.AddLike(*element, Opcode::kAdd, next.shape(), {&loop_.init->operand(sum.sum), all});
+      element->ReplaceAllUses(total);
+    }
+    Instruction& root = loop_.body->root();
+    Instruction& same = loop_.body->AddGetTupleElement(loop_.body->parameter(0), sum.sum);
+    same.SetOrigin(-1);
+    Instruction& add = loop_.Next(sum.sum);
+    root.SetOperand(sum.sum, same);
+    loop_.body->RemoveDeadTree(add);
+  }
+
+ private:
+  // The element of the state that has the value of each trip at `place`.
+  int64_t Kept(Instruction& value, Instruction& place) {
+    const auto known = kept_.find({&value, &place});
+    if (known != kept_.end()) return known->second;
+    std::vector<int64_t> dims = value.shape().dims();
+    dims.insert(dims.begin(), trips_);
+    const Shape shape(value.shape().type(), dims);
+    Computation &caller = loop_.loop->computation(), &body = *loop_.body;
+    Instruction& zero = caller.AddConstant(Literal(Shape::Scalar(shape.type())));
+    Instruction& inside = HandIn(loop_, caller.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{}));
+    dims[0] = 1;
+    Instruction& row = body.AddLike(value, Opcode::kReshape, Shape(shape.type(), dims), {&value});
+    std::vector<Instruction*> operands(2 + shape.rank(), &body.AddConstant(Literal(place.shape())));
+    operands[0] = &inside;
+    operands[1] = &row;
+    operands[2] = &place;
+    Instruction& next = body.AddLike(value, Opcode::kDynamicUpdateSlice, shape, operands);
+    for (Instruction* made : {&row, &next}) made->SetOrigin(-1);
+    const int64_t element = loop_.Size() - 1;
+    body.root().SetOperand(element, next);
+    kept_[{&value, &place}] = element;
+    return element;
+  }
+
+  Loop& loop_;
+  int64_t trips_;
+  std::map<std::pair<const Instruction*, const Instruction*>, int64_t> kept_;
+};
+
+bool Sink(Loop& loop, const PassContext& context) {
+  const auto trips = DerivedTripCount(*loop.loop);
+  if (!trips || *trips < 2) return false;
+  Sinking sinking(loop, *trips);
+  bool changed = false;
+  for (int64_t i = 0, size = loop.Size(); i < size; ++i) {
+    const auto sum = ReadSum(loop, i, *trips);
+    if (!sum || !sinking.IsWorthIt(*sum, *context.device) || !context.ConsumeFuel()) continue;
+    sinking.Run(*sum);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> SinkLoopDots(Module& module, const PassContext& context) { return ForEachOwnLoop(module, context, Sink); }
+
+}  // namespace hlo
