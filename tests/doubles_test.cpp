@@ -244,6 +244,26 @@ TEST(Doubles, AnAttentionIsALibrarysCall) {
   fs::remove(lock);
 }
 
+// Sums for each channel are results of the convolution's call. What measures has them as a kernel behind, too.
+TEST(Doubles, StatisticsAreALibrarysCall) {
+  const std::string module = "testdata/doubles/statistics.hlo";
+  const Outcome taken = RunHlo(OnDoubles("--num_repeats=3 " + module));
+  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
+  EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 kernel (1 different), 1 library call")) << taken.out;
+  EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
+  const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
+  EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
+  EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
+  const Outcome measured = RunHlo(OnDoubles("--autotune_report --autotune_share=0 " + module));
+  EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
+  EXPECT_TRUE(measured.Says("algorithm=heuristic_1") && measured.Says("algorithm=parts_1")) << measured.out;
+  EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
+  // A call that is wrong is found, and by its name.
+  const Outcome wrong = RunHlo(OnDoubles("--inject=library:statistics_region:zero " + module));
+  EXPECT_EQ(wrong.exit, 1) << wrong.out << wrong.err;
+  EXPECT_TRUE(wrong.Says("library call 'statistics_region'")) << wrong.out;
+}
+
 // ---- What is queued ------------------------------------------------------------------------------------------------
 
 // A profile by CUPTI is of the graph as it runs: the host waits for nothing, and each node's time is its step's. It
@@ -260,7 +280,7 @@ TEST(Doubles, AProfileIsOfTheGraph) {
     EXPECT_TRUE(summary) << module;
     return summary ? *summary : ProfileSummary();
   };
-  for (const char* const module : {"graph", "library", "convolution", "loop", "control"}) {
+  for (const char* const module : {"graph", "library", "convolution", "statistics", "loop", "control"}) {
     Outcome by_log, by_events;
     const ProfileSummary log = profile(module, "", &by_log), events = profile(module, "cuptiSubscribe:1", &by_events);
     EXPECT_TRUE(by_log.Says("times of CUPTI 13.0.1, multiprocessors at 1500 MHz, memory at 2000 MHz")) << by_log.out;
@@ -399,7 +419,7 @@ std::string LastGraph(const Outcome& outcome) {
 // the interpreter is not needed for a step.
 TEST(Doubles, AStepIsOneLaunch) {
   std::vector<std::string> modules = Models();
-  for (const char* const name : {"graph", "library", "convolution", "loop", "control"})
+  for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
     modules.push_back(Str("testdata/doubles/", name, ".hlo"));
   std::vector<Outcome> outcomes(modules.size());
   ParallelFor(std::ssize(modules), 1, [&](int64_t begin, int64_t end) {
@@ -434,7 +454,7 @@ Edges EdgesOf(const Outcome& outcome) {
 // own (the double looks at all pairs), with the same results. Kernels begin early where the flag and the driver allow.
 TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
   std::vector<std::string> modules = Models();
-  for (const char* const name : {"graph", "library", "convolution", "loop", "control"})
+  for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
     modules.push_back(Str("testdata/doubles/", name, ".hlo"));
   const std::vector<std::string> flags = {"", "--xla_gpu_graph_enable_concurrent_region=true",
                                           "--xla_gpu_enable_pdl=false"};
@@ -640,6 +660,9 @@ TEST(Doubles, EveryCallOfALibraryMayFail) {
 // An engine of cuDNN's of which a call fails is passed over, and that is said.
 TEST(Doubles, EveryCallOfAConvolutionMayFail) {
   FailEach("testdata/doubles/convolution.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
+}
+TEST(Doubles, EveryCallOfStatisticsMayFail) {
+  FailEach("testdata/doubles/statistics.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
 }
 TEST(Doubles, EveryCallOfAnAttentionMayFail) {
   FailEach("testdata/doubles/attention.hlo", "--num_repeats=2", All() ? 3 : 41, /*most_end=*/false);

@@ -167,7 +167,8 @@ bool TakeApart(Computation& computation, const GroupsOf& groups_of) {
 // What the fusions of a region compute, as instructions of one computation.
 class Flattener {
  public:
-  Flattener(Computation& held, Computation& flat) : held_(held), flat_(flat) {}
+  Flattener(Computation& held, Computation& flat, std::string_view library)
+      : held_(held), flat_(flat), library_(library) {}
 
   bool Run() {
     for (Instruction* inst : held_.PostOrder()) {
@@ -210,7 +211,7 @@ class Flattener {
       value = {&Clone(inst, OperandsOf(inst, values_))};
       return true;
     }
-    if (!IsKernel(inst) && !(IsFusion(inst) && LibraryOf(inst) == "gemm")) return false;
+    if (!IsKernel(inst) && !(IsFusion(inst) && LibraryOf(inst) == library_)) return false;
     value = Inside(FusedComputation(inst), OperandsOf(inst, values_));
     return !value.empty();
   }
@@ -252,6 +253,7 @@ class Flattener {
 
   Computation& held_;
   Computation& flat_;
+  const std::string_view library_;  // The kind of its products.
   Values values_ = Values(held_.place_limit());
   // By hash: instructions of kernels and what stands for them.
   std::unordered_multimap<uint64_t, std::pair<const Instruction*, Instruction*>> known_;
@@ -298,11 +300,15 @@ Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std
 Instruction* AddFlattened(Instruction& region) {
   Computation& computation = region.computation();
   Computation& flat = computation.module().AddComputation(Str("flat_", region.name()));
-  if (!Flattener(*region.attrs<FusionAttrs>().calls, flat).Run()) return nullptr;
+  const bool is_call = RegionOf(region) == "statistics";
+  const std::string_view library = is_call ? "convolution" : "gemm";
+  if (!Flattener(*region.attrs<FusionAttrs>().calls, flat, library).Run()) return nullptr;
   Operands operands;
   for (Instruction* operand : region.operands()) operands.push_back(operand);
-  Instruction& fusion = computation.AddNamed(Opcode::kFusion, Shape(region.shape()), std::move(operands),
-                                             FusionAttrs{.kind = FusionKind::kInput, .calls = &flat}, region.name());
+  Instruction& fusion = computation.AddNamed(
+      Opcode::kFusion, Shape(region.shape()), std::move(operands),
+      FusionAttrs{.kind = is_call ? FusionKind::kCustom : FusionKind::kInput, .calls = &flat}, region.name());
+  if (is_call) SetConfigValue(fusion, "library", library);
   fusion.SetRange(region.range());
   fusion.SetOrigin(region.origin());
   return &fusion;

@@ -92,6 +92,12 @@ struct Library {
   Opcode product;
   bool on_host;
   Open* open;
+  bool takes_sums = false;  // Of its result, beside that.
+
+  Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
+    if (!contraction.sums.empty() && !takes_sums) return No("sums of its result are no part of its calls");
+    return open(contraction, device, options);
+  }
 };
 constexpr Library kLibraries[] = {
     {kOwnLibrary, Opcode::kDot, true, OpenSmallProduct},
@@ -100,7 +106,7 @@ constexpr Library kLibraries[] = {
     {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
     {"cuBLASLt", Opcode::kDot, false, OpenCublasLt},
     {"cuBLASLt", Opcode::kConvolution, false, OpenCublasLtPointwise},
-    {"cuDNN", Opcode::kConvolution, false, CudnnConvolution},
+    {"cuDNN", Opcode::kConvolution, false, CudnnConvolution, true},
 };
 
 std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
@@ -184,10 +190,17 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
 bool IsOwnAttention(const FusionPlan& plan) {
   return plan.kernels.size() == 1 && plan.kernels[0].kind == KernelKind::kAttention && plan.kernels[0].library.empty();
 }
-std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options) {
-  auto choice = OpenAttention(fusion, {.kind = KernelKind::kAttention}, device, options);
+std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
+                                              bool may_measure) {
+  const bool is_convolution = LibraryOf(fusion) == ToString(KernelKind::kConvolution);
+  const KernelPlan asked{.kind = is_convolution ? KernelKind::kConvolution : KernelKind::kAttention};
+  auto choice =
+      is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
-  return FusionPlan{.kernels = {std::move(choice->plan)}};
+  if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
+  // Which way it is done, who compiles it asks again, as of any convolution.
+  if (!may_measure && !choice->call->is_whole()) return std::nullopt;
+  return FusionPlan{.kernels = {asked}};
 }
 bool HasAttention(const Instruction& fusion) { return ReadAttention(fusion).why_not.empty(); }
 
@@ -206,7 +219,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
   own.library = plan.library;
   own.algorithm = plan.algorithm;
   for (const Library* library : TRY(Candidates(fusion, plan, product, device.IsHost()))) {
-    LibraryAnswer answer = TRY(library->open(read.contraction, &device, own));
+    LibraryAnswer answer = TRY(library->Ask(read.contraction, &device, own));
     const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
     if (plan.workspace > 0 && workspace > plan.workspace)
       answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
@@ -290,7 +303,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
   if (!read.why_not.empty()) return plans;
   for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
     TRY(add_some(library->name,
-                 [&](const LibraryOptions& own) { return library->open(read.contraction, &device, own); }));
+                 [&](const LibraryOptions& own) { return library->Ask(read.contraction, &device, own); }));
   }
   return plans;
 }
@@ -301,7 +314,7 @@ std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {
   const Opcode product = read.contraction.product->opcode();
   std::vector<Refusal> refusals;
   for (const Library* library : LibrariesFor(product, on_host)) {
-    const auto answer = library->open(read.contraction, nullptr, {});
+    const auto answer = library->Ask(read.contraction, nullptr, {});
     refusals.push_back({library->name, answer ? answer->why_not : answer.error().message()});
   }
   return refusals;

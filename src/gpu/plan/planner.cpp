@@ -53,11 +53,14 @@ struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
   std::string_view otherwise;  // Why it is none, where the planner has no reason; empty: there is none to tell.
+  bool may_be_library = false;
 };
 constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "no long reduction is used along the row that it reduced"},
-    {"attention", PlanAttentionOfRegion, "there are no two products with rows between"},
+    {"attention", PlanAttentionOfRegion, "there are no two products with rows between", true},
     {"product", PlanProductOfRegion, ""},
+    // No kernel of ours: where no library takes it, its parts run as they would have.
+    {"statistics", [](PlanRequest&) -> Result<PlanAnswer> { return PlanAnswer{}; }, "", true},
 };
 
 // Why what a region computes is no kernel of its name; nothing where it is one.
@@ -138,7 +141,7 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
         one_kernel.push_back({region, flat});
         continue;
       }
-      if (library != nullptr && flat != nullptr && kind->region == "attention") {
+      if (library != nullptr && flat != nullptr && kind->may_be_library) {
         if (const std::optional<FusionPlan> plan = library(*flat)) {
           SetPlan(*flat, *plan);
           one_kernel.push_back({region, flat});
