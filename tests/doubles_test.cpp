@@ -244,6 +244,19 @@ TEST(Doubles, AnAttentionIsALibrarysCall) {
   fs::remove(lock);
 }
 
+// So do its gradients, and come apart where no library is.
+TEST(Doubles, GradientsOfAnAttentionAreALibrarysCall) {
+  const std::string module = "testdata/attention_gradient/causal_f16.hlo";
+  const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
+  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
+  EXPECT_TRUE(taken.Says("MATCH") && taken.Says("0 kernels (0 different), 1 library call")) << taken.out;
+  EXPECT_FALSE(taken.Says("is no kernel of rows")) << taken.out;
+  EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
+  const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
+  EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
+  EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
+}
+
 // Sums for each channel are results of the convolution's call. What measures has them as a kernel behind, too.
 TEST(Doubles, StatisticsAreALibrarysCall) {
   const std::string module = "testdata/doubles/statistics.hlo";

@@ -12,6 +12,8 @@
 //   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
 //   attention  The same around a softmax between two products of matrices, a part of a row at a time.
 //   product    A product of matrices reads operands as they lie, in another type or as part of a stack.
+//   attention_gradient  The five products of an attention's gradients and what is between: a library's call, or taken
+//              apart.
 //   statistics A library's convolution with sums of its result for each channel: the library's call, or taken apart.
 //   segments   Kernels that do not read each other's results share the blocks of one launch.
 #ifndef HLO_IR_REGION_H_

@@ -113,6 +113,7 @@ const std::map<int, std::vector<int>> kNeeded = {
     {kMatmulOperation, {kMatmulDescriptor, kMatmulA, kMatmulB, kMatmulC}},
     {kReduction, {kReductionOperatorOf, kReductionPrecision}},
     {kReductionOperation, {kReductionDescriptor, kReductionX, kReductionY}},
+    {kReshapeOperation, {kReshapeX, kReshapeY}},
     {kStatisticsOperation, {kStatisticsModeOf, kStatisticsPrecision, kStatisticsX, kStatisticsSum, kStatisticsSquares}},
     {kOperationGraph, {kGraphOperations, kGraphHandle}},
     {kHeuristic, {kHeuristicGraph, kHeuristicModeOf}},
@@ -188,6 +189,7 @@ class Execution {
       case kMatmulOperation: return Matmul(operation);
       case kReductionOperation: return Reduce(operation);
       case kStatisticsOperation: return Statistics(operation);
+      case kReshapeOperation: return Reshape(operation);
       case kConvolutionForward:
         return Convolution(operation, ConvolutionKind::kFprop, kForwardConvolution, kForwardImages, kForwardWeights,
                            kForwardOutputs, kForwardAlpha);
@@ -207,6 +209,7 @@ class Execution {
         {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseT, kPointwiseY}},
         {kMatmulOperation, {kMatmulA, kMatmulB, kMatmulC}},
         {kReductionOperation, {kReductionX, kReductionY}},
+        {kReshapeOperation, {kReshapeX, kReshapeY}},
         {kStatisticsOperation, {kStatisticsX, kStatisticsSum, kStatisticsSquares}},
         {kConvolutionForward, {kForwardImages, kForwardWeights, kForwardOutputs}},
         {kConvolutionImages, {kImagesOutputs, kImagesWeights, kImagesImages}},
@@ -413,6 +416,14 @@ class Execution {
       sum = op == kReduceAdd ? sum + term : std::max(sum, term);
     });
     Write(operation.Ref(kReductionY), std::move(y.elements));
+  }
+
+  // The same memory under other dimensions.
+  void Reshape(const Node& operation) {
+    ConvolutionArray x = Read(operation.Ref(kReshapeX));
+    const Node& result = operation.Ref(kReshapeY);
+    if (!Expect(std::ssize(x.elements) == Extent(result), "a reshape changes how much there is")) return;
+    Write(result, std::move(x.elements));
   }
 
   void Statistics(const Node& operation) {

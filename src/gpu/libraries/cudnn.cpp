@@ -146,8 +146,8 @@ class BoundCudnnCall : public BoundCall {
       case Source::kOperand: return given.operands[slot.operand];
       case Source::kWeights: return given.weights;
       case Source::kConstant: return &slot.constant;
-      case Source::kSum: return given.sums[slot.sum];
-      case Source::kResult: break;
+      case Source::kSum: return given.sums[slot.number];
+      default: break;
     }
     return given.result;
   }

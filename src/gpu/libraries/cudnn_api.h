@@ -88,6 +88,7 @@ enum Kind {
   kMatmulOperation = 19,
   kReduction = 21,
   kReductionOperation = 22,
+  kReshapeOperation = 31,
   kDeviceProperties = 38,  // Since 9.8.
 };
 
@@ -167,6 +168,8 @@ enum Attribute {
   kReductionX = 1610,
   kReductionY = 1611,
   kReductionDescriptor = 1612,
+  kReshapeX = 2200,
+  kReshapeY = 2201,
   kDeviceJson = 2702,
 };
 

@@ -169,7 +169,7 @@ class Builder {
     Dims dims(problem_.spatial.size() + 2, 1);
     dims[1] = problem_.result().dims[1];
     const auto place = std::ranges::find(problem_.sums, of_squares, &ResultSum::of_squares) - problem_.sums.begin();
-    return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .sum = place});
+    return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .number = place});
   }
 
   // Sums alone are a reduction; sums of squares cuDNN has beside sums only.

@@ -37,10 +37,10 @@ Laid Lay(const ConvolutionProblem& problem);
 
 // What stands behind a tensor when a graph runs.
 struct Slot {
-  enum class Source : uint8_t { kOperand, kWeights, kResult, kSum, kConstant } source;
+  enum class Source : uint8_t { kOperand, kWeights, kResult, kSum, kScratch, kConstant } source;
   int64_t operand = -1;  // kOperand
   float constant = 0;    // kConstant
-  int64_t sum = 0;       // kSum: its place in the problem.
+  int64_t number = 0;    // Of several, kResult: of the call's; kSum: its place in the problem.
 };
 
 // Descriptors refer to each other, so they live as long as the graph.

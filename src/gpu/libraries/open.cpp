@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/libraries/attention.h"
+#include "gpu/libraries/attention_gradient.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
@@ -154,20 +155,41 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
 
 constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention.
 
+// An attention, or the gradients of one.
+struct AnyAttention {
+  explicit AnyAttention(const Instruction& fusion) : forward(ReadAttention(fusion)) {
+    if (!forward.why_not.empty()) gradient = ReadAttentionGradient(fusion);
+  }
+
+  bool is_forward() const { return forward.why_not.empty(); }
+  const std::string& why_not() const { return is_forward() || gradient.why_not.empty() ? kNothing : forward.why_not; }
+  std::string WhyNotTakenByRule() const {
+    return is_forward() ? WhyNotByRule(forward.problem) : WhyNotByRule(gradient.problem);
+  }
+  Result<LibraryAnswer> Ask(Device* device, const LibraryOptions& options) const {
+    return is_forward() ? CudnnAttention(forward.problem, device, options)
+                        : CudnnAttentionGradient(gradient.problem, device, options);
+  }
+
+  inline static const std::string kNothing;
+  AttentionAnswer forward;
+  AttentionGradientAnswer gradient;
+};
+
 Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                     LibraryOptions options) {
-  const AttentionAnswer read = ReadAttention(fusion);
-  std::string why_not = read.why_not;
+  const AnyAttention read(fusion);
+  std::string why_not = read.why_not();
   if (!plan.library.empty() && plan.library != kCudnn)
     FAIL(PlanError(fusion,
                    Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
   const bool is_own = plan.kind == KernelKind::kAttention;  // Its algorithm is ours, too.
-  if (why_not.empty() && is_own) why_not = WhyNotByRule(read.problem);
+  if (why_not.empty() && is_own) why_not = read.WhyNotTakenByRule();
   LibraryChoice choice;
   if (why_not.empty()) {
     options.library = kCudnn;
     options.algorithm = is_own ? "" : plan.algorithm;
-    LibraryAnswer answer = TRY(CudnnAttention(read.problem, &device, options));
+    LibraryAnswer answer = TRY(read.Ask(&device, options));
     const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
     if (plan.workspace > 0 && workspace > plan.workspace)
       answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
@@ -202,7 +224,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }
-bool HasAttention(const Instruction& fusion) { return ReadAttention(fusion).why_not.empty(); }
+bool HasAttention(const Instruction& fusion) { return AnyAttention(fusion).why_not().empty(); }
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options) {
@@ -294,9 +316,9 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     return {};
   };
   if (kind == KernelKind::kLibraryAttention) {
-    const AttentionAnswer attention = ReadAttention(fusion);
-    if (!attention.why_not.empty() || device.IsHost()) return plans;
-    TRY(add_some(kCudnn, [&](const LibraryOptions& own) { return CudnnAttention(attention.problem, &device, own); }));
+    const AnyAttention attention(fusion);
+    if (!attention.why_not().empty() || device.IsHost()) return plans;
+    TRY(add_some(kCudnn, [&](const LibraryOptions& own) { return attention.Ask(&device, own); }));
     return plans;
   }
   const ContractionAnswer read = ReadContraction(fusion);
