@@ -129,7 +129,7 @@ TEST(ReadAttention, EachPartCounts) {
 }
 
 TEST(ReadAttention, SaysWhyNot) {
-  const auto why_not = [](std::string from, const std::string& to) {
+  const auto why_not = [](const std::string& from, const std::string& to) {
     std::string text = ReadFile("testdata/attention/causal_bf16.hlo");
     const size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;

@@ -175,7 +175,7 @@ class Reader {
       return No("its mask is another than that of the keys behind a query");
     constexpr double kNothing = -1e6;  // From here on its share is 0 beside any score.
     if (*other > kNothing || query == key) return No("what it masks still counts");
-    problem_.masked = *other;
+    problem_.masked = other;
     mask_query_dim_ = query;
     *at = &WithoutConverts(select.operand(1));
     return true;

@@ -1,11 +1,18 @@
-// The graph, all of its values but the four tensors kept inside:
+// The graph of an attention, all of its values but the four tensors kept inside:
 //
-//   scores  = query * key            [batch, heads, queries, keys], f32; heads of keys may be fewer, as long as they
-//   divide scaled  = scores * scale + bias masked  = keys at or before the query: scaled; else the mask's constant e =
-//   exp(masked - max over keys) result  = (e / sum over keys of e) * value
+//   scores  = query * key    [batch, heads, queries, keys], f32; heads of keys may be fewer, as long as they divide
+//   scaled  = scores * scale + bias
+//   masked  = keys at or before the query: scaled; else the mask's constant
+//   e       = exp(masked - max over keys)
+//   result  = (e / sum over keys of e) * value
 //
 // The log of the sum plus the maximum is part of it, though nobody reads it: without, cuDNN 9 knows no attention in it.
 // The shares are of the operands' type, as the second product wants them.
+//
+// That of its gradients, attention_gradient.h's, in the order of cuDNN's own: sums of gradient * result for each query,
+// which it wants in memory; shares, and from them those of values; slopes, and from them those of keys and of queries.
+// What is turned over is a reshape to the strides that it has already. Gradients of queries are one product, not sums
+// in f32 that blocks add to in no order: cuDNN keeps the slopes in its workspace for that.
 #include "gpu/libraries/cudnn_attention.h"
 
 #include <bit>
