@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 
 #include "base/text.h"
@@ -37,7 +38,9 @@ Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vect
   for (const Literal& argument : arguments) operands.push_back(const_cast<std::byte*>(argument.raw()));
   std::vector<std::byte> scratch(call.ScratchBytes() + 1);
   Literal result(shape);
-  void* const results[] = {result.mutable_raw()};
+  std::vector<void*> results;
+  if (!shape.IsTuple()) results.push_back(result.mutable_raw());
+  for (Literal& element : result.mutable_elements()) results.push_back(element.mutable_raw());
   const auto bound = TRY(call.Bind(device));
   for (int run = 0; run < 2; ++run) TRY(bound->Run(operands, results, scratch.data(), nullptr));
   return result;
@@ -126,7 +129,7 @@ TEST(ReadAttention, EachPartCounts) {
 }
 
 TEST(ReadAttention, SaysWhyNot) {
-  const auto why_not = [](std::string from, const std::string& to) {
+  const auto why_not = [](const std::string& from, const std::string& to) {
     std::string text = ReadFile("testdata/attention/causal_bf16.hlo");
     const size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
@@ -155,10 +158,10 @@ TEST(CudnnAttention, WithoutAMeasurementSomeAreTaken) {
 }
 
 // As CudnnCall.EveryCallMayFail: what is passed over after a failure is said.
-TEST(CudnnAttention, EveryCallMayFail) {
-  const auto module = FusedFile("testdata/attention/one_query_bf16.hlo");
-  const AttentionAnswer read = ReadAttention(module->entry().root());
-  const std::vector<Literal> arguments = MakeInputs(*module, Inputs::kPlain);
+void EveryCallMayFail(
+    const Module& module,
+    const std::function<Result<LibraryAnswer>(Device& device, const LibraryOptions& options, const cudnn::Api&)>& ask) {
+  const std::vector<Literal> arguments = MakeInputs(module, Inputs::kPlain);
   int failures = 0, passed_over = 0, calls = 0;
   for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // First none: how many there are.
     CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
@@ -166,14 +169,14 @@ TEST(CudnnAttention, EveryCallMayFail) {
     {
       const auto device = OpenHostDevice();
       std::vector<std::string> notes;
-      const auto answer = CudnnAttention(read.problem, *device, {.notes = &notes}, api);
+      const auto answer = ask(*device, {.notes = &notes}, api);
       ASSERT_TRUE(answer) << answer.error().message();
       for (const std::string& note : notes) EXPECT_NE(note.find("the double's words"), std::string::npos) << note;
       passed_over += !notes.empty();
       if (answer->call == nullptr) {
         EXPECT_NE(answer->why_not, "");
         ++failures;
-      } else if (const auto result = RunCall(*answer->call, *device, arguments, module->entry().root().shape());
+      } else if (const auto result = RunCall(*answer->call, *device, arguments, module.entry().root().shape());
                  !result) {
         EXPECT_NE(result.error().message().find("the double's words"), std::string::npos) << result.error().message();
         ++failures;
@@ -188,6 +191,110 @@ TEST(CudnnAttention, EveryCallMayFail) {
   EXPECT_GT(failures, 10);
   EXPECT_GT(passed_over, 10);
   std::cout << failures << " of " << calls << " failing calls are the end of it; " << passed_over << " are said\n";
+}
+
+TEST(CudnnAttention, EveryCallMayFail) {
+  const auto module = FusedFile("testdata/attention/one_query_bf16.hlo");
+  const AttentionAnswer read = ReadAttention(module->entry().root());
+  EveryCallMayFail(*module, [&](Device& device, const LibraryOptions& options, const cudnn::Api& api) {
+    return CudnnAttention(read.problem, device, options, api);
+  });
+}
+
+TEST(CudnnAttention, EveryCallOfGradientsMayFail) {
+  const auto module = FusedFile("testdata/attention_gradient/few_f16.hlo");
+  const AttentionGradientAnswer read = ReadAttentionGradient(module->entry().root());
+  EveryCallMayFail(*module, [&](Device& device, const LibraryOptions& options, const cudnn::Api& api) {
+    return CudnnAttentionGradient(read.problem, device, options, api);
+  });
+}
+
+// ---- Gradients ---------------------------------------------------------------------------------------------------
+
+// As above, of three results. Shares and slopes are rounded to 16 bits on both sides, before 64 to 128 of them are
+// added up: half an ulp each, and half of one for the result.
+class AttentionGradient : public ::testing::TestWithParam<std::string> {};
+
+Result<Literal> RunGradient(const AttentionGradientProblem& problem, const Module& module,
+                            const std::vector<Literal>& arguments) {
+  CudnnDouble cudnn{.violated = IsNoUse};
+  const cudnn::Api api = cudnn.api();
+  const auto device = OpenHostDevice();
+  const auto answer = TRY(CudnnAttentionGradient(problem, *device, {}, api));
+  EXPECT_NE(answer.call, nullptr) << answer.why_not;
+  return RunCall(*answer.call, *device, arguments, module.entry().root().shape());
+}
+
+double DistanceOfAll(const Literal& a, const Literal& b) {
+  double most = 0;
+  for (size_t i = 0; i < a.elements().size(); ++i) most = std::max(most, Distance(a.elements()[i], b.elements()[i]));
+  return most;
+}
+
+TEST_P(AttentionGradient, RunsWithADouble) {
+  const auto module = FusedFile(GetParam());
+  const AttentionGradientAnswer read = ReadAttentionGradient(module->entry().root());
+  ASSERT_EQ(read.why_not, "");
+  const std::vector<Literal> arguments = MakeInputs(*module, Inputs::kPlain);
+  const auto expected = Interpret(*module, arguments);
+  ASSERT_TRUE(expected) << expected.error().message();
+  const double ulp = read.problem.query.type == PrimitiveType::kBF16 ? 0x1p-8 : 0x1p-11;
+  const auto result = RunGradient(read.problem, *module, arguments);
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_LT(DistanceOfAll(*result, *expected), 2 * ulp);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, AttentionGradient, ::testing::ValuesIn(ModuleFilesBelow("testdata/attention_gradient")),
+                         [](const auto& info) { return NameOf(info.param); });
+
+TEST(ReadAttentionGradient, EachPartCounts) {
+  const auto differs = [](const char* file, const std::function<void(AttentionGradientProblem&)>& change) {
+    const auto module = FusedFile(Str("testdata/attention_gradient/", file, ".hlo"));
+    AttentionGradientAnswer read = ReadAttentionGradient(module->entry().root());
+    EXPECT_EQ(read.why_not, "");
+    const std::vector<Literal> arguments = MakeInputs(*module, Inputs::kPlain);
+    const auto expected = Interpret(*module, arguments);
+    change(read.problem);
+    const auto result = RunGradient(read.problem, *module, arguments);
+    return DistanceOfAll(*result, *expected) > 0.05;
+  };
+  using Problem = AttentionGradientProblem;
+  EXPECT_FALSE(differs("causal_f16", [](Problem&) {}));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { p.masked = std::nullopt; }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { p.scale = 1; }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { std::swap(p.query.operand, p.key.operand); }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { std::swap(p.value.operand, p.key.operand); }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { std::swap(p.result.operand, p.gradient.operand); }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { std::swap(p.numbers[0], p.numbers[1]); }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { std::swap(p.numbers[1], p.numbers[2]); }));
+  EXPECT_TRUE(differs("causal_f16", [](Problem& p) { p.statistics.strides[2] = 0; }));
+  EXPECT_TRUE(differs("heads_behind_bf16", [](Problem& p) { std::swap(p.key.strides[1], p.key.strides[2]); }));
+  EXPECT_TRUE(differs("heads_behind_bf16", [](Problem& p) { std::swap(p.of_key.strides[1], p.of_key.strides[2]); }));
+}
+
+TEST(ReadAttentionGradient, SaysWhyNot) {
+  const auto why_not = [](const std::string& from, const std::string& to) {
+    std::string text = ReadFile("testdata/attention_gradient/causal_f16.hlo");
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    return ReadAttentionGradient(Fused(text, FusionKind::kInput)->entry().root()).why_not;
+  };
+  EXPECT_EQ(why_not("direction=GE", "direction=GE"), "");
+  EXPECT_EQ(why_not("direction=GE", "direction=GT"), "its mask is another than that of the keys behind a query");
+  EXPECT_EQ(why_not("direction=GE", "direction=LE"), "its mask is of the queries behind a key");
+  EXPECT_EQ(why_not("constant(-1e+09)", "constant(-10)"), "what it masks still counts");
+  EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "none of its products is of exponentials");
+  EXPECT_EQ(why_not("multiply(weighed, factors)", "multiply(weighed, shares)"),
+            "its slopes are not shares times what gradients and values give");
+  EXPECT_EQ(why_not("slopes = f32[2,2,128,128] multiply(weighed, factors)", "slopes = f32[2,2,128,128] copy(weighed)"),
+            "'copy' is part of its slopes");
+  EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // It is what is called the result.
+  EXPECT_EQ(why_not("multiply(wide_gradient, wide_result)", "multiply(wide_result, wide_result)"),
+            "what it sums up for each query is of other gradients");
+  EXPECT_EQ(why_not("constant(0)", "constant(1)"), "what is taken from its slopes is no sum of products");
+  EXPECT_EQ(why_not("tuple(of_queries, of_keys, of_values)", "tuple(of_queries, of_keys, of_keys)"),
+            "two of its results are the same");
 }
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------
@@ -207,6 +314,25 @@ TEST(CudnnPlans, EachAttentionHasAnEngine) {
       GTEST_SKIP() << "no plans without a device here: " << engines.error().message();
     is_first = false;
     std::cout << Format("%-32s", NameOf(path).c_str()) << EnginesText(engines, &taken) << "\n";
+    EXPECT_TRUE(taken) << path;
+  }
+}
+
+TEST(CudnnPlans, EachAttentionGradientHasAnEngine) {
+  if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
+  LibraryOptions options;
+  if (const char* path = std::getenv("CUDNN_PATH")) options.search.emplace_back(path);
+  bool is_first = true;
+  for (const std::string& path : ModuleFilesBelow("testdata/attention_gradient")) {
+    const auto module = FusedFile(path);
+    const AttentionGradientAnswer read = ReadAttentionGradient(module->entry().root());
+    ASSERT_EQ(read.why_not, "") << path;
+    bool taken = false;
+    const auto engines = CudnnAttentionEngines(read.problem, kDescribedH100, options);
+    if (!engines && std::exchange(is_first, false))
+      GTEST_SKIP() << "no plans without a device here: " << engines.error().message();
+    is_first = false;
+    std::cout << Format("%-32s", ("gradient of " + NameOf(path)).c_str()) << EnginesText(engines, &taken) << "\n";
     EXPECT_TRUE(taken) << path;
   }
 }

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <optional>
 
 #include "base/parallel.h"
 #include "base/source_text.h"
@@ -42,11 +44,14 @@ void IsNoUse(const std::string& what) { ADD_FAILURE() << what; }
 
 std::string NameOf(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
-// After the passes for an H200.
+// After the passes for an H200, with the sums that a library takes as part of its call.
 std::unique_ptr<Module> Optimized(const std::string& path) {
   auto source = ReadSource(path);
   auto module = source ? Parse(*source) : Result<std::unique_ptr<Module>>(std::unexpected(source.error()));
   if (!module || !RunPipeline(**module)) return nullptr;
+  TakeUnplannedRegionsApart(**module, *FindDevice("h200"), [](const Instruction&) -> std::optional<FusionPlan> {
+    return FusionPlan{.kernels = {{.kind = KernelKind::kConvolution}}};
+  });
   return std::move(*module);
 }
 
@@ -81,6 +86,13 @@ Dims DenseStrides(const Dims& dims, bool channels_last) {
   return strides;
 }
 
+std::vector<void*> PointersOf(Literal& literal) {
+  std::vector<void*> pointers;
+  if (!literal.shape().IsTuple()) pointers.push_back(literal.mutable_raw());
+  for (Literal& element : literal.mutable_elements()) pointers.push_back(element.mutable_raw());
+  return pointers;
+}
+
 class Convolution : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -105,6 +117,7 @@ class Convolution : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Convolution, IsReadAsItIs) {
+  if (!read_.problem.sums.empty()) return;  // RunsWithADouble has these: what is stored is read as without sums.
   Module alone("alone");
   alone.SetEntry(alone.CloneComputation(fused(), "main"));
   std::vector<Literal> arguments = SmallIntegers(fused());
@@ -162,13 +175,14 @@ TEST_P(Convolution, PartsAreKernels) {
     const auto kernels = EmitFusion(root, *plan);
     ASSERT_TRUE(kernels) << kernels.error().message();
     for (const EmittedKernel& kernel : *kernels) {
-      for (const KernelBuffer& buffer : kernel.buffers)
-        EXPECT_TRUE(buffer.kind == KernelBuffer::Kind::kOperand || buffer.kind == KernelBuffer::Kind::kOutput);
+      for (const KernelBuffer& buffer : kernel.buffers) {
+        EXPECT_TRUE(buffer.kind == KernelBuffer::Kind::kOperand || buffer.kind == KernelBuffer::Kind::kOutput ||
+                    (buffer.kind == KernelBuffer::Kind::kScratch && !read_.problem.sums.empty()));
+      }
     }
     const std::vector<Literal> arguments = SmallIntegers(module->entry());
     const auto expected = Interpret(*module, arguments);
     ASSERT_TRUE(expected) << expected.error().message();
-    const int64_t bytes = root.shape().ByteSize();
     const auto part = OwnPart::Make(std::move(module), *host);
     ASSERT_TRUE(part) << part.error().message();
     const auto loaded = part->Load(*host);
@@ -176,10 +190,13 @@ TEST_P(Convolution, PartsAreKernels) {
     std::vector<void*> operands;
     for (const Literal& argument : arguments) operands.push_back(const_cast<std::byte*>(argument.raw()));
     Literal result(expected->shape());
-    ASSERT_TRUE(part->Launch(*host, *loaded, operands, result.mutable_raw()));
-    EXPECT_EQ(std::memcmp(result.raw(), expected->raw(), bytes), 0);
+    std::vector<std::byte> scratch(part->ScratchBytes() + 1, std::byte{1});
+    ASSERT_TRUE(part->Launch(*host, *loaded, operands, PointersOf(result), scratch.data()));
+    EXPECT_TRUE(result.BitEquals(*expected));
   };
   if (laid_.WeightsMove() && laid_.problem.kind != ConvolutionKind::kWgrad) check(cudnn::PackModule(laid_));
+  if (auto of_sums = cudnn::OfSumsModule(contraction_.contraction)) check(std::move(of_sums));
+  if (!read_.problem.sums.empty()) return check(cudnn::SumsModule(contraction_.contraction));
   auto finish = cudnn::FinishModule(contraction_.contraction, laid_);
   ASSERT_NE(finish, nullptr);
   if (finish->entry().root().attrs<FusionAttrs>().calls->root().Is(Opcode::kParameter)) return;  // Nothing is left.
@@ -193,7 +210,7 @@ Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vect
   for (const Literal& argument : arguments) operands.push_back(const_cast<std::byte*>(argument.raw()));
   std::vector<std::byte> scratch(call.ScratchBytes() + 1), packed(call.PackedBytes() + 1);
   Literal result(shape);
-  void* const results[] = {result.mutable_raw()};
+  const std::vector<void*> results = PointersOf(result);
   const auto bound = TRY(call.Bind(device));
   TRY(bound->Pack(operands, packed.data()));
   for (int run = 0; run < 2; ++run) TRY(bound->Run(operands, results, scratch.data(), packed.data()));
@@ -206,8 +223,11 @@ TEST_P(Convolution, RunsWithADouble) {
   const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // No sum that bf16 rounds.
   const auto expected = Interpret(alone, arguments);
   ASSERT_TRUE(expected) << expected.error().message();
-  for (const bool takes_epilogues : {true, false}) {
-    CudnnDouble cudnn{.violated = IsNoUse, .takes_epilogues = takes_epilogues};
+  // Sums are a call's own, or go by a kernel of ours; only behind an epilogue that is the call's.
+  const bool has_sums = !read_.problem.sums.empty();
+  for (const bool takes_more : {true, false}) {
+    CudnnDouble cudnn{
+        .violated = IsNoUse, .takes_epilogues = takes_more || has_sums, .takes_sums = takes_more || !has_sums};
     const cudnn::Api api = cudnn.api();
     {
       const auto device = OpenHostDevice();
@@ -226,6 +246,10 @@ TEST_P(Convolution, RunsWithADouble) {
       ASSERT_TRUE(result) << result.error().message();
       EXPECT_TRUE(result->BitEquals(*expected)) << answer->call->algorithm();
       EXPECT_EQ(cudnn.executions, 2);
+      if (has_sums) {
+        EXPECT_EQ(answer->call->is_whole(), takes_more);
+        EXPECT_EQ(answer->call->algorithm(), takes_more ? "heuristic_1" : "parts_1");
+      }
       // The same again from what a plan says.
       const auto again =
           CudnnConvolution(contraction_.contraction, *device, {.algorithm = answer->call->algorithm()}, api);
@@ -324,8 +348,8 @@ TEST(ReadConvolution, PadsEvenlyWhereItMay) {
 // ---- What fails --------------------------------------------------------------------------------------------------
 
 // Each call of the interface failing once: no engine, another one, or an error in cuDNN's words; nothing is left.
-TEST(CudnnCall, EveryCallMayFail) {
-  const auto module = Optimized("testdata/convolutions/forward_ohwi_bf16.hlo");
+void EveryCallMayFail(const char* path) {
+  const auto module = Optimized(path);
   ASSERT_NE(module, nullptr);
   const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
   const std::vector<Literal> arguments = SmallIntegers(FusedComputation(*CallIn(*module)), 3);
@@ -352,7 +376,56 @@ TEST(CudnnCall, EveryCallMayFail) {
     EXPECT_EQ(cudnn.alive, 0) << "call " << fail_at;
   }
   EXPECT_GT(failures, 10);
-  std::cout << failures << " of " << calls << " failing calls are the end of it\n";
+  std::cout << path << ": " << failures << " of " << calls << " failing calls are the end of it\n";
+}
+
+TEST(CudnnCall, EveryCallMayFail) { EveryCallMayFail("testdata/convolutions/forward_ohwi_bf16.hlo"); }
+// Most lead to the sums as a kernel of ours.
+TEST(CudnnCall, EveryCallWithSumsMayFail) { EveryCallMayFail("testdata/convolutions/forward_sums_bf16.hlo"); }
+
+// What is told of sums decides about the results.
+TEST(CudnnCall, EachSumCounts) {
+  const auto module = Optimized("testdata/convolutions/forward_relu_sums_f16.hlo");
+  ASSERT_NE(module, nullptr);
+  const Instruction& call = *CallIn(*module);
+  const std::vector<Literal> arguments = SmallIntegers(FusedComputation(call), 3);
+  const auto result_of = [&](const std::function<void(Contraction&)>& change) {
+    ContractionAnswer read = ReadContraction(call);
+    EXPECT_EQ(read.why_not, "");
+    change(read.contraction);
+    CudnnDouble cudnn{.violated = IsNoUse};
+    const cudnn::Api api = cudnn.api();
+    const auto device = OpenHostDevice();
+    const auto answer = CudnnConvolution(read.contraction, *device, {}, api);
+    EXPECT_TRUE(answer && answer->call != nullptr);
+    auto result = RunCall(*answer->call, *device, arguments, call.shape());
+    EXPECT_TRUE(result);
+    return std::move(*result);
+  };
+  const Literal sound = result_of([](Contraction&) {});
+  EXPECT_TRUE(sound.BitEquals(result_of([](Contraction&) {})));
+  EXPECT_FALSE(
+      sound.BitEquals(result_of([](Contraction& c) { std::swap(c.sums[0].of_squares, c.sums[1].of_squares); })));
+  EXPECT_FALSE(sound.BitEquals(result_of([](Contraction& c) { c.epilogue.pop_back(); })));
+  EXPECT_FALSE(sound.BitEquals(result_of([](Contraction& c) { std::swap(c.sums[0].result, c.sums[1].result); })));
+}
+
+TEST(CudnnCall, SaysWhichSumsItIsNotAskedFor) {
+  const auto module = Optimized("testdata/convolutions/forward_sums_bf16.hlo");
+  ASSERT_NE(module, nullptr);
+  const auto why_not = [&](const std::function<void(Contraction&)>& change) {
+    ContractionAnswer read = ReadContraction(*CallIn(*module));
+    change(read.contraction);
+    const auto answer = CudnnConvolution(read.contraction, nullptr, {});
+    return answer ? answer->why_not : answer.error().message();
+  };
+  EXPECT_EQ(why_not([](Contraction&) {}), "");
+  EXPECT_EQ(why_not([](Contraction& c) { c.sums[0].channels = 0; }),
+            "sums of its result are not of the channels of a forward convolution");
+  EXPECT_EQ(why_not([](Contraction& c) {
+              for (View* view : {&c.lhs, &c.rhs, &c.result}) view->type = PrimitiveType::kF32;
+            }),
+            "cuDNN is asked for sums of 16-bit floats alone");
 }
 
 TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {

@@ -3,11 +3,9 @@
 //
 // `make cuda-doubles` (HLO_DOUBLES=all) runs all of it; otherwise some stands for all.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,60 +21,13 @@
 #include "driver/load.h"
 #include "driver/profile/summary.h"
 #include "ir/text/printer.h"
+#include "tests/doubles_run.h"
 #include "tests/module_files.h"
 #include "tests/read_file.h"
 #include "tests/reduced_module.h"
 
 namespace hlo {
 namespace {
-
-namespace fs = std::filesystem;
-
-bool All() {
-  const char* const asked = std::getenv("HLO_DOUBLES");
-  return asked != nullptr && std::string_view(asked) == "all";
-}
-
-std::string Bin() {
-  const char* const folder = std::getenv("HLO");
-  return fs::absolute(folder != nullptr ? folder : "build/bin").string();
-}
-
-struct Outcome {
-  int exit = 0;
-  std::string out, err;
-  std::vector<std::string> trace;  // Of the doubles: HLO_DOUBLE_TRACE.
-
-  int64_t Count(std::string_view line) const { return std::ranges::count(trace, line); }
-  bool Says(std::string_view words) const {
-    return out.find(words) != std::string::npos || err.find(words) != std::string::npos;
-  }
-};
-
-// `fail`: HLO_DOUBLE_FAIL. `variables`: others.
-Outcome RunHlo(const std::string& command, const std::string& fail = "", int seconds = 120,
-               const std::string& variables = "") {
-  static std::atomic<int> runs = 0;
-  const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-", getpid(), "-", runs++);
-  fs::create_directories(folder);
-  const auto file = [&](const char* name) { return (folder / name).string(); };
-  const int status =
-      std::system(Str(variables, " HLO_DOUBLE_TRACE=", file("trace"), fail.empty() ? "" : " HLO_DOUBLE_FAIL='", fail,
-                      fail.empty() ? "" : "'", " timeout -k 1 ", seconds, " ", Bin(), "/", command, " >", file("out"),
-                      " 2>", file("err"), " </dev/null")
-                      .c_str());
-  Outcome outcome{.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-                  .out = ReadFile(file("out")),
-                  .err = ReadFile(file("err"))};
-  std::ifstream trace(file("trace"));
-  for (std::string line; std::getline(trace, line);) outcome.trace.push_back(line);
-  fs::remove_all(folder);
-  return outcome;
-}
-
-std::string OnDoubles(const std::string& arguments) {
-  return Str("hlo-run --platform=cuda --library_path=", Bin(), "/../doubles ", arguments);
-}
 
 // ---- What there is -------------------------------------------------------------------------------------------------
 
@@ -206,44 +157,6 @@ TEST(Doubles, WorkloadsMatch) {
   EXPECT_GT(match, 0);
 }
 
-// An attention goes to a library where the rule says so, and what was measured is obeyed.
-TEST(Doubles, AnAttentionIsALibrarysCall) {
-  const std::string module = "testdata/doubles/attention.hlo";
-  const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
-  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
-  EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 library call")) << taken.out;
-  EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
-  // One that no kernel of ours takes: two calls and a kernel between would be faster.
-  for (const char* const name : {"causal_bf16", "grouped_bf16", "bias_of_keys_bf16"}) {
-    const Outcome apart = RunHlo(OnDoubles(Str("testdata/attention/", name, ".hlo")));
-    EXPECT_EQ(apart.exit, 0) << apart.out << apart.err;
-    EXPECT_TRUE(apart.Says("MATCH") && apart.Says("0 kernels (0 different), 1 library call")) << apart.out;
-  }
-  const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
-  EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
-  EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
-  const std::string lock = (fs::temp_directory_path() / Str("hlo-doubles-attention-", getpid(), ".lock")).string();
-  const Outcome measured =
-      RunHlo(OnDoubles(Str("--autotune_report --autotune_share=0 --autotune_cache=", lock, " ", module)));
-  EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
-  EXPECT_TRUE(measured.Says("library_attention") && measured.Says("library=hlokit algorithm=mma")) << measured.out;
-  EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
-  // The kernel of ours, decided by the lock.
-  std::string text = ReadFile(lock);
-  const size_t choice = text.find("library_attention "), end = text.find("  ", choice);
-  if (choice != std::string::npos) {
-    text.replace(choice, end - choice,
-                 "attention heroes=2,15,20,24 tile=16x128 vector=4 threads=256 library=hlokit algorithm=mma");
-    EXPECT_TRUE(WriteFile(lock, text));
-  }
-  const Outcome decided =
-      RunHlo(OnDoubles(Str("--require_cached_autotune --xla_gpu_load_autotune_results_from=", lock, " ", module)));
-  EXPECT_EQ(decided.exit, 0) << decided.out << decided.err;
-  EXPECT_TRUE(decided.Says("(1/1 cached)") && decided.Says("MATCH")) << decided.out;
-  EXPECT_EQ(decided.Count("cudnnBackendExecute"), 0);
-  fs::remove(lock);
-}
-
 // ---- What is queued ------------------------------------------------------------------------------------------------
 
 // A profile by CUPTI is of the graph as it runs: the host waits for nothing, and each node's time is its step's. It
@@ -260,7 +173,7 @@ TEST(Doubles, AProfileIsOfTheGraph) {
     EXPECT_TRUE(summary) << module;
     return summary ? *summary : ProfileSummary();
   };
-  for (const char* const module : {"graph", "library", "convolution", "loop", "control"}) {
+  for (const char* const module : {"graph", "library", "convolution", "statistics", "loop", "control"}) {
     Outcome by_log, by_events;
     const ProfileSummary log = profile(module, "", &by_log), events = profile(module, "cuptiSubscribe:1", &by_events);
     EXPECT_TRUE(by_log.Says("times of CUPTI 13.0.1, multiprocessors at 1500 MHz, memory at 2000 MHz")) << by_log.out;
@@ -326,36 +239,6 @@ TEST(Doubles, AutotuningMeasuresOnTheDevice) {
   fs::remove(lock);
 }
 
-// Convolutions that differ, some of them twice: whichever thread asks for it, each plan is made once.
-TEST(Doubles, PlansOfConvolutionsAreMadeOnAllThreads) {
-  constexpr int kDifferent = 6;
-  const fs::path file = fs::temp_directory_path() / Str("hlo-doubles-plans-", getpid(), ".hlo");
-  std::string text = "HloModule plans\nENTRY main {\n", results, shapes;
-  for (int i = 0; i < 2 * kDifferent; ++i) {
-    const int channels = 4 + 4 * (i % kDifferent);
-    const std::string shape = Str("f32[2,5,6,", channels, "]");
-    text += Str("  x", i, " = f32[2,5,6,8] parameter(", 2 * i, ")\n  w", i, " = f32[3,3,8,", channels, "] parameter(",
-                2 * i + 1, ")\n  c", i, " = ", shape, " convolution(x", i, ", w", i,
-                "), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n");
-    results += Str(i > 0 ? ", " : "", "c", i);
-    shapes += Str(i > 0 ? ", " : "", shape);
-  }
-  ASSERT_TRUE(WriteFile(file.string(), Str(text, "  ROOT r = (", shapes, ") tuple(", results, ")\n}\n")));
-  std::vector<Outcome> outcomes;
-  for (const int threads : {1, 2, 5}) {
-    const Outcome& outcome = outcomes.emplace_back(RunHlo(OnDoubles(Str("--threads=", threads, " ", file.string()))));
-    EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
-    EXPECT_EQ(outcome.Count("cudnnBackendFinalize"), outcomes[0].Count("cudnnBackendFinalize"));
-    EXPECT_GE(outcome.Count("cudnnCreate"), 1);
-    EXPECT_LE(outcome.Count("cudnnCreate"), threads);
-    EXPECT_EQ(outcome.Count("cudnnDestroy"), outcome.Count("cudnnCreate"));
-    const size_t bits = outcome.out.find("bits"), first = outcomes[0].out.find("bits");
-    ASSERT_TRUE(bits != std::string::npos && first != std::string::npos) << outcome.out;
-    EXPECT_EQ(outcome.out.substr(bits, 24), outcomes[0].out.substr(first, 24));
-  }
-  fs::remove(file);
-}
-
 TEST(Doubles, AutotuningMeasuresConvolutions) {
   const Outcome outcome = RunHlo(OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/convolution.hlo"));
   EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
@@ -399,7 +282,7 @@ std::string LastGraph(const Outcome& outcome) {
 // the interpreter is not needed for a step.
 TEST(Doubles, AStepIsOneLaunch) {
   std::vector<std::string> modules = Models();
-  for (const char* const name : {"graph", "library", "convolution", "loop", "control"})
+  for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
     modules.push_back(Str("testdata/doubles/", name, ".hlo"));
   std::vector<Outcome> outcomes(modules.size());
   ParallelFor(std::ssize(modules), 1, [&](int64_t begin, int64_t end) {
@@ -434,7 +317,7 @@ Edges EdgesOf(const Outcome& outcome) {
 // own (the double looks at all pairs), with the same results. Kernels begin early where the flag and the driver allow.
 TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
   std::vector<std::string> modules = Models();
-  for (const char* const name : {"graph", "library", "convolution", "loop", "control"})
+  for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
     modules.push_back(Str("testdata/doubles/", name, ".hlo"));
   const std::vector<std::string> flags = {"", "--xla_gpu_graph_enable_concurrent_region=true",
                                           "--xla_gpu_enable_pdl=false"};
@@ -640,6 +523,9 @@ TEST(Doubles, EveryCallOfALibraryMayFail) {
 // An engine of cuDNN's of which a call fails is passed over, and that is said.
 TEST(Doubles, EveryCallOfAConvolutionMayFail) {
   FailEach("testdata/doubles/convolution.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
+}
+TEST(Doubles, EveryCallOfStatisticsMayFail) {
+  FailEach("testdata/doubles/statistics.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
 }
 TEST(Doubles, EveryCallOfAnAttentionMayFail) {
   FailEach("testdata/doubles/attention.hlo", "--num_repeats=2", All() ? 3 : 41, /*most_end=*/false);

@@ -167,12 +167,11 @@ bool TakeApart(Computation& computation, const GroupsOf& groups_of) {
 // What the fusions of a region compute, as instructions of one computation.
 class Flattener {
  public:
-  Flattener(Computation& held, Computation& flat) : held_(held), flat_(flat) {}
+  Flattener(const Computation& held, Computation& flat, std::string_view library)
+      : held_(held), flat_(flat), library_(library) {}
 
   bool Run() {
-    for (Instruction* inst : held_.PostOrder()) {
-      if (!Take(*inst)) return false;
-    }
+    if (!TakeAll()) return false;
     std::vector<Instruction*>& results = values_[held_.root().place()];
     if (std::ranges::any_of(results, [](const Instruction* each) { return !each->shape().IsArray(); })) return false;
     flat_.SetRoot(held_.root().shape().IsTuple() ? flat_.AddTuple(results) : *results.front());
@@ -181,6 +180,16 @@ class Flattener {
 
  private:
   using Values = std::vector<std::vector<Instruction*>>;  // By place: the elements of a tuple, or the value.
+  // By hash: instructions of kernels and what stands for them.
+  using Known = std::unordered_multimap<uint64_t, std::pair<const Instruction*, Instruction*>>;
+
+  // A region in that of `outer`.
+  Flattener(const Computation& held, Flattener& outer)
+      : held_(held), flat_(outer.flat_), library_(outer.library_), known_(outer.known_) {}
+
+  bool TakeAll() {
+    return std::ranges::all_of(held_.PostOrder(), [&](const Instruction* inst) { return Take(*inst); });
+  }
 
   static std::vector<Instruction*> OperandsOf(const Instruction& inst, const Values& values) {
     std::vector<Instruction*> operands;
@@ -198,6 +207,7 @@ class Flattener {
   bool Take(const Instruction& inst) {
     std::vector<Instruction*>& value = values_[inst.place()];
     if (inst.Is(Opcode::kParameter)) {
+      if (!value.empty()) return true;  // Of a region in another.
       if (!inst.shape().IsArray()) return false;
       value = {&flat_.AddParameter(inst.parameter_number(), inst.shape())};
       return true;
@@ -210,7 +220,15 @@ class Flattener {
       value = {&Clone(inst, OperandsOf(inst, values_))};
       return true;
     }
-    if (!IsKernel(inst) && !(IsFusion(inst) && LibraryOf(inst) == "gemm")) return false;
+    if (RegionOf(inst) == "rows") {
+      Flattener inner(FusedComputation(inst), *this);
+      for (int64_t i = 0; i < inst.operand_count(); ++i)
+        inner.values_[inner.held_.parameter(i).place()] = values_[inst.operand(i).place()];
+      if (!inner.TakeAll()) return false;
+      value = inner.values_[inner.held_.root().place()];
+      return true;
+    }
+    if (!IsKernel(inst) && !(IsFusion(inst) && LibraryOf(inst) == library_)) return false;
     value = Inside(FusedComputation(inst), OperandsOf(inst, values_));
     return !value.empty();
   }
@@ -250,11 +268,12 @@ class Flattener {
     return elements;
   }
 
-  Computation& held_;
+  const Computation& held_;
   Computation& flat_;
+  const std::string_view library_;  // The kind of its products.
   Values values_ = Values(held_.place_limit());
-  // By hash: instructions of kernels and what stands for them.
-  std::unordered_multimap<uint64_t, std::pair<const Instruction*, Instruction*>> known_;
+  Known own_known_;
+  Known& known_ = own_known_;
 };
 
 }  // namespace
@@ -298,11 +317,15 @@ Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std
 Instruction* AddFlattened(Instruction& region) {
   Computation& computation = region.computation();
   Computation& flat = computation.module().AddComputation(Str("flat_", region.name()));
-  if (!Flattener(*region.attrs<FusionAttrs>().calls, flat).Run()) return nullptr;
+  const bool is_call = RegionOf(region) == "statistics";
+  const std::string_view library = is_call ? "convolution" : "gemm";
+  if (!Flattener(*region.attrs<FusionAttrs>().calls, flat, library).Run()) return nullptr;
   Operands operands;
   for (Instruction* operand : region.operands()) operands.push_back(operand);
-  Instruction& fusion = computation.AddNamed(Opcode::kFusion, Shape(region.shape()), std::move(operands),
-                                             FusionAttrs{.kind = FusionKind::kInput, .calls = &flat}, region.name());
+  Instruction& fusion = computation.AddNamed(
+      Opcode::kFusion, Shape(region.shape()), std::move(operands),
+      FusionAttrs{.kind = is_call ? FusionKind::kCustom : FusionKind::kInput, .calls = &flat}, region.name());
+  if (is_call) SetConfigValue(fusion, "library", library);
   fusion.SetRange(region.range());
   fusion.SetOrigin(region.origin());
   return &fusion;

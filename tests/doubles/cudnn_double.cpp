@@ -113,6 +113,8 @@ const std::map<int, std::vector<int>> kNeeded = {
     {kMatmulOperation, {kMatmulDescriptor, kMatmulA, kMatmulB, kMatmulC}},
     {kReduction, {kReductionOperatorOf, kReductionPrecision}},
     {kReductionOperation, {kReductionDescriptor, kReductionX, kReductionY}},
+    {kReshapeOperation, {kReshapeX, kReshapeY}},
+    {kStatisticsOperation, {kStatisticsModeOf, kStatisticsPrecision, kStatisticsX, kStatisticsSum, kStatisticsSquares}},
     {kOperationGraph, {kGraphOperations, kGraphHandle}},
     {kHeuristic, {kHeuristicGraph, kHeuristicModeOf}},
     {kPlan, {kPlanConfig, kPlanHandle}},
@@ -153,9 +155,13 @@ int Get(Handle handle, int attribute, int /*type*/, int64_t count, int64_t* foun
     case kHeuristicResults: break;
     default: return kNotSupported;
   }
-  const bool has_epilogue = node.Ref(kHeuristicGraph).All<Handle>(kGraphOperations).size() > 1;
+  const auto operations = node.Ref(kHeuristicGraph).All<Handle>(kGraphOperations);
+  const int last = NodeOf(operations.back()).kind;
+  const bool has_sums = last == kStatisticsOperation || last == kReductionOperation;
+  const bool is_refused =
+      (operations.size() > 1 && !has_sums && !the_double->takes_epilogues) || (has_sums && !the_double->takes_sums);
   const bool is_first = node.One<int>(kHeuristicModeOf) == kModeA;
-  *found = has_epilogue && !the_double->takes_epilogues ? 0 : is_first ? 3 : 1;
+  *found = is_refused ? 0 : is_first ? 3 : 1;
   for (int64_t i = 0; i < std::min(count, *found); ++i) {
     Node& config = NodeOf(static_cast<Handle*>(values)[i]);
     config.engine = is_first ? i : 3;
@@ -182,6 +188,8 @@ class Execution {
       case kPointwiseOperation: return Pointwise(operation);
       case kMatmulOperation: return Matmul(operation);
       case kReductionOperation: return Reduce(operation);
+      case kStatisticsOperation: return Statistics(operation);
+      case kReshapeOperation: return Reshape(operation);
       case kConvolutionForward:
         return Convolution(operation, ConvolutionKind::kFprop, kForwardConvolution, kForwardImages, kForwardWeights,
                            kForwardOutputs, kForwardAlpha);
@@ -195,12 +203,14 @@ class Execution {
     }
   }
 
-  // What Run will read and write; its last tensor is the result.
+  // What Run will read and write; its last tensor is the result, and the sum another.
   void AddTouched(const Node& operation, std::vector<CudnnDouble::Touched>& touched) const {
     static const std::map<int, std::vector<int>> kTensors = {
         {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseT, kPointwiseY}},
         {kMatmulOperation, {kMatmulA, kMatmulB, kMatmulC}},
         {kReductionOperation, {kReductionX, kReductionY}},
+        {kReshapeOperation, {kReshapeX, kReshapeY}},
+        {kStatisticsOperation, {kStatisticsX, kStatisticsSum, kStatisticsSquares}},
         {kConvolutionForward, {kForwardImages, kForwardWeights, kForwardOutputs}},
         {kConvolutionImages, {kImagesOutputs, kImagesWeights, kImagesImages}},
         {kConvolutionWeights, {kWeightsOutputs, kWeightsImages, kWeightsWeights}}};
@@ -211,7 +221,8 @@ class Execution {
       const Node& tensor = operation.Ref(attribute);
       const auto pointer = pointers_.find(tensor.One<int64_t>(kTensorId));
       if (pointer == pointers_.end() || Flag(tensor, kTensorIsByValue)) continue;
-      touched.push_back({pointer->second, Bytes(tensor), attribute == found->second.back()});
+      const bool writes = attribute == found->second.back() || attribute == kStatisticsSum;
+      touched.push_back({pointer->second, Bytes(tensor), writes});
     }
   }
 
@@ -405,6 +416,27 @@ class Execution {
       sum = op == kReduceAdd ? sum + term : std::max(sum, term);
     });
     Write(operation.Ref(kReductionY), std::move(y.elements));
+  }
+
+  // The same memory under other dimensions.
+  void Reshape(const Node& operation) {
+    ConvolutionArray x = Read(operation.Ref(kReshapeX));
+    const Node& result = operation.Ref(kReshapeY);
+    if (!Expect(std::ssize(x.elements) == Extent(result), "a reshape changes how much there is")) return;
+    Write(result, std::move(x.elements));
+  }
+
+  void Statistics(const Node& operation) {
+    Expect(operation.One<int>(kStatisticsModeOf) == kSumAndSquares, "another mode of statistics");
+    const ConvolutionArray x = Read(operation.Ref(kStatisticsX));
+    ConvolutionArray sum = Empty(operation.Ref(kStatisticsSum)), squares = Empty(operation.Ref(kStatisticsSquares));
+    ForEachIndex(x.dims, [&](const std::vector<int64_t>& index) {
+      const double term = x.elements[At(x, index)];
+      sum.elements[At(sum, index)] += term;
+      squares.elements[At(squares, index)] += term * term;
+    });
+    Write(operation.Ref(kStatisticsSum), std::move(sum.elements));
+    Write(operation.Ref(kStatisticsSquares), std::move(squares.elements));
   }
 
   std::map<int64_t, void*> pointers_;

@@ -37,7 +37,7 @@ struct CudnnDouble {
   };
   std::function<int(void* stream, std::function<void()>, const std::vector<Touched>&)> enqueue = nullptr;
   std::function<bool(const void* begin, size_t bytes)> is_memory = nullptr;
-  bool takes_epilogues = true;
+  bool takes_epilogues = true, takes_sums = true;
   int fail_at = 0;  // The call of that number fails, from 1 on.
 
   int calls = 0, executions = 0;

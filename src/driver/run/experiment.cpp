@@ -244,15 +244,16 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
     // As compiling does: reports and checks speak of kernels that run.
-    const auto of_attention = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
+    const auto library_of = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
       const auto where = Where();
       if (!options_.libraries || !where || (*where)->device == nullptr || (*where)->device->IsHost())
         return std::nullopt;
-      return gpu::LibraryOfAttention(
+      return gpu::LibraryPlanOfRegion(
           fusion, *(*where)->device,
-          {.search = options_.library_path, .allow_tf32 = options_.allow_tf32, .notes = &optimized.notes});
+          {.search = options_.library_path, .allow_tf32 = options_.allow_tf32, .notes = &optimized.notes},
+          options_.tuning.any());
     };
-    for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device, of_attention))
+    for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device, library_of))
       optimized.notes.push_back(std::move(note));
     if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
     optimized.scopes = std::move(scopes);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
+#include "ir/channel_sum.h"
 #include "ir/module.h"
 
 namespace hlo::gpu {
@@ -139,6 +141,33 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
+// The value that the fusion stores; others of its results are sums of that, or made of such, which are filled in. Null:
+// it has others.
+const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
+  const Instruction& root = computation.root();
+  if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;
+  const Instruction* stored = nullptr;
+  for (const Instruction* inst : computation.PostOrder()) {
+    const auto sum = ChannelSumOf(*inst);
+    if (!sum) continue;
+    if (stored != nullptr && sum->value != stored) return nullptr;
+    stored = sum->value;
+    contraction->sums.push_back({.channels = sum->channels, .of_squares = sum->of_squares, .inst = inst});
+  }
+  if (stored == nullptr) return nullptr;
+  contraction->stored = -1;
+  for (int64_t i = 0; i < root.operand_count(); ++i) {
+    const Instruction& result = root.operand(i);
+    const auto sum = std::ranges::find(contraction->sums, &result, &ResultSum::inst);
+    int64_t* const number = &result == stored                ? &contraction->stored
+                            : sum != contraction->sums.end() ? &sum->result
+                                                             : nullptr;
+    if (number == nullptr && ReadsSumsAlone(result, *stored)) contraction->of_sums.push_back(i);
+    else if (number == nullptr || std::exchange(*number, i) >= 0) return nullptr;
+  }
+  return contraction->stored < 0 ? nullptr : stored;
+}
+
 // The index of dimensions of a dot's operand that are neither batch nor contracted.
 std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
                               const std::vector<int64_t>& contracting) {
@@ -240,9 +269,10 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   const Computation& computation = *fusion.attrs<FusionAttrs>().calls;
   const Instruction* product = FindProduct(computation);
   if (product == nullptr) return no("its computation does not hold exactly one dot or convolution");
-  if (!fusion.shape().IsArray()) return no("it has several results");
   Contraction& contraction = answer.contraction;
   contraction.product = product;
+  const Instruction* const stored = ReadResults(computation, &contraction);
+  if (stored == nullptr) return no("its results are more than one value and what is made of sums of that");
   if (product->operand_count() != 2) return no("sparse operands");
   const auto lhs = ReadView(product->operand(0)), rhs = ReadView(product->operand(1));
   if (!lhs || !rhs || lhs->operand < 0 || rhs->operand < 0)
@@ -250,7 +280,7 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   contraction.lhs = *lhs;
   contraction.rhs = *rhs;
   const Instruction* value = product;
-  while (!value->IsRoot()) {
+  while (value != stored) {
     if (value->users().size() != 1) return no(Str("'", value->name(), "' is used more than once"));
     const Instruction& user = *value->users().front();
     if (IsViewOp(user) && user.IsRoot()) break;
@@ -260,13 +290,13 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
     value = &user;
   }
   // A reshape of row-major memory, or a bitcast, names the same bytes.
-  const Instruction& root = computation.root();
-  if (root.Is(Opcode::kReshape) && !(value->shape().HasDefaultLayout() && fusion.shape().HasDefaultLayout())) {
+  const Shape& shape = contraction.sums.empty() ? fusion.shape() : fusion.shape().element(contraction.stored);
+  if (stored->Is(Opcode::kReshape) && !(value->shape().HasDefaultLayout() && shape.HasDefaultLayout())) {
     return no("the result is reshaped into another layout");
   }
   contraction.result = {.type = value->shape().type(),
                         .dims = value->shape().dims(),
-                        .strides = LayoutStrides(value->IsRoot() ? fusion.shape() : value->shape())};
+                        .strides = LayoutStrides(value == stored ? shape : value->shape())};
   Normalize(contraction.result);
   return answer;
 }

@@ -30,11 +30,22 @@ struct EpilogueStep {
   View view;  // Not of kRelu.
 };
 
+// A sum of the result, or of its squares, over all of its dimensions but one.
+struct ResultSum {
+  int64_t result = -1;   // Of the fusion, by number; -1: it is none, but others are made of it.
+  int64_t channels = 0;  // The dimension that is left.
+  bool of_squares = false;
+  const Instruction* inst = nullptr;
+};
+
 struct Contraction {
   const Instruction* product;  // The dot or convolution.
   View lhs, rhs;               // In the dimensions of the product's operands.
   View result;  // In the dimensions of the product's result; operand is -1. The strides are the layout's.
   std::vector<EpilogueStep> epilogue;
+  int64_t stored = 0;  // Which of the fusion's results the above is.
+  std::vector<ResultSum> sums;
+  std::vector<int64_t> of_sums;  // Results that are made of sums and of operands, element by element.
 };
 
 // Empty `why_not`: `contraction` is filled in.

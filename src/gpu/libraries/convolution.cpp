@@ -173,6 +173,12 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
     }
     problem.epilogue.push_back(std::move(read));
   }
+  for (const ResultSum& sum : contraction.sums) {
+    if (problem.kind != ConvolutionKind::kFprop || sum.channels != attrs.dim_labels.out_feature)
+      return no("sums of its result are not of the channels of a forward convolution");
+  }
+  problem.stored = contraction.stored;
+  problem.sums = contraction.sums;
   return answer;
 }
 

@@ -47,6 +47,8 @@ struct ConvolutionProblem {
   std::vector<ConvolutionDim> spatial;
   int64_t groups = 1;
   std::vector<ConvolutionStep> epilogue;
+  int64_t stored = 0;           // The number of the call's result that is its elements.
+  std::vector<ResultSum> sums;  // Of its elements, for each channel of a forward convolution.
 
   // What it computes.
   const ConvolutionTensor& result() const {

@@ -1,8 +1,11 @@
 // A call is, in the order of preference,
 //
-//   heuristic_N   one graph of the convolution and its epilogue
+//   heuristic_N   one graph of the convolution, its epilogue, and sums of what that gives for each channel
 //   parts_N       a graph of the convolution alone, and behind it a fusion of ours with the rest: the epilogue that no
-//                 engine takes, and the order of the result where it is the weights' gradient
+//                 engine takes, and the order of the result where it is the weights' gradient. Where there are sums, a
+//                 graph of all but these, and a fusion that reads the result again
+//
+// What is made of sums is a fusion of ours behind either.
 //
 // with engine N of cuDNN's own order for that graph. An engine that cuDNN compiles for the graph comes first only where
 // the result is large. Weights are put into cuDNN's order first, by a fusion of ours, where they lie otherwise: once,
@@ -41,7 +44,8 @@ struct CudnnCall : LibraryCall {
   CudnnCall(const Api& api, const Laid& laid, bool allow_tf32) : api(api), laid(laid), allow_tf32(allow_tf32) {}
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", choice->engine); }
-  std::string algorithm() const override { return Str(finish ? kParts : kHeuristic, choice->number); }
+  bool is_whole() const override { return !finish && !sums; }
+  std::string algorithm() const override { return Str(!is_whole() ? kParts : kHeuristic, choice->number); }
   std::vector<std::string> algorithms() const override {
     constexpr int kMostAsked = 8;
     std::vector<std::string> names;
@@ -51,7 +55,7 @@ struct CudnnCall : LibraryCall {
     }
     return names;
   }
-  int64_t ScratchBytes() const override { return raw_offset + raw_bytes; }
+  int64_t ScratchBytes() const override { return part_offset + part_bytes; }
   int64_t PackedBytes() const override { return pack ? ByteSize(laid.problem.weights) : 0; }
   int64_t PackedOperand() const override { return pack ? laid.problem.weights.operand : -1; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
@@ -64,11 +68,14 @@ struct CudnnCall : LibraryCall {
   }
 
   const Api& api;
-  const Laid laid;
+  Laid laid;  // What the graph is made of.
   const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
-  std::shared_ptr<const OwnPart> pack, finish;  // Null: none.
-  int64_t raw_offset = 0, raw_bytes = 0;  // In the scratch memory: what cuDNN gives, where a part of ours goes on.
+  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null: none.
+  std::vector<int64_t> part_results;                           // The numbers of those of `sums` or of `of_sums`.
+  // In the scratch memory, behind the graph's own: what cuDNN gives, where `finish` goes on; what `sums` needs; sums
+  // that are no results, one after the other at multiples of kBufferAlignment.
+  int64_t part_offset = 0, part_bytes = 0, sum_bytes = 0;
 };
 
 class BoundCudnnCall : public BoundCall {
@@ -81,43 +88,75 @@ class BoundCudnnCall : public BoundCall {
     choice_ = TRY(call_.ChoiceFor(*on_));
     if (call_.pack) pack_ = TRY(on_->Load(call_.pack, device_));
     if (call_.finish) finish_ = TRY(on_->Load(call_.finish, device_));
+    if (call_.sums) sums_ = TRY(on_->Load(call_.sums, device_));
+    if (call_.of_sums) of_sums_ = TRY(on_->Load(call_.of_sums, device_));
     return {};
   }
 
   Status Pack(std::span<void* const> operands, void* packed) override {
     if (!call_.pack) return {};
-    return call_.pack->Launch(device_, pack_, operands.subspan(call_.laid.problem.weights.operand, 1), packed);
+    void* const results[] = {packed};
+    return call_.pack->Launch(device_, pack_, operands.subspan(call_.laid.problem.weights.operand, 1), results,
+                              nullptr);
   }
 
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
     TRY(device_.MakeCurrent());
-    void* const raw = call_.finish ? static_cast<std::byte*>(scratch) + call_.raw_offset : results[0];
+    std::byte* const own = static_cast<std::byte*>(scratch) + call_.part_offset;
+    const ConvolutionProblem& problem = call_.laid.problem;
+    const Given given{operands, call_.pack ? packed : operands[problem.weights.operand],
+                      call_.finish ? own : results[problem.stored], SumsAt(results, own)};
     std::vector<const void*> pointers;
-    for (const cudnn::Slot& slot : choice_->graph.slots) pointers.push_back(PointerOf(slot, operands, raw, packed));
+    for (const cudnn::Slot& slot : choice_->graph.slots) pointers.push_back(PointerOf(slot, given));
     TRY(Execute(*on_, *choice_, pointers, scratch));
-    if (!call_.finish) return {};
-    std::vector<void*> with_raw(operands.begin(), operands.end());
-    with_raw.push_back(raw);
-    return call_.finish->Launch(device_, finish_, with_raw, results[0]);
+    std::vector<void*> more(operands.begin(), operands.end()), part_results;
+    for (const int64_t i : call_.part_results) part_results.push_back(results[i]);
+    if (call_.finish) {
+      more.push_back(own);
+      return call_.finish->Launch(device_, finish_, more, results, nullptr);
+    }
+    if (call_.sums) {
+      more.push_back(results[problem.stored]);
+      return call_.sums->Launch(device_, sums_, more, part_results, own);
+    }
+    if (!call_.of_sums) return {};
+    more.insert(more.end(), given.sums.begin(), given.sums.end());
+    return call_.of_sums->Launch(device_, of_sums_, more, part_results, nullptr);
   }
 
  private:
-  const void* PointerOf(const cudnn::Slot& slot, std::span<void* const> operands, void* raw, void* packed) const {
+  struct Given {
+    std::span<void* const> operands;
+    void *weights, *result;
+    std::vector<void*> sums;
+  };
+
+  std::vector<void*> SumsAt(std::span<void* const> results, std::byte* own) const {
+    std::vector<void*> sums;
+    for (const ResultSum& sum : call_.laid.problem.sums) {
+      sums.push_back(sum.result >= 0 ? results[sum.result] : own);
+      if (sum.result < 0) own += call_.sum_bytes;
+    }
+    return sums;
+  }
+
+  static const void* PointerOf(const cudnn::Slot& slot, const Given& given) {
     using Source = cudnn::Slot::Source;
     switch (slot.source) {
-      case Source::kOperand: return operands[slot.operand];
-      case Source::kWeights: return call_.pack ? packed : operands[call_.laid.problem.weights.operand];
+      case Source::kOperand: return given.operands[slot.operand];
+      case Source::kWeights: return given.weights;
       case Source::kConstant: return &slot.constant;
-      case Source::kResult: break;
+      case Source::kSum: return given.sums[slot.number];
+      default: break;
     }
-    return raw;
+    return given.result;
   }
 
   const CudnnCall& call_;
   Device& device_;
   OnDevice* on_ = nullptr;
   std::shared_ptr<const Choice> choice_;
-  OwnPart::Loaded pack_, finish_;
+  OwnPart::Loaded pack_, finish_, sums_, of_sums_;
 };
 
 Result<std::unique_ptr<BoundCall>> CudnnCall::Bind(Device& device) const {
@@ -135,6 +174,7 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
   }
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
     return Str("cuDNN is not asked for ", type);
+  if (!problem.sums.empty() && type == PrimitiveType::kF32) return "cuDNN is asked for sums of 16-bit floats alone";
   // As many bytes as a copy moves, and hardly anything to multiply.
   if (problem.kind == ConvolutionKind::kFprop && problem.IsDepthwise())
     return "a convolution of each channel by itself is a kernel of ours";
@@ -144,11 +184,15 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
 Laid Read(const Contraction& contraction) {
   ConvolutionAnswer read = ReadConvolution(contraction);
   if (read.why_not.empty()) read.why_not = WhyNotAsked(read.problem);
-  if (read.why_not.empty()) return cudnn::Lay(read.problem);
-  return {.why_not = std::move(read.why_not)};
+  if (!read.why_not.empty()) return {.why_not = std::move(read.why_not)};
+  Laid laid = cudnn::Lay(read.problem);
+  if (laid.why_not.empty() && !laid.channels_last && !read.problem.sums.empty())
+    laid.why_not = "its channels do not lie last, and there are sums of them";
+  return laid;
 }
 
-// "parts_2" is number 2 of the graphs without the epilogue; "heuristic_2" of those with it. Empty: any.
+// "parts_2" is number 2 of the graphs without the epilogue, or without sums; "heuristic_2" of those with all. Empty:
+// any.
 struct Wanted {
   std::string_view form;
   int64_t number = -1;
@@ -167,7 +211,7 @@ Wanted ReadAlgorithm(std::string_view algorithm) {
 
 // One way to have it made.
 struct Attempt {
-  bool with_epilogue, may_compile;
+  bool is_whole, may_compile;
 };
 
 // Equal: what was found for one holds for the other. Operands are numbered in graphs.
@@ -186,6 +230,7 @@ std::string KeyOf(const Laid& laid, bool with_epilogue) {
     add(step.tensor);
     key += Join(step.tensor.strides, ",");
   }
+  for (const ResultSum& sum : problem.sums) key += sum.of_squares ? " squares" : " sums";
   return key;
 }
 
@@ -199,8 +244,8 @@ Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
 std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   const bool is_whole_result = laid.problem.kind != ConvolutionKind::kWgrad || !laid.WeightsMove();
   const bool whole = is_whole_result && wanted.form != kParts;
-  const bool parts =
-      wanted.form == kParts || (wanted.form.empty() && (!is_whole_result || !laid.problem.epilogue.empty()));
+  const bool is_more = !laid.problem.epilogue.empty() || !laid.problem.sums.empty();
+  const bool parts = wanted.form == kParts || (wanted.form.empty() && (!is_whole_result || is_more));
   std::vector<Attempt> attempts;
   for (const bool may_compile : {false, true}) {
     if (!may_compile && (wanted.number >= 0 || CudnnCall::ByteSize(laid.problem.result()) >= kWorthCompiling)) continue;
@@ -208,6 +253,33 @@ std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
     if (parts) attempts.push_back({false, may_compile});
   }
   return attempts;
+}
+
+// Kernels of ours for sums, or for what is made of those that the graph gives.
+Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Device& device, CudnnCall& call) {
+  if (own_sums) {
+    call.sums = TRY(PartOnce(on, cudnn::SumsModule(contraction), device));
+    const int64_t results = contraction.product->computation().root().operand_count();
+    for (int64_t i = 0; i < results; ++i) {
+      if (i != contraction.stored) call.part_results.push_back(i);
+    }
+  } else if (auto of_sums = cudnn::OfSumsModule(contraction)) {
+    call.of_sums = TRY(PartOnce(on, std::move(of_sums), device));
+    call.part_results = contraction.of_sums;
+  }
+  return {};
+}
+
+int64_t Aligned(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+
+void PlaceParts(CudnnCall& call) {
+  const ConvolutionProblem& problem = call.laid.problem;
+  call.sum_bytes = Aligned(problem.result().dims[1] * ByteWidth(PrimitiveType::kF32));
+  const int64_t inside = std::ranges::count(problem.sums, -1, &ResultSum::result);
+  call.part_bytes = call.finish ? CudnnCall::ByteSize(problem.result())
+                    : call.sums ? call.sums->ScratchBytes()
+                                : inside * call.sum_bytes;
+  call.part_offset = call.part_bytes > 0 ? Aligned(call.choice->plan.workspace) : call.choice->plan.workspace;
 }
 
 Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, const Laid& laid, Device& device,
@@ -221,23 +293,24 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
   auto call = std::make_unique<CudnnCall>(api, laid, options.allow_tf32);
   std::string why_not = "cuDNN gives weights in an order of its own";
   for (const Attempt& attempt : Attempts(laid, wanted)) {
-    std::unique_ptr<Module> finish = attempt.with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
-    if (!attempt.with_epilogue && finish == nullptr) continue;
-    const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, attempt.with_epilogue); };
+    const bool own_sums = !attempt.is_whole && !laid.problem.sums.empty();
+    const bool with_epilogue = attempt.is_whole || own_sums;
+    call->laid = laid;
+    if (own_sums) call->laid.problem.sums.clear();
+    std::unique_ptr<Module> finish = with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
+    if (!with_epilogue && finish == nullptr) continue;
+    const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, call->laid, with_epilogue); };
     const cudnn::Terms terms{laid.problem.result().type, attempt.may_compile, wanted.number};
-    auto choice = ChooseOnce(on, KeyOf(laid, attempt.with_epilogue), make, terms, options);
+    auto choice = ChooseOnce(on, KeyOf(call->laid, with_epilogue), make, terms, options);
     if (!choice) {
       cudnn::NotePassedOver(options.notes, "a graph of cuDNN", choice.error());
       why_not = choice.error().message();
       continue;
     }
     call->choice = std::move(*choice);
-    call->raw_offset = call->choice->plan.workspace;
-    if (finish != nullptr) {
-      call->finish = TRY(PartOnce(on, std::move(finish), device));
-      call->raw_offset = (call->raw_offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-      call->raw_bytes = CudnnCall::ByteSize(laid.problem.result());
-    }
+    if (finish != nullptr) call->finish = TRY(PartOnce(on, std::move(finish), device));
+    if (!laid.problem.sums.empty()) TRY(AddSums(contraction, own_sums, on, device, *call));
+    PlaceParts(*call);
     if (laid.problem.kind != ConvolutionKind::kWgrad && laid.WeightsMove())
       call->pack = TRY(PartOnce(on, cudnn::PackModule(laid), device));
     return LibraryAnswer{std::move(call), ""};

@@ -20,7 +20,7 @@ namespace hlo::gpu::cudnn {
 using Handle = void*;
 
 enum DataType { kFloat = 0, kHalf = 2, kInt32 = 4, kBFloat16 = 9, kBoolean = 11 };
-enum { kCrossCorrelation = 1, kPropagateNan = 1 };
+enum { kCrossCorrelation = 1, kPropagateNan = 1, kSumAndSquares = 0 };
 enum HeuristicMode { kFallback = 2, kModeA = 3 };
 enum PointwiseMode {
   kPointwiseAdd = 0,
@@ -62,6 +62,7 @@ enum Type {
   kTypeNumericalNote = 11,
   kTypePointwiseMode = 14,
   kTypeDescriptor = 15,
+  kTypeStatisticsMode = 16,
   kTypeReductionOperator = 18,
   kTypeBehaviorNote = 19,
   kTypeChar = 24,
@@ -79,6 +80,7 @@ enum Kind {
   kConvolutionWeights = 11,
   kConvolutionImages = 12,
   kPointwiseOperation = 13,
+  kStatisticsOperation = 14,
   kOperationGraph = 15,
   kVariantPack = 16,
   kTensor = 17,
@@ -86,6 +88,7 @@ enum Kind {
   kMatmulOperation = 19,
   kReduction = 21,
   kReductionOperation = 22,
+  kReshapeOperation = 31,
   kDeviceProperties = 38,  // Since 9.8.
 };
 
@@ -135,6 +138,11 @@ enum Attribute {
   kPointwiseB = 752,
   kPointwiseY = 753,
   kPointwiseT = 758,
+  kStatisticsModeOf = 770,
+  kStatisticsPrecision = 771,
+  kStatisticsX = 772,
+  kStatisticsSum = 773,
+  kStatisticsSquares = 774,
   kGraphHandle = 800,
   kGraphOperations = 801,
   kTensorAlignment = 900,
@@ -160,6 +168,8 @@ enum Attribute {
   kReductionX = 1610,
   kReductionY = 1611,
   kReductionDescriptor = 1612,
+  kReshapeX = 2200,
+  kReshapeY = 2201,
   kDeviceJson = 2702,
 };
 

@@ -1,14 +1,22 @@
-// The graph, all of its values but the four tensors kept inside:
+// The graph of an attention, all of its values but the four tensors kept inside:
 //
-//   scores  = query * key            [batch, heads, queries, keys], f32; heads of keys may be fewer, as long as they
-//   divide scaled  = scores * scale + bias masked  = keys at or before the query: scaled; else the mask's constant e =
-//   exp(masked - max over keys) result  = (e / sum over keys of e) * value
+//   scores  = query * key    [batch, heads, queries, keys], f32; heads of keys may be fewer, as long as they divide
+//   scaled  = scores * scale + bias
+//   masked  = keys at or before the query: scaled; else the mask's constant
+//   e       = exp(masked - max over keys)
+//   result  = (e / sum over keys of e) * value
 //
 // The log of the sum plus the maximum is part of it, though nobody reads it: without, cuDNN 9 knows no attention in it.
 // The shares are of the operands' type, as the second product wants them.
+//
+// That of its gradients, attention_gradient.h's, in the order of cuDNN's own: sums of gradient * result for each query,
+// which it wants in memory; shares, and from them those of values; slopes, and from them those of keys and of queries.
+// What is turned over is a reshape to the strides that it has already. Gradients of queries are one product, not sums
+// in f32 that blocks add to in no order: cuDNN keeps the slopes in its workspace for that.
 #include "gpu/libraries/cudnn_attention.h"
 
 #include <bit>
+#include <functional>
 #include <utility>
 
 #include "base/text.h"
@@ -32,23 +40,34 @@ Dims PackedStrides(const Dims& dims) {
   return strides;
 }
 
+// A dimension of size 1 has the stride that it would have in a packed tensor of what is inside of it.
+Dims StridesOf(const AttentionTensor& tensor) {
+  Dims strides = tensor.strides;
+  for (size_t d = strides.size(); d-- > 0;) {
+    if (tensor.dims[d] == 1) strides[d] = d + 1 < strides.size() ? strides[d + 1] * tensor.dims[d + 1] : 1;
+  }
+  return strides;
+}
+
+// Terms before keys, as products want them.
+AttentionTensor Turned(AttentionTensor tensor) {
+  std::swap(tensor.dims[2], tensor.dims[3]);
+  std::swap(tensor.strides[2], tensor.strides[3]);
+  return tensor;
+}
+
 class Builder {
  public:
-  Builder(const Api& api, const cudnn::Where& where, const AttentionProblem& problem)
-      : api_(api), where_(where), problem_(problem) {}
+  Builder(const Api& api, const cudnn::Where& where) : api_(api), where_(where) {}
 
-  Result<Graph> Build() {
-    const AttentionProblem& p = problem_;
+  Result<Graph> Build(const AttentionProblem& p) {
     const cudnn::DataType type = cudnn::TypeOf(p.result.type);
     const Dims all = {p.query.dims[0], p.heads(), p.queries(), p.keys()}, rows = {all[0], all[1], all[2], 1};
-    AttentionTensor key = p.key;  // Terms before keys, as the product wants them.
-    std::swap(key.dims[2], key.dims[3]);
-    std::swap(key.strides[2], key.strides[3]);
     const Descriptor* value = TRY(AddInside(all, cudnn::kFloat));
-    TRY(AddMatmul(*TRY(AddOutside(p.query)), *TRY(AddOutside(key)), *value));
+    TRY(AddMatmul(*TRY(AddOutside(p.query)), *TRY(AddOutside(Turned(p.key))), *value));
     if (p.scale != 1) value = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, TRY(AddConstant(p.scale)), all));
     if (p.bias) value = TRY(AddPointwise(cudnn::kPointwiseAdd, *value, TRY(AddOutside(*p.bias)), all));
-    if (p.masked) value = TRY(AddMask(*value, all));
+    if (p.masked) value = TRY(AddMask(*value, all, *p.masked));
     const Descriptor* const most = TRY(AddReduction(cudnn::kReduceMax, *value, rows));
     const Descriptor* const e = TRY(AddPointwise(
         cudnn::kPointwiseExp, *TRY(AddPointwise(cudnn::kPointwiseSubtract, *value, most, all)), nullptr, all));
@@ -57,6 +76,46 @@ class Builder {
     TRY(AddPointwise(cudnn::kPointwiseAdd, *most, log, rows));
     const Descriptor* const share = TRY(AddPointwise(cudnn::kPointwiseDivide, *e, sum, all, type));
     TRY(AddMatmul(*share, *TRY(AddOutside(p.value)), *TRY(AddOutside(p.result))));
+    return Finish();
+  }
+
+  Result<Graph> Build(const AttentionGradientProblem& p) {
+    const cudnn::DataType type = cudnn::TypeOf(p.query.type);
+    const Dims all = {p.query.dims[0], p.query.dims[1], p.queries(), p.keys()}, rows = {all[0], all[1], all[2], 1};
+    const Descriptor* const query = TRY(AddOutside(p.query));
+    const Descriptor* const key = TRY(AddOutside(Turned(p.key)));
+    const Descriptor* const gradient = TRY(AddOutside(p.gradient));
+    // The sums are stored, and cuDNN knows them by a factor behind.
+    const Descriptor* const products =
+        TRY(AddPointwise(cudnn::kPointwiseMultiply, *gradient, TRY(AddOutside(p.result)), p.gradient.dims));
+    const Descriptor* const row_sums = TRY(AddReduction(cudnn::kReduceAdd, *products, rows));
+    const Descriptor* const sums =
+        TRY(AddTensor(rows, PackedStrides(rows), cudnn::kFloat, Slot{Slot::Source::kScratch}));
+    TRY(AddPointwiseInto(cudnn::kPointwiseMultiply, *row_sums, TRY(AddConstant(1)), *sums));
+
+    const Descriptor* value = TRY(AddInside(all, cudnn::kFloat));
+    TRY(AddMatmul(*query, *key, *value));
+    const Descriptor* const scale = TRY(AddConstant(p.scale));
+    value = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, scale, all));
+    value = TRY(AddPointwise(cudnn::kPointwiseSubtract, *value, TRY(AddOutside(p.statistics)), all));
+    if (p.masked) value = TRY(AddMask(*value, all, *p.masked));
+    const Descriptor* const share = TRY(AddPointwise(cudnn::kPointwiseExp, *value, nullptr, all));
+    TRY(AddMatmul(*TRY(AddTurned(*share, all, type)), *gradient, *TRY(AddOutside(p.of_value, p.numbers[2]))));
+
+    value = TRY(AddInside(all, cudnn::kFloat));
+    TRY(AddMatmul(*gradient, *TRY(AddOutside(Turned(p.value))), *value));
+    value = TRY(AddPointwise(cudnn::kPointwiseSubtract, *value, sums, all));
+    value = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, share, all));
+    const Descriptor* const slope = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, scale, all));
+    TRY(AddMatmul(*TRY(AddTurned(*slope, all, type)), *query, *TRY(AddOutside(p.of_key, p.numbers[1]))));
+    const Descriptor* const keys = TRY(AddTensor(p.key.dims, StridesOf(p.key), type, std::nullopt));
+    TRY(AddReshape(*key, *keys));
+    TRY(AddMatmul(*slope, *keys, *TRY(AddOutside(p.of_query, p.numbers[0]))));
+    return Finish();
+  }
+
+ private:
+  Result<Graph> Finish() {
     Descriptor& whole = Add(cudnn::kOperationGraph);
     whole.Refer(cudnn::kGraphOperations, operations_);
     if (where_.handle != nullptr) whole.Pointer(cudnn::kGraphHandle, cudnn::kTypeHandle, where_.handle);
@@ -65,7 +124,6 @@ class Builder {
     return std::move(graph_);
   }
 
- private:
   Descriptor& Add(cudnn::Kind kind) { return graph_.parts.emplace_back(api_, kind); }
 
   Result<const Descriptor*> AddTensor(const Dims& dims, const Dims& strides, cudnn::DataType type,
@@ -89,14 +147,10 @@ class Builder {
   Result<const Descriptor*> AddInside(const Dims& dims, cudnn::DataType type) {
     return AddTensor(dims, PackedStrides(dims), type, std::nullopt);
   }
-  // A dimension of size 1 has the stride that it would have in a packed tensor of what is inside of it.
-  Result<const Descriptor*> AddOutside(const AttentionTensor& tensor) {
-    Dims strides = tensor.strides;
-    for (size_t d = strides.size(); d-- > 0;) {
-      if (tensor.dims[d] == 1) strides[d] = d + 1 < strides.size() ? strides[d + 1] * tensor.dims[d + 1] : 1;
-    }
-    const Slot slot = tensor.operand < 0 ? Slot{Slot::Source::kResult} : Slot{Slot::Source::kOperand, tensor.operand};
-    return AddTensor(tensor.dims, strides, cudnn::TypeOf(tensor.type), slot);
+  Result<const Descriptor*> AddOutside(const AttentionTensor& tensor, int64_t result = 0) {
+    const Slot slot = tensor.operand < 0 ? Slot{.source = Slot::Source::kResult, .number = result}
+                                         : Slot{Slot::Source::kOperand, tensor.operand};
+    return AddTensor(tensor.dims, StridesOf(tensor), cudnn::TypeOf(tensor.type), slot);
   }
   Result<const Descriptor*> AddConstant(double constant) {
     return AddTensor(Dims(4, 1), Dims(4, 1), cudnn::kFloat,
@@ -116,31 +170,53 @@ class Builder {
   Result<const Descriptor*> AddPointwise(cudnn::PointwiseMode mode, const Descriptor& x, const Descriptor* b,
                                          const Dims& dims, cudnn::DataType type = cudnn::kFloat,
                                          const Descriptor* t = nullptr, int64_t axis = -1) {
+    const Descriptor* const y = TRY(AddInside(dims, type));
+    TRY(AddPointwiseInto(mode, x, b, *y, t, axis));
+    return y;
+  }
+
+  Status AddPointwiseInto(cudnn::PointwiseMode mode, const Descriptor& x, const Descriptor* b, const Descriptor& y,
+                          const Descriptor* t = nullptr, int64_t axis = -1) {
     Descriptor& pointwise = Add(cudnn::kPointwise);
     pointwise.Word(cudnn::kPointwiseModeOf, cudnn::kTypePointwiseMode, mode);
     pointwise.Word(cudnn::kPointwisePrecision, cudnn::kTypeDataType,
                    mode == cudnn::kPointwiseIndex ? cudnn::kInt32 : cudnn::kFloat);
     if (axis >= 0) pointwise.Integer(cudnn::kPointwiseAxis, axis);
     TRY(pointwise.Finalize());
-    const Descriptor* const y = TRY(AddInside(dims, type));
     Descriptor& operation = Add(cudnn::kPointwiseOperation);
     operation.Refer(cudnn::kPointwiseDescriptor, pointwise).Refer(cudnn::kPointwiseX, x);
-    operation.Refer(cudnn::kPointwiseY, *y);
+    operation.Refer(cudnn::kPointwiseY, y);
     if (b != nullptr) operation.Refer(cudnn::kPointwiseB, *b);
     if (t != nullptr) operation.Refer(cudnn::kPointwiseT, *t);
     TRY(operation.Finalize());
     operations_.push_back(&operation);
-    return y;
+    return {};
   }
 
-  Result<const Descriptor*> AddMask(const Descriptor& value, const Dims& all) {
+  // The same memory under other dimensions.
+  Status AddReshape(const Descriptor& x, const Descriptor& y) {
+    Descriptor& operation = Add(cudnn::kReshapeOperation);
+    TRY(operation.Refer(cudnn::kReshapeX, x).Refer(cudnn::kReshapeY, y).Finalize());
+    operations_.push_back(&operation);
+    return {};
+  }
+  // [batch, heads, keys, queries] of [batch, heads, queries, keys], rounded.
+  Result<const Descriptor*> AddTurned(const Descriptor& value, const Dims& all, cudnn::DataType type) {
+    const Dims strides = PackedStrides(all);
+    const Descriptor* const turned = TRY(AddTensor(
+        {all[0], all[1], all[3], all[2]}, {strides[0], strides[1], strides[3], strides[2]}, type, std::nullopt));
+    TRY(AddReshape(value, *turned));
+    return turned;
+  }
+
+  Result<const Descriptor*> AddMask(const Descriptor& value, const Dims& all, double masked) {
     const auto index = [&](int64_t axis) {
       return AddPointwise(cudnn::kPointwiseIndex, value, nullptr, all, cudnn::kInt32, nullptr, axis);
     };
     const Descriptor* const query = TRY(index(2));
     const Descriptor* const key = TRY(index(3));
     const Descriptor* const keeps = TRY(AddPointwise(cudnn::kPointwiseGreaterEqual, *query, key, all, cudnn::kBoolean));
-    return AddPointwise(cudnn::kPointwiseSelect, value, TRY(AddConstant(*problem_.masked)), all, cudnn::kFloat, keeps);
+    return AddPointwise(cudnn::kPointwiseSelect, value, TRY(AddConstant(masked)), all, cudnn::kFloat, keeps);
   }
 
   Result<const Descriptor*> AddReduction(cudnn::ReductionOperator op, const Descriptor& x, const Dims& rows) {
@@ -157,15 +233,21 @@ class Builder {
 
   const Api& api_;
   const cudnn::Where& where_;
-  const AttentionProblem& problem_;
   Graph graph_;
   std::vector<const Descriptor*> operations_;
   int64_t inside_ = 0;
 };
 
+// A graph that makers of plans are told, equal where the key is.
+struct Told {
+  std::string key;
+  std::function<Result<Graph>(const Api& api, const cudnn::Where& where)> make;
+  PrimitiveType type;
+  int64_t stored_bytes = 0;  // What the graph keeps in memory beside its workspace.
+};
+
 struct AttentionCall : LibraryCall {
-  AttentionCall(const Api& api, const AttentionProblem& problem, bool allow_tf32)
-      : api(api), problem(problem), allow_tf32(allow_tf32) {}
+  AttentionCall(const Api& api, Told told, bool allow_tf32) : api(api), told(std::move(told)), allow_tf32(allow_tf32) {}
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " attention, engine ", choice->engine); }
   std::string algorithm() const override { return Str(kHeuristic, choice->number); }
@@ -175,19 +257,24 @@ struct AttentionCall : LibraryCall {
     for (int i = 0; i < kMostAsked; ++i) names.push_back(Str(kHeuristic, i));
     return names;
   }
-  int64_t ScratchBytes() const override { return choice->plan.workspace; }
+  // Behind what is stored.
+  int64_t WorkspaceOffset() const {
+    return (told.stored_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  }
+  int64_t ScratchBytes() const override { return WorkspaceOffset() + choice->plan.workspace; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
 
   const Api& api;
-  const AttentionProblem problem;
+  const Told told;
   const bool allow_tf32;
   std::shared_ptr<const cudnn::Choice> choice;
 };
 
 class BoundAttentionCall : public BoundCall {
  public:
-  BoundAttentionCall(std::shared_ptr<const cudnn::Choice> choice, Device& device, const cudnn::OnDevice& on)
-      : choice_(std::move(choice)), device_(device), on_(on) {}
+  BoundAttentionCall(const AttentionCall& call, std::shared_ptr<const cudnn::Choice> choice, Device& device,
+                     const cudnn::OnDevice& on)
+      : call_(call), choice_(std::move(choice)), device_(device), on_(on) {}
 
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void*) override {
     TRY(device_.MakeCurrent());
@@ -196,13 +283,15 @@ class BoundAttentionCall : public BoundCall {
       switch (slot.source) {
         case Slot::Source::kOperand: pointers.push_back(operands[slot.operand]); break;
         case Slot::Source::kConstant: pointers.push_back(&slot.constant); break;
-        default: pointers.push_back(results[0]);
+        case Slot::Source::kScratch: pointers.push_back(scratch); break;
+        default: pointers.push_back(results[slot.number]);
       }
     }
-    return Execute(on_, *choice_, pointers, scratch);
+    return Execute(on_, *choice_, pointers, static_cast<std::byte*>(scratch) + call_.WorkspaceOffset());
   }
 
  private:
+  const AttentionCall& call_;
   const std::shared_ptr<const cudnn::Choice> choice_;
   Device& device_;
   const cudnn::OnDevice& on_;
@@ -227,30 +316,60 @@ std::string WhyNotAsked(const AttentionProblem& problem) {
   return "";
 }
 
+std::string WhyNotAsked(const AttentionGradientProblem& problem) {
+  const PrimitiveType type = problem.query.type;
+  if (type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
+    return Str("cuDNN is not asked for gradients of an attention in ", type);
+  for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value, &problem.result,
+                                        &problem.gradient, &problem.of_query, &problem.of_key, &problem.of_value}) {
+    if (tensor->type != type) return "its operands and results differ in type";
+    if (tensor->strides[3] > 1) return "the terms of a row do not follow each other";
+  }
+  return "";
+}
+
 // Operands are numbered in graphs.
-std::string KeyOf(const AttentionProblem& problem) {
-  std::string key = Str("attention ", std::bit_cast<uint64_t>(problem.scale));
-  if (problem.masked) key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
-  const auto add = [&](const AttentionTensor& tensor) {
-    key +=
-        Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]{", Join(tensor.strides, ","), "}");
-  };
-  for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value, &problem.result}) add(*tensor);
-  if (problem.bias) add(*problem.bias);
-  return key;
+std::string TextOf(const AttentionTensor& tensor) {
+  return Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]{", Join(tensor.strides, ","), "}");
+}
+
+Told Tell(const AttentionProblem& problem) {
+  Told told{.key = Str("attention ", std::bit_cast<uint64_t>(problem.scale)),
+            .make = [problem](const Api& api, const cudnn::Where& where) { return Builder(api, where).Build(problem); },
+            .type = problem.result.type};
+  if (problem.masked) told.key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
+  for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value, &problem.result})
+    told.key += TextOf(*tensor);
+  if (problem.bias) told.key += TextOf(*problem.bias);
+  return told;
+}
+
+Told Tell(const AttentionGradientProblem& problem) {
+  constexpr int64_t kBytes = 4;
+  const std::vector<int64_t>& dims = problem.query.dims;
+  Told told{.key = Str("gradient of attention ", std::bit_cast<uint64_t>(problem.scale)),
+            .make = [problem](const Api& api, const cudnn::Where& where) { return Builder(api, where).Build(problem); },
+            .type = problem.query.type,
+            .stored_bytes = dims[0] * dims[1] * dims[2] * kBytes};
+  if (problem.masked) told.key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
+  for (const AttentionTensor* tensor :
+       {&problem.query, &problem.key, &problem.value, &problem.result, &problem.gradient, &problem.statistics,
+        &problem.of_query, &problem.of_key, &problem.of_value})
+    told.key += TextOf(*tensor);
+  for (const int64_t number : problem.numbers) told.key += Str(" ", number);
+  return told;
 }
 
 Result<std::unique_ptr<BoundCall>> AttentionCall::Bind(Device& device) const {
   TRY(device.MakeCurrent());
   cudnn::OnDevice& on = *TRY(On(api, device));
-  const auto make = [&](const cudnn::Where& where) { return MakeAttentionGraph(api, where, problem); };
-  auto bound = TRY(ChoiceOn(on, choice, KeyOf(problem), make, problem.result.type, allow_tf32));
-  return std::make_unique<BoundAttentionCall>(std::move(bound), device, on);
+  const auto make = [&](const cudnn::Where& where) { return told.make(api, where); };
+  auto bound = TRY(ChoiceOn(on, choice, told.key, make, told.type, allow_tf32));
+  return std::make_unique<BoundAttentionCall>(*this, std::move(bound), device, on);
 }
 
-Result<LibraryAnswer> MakeCall(const Api& api, const AttentionProblem& problem, Device& device,
-                               const LibraryOptions& options) {
-  cudnn::Terms terms{problem.result.type};
+Result<LibraryAnswer> MakeCall(const Api& api, Told told, Device& device, const LibraryOptions& options) {
+  cudnn::Terms terms{told.type};
   if (!options.algorithm.empty() &&
       !(options.algorithm.starts_with(kHeuristic) &&
         ParseInt(std::string_view(options.algorithm).substr(kHeuristic.size()), &terms.number) && terms.number >= 0))
@@ -258,9 +377,9 @@ Result<LibraryAnswer> MakeCall(const Api& api, const AttentionProblem& problem, 
                   "0 and so on"));
   TRY(device.MakeCurrent());
   cudnn::OnDevice& on = *TRY(On(api, device));
-  const auto make = [&](const cudnn::Where& where) { return MakeAttentionGraph(api, where, problem); };
-  auto call = std::make_unique<AttentionCall>(api, problem, options.allow_tf32);
-  auto choice = ChooseOnce(on, KeyOf(problem), make, terms, options);
+  auto call = std::make_unique<AttentionCall>(api, std::move(told), options.allow_tf32);
+  const auto make = [&](const cudnn::Where& where) { return call->told.make(api, where); };
+  auto choice = ChooseOnce(on, call->told.key, make, terms, options);
   if (!choice) {
     cudnn::NotePassedOver(options.notes, "a graph of cuDNN", choice.error());
     return No(choice.error().message());
@@ -269,44 +388,75 @@ Result<LibraryAnswer> MakeCall(const Api& api, const AttentionProblem& problem, 
   return LibraryAnswer{std::move(call), ""};
 }
 
-}  // namespace
-
-std::string WhyNotByRule(const AttentionProblem& problem) {
-  constexpr int64_t kFewQueries = 64, kFewBytes = 1 << 20;
-  if (ByteWidth(problem.query.type) != 2) return "without a measurement cuDNN takes 16-bit floats only";
-  if (problem.queries() >= kFewQueries || 2 * problem.score_count() >= kFewBytes) return "";
-  return Str("without a measurement cuDNN takes none of fewer than ", kFewQueries, " queries and a MiB of scores");
-}
-
-Result<Graph> MakeAttentionGraph(const Api& api, const cudnn::Where& where, const AttentionProblem& problem) {
-  return Builder(api, where, problem).Build();
-}
-
-Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device* device, const LibraryOptions& options) {
-  std::string why_not = WhyNotAsked(problem);
-  if (device == nullptr || !why_not.empty()) return No(std::move(why_not));
-  const auto api = cudnn::GetApi(options.search);
-  if (!api) return No(api.error().message());
-  return CudnnAttention(problem, *device, options, **api);
-}
-
-Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device& device, const LibraryOptions& options,
-                                     const Api& api) {
+template <class Problem>
+Result<LibraryAnswer> AskFor(const Problem& problem, Device& device, const LibraryOptions& options, const Api& api) {
   std::string why_not = WhyNotAsked(problem);
   if (!why_not.empty()) return No(std::move(why_not));
-  auto answer = MakeCall(api, problem, device, options);
+  auto answer = MakeCall(api, Tell(problem), device, options);
   if (answer) return answer;
   cudnn::NotePassedOver(options.notes, "cuDNN's attention", answer.error());
   return No(answer.error().message());
 }
 
-Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionProblem& problem, const std::string& device_json,
-                                                       const LibraryOptions& options) {
+template <class Problem>
+Result<LibraryAnswer> AskFor(const Problem& problem, Device* device, const LibraryOptions& options) {
+  std::string why_not = WhyNotAsked(problem);
+  if (device == nullptr || !why_not.empty()) return No(std::move(why_not));
+  const auto api = cudnn::GetApi(options.search);
+  if (!api) return No(api.error().message());
+  return AskFor(problem, *device, options, **api);
+}
+
+template <class Problem>
+Result<std::vector<CudnnEngine>> EnginesOf(const Problem& problem, const std::string& device_json,
+                                           const LibraryOptions& options) {
   const std::string why_not = WhyNotAsked(problem);
   if (!why_not.empty()) FAIL(DeviceError("R018", why_not));
   const Api& api = *TRY(cudnn::GetApi(options.search));
-  const auto make = [&](const cudnn::Where& where) { return MakeAttentionGraph(api, where, problem); };
-  return cudnn::EnginesFor(make, problem.result.type, /*compiles=*/true, device_json, options);
+  const Told told = Tell(problem);
+  const auto make = [&](const cudnn::Where& where) { return told.make(api, where); };
+  return cudnn::EnginesFor(make, told.type, /*compiles=*/true, device_json, options);
+}
+
+std::string WhyNotByRule(PrimitiveType type, int64_t queries, int64_t score_count) {
+  constexpr int64_t kFewQueries = 64, kFewBytes = 1 << 20;
+  if (ByteWidth(type) != 2) return "without a measurement cuDNN takes 16-bit floats only";
+  if (queries >= kFewQueries || 2 * score_count >= kFewBytes) return "";
+  return Str("without a measurement cuDNN takes none of fewer than ", kFewQueries, " queries and a MiB of scores");
+}
+
+}  // namespace
+
+std::string WhyNotByRule(const AttentionProblem& problem) {
+  return WhyNotByRule(problem.query.type, problem.queries(), problem.score_count());
+}
+std::string WhyNotByRule(const AttentionGradientProblem& problem) {
+  return WhyNotByRule(problem.query.type, problem.queries(), problem.score_count());
+}
+
+Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device* device, const LibraryOptions& options) {
+  return AskFor(problem, device, options);
+}
+Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device& device, const LibraryOptions& options,
+                                     const Api& api) {
+  return AskFor(problem, device, options, api);
+}
+Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device* device,
+                                             const LibraryOptions& options) {
+  return AskFor(problem, device, options);
+}
+Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device& device,
+                                             const LibraryOptions& options, const Api& api) {
+  return AskFor(problem, device, options, api);
+}
+
+Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionProblem& problem, const std::string& device_json,
+                                                       const LibraryOptions& options) {
+  return EnginesOf(problem, device_json, options);
+}
+Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionGradientProblem& problem,
+                                                       const std::string& device_json, const LibraryOptions& options) {
+  return EnginesOf(problem, device_json, options);
 }
 
 }  // namespace hlo::gpu

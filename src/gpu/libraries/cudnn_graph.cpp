@@ -127,6 +127,7 @@ class Builder {
       TRY(AddPointwise(ModeOf(step.op), *value, second, *next));
       value = next;
     }
+    if (with_epilogue && !problem_.sums.empty()) TRY(AddSums(*value));
     Descriptor& whole = Add(kOperationGraph);
     whole.Refer(kGraphOperations, operations_);
     if (where_.handle != nullptr) whole.Pointer(kGraphHandle, kTypeHandle, where_.handle);
@@ -161,6 +162,40 @@ class Builder {
     const ConvolutionTensor& result = problem_.result();
     if (!is_last) return AddTensor(result.dims, kFloat, std::nullopt);
     return AddTensor(result.dims, TypeOf(result.type), Slot{Slot::Source::kResult});
+  }
+
+  // One number for each channel.
+  Result<const Descriptor*> AddSum(bool of_squares) {
+    Dims dims(problem_.spatial.size() + 2, 1);
+    dims[1] = problem_.result().dims[1];
+    const auto place = std::ranges::find(problem_.sums, of_squares, &ResultSum::of_squares) - problem_.sums.begin();
+    return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .number = place});
+  }
+
+  // Sums alone are a reduction; sums of squares cuDNN has beside sums only.
+  Status AddSums(const Descriptor& value) {
+    const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
+    if (squared > 1 || std::ssize(problem_.sums) - squared != 1)
+      FAIL(DeviceError("R018", "it is not asked for other sums than one of elements, and one of their squares beside"));
+    const Descriptor* const sum = TRY(AddSum(false));
+    if (squared == 1) {
+      const Descriptor* const squares = TRY(AddSum(true));
+      Descriptor& operation = Add(kStatisticsOperation);
+      operation.Word(kStatisticsModeOf, kTypeStatisticsMode, kSumAndSquares);
+      operation.Word(kStatisticsPrecision, kTypeDataType, kFloat);
+      operation.Refer(kStatisticsX, value).Refer(kStatisticsSum, *sum).Refer(kStatisticsSquares, *squares);
+      TRY(operation.Finalize());
+      operations_.push_back(&operation);
+      return {};
+    }
+    Descriptor& reduction = Add(kReduction);
+    reduction.Word(kReductionOperatorOf, kTypeReductionOperator, kReduceAdd);
+    TRY(reduction.Word(kReductionPrecision, kTypeDataType, kFloat).Finalize());
+    Descriptor& operation = Add(kReductionOperation);
+    operation.Refer(kReductionX, value).Refer(kReductionY, *sum);
+    TRY(operation.Refer(kReductionDescriptor, reduction).Finalize());
+    operations_.push_back(&operation);
+    return {};
   }
 
   Result<const Descriptor*> AddOperand(const ConvolutionStep& step) {

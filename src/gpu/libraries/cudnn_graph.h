@@ -37,9 +37,10 @@ Laid Lay(const ConvolutionProblem& problem);
 
 // What stands behind a tensor when a graph runs.
 struct Slot {
-  enum class Source : uint8_t { kOperand, kWeights, kResult, kConstant } source;
+  enum class Source : uint8_t { kOperand, kWeights, kResult, kSum, kScratch, kConstant } source;
   int64_t operand = -1;  // kOperand
   float constant = 0;    // kConstant
+  int64_t number = 0;    // Of several, kResult: of the call's; kSum: its place in the problem.
 };
 
 // Descriptors refer to each other, so they live as long as the graph.
@@ -49,7 +50,8 @@ struct Graph {
   std::vector<Slot> slots;  // The tensor of unique id i + 1; those that are kept inside have none.
 };
 
-// With the epilogue, or of the convolution alone. Errors: cuDNN finds it malformed, or the epilogue cannot be told.
+// With the epilogue and sums of what that gives, or of the convolution alone. Errors: cuDNN finds it malformed, or the
+// epilogue or the sums cannot be told.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bool with_epilogue);
 
 // Gets what is passed over because a call of cuDNN's failed: not what it says that it does not support. Null: nobody is

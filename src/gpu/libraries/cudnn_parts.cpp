@@ -8,22 +8,31 @@ namespace hlo::gpu::cudnn {
 namespace {
 
 // main(parameters of `shapes`) = a fusion of `fused` over those of them that are in `used`.
-void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shapes, const std::vector<int64_t>& used) {
+void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shapes, const std::vector<int64_t>& used,
+             FusionKind kind = FusionKind::kLoop) {
   Computation& main = module.AddComputation("main");
   std::vector<Instruction*> parameters, operands;
   for (size_t i = 0; i < shapes.size(); ++i)
     parameters.push_back(&main.AddParameter(static_cast<int64_t>(i), shapes[i]));
   for (const int64_t i : used) operands.push_back(parameters[i]);
-  main.SetRoot(main.Add(Opcode::kFusion, fused.root().shape(), operands,
-                        FusionAttrs{.kind = FusionKind::kLoop, .calls = &fused}));
+  main.SetRoot(main.Add(Opcode::kFusion, fused.root().shape(), operands, FusionAttrs{.kind = kind, .calls = &fused}));
   module.SetEntry(main);
 }
 
-void RemoveDead(Computation& computation) {
+// With the parameters that nobody reads. Those that stay, by their numbers.
+std::vector<int64_t> RemoveDead(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
     if (!order[i]->Is(Opcode::kParameter) && order[i]->IsDead()) computation.Remove(*order[i]);
   }
+  std::vector<bool> goes;
+  std::vector<int64_t> used;
+  for (const Instruction* parameter : computation.parameters()) {
+    goes.push_back(parameter->IsDead());
+    if (!goes.back()) used.push_back(parameter->parameter_number());
+  }
+  computation.RemoveParameters(goes);
+  return used;
 }
 
 }  // namespace
@@ -82,16 +91,76 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid&
   if (!std::ranges::is_sorted(order)) value = &fused.Add(Opcode::kTranspose, shape, {value}, DimensionsAttrs{back});
   if (product.IsRoot()) fused.SetRoot(*value);
   product.ReplaceAllUses(*value);
-  RemoveDead(fused);
-  std::vector<bool> goes;
-  std::vector<int64_t> used;
-  for (const Instruction* parameter : fused.parameters()) {
-    goes.push_back(parameter->IsDead());
-    if (!goes.back()) used.push_back(parameter->parameter_number());
-  }
-  fused.RemoveParameters(goes);
+  const std::vector<int64_t> used = RemoveDead(fused);
   AddMain(*module, fused, shapes, used);
   return module;
+}
+
+namespace {
+
+// A fused computation from which parts are taken: some of its values are more parameters, the last, and some of its
+// results are left.
+class Cut {
+ public:
+  explicit Cut(const Contraction& contraction)
+      : from_(contraction.product->computation()), fused_(module_->CloneComputation(from_, "of_sums", &copies_)) {
+    for (const Instruction* parameter : from_.parameters()) shapes_.push_back(parameter->shape());
+  }
+
+  void At(const Instruction& value) {
+    shapes_.push_back(value.shape());
+    copies_.at(&value)->ReplaceAllUses(fused_.AddParameter(std::ssize(shapes_) - 1, shapes_.back()));
+  }
+  // By an adder of this module's own.
+  void AddUpHere(const Instruction& sum) {
+    const Shape number(PrimitiveType::kF32, {});
+    if (adder_ == nullptr) {
+      adder_ = &module_->AddComputation("add");
+      Instruction &lhs = adder_->AddParameter(0, number), &rhs = adder_->AddParameter(1, number);
+      adder_->SetRoot(adder_->Add(Opcode::kAdd, number, {&lhs, &rhs}));
+    }
+    copies_.at(&sum)->mutable_attrs<ReduceAttrs>().to_apply = adder_;
+  }
+
+  std::unique_ptr<Module> Make(const std::vector<int64_t>& results, FusionKind kind) {
+    // The tuple has had its operands replaced.
+    Instruction& all = fused_.root();
+    std::vector<Instruction*> left;
+    for (const int64_t i : results) left.push_back(&all.operand(i));
+    fused_.SetRoot(left.size() == 1 ? *left.front() : fused_.AddTuple(left));
+    const std::vector<int64_t> used = RemoveDead(fused_);
+    AddMain(*module_, fused_, shapes_, used, kind);
+    return std::move(module_);
+  }
+
+ private:
+  const Computation& from_;
+  std::unique_ptr<Module> module_ = std::make_unique<Module>("sums");
+  std::unordered_map<const Instruction*, Instruction*> copies_;
+  Computation& fused_;
+  Computation* adder_ = nullptr;
+  std::vector<Shape> shapes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Module> SumsModule(const Contraction& contraction) {
+  Cut cut(contraction);
+  const Instruction& root = contraction.product->computation().root();
+  std::vector<int64_t> results;
+  for (int64_t i = 0; i < root.operand_count(); ++i) {
+    if (i != contraction.stored) results.push_back(i);
+  }
+  for (const ResultSum& sum : contraction.sums) cut.AddUpHere(*sum.inst);
+  cut.At(root.operand(contraction.stored));
+  return cut.Make(results, FusionKind::kInput);
+}
+
+std::unique_ptr<Module> OfSumsModule(const Contraction& contraction) {
+  if (contraction.of_sums.empty()) return nullptr;
+  Cut cut(contraction);
+  for (const ResultSum& sum : contraction.sums) cut.At(*sum.inst);
+  return cut.Make(contraction.of_sums, FusionKind::kLoop);
 }
 
 }  // namespace hlo::gpu::cudnn

@@ -18,6 +18,13 @@ std::unique_ptr<Module> PackModule(const Laid& laid);
 // epilogue, and the order that is asked for. Null where its layouts are no plain ones.
 std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid& laid);
 
+// The results of `contraction` but the one that it stores, in their order; what it stores is one more parameter, the
+// last.
+std::unique_ptr<Module> SumsModule(const Contraction& contraction);
+
+// Those that are made of sums; the sums are more parameters, the last. Null: there are none.
+std::unique_ptr<Module> OfSumsModule(const Contraction& contraction);
+
 }  // namespace hlo::gpu::cudnn
 
 #endif  // HLO_GPU_LIBRARIES_CUDNN_PARTS_H_

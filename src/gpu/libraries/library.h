@@ -32,6 +32,8 @@ class LibraryCall {
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core".
   // The same in a plan, where it chooses: "brgconv:avx512_core". Empty: the library has one way only.
   virtual std::string algorithm() const { return ""; }
+  // The library does all of it, without kernels of ours beside.
+  virtual bool is_whole() const { return true; }
   // What it might be asked for by name instead, in the library's order; some may be refused. With LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/libraries/attention.h"
+#include "gpu/libraries/attention_gradient.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
@@ -92,6 +93,12 @@ struct Library {
   Opcode product;
   bool on_host;
   Open* open;
+  bool takes_sums = false;  // Of its result, beside that.
+
+  Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
+    if (!contraction.sums.empty() && !takes_sums) return No("sums of its result are no part of its calls");
+    return open(contraction, device, options);
+  }
 };
 constexpr Library kLibraries[] = {
     {kOwnLibrary, Opcode::kDot, true, OpenSmallProduct},
@@ -100,7 +107,7 @@ constexpr Library kLibraries[] = {
     {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
     {"cuBLASLt", Opcode::kDot, false, OpenCublasLt},
     {"cuBLASLt", Opcode::kConvolution, false, OpenCublasLtPointwise},
-    {"cuDNN", Opcode::kConvolution, false, CudnnConvolution},
+    {"cuDNN", Opcode::kConvolution, false, CudnnConvolution, true},
 };
 
 std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
@@ -148,20 +155,41 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
 
 constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention.
 
+// An attention, or the gradients of one.
+struct AnyAttention {
+  explicit AnyAttention(const Instruction& fusion) : forward(ReadAttention(fusion)) {
+    if (!forward.why_not.empty()) gradient = ReadAttentionGradient(fusion);
+  }
+
+  bool is_forward() const { return forward.why_not.empty(); }
+  const std::string& why_not() const { return is_forward() || gradient.why_not.empty() ? kNothing : forward.why_not; }
+  std::string WhyNotTakenByRule() const {
+    return is_forward() ? WhyNotByRule(forward.problem) : WhyNotByRule(gradient.problem);
+  }
+  Result<LibraryAnswer> Ask(Device* device, const LibraryOptions& options) const {
+    return is_forward() ? CudnnAttention(forward.problem, device, options)
+                        : CudnnAttentionGradient(gradient.problem, device, options);
+  }
+
+  inline static const std::string kNothing;
+  AttentionAnswer forward;
+  AttentionGradientAnswer gradient;
+};
+
 Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                     LibraryOptions options) {
-  const AttentionAnswer read = ReadAttention(fusion);
-  std::string why_not = read.why_not;
+  const AnyAttention read(fusion);
+  std::string why_not = read.why_not();
   if (!plan.library.empty() && plan.library != kCudnn)
     FAIL(PlanError(fusion,
                    Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
   const bool is_own = plan.kind == KernelKind::kAttention;  // Its algorithm is ours, too.
-  if (why_not.empty() && is_own) why_not = WhyNotByRule(read.problem);
+  if (why_not.empty() && is_own) why_not = read.WhyNotTakenByRule();
   LibraryChoice choice;
   if (why_not.empty()) {
     options.library = kCudnn;
     options.algorithm = is_own ? "" : plan.algorithm;
-    LibraryAnswer answer = TRY(CudnnAttention(read.problem, &device, options));
+    LibraryAnswer answer = TRY(read.Ask(&device, options));
     const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
     if (plan.workspace > 0 && workspace > plan.workspace)
       answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
@@ -184,12 +212,19 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
 bool IsOwnAttention(const FusionPlan& plan) {
   return plan.kernels.size() == 1 && plan.kernels[0].kind == KernelKind::kAttention && plan.kernels[0].library.empty();
 }
-std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options) {
-  auto choice = OpenAttention(fusion, {.kind = KernelKind::kAttention}, device, options);
+std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
+                                              bool may_measure) {
+  const bool is_convolution = LibraryOf(fusion) == ToString(KernelKind::kConvolution);
+  const KernelPlan asked{.kind = is_convolution ? KernelKind::kConvolution : KernelKind::kAttention};
+  auto choice =
+      is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
-  return FusionPlan{.kernels = {std::move(choice->plan)}};
+  if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
+  // Which way it is done, who compiles it asks again, as of any convolution.
+  if (!may_measure && !choice->call->is_whole()) return std::nullopt;
+  return FusionPlan{.kernels = {asked}};
 }
-bool HasAttention(const Instruction& fusion) { return ReadAttention(fusion).why_not.empty(); }
+bool HasAttention(const Instruction& fusion) { return AnyAttention(fusion).why_not().empty(); }
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options) {
@@ -206,7 +241,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
   own.library = plan.library;
   own.algorithm = plan.algorithm;
   for (const Library* library : TRY(Candidates(fusion, plan, product, device.IsHost()))) {
-    LibraryAnswer answer = TRY(library->open(read.contraction, &device, own));
+    LibraryAnswer answer = TRY(library->Ask(read.contraction, &device, own));
     const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
     if (plan.workspace > 0 && workspace > plan.workspace)
       answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
@@ -281,16 +316,16 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     return {};
   };
   if (kind == KernelKind::kLibraryAttention) {
-    const AttentionAnswer attention = ReadAttention(fusion);
-    if (!attention.why_not.empty() || device.IsHost()) return plans;
-    TRY(add_some(kCudnn, [&](const LibraryOptions& own) { return CudnnAttention(attention.problem, &device, own); }));
+    const AnyAttention attention(fusion);
+    if (!attention.why_not().empty() || device.IsHost()) return plans;
+    TRY(add_some(kCudnn, [&](const LibraryOptions& own) { return attention.Ask(&device, own); }));
     return plans;
   }
   const ContractionAnswer read = ReadContraction(fusion);
   if (!read.why_not.empty()) return plans;
   for (const Library* library : LibrariesFor(read.contraction.product->opcode(), device.IsHost())) {
     TRY(add_some(library->name,
-                 [&](const LibraryOptions& own) { return library->open(read.contraction, &device, own); }));
+                 [&](const LibraryOptions& own) { return library->Ask(read.contraction, &device, own); }));
   }
   return plans;
 }
@@ -301,7 +336,7 @@ std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {
   const Opcode product = read.contraction.product->opcode();
   std::vector<Refusal> refusals;
   for (const Library* library : LibrariesFor(product, on_host)) {
-    const auto answer = library->open(read.contraction, nullptr, {});
+    const auto answer = library->Ask(read.contraction, nullptr, {});
     refusals.push_back({library->name, answer ? answer->why_not : answer.error().message()});
   }
   return refusals;

@@ -64,8 +64,11 @@ std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryReque
 constexpr std::string_view kOwnLibrary = "hlokit";
 bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
-// The plan of an attention that a library takes by rule; nothing where none does.
-std::optional<FusionPlan> LibraryOfAttention(const Instruction& fusion, Device& device, const LibraryOptions& options);
+// The plan of an attention, or of a convolution with sums of its result, that a library takes by rule; nothing where
+// none does. `may_measure`: what does with sums is measured later, so that any way will do; else the sums are to be
+// part of the library's own work.
+std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
+                                              bool may_measure);
 
 // What could be taken for it, by library and algorithm, in the order of preference; of each library `most` at most. For
 // who measures: what OpenLibraryCall takes where nothing is said is among them.

@@ -13,8 +13,11 @@ Result<OwnPart> OwnPart::Make(std::unique_ptr<Module> module, Device& device) {
   std::vector<const kernel::Kernel*> kernels;
   for (const EmittedKernel& kernel : part.kernels_) {
     for (const KernelBuffer& buffer : kernel.buffers) {
-      if (buffer.kind != KernelBuffer::Kind::kOperand && buffer.kind != KernelBuffer::Kind::kOutput)
+      if (buffer.kind == KernelBuffer::Kind::kLiteral || buffer.kind == KernelBuffer::Kind::kTrips)
         FAIL(Unsupported("U111", Str("a ", kernel.emitter, " beside a library's call needs memory of its own")));
+      if (buffer.kind != KernelBuffer::Kind::kScratch || part.scratch_.contains(buffer.scratch)) continue;
+      part.scratch_[buffer.scratch] = {part.scratch_bytes_, buffer.bytes, buffer.zeroed};
+      part.scratch_bytes_ += (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     }
     kernels.push_back(kernel.kernel.get());
   }
@@ -22,15 +25,27 @@ Result<OwnPart> OwnPart::Make(std::unique_ptr<Module> module, Device& device) {
   return part;
 }
 
-Status OwnPart::Launch(Device& device, const Loaded& loaded, std::span<void* const> operands, void* result) const {
+void* OwnPart::PointerOf(const KernelBuffer& buffer, std::span<void* const> operands, std::span<void* const> results,
+                         void* scratch) const {
+  switch (buffer.kind) {
+    case KernelBuffer::Kind::kOperand:
+      return operands[module_->entry().root().operand(buffer.operand).parameter_number()];
+    case KernelBuffer::Kind::kScratch: return static_cast<std::byte*>(scratch) + scratch_.at(buffer.scratch).offset;
+    default: return results[buffer.index.empty() ? 0 : buffer.index.front()];
+  }
+}
+
+Status OwnPart::Launch(Device& device, const Loaded& loaded, std::span<void* const> operands,
+                       std::span<void* const> results, void* scratch) const {
+  // Kernels leave zeros where they found some, but the memory is others' between.
+  for (const auto& [number, part] : scratch_) {
+    if (part.zeroed) TRY(device.Fill(static_cast<std::byte*>(scratch) + part.offset, 0, 1, part.bytes));
+  }
   std::vector<void*> arguments;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     arguments.clear();
-    for (const KernelBuffer& buffer : kernels_[i].buffers) {
-      const bool reads = buffer.kind == KernelBuffer::Kind::kOperand;
-      arguments.push_back(reads ? operands[module_->entry().root().operand(buffer.operand).parameter_number()]
-                                : result);
-    }
+    for (const KernelBuffer& buffer : kernels_[i].buffers)
+      arguments.push_back(PointerOf(buffer, operands, results, scratch));
     TRY(device.Launch(*loaded[i], arguments));
   }
   return {};

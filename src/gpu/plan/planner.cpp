@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "base/hash_bytes.h"
@@ -53,11 +54,16 @@ struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
   std::string_view otherwise;  // Why it is none, where the planner has no reason; empty: there is none to tell.
+  bool may_be_library = false;
 };
+Result<PlanAnswer> PlanNothing(PlanRequest&) { return PlanAnswer{}; }
 constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "no long reduction is used along the row that it reduced"},
-    {"attention", PlanAttentionOfRegion, "there are no two products with rows between"},
+    {"attention", PlanAttentionOfRegion, "there are no two products with rows between", true},
     {"product", PlanProductOfRegion, ""},
+    // No kernels of ours: where no library takes them, their parts run as they would have.
+    {"statistics", PlanNothing, "", true},
+    {"attention_gradient", PlanNothing, "", true},
 };
 
 // Why what a region computes is no kernel of its name; nothing where it is one.
@@ -125,36 +131,41 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library) {
   // By the kind and the reason.
-  std::map<std::pair<std::string_view, std::string>, std::vector<std::string_view>> apart;
+  std::map<std::pair<std::string_view, std::string>, std::vector<const Instruction*>> apart;
+  std::set<const Computation*> flattened;  // Of regions; what holds for one in these is not so any more.
   for (Computation* computation : ComputationsOfKernels(module)) {
     std::vector<RegionAndFusion> one_kernel;
     for (Instruction* region : computation->Instructions()) {
       const auto kind = std::ranges::find(kFlatKinds, RegionOf(*region), &FlatKind::region);
       if (kind == std::end(kFlatKinds)) continue;
       Instruction* flat = AddFlattened(*region);
-      const std::optional<std::string> why_not =
-          flat == nullptr ? "it holds more than kernels" : WhyNotFlat(*kind, *flat, device);
+      const std::optional<std::string> why_not = flat != nullptr             ? WhyNotFlat(*kind, *flat, device)
+                                                 : kind->plan == PlanNothing ? ""
+                                                                             : "it holds more than kernels";
       if (!why_not) {
         one_kernel.push_back({region, flat});
         continue;
       }
-      if (library != nullptr && flat != nullptr && kind->region == "attention") {
+      if (library != nullptr && flat != nullptr && kind->may_be_library) {
         if (const std::optional<FusionPlan> plan = library(*flat)) {
           SetPlan(*flat, *plan);
           one_kernel.push_back({region, flat});
           continue;
         }
       }
-      if (!why_not->empty()) apart[{kind->region, *why_not}].push_back(region->name());
+      if (!why_not->empty()) apart[{kind->region, *why_not}].push_back(region);
       if (flat != nullptr) computation->Remove(*flat);
     }
+    for (const auto& [region, flat] : one_kernel) flattened.insert(&FusedComputation(*region));
     ReplaceRegions(*computation, one_kernel);
   }
   std::vector<std::string> notes;
-  for (const auto& [kind_and_why, names] : apart) {
-    const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more are") : " is";
+  for (auto& [kind_and_why, regions] : apart) {
+    std::erase_if(regions, [&](const Instruction* region) { return flattened.contains(&region->computation()); });
+    if (regions.empty()) continue;
+    const std::string more = regions.size() > 1 ? Str(" and ", regions.size() - 1, " more are") : " is";
     notes.push_back(
-        Str("'", names.front(), "'", more, " no kernel of ", kind_and_why.first, ": ", kind_and_why.second));
+        Str("'", regions.front()->name(), "'", more, " no kernel of ", kind_and_why.first, ": ", kind_and_why.second));
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {

@@ -70,9 +70,9 @@ Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& devi
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
 // Regions (ir/region.h) of rows, attentions and products that are one kernel become a fusion each, without fusions in
 // it; others stay where a planner takes them and one kernel is worth it, or are taken apart. Gives why, of those of
-// rows and attentions. `library`: the plan of an attention, as one fusion, that a library takes where no kernel of ours
-// does; null: no library is known.
-using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& attention)>;
+// rows and attentions. `library`: the plan of an attention or of statistics, as one fusion, that a library takes where
+// no kernel of ours does; null: no library is known.
+using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library = nullptr);
 // Writes a plan on each fusion that runs and has none; those that are there are read and stay. What has no kernels is

@@ -614,7 +614,8 @@ class SerialRunner {
 
   // A planted fault: see fault.h.
   Status Spoil(const Step& step, void* result) {
-    const Shape& shape = step.instruction->shape();
+    const Shape& whole = step.instruction->shape();
+    const Shape& shape = whole.IsTuple() ? whole.element(0) : whole;
     Literal value = TRY(binding_.ReadLeaf(*step.instruction, 0, shape));
     const int64_t elements = shape.NumElements();
     if (step.fault == "bit") {

@@ -72,7 +72,7 @@ Pair Steps(const Finish& finish, const Pair* in) {
   if (IsExact(a)) return AfterOverflow(finish, f(a.value), 0);
   const double low = f(a.value - a.bound), high = f(a.value + a.bound);
   if (low == high) return AfterOverflow(finish, low, low == 0 ? kTiny : 0);
-  const double value = finish.as_computed ? f(a.value) : (low + high) / 2;
+  const double value = finish.as_computed ? f(a.value) : low / 2 + high / 2;
   return AfterOverflow(finish, value, std::max(high - value, value - low) * kUp);
 }
 

@@ -1,0 +1,113 @@
+// What is a library's call on doubles of CUDA's libraries (docs/architecture.md#doubles): attentions and their
+// gradients, convolutions with sums of their results, and how their plans are made.
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "tests/doubles_run.h"
+
+namespace hlo {
+namespace {
+
+// An attention goes to a library where the rule says so, and what was measured is obeyed.
+TEST(Doubles, AnAttentionIsALibrarysCall) {
+  const std::string module = "testdata/doubles/attention.hlo";
+  const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
+  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
+  EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 library call")) << taken.out;
+  EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
+  // One that no kernel of ours takes: two calls and a kernel between would be faster.
+  for (const char* const name : {"causal_bf16", "grouped_bf16", "bias_of_keys_bf16"}) {
+    const Outcome apart = RunHlo(OnDoubles(Str("testdata/attention/", name, ".hlo")));
+    EXPECT_EQ(apart.exit, 0) << apart.out << apart.err;
+    EXPECT_TRUE(apart.Says("MATCH") && apart.Says("0 kernels (0 different), 1 library call")) << apart.out;
+  }
+  const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
+  EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
+  EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
+  const std::string lock = (fs::temp_directory_path() / Str("hlo-doubles-attention-", getpid(), ".lock")).string();
+  const Outcome measured =
+      RunHlo(OnDoubles(Str("--autotune_report --autotune_share=0 --autotune_cache=", lock, " ", module)));
+  EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
+  EXPECT_TRUE(measured.Says("library_attention") && measured.Says("library=hlokit algorithm=mma")) << measured.out;
+  EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
+  // The kernel of ours, decided by the lock.
+  std::string text = ReadFile(lock);
+  const size_t choice = text.find("library_attention "), end = text.find("  ", choice);
+  if (choice != std::string::npos) {
+    text.replace(choice, end - choice,
+                 "attention heroes=2,15,20,24 tile=16x128 vector=4 threads=256 library=hlokit algorithm=mma");
+    EXPECT_TRUE(WriteFile(lock, text));
+  }
+  const Outcome decided =
+      RunHlo(OnDoubles(Str("--require_cached_autotune --xla_gpu_load_autotune_results_from=", lock, " ", module)));
+  EXPECT_EQ(decided.exit, 0) << decided.out << decided.err;
+  EXPECT_TRUE(decided.Says("(1/1 cached)") && decided.Says("MATCH")) << decided.out;
+  EXPECT_EQ(decided.Count("cudnnBackendExecute"), 0);
+  fs::remove(lock);
+}
+
+// So do its gradients, and come apart where no library is.
+TEST(Doubles, GradientsOfAnAttentionAreALibrarysCall) {
+  const std::string module = "testdata/attention_gradient/causal_f16.hlo";
+  const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
+  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
+  EXPECT_TRUE(taken.Says("MATCH") && taken.Says("0 kernels (0 different), 1 library call")) << taken.out;
+  EXPECT_FALSE(taken.Says("is no kernel of rows")) << taken.out;
+  EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
+  const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
+  EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
+  EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
+}
+
+// Sums for each channel are results of the convolution's call. What measures has them as a kernel behind, too.
+TEST(Doubles, StatisticsAreALibrarysCall) {
+  const std::string module = "testdata/doubles/statistics.hlo";
+  const Outcome taken = RunHlo(OnDoubles("--num_repeats=3 " + module));
+  EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
+  EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 kernel (1 different), 1 library call")) << taken.out;
+  EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
+  const Outcome own = RunHlo(OnDoubles("--nolibraries " + module));
+  EXPECT_TRUE(own.Says("MATCH")) << own.out << own.err;
+  EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
+  const Outcome measured = RunHlo(OnDoubles("--autotune_report --autotune_share=0 " + module));
+  EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
+  EXPECT_TRUE(measured.Says("algorithm=heuristic_1") && measured.Says("algorithm=parts_1")) << measured.out;
+  EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
+  // A call that is wrong is found, and by its name.
+  const Outcome wrong = RunHlo(OnDoubles("--inject=library:statistics_region:zero " + module));
+  EXPECT_EQ(wrong.exit, 1) << wrong.out << wrong.err;
+  EXPECT_TRUE(wrong.Says("library call 'statistics_region'")) << wrong.out;
+}
+
+// Convolutions that differ, some of them twice: whichever thread asks for it, each plan is made once.
+TEST(Doubles, PlansOfConvolutionsAreMadeOnAllThreads) {
+  constexpr int kDifferent = 6;
+  const fs::path file = fs::temp_directory_path() / Str("hlo-doubles-plans-", getpid(), ".hlo");
+  std::string text = "HloModule plans\nENTRY main {\n", results, shapes;
+  for (int i = 0; i < 2 * kDifferent; ++i) {
+    const int channels = 4 + 4 * (i % kDifferent);
+    const std::string shape = Str("f32[2,5,6,", channels, "]");
+    text += Str("  x", i, " = f32[2,5,6,8] parameter(", 2 * i, ")\n  w", i, " = f32[3,3,8,", channels, "] parameter(",
+                2 * i + 1, ")\n  c", i, " = ", shape, " convolution(x", i, ", w", i,
+                "), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n");
+    results += Str(i > 0 ? ", " : "", "c", i);
+    shapes += Str(i > 0 ? ", " : "", shape);
+  }
+  ASSERT_TRUE(WriteFile(file.string(), Str(text, "  ROOT r = (", shapes, ") tuple(", results, ")\n}\n")));
+  std::vector<Outcome> outcomes;
+  for (const int threads : {1, 2, 5}) {
+    const Outcome& outcome = outcomes.emplace_back(RunHlo(OnDoubles(Str("--threads=", threads, " ", file.string()))));
+    EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
+    EXPECT_EQ(outcome.Count("cudnnBackendFinalize"), outcomes[0].Count("cudnnBackendFinalize"));
+    EXPECT_GE(outcome.Count("cudnnCreate"), 1);
+    EXPECT_LE(outcome.Count("cudnnCreate"), threads);
+    EXPECT_EQ(outcome.Count("cudnnDestroy"), outcome.Count("cudnnCreate"));
+    const size_t bits = outcome.out.find("bits"), first = outcomes[0].out.find("bits");
+    ASSERT_TRUE(bits != std::string::npos && first != std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.substr(bits, 24), outcomes[0].out.substr(first, 24));
+  }
+  fs::remove(file);
+}
+
+}  // namespace
+}  // namespace hlo
