@@ -231,6 +231,10 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
                    ShadowValue& result) {
   // The instructions inside have it.
   if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap)) return {};
+  // What moves takes it along.
+  const auto is_open = [](const ShadowValue* index) { return AnyOpen(*index); };
+  if (inst.Is(Opcode::kTuple) || inst.Is(Opcode::kGetTupleElement)) return {};
+  if (IsMovement(inst) && std::ranges::none_of(operands.subspan(DataOperands(inst)), is_open)) return {};
   if (!AnyUndetermined(result)) return {};
   std::vector<ShadowValue> computed;
   for (const ShadowValue* operand : operands) computed.push_back(AsComputed(*operand));

@@ -125,8 +125,25 @@ void TakeComputed(const ShadowValue& from, ShadowValue& to) {
   }
 }
 
+// A loop does so after each trip: what is marked already is not copied for it.
 void MarkComputed(ShadowValue& value) {
-  if (AnyUndetermined(value)) TakeComputed(AsComputed(value), value);
+  for (ShadowValue& element : value.elements) MarkComputed(element);
+  const auto mark = [](auto& literal, auto is_unmarked, auto marked) {
+    using Element = std::remove_cvref_t<decltype(marked(0))>;
+    const auto marks = literal.template data<Element>();
+    const auto first = std::ranges::find_if(marks, is_unmarked) - marks.begin();
+    if (first == std::ssize(marks)) return;
+    for (Element& each : literal.template mutable_data<Element>().subspan(first))
+      each = is_unmarked(each) ? marked(each) : each;
+  };
+  if (value.HasBound()) {
+    mark(value.bound, [](double e) { return std::isinf(e); }, [](double) { return kUndeterminedButComputed; });
+  }
+  if (value.HasOpen()) {
+    mark(
+        value.open, [](uint8_t m) { return m != 0 && m != kLost && m != kComputed; },
+        [](uint8_t m) { return (m & kLost) != 0 ? kLost : kComputed; });
+  }
 }
 
 void TakeAsExact(ShadowValue& value) {
