@@ -69,11 +69,13 @@ Pair Steps(const Finish& finish, const Pair* in) {
   const Pair a = in[0];
   if (!IsDecided(a)) return {0, kUndetermined};
   if (!std::isfinite(a.value)) return {f(a.value), 0};
-  if (IsExact(a)) return AfterOverflow(finish, f(a.value), 0);
+  const bool begins_inside = std::fabs(a.value) + a.bound < finish.overflow;
+  const auto ended = [&](double x, double e) { return begins_inside ? AfterOverflow(finish, x, e) : Pair{x, e}; };
+  if (IsExact(a)) return ended(f(a.value), 0);
   const double low = f(a.value - a.bound), high = f(a.value + a.bound);
-  if (low == high) return AfterOverflow(finish, low, low == 0 ? kTiny : 0);
+  if (low == high) return ended(low, low == 0 ? kTiny : 0);
   const double value = finish.as_computed ? f(a.value) : low / 2 + high / 2;
-  return AfterOverflow(finish, value, std::max(high - value, value - low) * kUp);
+  return ended(value, std::max(high - value, value - low) * kUp);
 }
 
 #define FLOAT_FUNCTION_OF_TWO(Name, of_x_and_y, ...) \
