@@ -51,9 +51,10 @@ import jax.extend.backend
 import jaxlib
 import ml_dtypes
 import numpy as np
-from jaxlib import _hlo, _jax, xla_client
+from jaxlib import _hlo, _jax, lapack, xla_client
 
 jax.config.update('jax_enable_x64', True)
+getattr(lapack, '_lapack', lapack).initialize()  # Decompositions are calls of it.
 
 
 def parameter_names(text):

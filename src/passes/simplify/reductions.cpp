@@ -1,5 +1,6 @@
 // algsimp: reduces and products.
 #include <algorithm>
+#include <unordered_map>
 
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
@@ -79,6 +80,67 @@ Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
+// The parts of a reducer of values x, y and their places i, j, as JAX writes argmax and argmin:
+//   beats = (x > y) | (x != x)   (select(beats, x, y), select(beats | ((x == y) & (i < j)), i, j))
+struct ArgReducer {
+  const Instruction *beats, *x_is_nan, *i_is_first;
+};
+
+std::optional<ArgReducer> ReadArgReducer(const Computation& reducer) {
+  const Instruction& root = reducer.root();
+  if (!root.Is(Opcode::kTuple) || root.operand_count() != 2 || reducer.parameters().size() != 4) return std::nullopt;
+  const Instruction &x = reducer.parameter(0), &i = reducer.parameter(1), &y = reducer.parameter(2),
+                    &j = reducer.parameter(3);
+  const auto compares = [](const Instruction& inst, const Instruction& a, const Instruction& b,
+                           std::initializer_list<ComparisonDirection> directions) {
+    if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &a || &inst.operand(1) != &b) return false;
+    const auto& attrs = inst.attrs<CompareAttrs>();
+    return attrs.type != ComparisonType::kTotalOrder &&
+           std::ranges::find(directions, attrs.direction) != directions.end();
+  };
+  const auto selects = [](const Instruction& inst, const Instruction& a, const Instruction& b) {
+    return inst.Is(Opcode::kSelect) && &inst.operand(1) == &a && &inst.operand(2) == &b;
+  };
+  const Instruction &value = root.operand(0), &place = root.operand(1);
+  if (!selects(value, x, y) || !selects(place, i, j)) return std::nullopt;
+  const Instruction &beats = value.operand(0), &stays = place.operand(0);
+  if (!beats.Is(Opcode::kOr) || !stays.Is(Opcode::kOr) || &stays.operand(0) != &beats) return std::nullopt;
+  const Instruction &is_nan = beats.operand(1), &tie = stays.operand(1);
+  using enum ComparisonDirection;
+  if (!compares(beats.operand(0), x, y, {kGt, kLt, kGe, kLe}) || !compares(is_nan, x, x, {kNe})) return std::nullopt;
+  if (!tie.Is(Opcode::kAnd) || !compares(tie.operand(0), x, y, {kEq}) || !compares(tie.operand(1), i, j, {kLt}))
+    return std::nullopt;
+  return ArgReducer{&beats, &is_nan, &tie.operand(1)};
+}
+
+// Are the elements places along the one dimension that is reduced?
+bool ArePlaces(const Instruction& inst, const std::vector<int64_t>& reduced) {
+  if (reduced.size() != 1) return false;
+  if (inst.Is(Opcode::kIota)) return inst.attrs<IotaAttrs>().iota_dimension == reduced[0];
+  return inst.Is(Opcode::kBroadcast) && inst.operand(0).Is(Opcode::kIota) && inst.dimensions() == reduced;
+}
+
+// An argmax takes the first of several NaNs where elements are combined in their order, and either of two where they
+// are not, as in most kernels. The place decides between two NaNs as between two equals:
+//   x != x => (x != x) & ((y == y) | (i < j))
+Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 4 || !IsFloat(inst.operand(0).shape().type()))
+    return nullptr;
+  auto attrs = inst.attrs<ReduceAttrs>();
+  const auto reducer = ReadArgReducer(*attrs.to_apply);
+  if (!reducer || !ArePlaces(inst.operand(1), attrs.dimensions)) return nullptr;
+  std::unordered_map<const Instruction*, Instruction*> copies;
+  Computation& ordered = inst.module().CloneComputation(*attrs.to_apply, attrs.to_apply->name(), &copies);
+  Instruction& y = ordered.parameter(2);
+  Instruction& is_nan = *copies[reducer->x_is_nan];
+  const Shape& pred = is_nan.shape();
+  Instruction& y_is_number = ordered.Add(Opcode::kCompare, pred, {&y, &y}, CompareAttrs{ComparisonDirection::kEq});
+  Instruction& is_before = ordered.Add(Opcode::kOr, pred, {&y_is_number, copies[reducer->i_is_first]});
+  copies[reducer->beats]->SetOperand(1, ordered.Add(Opcode::kAnd, pred, {&is_nan, &is_before}));
+  attrs.to_apply = &ordered;
+  return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
+}
+
 // A sum of no products is 0.
 Result<Instruction*> ProductOfNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDot) && !inst.Is(Opcode::kConvolution)) return nullptr;
@@ -94,6 +156,7 @@ constexpr Rule kRules[] = {
     {"A.red.2",  Opcode::kReduce,      ReduceOfOne,            Preserves::kExact, "reduce(x, init) => op(init, reshape(x)), over dimensions of size 1"},
     {"A.red.5a", Opcode::kReduce,      ReduceOfReshape,        Preserves::kExact, "reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1"},
     {"A.red.13", Opcode::kReduce,      SortedReduceDimensions, Preserves::kExact, "dimensions={1,0} => dimensions={0,1}, so that equal reduces look equal"},
+    {"A.red.15", Opcode::kReduce,      FirstOfSeveralNaNs,     Preserves::kExact, "argmax and argmin that take either of two NaNs => those that take the first one"},
 };
 // clang-format on
 
