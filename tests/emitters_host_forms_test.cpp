@@ -129,11 +129,11 @@ TEST(EmitTranspose, LinesAlongStrips) {
   Check(
       *ForHost("ENTRY e { x = f32[2,1040,1056] parameter(0) y = f32[2,1056,1040] parameter(1)"
                " t = f32[2,1056,1040] transpose(x), dimensions={0,2,1} ROOT r = f32[2,1056,1040] add(t, y) }",
-               KernelKind::kTranspose, {512, 16, 16}));
+               KernelKind::kTranspose, {4096, 16, 16}));
   Check(
       *ForHost("ENTRY e { x = s32[1552,1360] parameter(0) n = s32[1552,1360] negate(x)"
                " ROOT t = s32[1360,1552] transpose(n), dimensions={1,0} }",
-               KernelKind::kTranspose, {512, 16, 16}));
+               KernelKind::kTranspose, {4096, 16, 16}));
   // A line of the last does not end with the row.
   Check(*ForHost("ENTRY e { x = f32[1552,1361] parameter(0) ROOT t = f32[1361,1552] transpose(x), dimensions={1,0} }",
                  KernelKind::kTranspose, {64, 32}));

@@ -171,6 +171,7 @@ class Rounded {
     // Twice: the value beside the bound is computed in f64, with as many roundings.
     u_ = (IsComplex(type) ? 8 : 1) * rounding.relative + (IsComplex(type) ? 8 : 1) * kOwn;
     least_ = 8 * rounding.least;
+    overflow_ = rounding.overflow;
   }
 
   // a - x y.
@@ -178,6 +179,7 @@ class Rounded {
     const Complex value = a.value - x.value * y.value;
     const double product = x.size() * y.size() * (1 + u_);
     const double given = a.bound + x.size() * y.bound + y.size() * x.bound + x.bound * y.bound;
+    if (!(product < overflow_)) return Open(value);
     return Up(value, given + u_ * (product + a.size() + product) + least_);
   }
   Approx Over(Approx x, Approx y) const {
@@ -194,8 +196,11 @@ class Rounded {
   static Approx Open(Complex value) { return {value, kUndetermined}; }
 
  private:
-  static Approx Up(Complex value, double bound) { return {value, bound * kUp}; }
-  double u_, least_;
+  // What may be beyond the type on the way is an infinity, or not, by the order of what is done.
+  Approx Up(Complex value, double bound) const {
+    return std::abs(value) + bound * kUp < overflow_ ? Approx{value, bound * kUp} : Open(value);
+  }
+  double u_, least_, overflow_;
 };
 
 Approx Conjugate(Approx x) { return {std::conj(x.value), x.bound}; }
