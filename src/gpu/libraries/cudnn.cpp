@@ -337,8 +337,9 @@ Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& d
   const Laid laid = Read(contraction);
   if (!laid.why_not.empty()) return No(laid.why_not);
   auto answer = MakeCall(api, contraction, laid, device, options);
-  if (!answer) return No(answer.error().message());
-  return answer;
+  if (answer) return answer;
+  cudnn::NotePassedOver(options.notes, "cuDNN", answer.error());
+  return No(answer.error().message());
 }
 
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
