@@ -302,8 +302,8 @@ class OnParts {
     const Number log = Log(Quotient(above, root));
     return {log.imaginary, Of(Opcode::kNegate, log.real)};
   }
-  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2), the real part by the size of
-  // a. Twice b may be beyond all numbers.
+  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2), the real part by the size
+  // of a. Twice b may be beyond all numbers.
   Number Atanh(Number z) {
     Instruction* const a = Of(Opcode::kAbs, z.real);
     Instruction* const quotient = Over(Times(Everywhere(4), a), SquareOfSize(Below({a, z.imaginary})));
