@@ -56,8 +56,9 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 }
 
 // Words of four bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides: squares of a
-// line, along rows, read and write each line once, of no more rows than prefetchers follow. f32[16,1024,1024] took 0.66
-// of the time of tiles of 64 x 32, with AVX-512 and with AVX2 (bench/results/2026-11-27-transposes.md).
+// line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow (the one
+// processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside a build
+// 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md).
 constexpr int64_t kLineWords = 16, kLinesStrip = 4096;
 
 bool IsWordsInLines(const LoopSpace& space, const Staged& staged) {
