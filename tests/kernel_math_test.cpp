@@ -140,12 +140,15 @@ TYPED_TEST(Math, StaysWithinItsBudget) {
     for (const T a : edges) {
       for (const T b : edges) x.push_back(a), y.push_back(b);
     }
-    std::uniform_real_distribution<double> near(function.low, function.high);
+    std::uniform_real_distribution<double> near(function.low, function.high), octave(-1, 1);
     for (int i = 0; i < 20000; ++i) {
       x.push_back(static_cast<T>(near(random)));
       y.push_back(static_cast<T>(near(random)));
       x.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
       y.push_back(i % 2 ? std::bit_cast<T>(static_cast<Bits>(random())) : static_cast<T>(near(random)));
+      // Powers over the whole range of results: a logarithm that is off shows at large exponents only.
+      x.push_back(static_cast<T>(std::exp2(octave(random))));
+      y.push_back(static_cast<T>(octave(random) * std::numeric_limits<T>::max_exponent * 4));
     }
     const std::vector<T> z = Compute(function.kernel, x, y);
     double worst = 0;
