@@ -1,12 +1,14 @@
 // Loops in loops: two modules are compared on the states that the input's go through.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/text.h"
 #include "interp/compare/widened.h"
 #include "ir/module.h"
 #include "parser/parser.h"
+#include "passes/pipeline.h"
 
 namespace hlo {
 namespace {
@@ -131,6 +133,114 @@ ENTRY main {
     });
     ASSERT_EQ(result.verdict, Verdict::kMismatch) << wrong;
     EXPECT_NE(result.reason.find(Str("iteration ", wrong, " of 'outer', iteration 0 of 'inner'")), std::string::npos)
+        << result.reason;
+  }
+}
+
+// A state that doubles each difference, an invariant that each trip computes, a sum of products and what nothing reads.
+constexpr const char* kChanging = R"(HloModule m
+condition {
+  s = (s32[], f32[3], f32[3,3], f32[3], f32[3], f32[60,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(60)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[3], f32[3,3], f32[3], f32[3], f32[60,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[3] get-tuple-element(s), index=1
+  sum = f32[3,3] get-tuple-element(s), index=2
+  w = f32[3] get-tuple-element(s), index=3
+  dead = f32[3] get-tuple-element(s), index=4
+  factor = f32[3] cosine(w)
+  ones = f32[3] constant({1, 1, 1})
+  rest = f32[3] subtract(ones, x)
+  product = f32[3] multiply(x, rest)
+  scaled = f32[3] multiply(product, factor)
+  four = f32[] constant(3.9)
+  fours = f32[3] broadcast(four), dimensions={}
+  y = f32[3] multiply(scaled, fours)
+  all = f32[60,3] get-tuple-element(s), index=5
+  zero = s32[] constant(0)
+  row = f32[1,3] dynamic-slice(all, i, zero), dynamic_slice_sizes={1,3}
+  a = f32[3] reshape(row)
+  outer = f32[3,3] dot(a, x), lhs_contracting_dims={}, rhs_contracting_dims={}
+  more = f32[3,3] add(sum, outer)
+  worse = f32[3] add(dead, x)
+  ROOT t = (s32[], f32[3], f32[3,3], f32[3], f32[3], f32[60,3]) tuple(next, y, more, w, worse, all)
+}
+ENTRY main {
+  w = f32[3] parameter(0)
+  zero = s32[] constant(0)
+  x = f32[3] constant({0.3, 0.45, 0.6})
+  none = f32[3,3] constant({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}})
+  places = f32[60,3] iota(), iota_dimension=0
+  all = f32[60,3] sine(places)
+  init = (s32[], f32[3], f32[3,3], f32[3], f32[3], f32[60,3]) tuple(zero, x, none, w, x, all)
+  loop = (s32[], f32[3], f32[3,3], f32[3], f32[3], f32[60,3]) while(init), condition=condition, body=body
+  last = f32[3] get-tuple-element(loop), index=1
+  total = f32[3,3] get-tuple-element(loop), index=2
+  ROOT r = (f32[3], f32[3,3]) tuple(last, total)
+})";
+const Literal kAngles = Literal::Vector<float>(PrimitiveType::kF32, {0.01, 0.02, 0.03});
+
+void ChangeState(Module& m) {
+  const Shape before = Named(m, "loop").shape();
+  EXPECT_TRUE(
+      RunPipeline(m, {.passes = "while-loop-invariant-code-motion,while-loop-dot-sinking,simplify-while-loops,dce"}));
+  const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
+  const auto& instructions = m.entry().Instructions();
+  const auto loop = std::ranges::find_if(instructions, is_loop);
+  ASSERT_TRUE(loop != instructions.end());
+  EXPECT_FALSE(Compatible(before, (*loop)->shape())) << "no pass changed the state";
+}
+
+TEST(ComparedLoops, AStateThatPassesChangedIsComparedTripByTrip) {
+  const WidenedResult result = Compared(kChanging, kAngles, ChangeState);
+  EXPECT_EQ(result.verdict, Verdict::kMatch) << result.reason;
+  EXPECT_GT(result.instructions, 60);
+  // After 60 trips nothing is left of what an f64 knew of the first state.
+  EXPECT_EQ(result.vacuous + result.undetermined + result.by_bits, 0);
+}
+
+TEST(ComparedLoops, AFaultInAChangedLoopIsNamedInItsTrip) {
+  const WidenedResult result = Compared(kChanging, kAngles, [](Module& m) {
+    ChangeState(m);
+    Instruction& rest = Named(m, "rest");
+    rest.ReplaceAllUses(rest.computation().Add(Opcode::kSubtract, rest.shape(), {&rest.operand(1), &rest.operand(0)}));
+    rest.computation().RemoveDeadTree(rest);
+  });
+  ASSERT_EQ(result.verdict, Verdict::kMismatch);
+  EXPECT_NE(result.reason.find("should have the value of 'rest' (iteration 0 of 'loop"), std::string::npos)
+      << result.reason;
+}
+
+TEST(ComparedLoops, AFaultInWhatPassesAddedToTheStateIsFound) {
+  for (const bool outside : {false, true}) {
+    const WidenedResult result = Compared(kChanging, kAngles, [outside](Module& m) {
+      ChangeState(m);
+      if (outside) {  // cos(w) becomes sin(w), in front of the loop.
+        for (Instruction* inst : m.entry().Instructions()) {
+          if (inst->Is(Opcode::kCos))
+            inst->ReplaceAllUses(m.entry().Add(Opcode::kSin, inst->shape(), {&inst->operand(0)}));
+        }
+        return;
+      }
+      for (Instruction* inst :
+           Named(m, "y").computation().Instructions()) {  // Each row of a stack is put in one too far.
+        if (!inst->Is(Opcode::kDynamicUpdateSlice)) continue;
+        Computation& body = inst->computation();
+        Instruction& one = body.AddConstant(Literal::Scalar(inst->operand(2).shape().type(), int64_t{1}));
+        inst->SetOperand(2, body.Add(Opcode::kAdd, one.shape(), {&inst->operand(2), &one}));
+        return;
+      }
+      ADD_FAILURE() << "nothing is stacked";
+    });
+    ASSERT_EQ(result.verdict, Verdict::kMismatch) << outside;
+    EXPECT_NE(result.reason.find(outside ? "iteration 0 of 'loop" : "should have the value of 'total'"),
+              std::string::npos)
         << result.reason;
   }
 }

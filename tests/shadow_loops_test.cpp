@@ -42,7 +42,7 @@ Result<ShadowValue> TripByTrip(const LoopSeen& seen, const Computation& top, con
   ShadowValue state = seen.init;
   bool decided = true;
   for (;;) {
-    if (options.exact_loop_states) state = DropBounds(std::move(state));
+    if (options.is_exact_state) state = DropBounds(std::move(state));
     const ShadowValue* const args[] = {&state};
     const ShadowValue go_on = TRY(shadow::Run(context, *attrs.condition, args));
     decided = decided && !shadow::IsOpen(go_on);
@@ -87,7 +87,7 @@ void CompareText(const std::string& text, int64_t trips) {
     for (const bool exact : {false, true}) {
       ShadowOptions options;
       options.widened = widened;
-      options.exact_loop_states = exact;
+      if (exact) options.is_exact_state = [](const Instruction&, int64_t) { return true; };
       EXPECT_EQ(CompareLoops(*module, args, options), trips) << widened << exact;
     }
   }
@@ -202,7 +202,7 @@ TEST(ShadowLoops, ThatAreGrown) {
       for (const bool exact : {false, true}) {
         ShadowOptions options;
         options.widened = widened;
-        options.exact_loop_states = exact;
+        if (exact) options.is_exact_state = [](const Instruction&, int64_t) { return true; };
         trips += CompareLoops(*module, *args, options);
       }
     }

@@ -14,11 +14,6 @@ constexpr size_t kMostScalars = 64;
 
 using State = std::map<int64_t, Literal>;  // By element.
 
-std::optional<int64_t> ElementOfParameter(const Instruction& inst) {
-  if (!inst.Is(Opcode::kGetTupleElement) || !inst.operand(0).Is(Opcode::kParameter)) return std::nullopt;
-  return inst.tuple_index();
-}
-
 // The scalars that some values of a computation are made of.
 class Scalars {
  public:
@@ -31,7 +26,7 @@ class Scalars {
       if (!values_.emplace(&inst, Literal()).second) continue;
       const bool computes = inst.Is(kElementwise) || inst.Is(Opcode::kReshape) || inst.Is(Opcode::kConstant);
       if (!inst.shape().IsScalar() || values_.size() > kMostScalars) return false;
-      if (const auto element = ElementOfParameter(inst)) {
+      if (const auto element = ElementOfState(inst)) {
         elements_.push_back(*element);
         continue;
       }
@@ -52,7 +47,7 @@ class Scalars {
   bool Evaluate(const State& state) {
     for (const Instruction* inst : order_) {
       Literal& value = values_.at(inst);
-      if (const auto element = ElementOfParameter(*inst)) {
+      if (const auto element = ElementOfState(*inst)) {
         value = state.at(*element);
       } else if (inst->Is(Opcode::kConstant)) {
         value = inst->literal();

@@ -146,6 +146,11 @@ std::optional<int64_t> TripCount(const Instruction& inst) {
   return DerivedTripCount(inst);
 }
 
+std::optional<int64_t> ElementOfState(const Instruction& value) {
+  if (!value.Is(Opcode::kGetTupleElement) || !value.operand(0).Is(Opcode::kParameter)) return std::nullopt;
+  return value.tuple_index();
+}
+
 std::optional<Induction> InductionOf(const Instruction& inst, int64_t i) {
   if (!IsInteger(inst.shape().element(i).type())) return std::nullopt;
   const Loop loop{inst.operand(0), inst.attrs<WhileAttrs>().body->root()};

@@ -16,6 +16,9 @@ std::optional<int64_t> TripCount(const Instruction& loop);
 // The same, whatever `known_trip_count` says: for those who change the program by it.
 std::optional<int64_t> DerivedTripCount(const Instruction& loop);
 
+// Which element of the state `value` is, in a loop's body or condition; nullopt: it is something else.
+std::optional<int64_t> ElementOfState(const Instruction& value);
+
 // An integer element of the state that is `first` before the first trip and moves by `step` in each, wrapping around.
 struct Induction {
   int64_t first = 0, step = 0;

@@ -10,6 +10,11 @@ Callers::Callers(const Module& module) {
   }
 }
 
+const Instruction* Callers::OnlyOneOf(const Computation& computation) const {
+  const auto it = callers_.find(&computation);
+  return it == callers_.end() || it->second.size() != 1 ? nullptr : it->second.front();
+}
+
 bool Callers::RunsOnceIn(const Computation& computation, const Computation& top) const {
   std::unordered_map<const Computation*, bool>& known = runs_once_[&top];
   known[&top] = true;
@@ -21,10 +26,9 @@ bool Callers::RunsOnceIn(const Computation& computation, const Computation& top)
       break;
     }
     passed.push_back(at);
-    const auto it = callers_.find(at);
-    once = it != callers_.end() && it->second.size() == 1 &&
-           (it->second.front()->Is(Opcode::kCall) || it->second.front()->Is(Opcode::kFusion));
-    if (once) at = &it->second.front()->computation();
+    const Instruction* caller = OnlyOneOf(*at);
+    once = caller != nullptr && (caller->Is(Opcode::kCall) || caller->Is(Opcode::kFusion));
+    if (once) at = &caller->computation();
   }
   for (const Computation* at : passed) known[at] = once;
   return once;

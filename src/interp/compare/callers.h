@@ -15,6 +15,8 @@ class Callers {
 
   // The first, of a computation that something calls.
   const Instruction& Of(const Computation& computation) const { return *callers_.at(&computation).front(); }
+  // Null: none, or several.
+  const Instruction* OnlyOneOf(const Computation& computation) const;
   // Is `computation` reached from `top` through calls and fusions that are the only ones of what they call? A
   // computation is from itself.
   bool RunsOnceIn(const Computation& computation, const Computation& top) const;

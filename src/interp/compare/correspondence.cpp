@@ -56,6 +56,18 @@ Correspondence::Correspondence(const Module& input, const Module& optimized, int
     for (const Instruction* inst : computation->Instructions()) by_id_[inst->id()] = inst;
   }
   if (HasLimit()) twins_.emplace(input, optimized);
+  for (const Computation* computation : optimized.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (!inst->Is(Opcode::kWhile)) continue;
+      auto pair = ChangedLoop(*inst, [&](const Instruction& of) { return OriginOf(of); }, callers_);
+      if (pair) changed_loops_.emplace(inst, std::move(*pair));
+    }
+  }
+}
+
+const LoopPair* Correspondence::ChangedLoopOf(const Instruction& loop) const {
+  const auto it = changed_loops_.find(&loop);
+  return it == changed_loops_.end() ? nullptr : &it->second;
 }
 
 const Instruction* Correspondence::OriginOf(const Instruction& inst) const {
@@ -69,17 +81,23 @@ const Instruction* Correspondence::OriginIn(const Instruction& inst, const Compu
 }
 
 const Instruction* Correspondence::ComparedWith(const Instruction& inst, const Computation& before) const {
+  if (const LoopPair* changed = ChangedLoopOf(inst); changed != nullptr && !inst.IsRoot())
+    return callers_.RunsOnceIn(changed->before->computation(), before) ? changed->before : nullptr;
   const Instruction* origin = inst.IsRoot() ? &before.root() : OriginIn(inst, before);
   if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) return nullptr;
   return Compatible(origin->shape(), inst.shape()) && !inst.shape().IsToken() ? origin : nullptr;
 }
 
-std::vector<int64_t> Correspondence::ElementsToCompare(const Instruction& origin, const Instruction& inst) const {
-  std::vector<int64_t> elements;
+std::vector<Correspondence::Elements> Correspondence::ElementsToCompare(const Instruction& origin,
+                                                                        const Instruction& inst,
+                                                                        const LoopPair* changed) const {
+  std::vector<Elements> elements;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    const Instruction& element = inst.operand(i);
-    const bool is_there = OriginIn(element, origin.computation()) == &origin.operand(i);
-    if (!is_there || element.Is(Opcode::kTuple)) elements.push_back(i);
+    const int64_t in_origin = changed == nullptr ? i : changed->elements[i];
+    if (in_origin < 0) continue;
+    const Instruction &before = origin.operand(in_origin), &after = inst.operand(i);
+    const bool is_there = OriginIn(after, origin.computation()) == &before;
+    if (!is_there || after.Is(Opcode::kTuple)) elements.push_back({&before, &after});
   }
   return elements;
 }
@@ -135,7 +153,7 @@ std::vector<Instruction*> Correspondence::OrderOf(const Computation& before, con
 }
 
 Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computation& after,
-                                      const std::vector<Instruction*>& order) const {
+                                      const std::vector<Instruction*>& order, const LoopPair* changed) const {
   const size_t end = order.size();
   const Instruction &root = after.root(), &root_before = before.root();
   Readings compared, compared_before;                    // Of an origin the last time.
@@ -150,13 +168,13 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
   }
   // Read at the end: what of the root is compared again.
   std::unordered_map<const Instruction*, size_t> read, read_before;
-  if (root.Is(Opcode::kTuple) && !RootsCompareByElement(before)) {
+  if (root.Is(Opcode::kTuple) && !RootsCompareByElement(before, changed)) {
     read[&root] = end;
     read_before[&root_before] = end;
   } else if (root.Is(Opcode::kTuple)) {
-    for (const int64_t i : ElementsToCompare(root_before, root)) {
-      read[&root.operand(i)] = end;
-      read_before[&root_before.operand(i)] = end;
+    for (const Elements& elements : ElementsToCompare(root_before, root, changed)) {
+      read[elements.after] = end;
+      read_before[elements.before] = end;
     }
   }
   Lifetimes lifetimes(end + 1);

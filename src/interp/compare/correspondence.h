@@ -10,6 +10,7 @@
 
 #include "interp/compare/callers.h"
 #include "interp/compare/limits.h"
+#include "interp/compare/loop_pairs.h"
 #include "interp/compare/twins.h"
 #include "ir/module.h"
 
@@ -40,18 +41,27 @@ class Correspondence {
   const Instruction* OriginOf(const Instruction& inst) const;
   // ... where that runs once in `before`.
   const Instruction* OriginIn(const Instruction& inst, const Computation& before) const;
+  // Of a loop whose state is another one than that of the loop that it is compared with; null: of any other.
+  const LoopPair* ChangedLoopOf(const Instruction& loop) const;
   // Whose value it should have; null: it is not compared. A parameter is where it is what the root became.
   const Instruction* ComparedWith(const Instruction& inst, const Computation& before) const;
-  // Of two tuples, what does not stand where the value that it was compared with does.
-  std::vector<int64_t> ElementsToCompare(const Instruction& origin, const Instruction& inst) const;
+  // Of two tuples, the second an optimized one's: what does not stand where the value that it was compared with does,
+  // before and after. `changed`: they are the next states of two such loops.
+  struct Elements {
+    const Instruction *before, *after;
+  };
+  std::vector<Elements> ElementsToCompare(const Instruction& origin, const Instruction& inst,
+                                          const LoopPair* changed) const;
   // Is the root compared so? What was compared by a sample was not kept.
-  bool RootsCompareByElement(const Computation& before) const { return HasLimit() && before.root().Is(Opcode::kTuple); }
+  bool RootsCompareByElement(const Computation& before, const LoopPair* changed) const {
+    return changed != nullptr || (HasLimit() && before.root().Is(Opcode::kTuple));
+  }
 
   // Operands first, and of what could be next, what is so in the input: a value is compared after those it is computed
   // from there, although another instruction here gives it beside them.
   std::vector<Instruction*> OrderOf(const Computation& before, const Computation& after) const;
-  Lifetimes LifetimesOf(const Computation& before, const Computation& after,
-                        const std::vector<Instruction*>& order) const;
+  Lifetimes LifetimesOf(const Computation& before, const Computation& after, const std::vector<Instruction*>& order,
+                        const LoopPair* changed) const;
 
   bool HasLimit() const { return limit_ < std::numeric_limits<int64_t>::max(); }
   int64_t limit() const { return limit_; }
@@ -62,7 +72,8 @@ class Correspondence {
 
  private:
   std::unordered_map<int, const Instruction*> by_id_;
-  Callers callers_;             // In the input.
+  Callers callers_;  // In the input.
+  std::unordered_map<const Instruction*, LoopPair> changed_loops_;
   std::optional<Twins> twins_;  // Where values are left by runs, which round them.
   const int64_t limit_;
 };

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interp/compare/loop_pairs.h"
 #include "interp/shadow/shadow.h"
 
 namespace hlo {
@@ -15,12 +16,13 @@ namespace hlo {
 struct LoopState {
   int64_t iteration = 0;
   ShadowValue value;
-  bool ends = false;  // No iteration begins with it.
+  ShadowValue beside;  // Of a loop whose state passes changed, its own.
+  bool ends = false;   // No iteration begins with it.
 };
 
 struct LoopRun {
   std::vector<LoopState> states;  // In order.
-  ShadowValue result;
+  ShadowValue result, beside;
 };
 
 // Of loops nested 2,000 deep each would run all that are in it, once for itself and once for each that it is in. So a
@@ -33,8 +35,9 @@ class LoopRuns {
 
   // From this state, when a run noted it.
   std::optional<LoopRun> Noted(const Instruction& loop, const ShadowValue& start) const;
-  // `args`: of the loop's computation.
-  Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options);
+  // `args`: of the loop's computation. `beside`, or null: goes along.
+  Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options,
+                      LoopBeside* beside);
 
  private:
   struct Once {

@@ -68,7 +68,7 @@ class Comparer {
   Result<WidenedResult> Run(std::span<const Literal> args) {
     std::vector<shadow::ConeArgument> values;
     for (const Literal& arg : args) values.push_back({.literal = &arg});
-    TRY(ComparePair(input_.entry(), optimized_.entry(), std::move(values), ""));
+    TRY(ComparePair({.before = &input_.entry(), .args = std::move(values)}, optimized_.entry(), ""));
     if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
       result_.verdict = Verdict::kInconclusive;
       result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
@@ -98,10 +98,14 @@ class Comparer {
     }
   };
 
-  // A computation of the input and what became of it, run on the same arguments.
+  // A computation of the input and what became of it, run on the same arguments; or of a loop whose state passes
+  // changed, on that and `own_args`.
   struct Pair {
     const Computation* before;
     std::vector<shadow::ConeArgument> args;
+    const LoopPair* changed = nullptr;
+    std::vector<shadow::ConeArgument> own_args = {};
+    std::vector<shadow::ConeArgument>& args_after() { return changed == nullptr ? args : own_args; }
     std::unordered_map<const Instruction*, Kept> given_before, given_after;
     // Of the input, whose kept value evaluating them again need not give: left by a run, or of rounded operands.
     std::unordered_set<const Instruction*> given_for_good;
@@ -126,7 +130,7 @@ class Comparer {
     if (is_needed && !options_.left) return false;
     if (HasComplex(inst.shape())) return false;
     if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
-    const shadow::Cone after = shadow::ConeOf(inst, pair.args, nullptr, Cuts(pair.given_after, *known_after_));
+    const shadow::Cone after = shadow::ConeOf(inst, pair.args_after(), nullptr, Cuts(pair.given_after, *known_after_));
     const auto has_parts = [](const shadow::ConeArgument& arg) {
       return arg.literal != nullptr ? HasComplex(arg.literal->shape()) : HasParts(arg.value);
     };
@@ -312,10 +316,10 @@ class Comparer {
     const shadow::Given cuts = WithLoops(pair, Cuts(pair.given_after, *known_after_), !as_declared);
     ShadowOptions options = Options(cuts);
     options.widened = !as_declared;
-    if (!as_declared) TRY(RunLoops(pair, inst, pair.args, options, cuts));
-    if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
+    if (!as_declared) TRY(RunLoops(pair, inst, pair.args_after(), options, cuts));
+    if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args_after(), inst, cuts), options);
     // Of a kernel with several results just what this one needs.
-    const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
+    const shadow::Cone cone = shadow::ConeOf(inst, pair.args_after(), nullptr, cuts);
     std::vector<ShadowValue> args(cone.args.size());
     for (const Instruction* parameter : cone.module->entry().parameters()) {
       const int64_t i = parameter->parameter_number();
@@ -324,11 +328,10 @@ class Comparer {
     return TRY(EvaluateShadow(cone.module->entry(), std::span<const ShadowValue>(args), options)).value;
   }
 
-  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,
-                           const std::string& where) {
-    Pair pair{.before = &before, .args = std::move(args)};
+  Result<void> ComparePair(Pair pair, const Computation& after, const std::string& where) {
+    const Computation& before = *pair.before;
     const std::vector<Instruction*> order = pairs_.OrderOf(before, after);
-    const Lifetimes lifetimes = pairs_.LifetimesOf(before, after, order);
+    const Lifetimes lifetimes = pairs_.LifetimesOf(before, after, order, pair.changed);
     for (size_t i = 0; i < order.size(); ++i) {
       const Instruction& inst = *order[i];
       if (const Instruction* origin = pairs_.ComparedWith(inst, before)) {
@@ -346,14 +349,15 @@ class Comparer {
     // A root tuple: what its elements are was compared; which element is which is left.
     const Instruction& root = after.root();
     if (!root.Is(Opcode::kTuple)) return {};
-    if (!pairs_.RootsCompareByElement(before)) return CompareInstruction(pair, before.root(), root, where);
-    return CompareElements(pair, before.root(), root, where);
+    if (!pairs_.RootsCompareByElement(before, pair.changed))
+      return CompareInstruction(pair, before.root(), root, where);
+    return CompareElements(pair, before.root(), root, where, pair.changed);
   }
 
-  Result<void> CompareElements(Pair& pair, const Instruction& origin, const Instruction& inst,
-                               const std::string& where) {
-    for (const int64_t i : pairs_.ElementsToCompare(origin, inst)) {
-      TRY(CompareInstruction(pair, origin.operand(i), inst.operand(i), where));
+  Result<void> CompareElements(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where,
+                               const LoopPair* changed = nullptr) {
+    for (const auto [before, after] : pairs_.ElementsToCompare(origin, inst, changed)) {
+      TRY(CompareInstruction(pair, *before, *after, where));
       if (result_.finding) return {};
     }
     return {};
@@ -514,7 +518,8 @@ class Comparer {
   Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
                                   const std::string& where) {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
-    if (loops) return CompareLoops(pair, origin, inst, where);
+    const LoopPair* changed = loops ? pairs_.ChangedLoopOf(inst) : nullptr;
+    if (loops) return CompareLoops(pair, origin, inst, changed, where);
     const FoldedInside folded_inside(*this, pair, origin, inst);
     const ComputedInside computed_inside(*this, pair, origin, inst);
     if (pairs_.HasLimit() && TRY(CompareSampled(pair, origin, inst, where))) return {};
@@ -571,23 +576,52 @@ class Comparer {
     pair.given_after.erase(&inst);
   }
 
+  // The elements of a state that two such loops have both.
+  static ShadowValue InBoth(const ShadowValue& state, const std::vector<int64_t>& elements) {
+    ShadowValue both;
+    std::vector<Shape> shapes;
+    for (const int64_t i : elements) {
+      both.elements.push_back(state.elements[i]);
+      shapes.push_back(state.elements[i].shape);
+    }
+    both.shape = Shape::Tuple(std::move(shapes));
+    return both;
+  }
+
+  // The states that both loops start from must agree.
+  Comparison CompareStarts(ShadowValue before, ShadowValue after, const LoopPair* changed) {
+    if (changed != nullptr) {
+      std::vector<int64_t> in_before, in_after;
+      for (int64_t i = 0; i < std::ssize(changed->elements); ++i) {
+        if (changed->elements[i] < 0) continue;
+        in_before.push_back(changed->elements[i]);
+        in_after.push_back(i);
+      }
+      before = InBoth(before, in_before);
+      after = InBoth(after, in_after);
+    }
+    return CompareWithBounds(Joined(before, after, &result_.by_bits), AsLiteral(after), options_.compare);
+  }
+
   // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
   // and conditions on the state it ends with, on which the other loop has to end too.
-  Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
-    auto start = ValueBefore(pair, origin.operand(0));
-    auto run = start ? loop_runs_.Noted(origin, *start) : std::nullopt;
+  Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const LoopPair* changed,
+                            const std::string& where) {
+    const auto start_before = ValueBefore(pair, origin.operand(0));
+    if (!start_before) return NotCompared(inst, start_before.error());
+    const ShadowValue start_after = TRY(ValueAfter(pair, inst.operand(0)));
+    auto run = changed == nullptr ? loop_runs_.Noted(origin, *start_before) : std::nullopt;
     if (!run) {
       const auto args =
           Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, Cuts(pair.given_before, *known_before_));
-      auto fresh = loop_runs_.Run(origin, args, Options(pair.given_before, *known_before_));
+      std::optional<LoopBeside> beside;
+      if (changed != nullptr) beside.emplace(inst, *changed, start_after, Options(pair.given_after, *known_after_));
+      auto fresh =
+          loop_runs_.Run(origin, args, Options(pair.given_before, *known_before_), beside ? &*beside : nullptr);
       if (!fresh) return NotCompared(inst, fresh.error());
       run = std::move(*fresh);
     }
-    // The states that both loops start from must agree too.
-    const ShadowValue start_before = TRY(std::move(start));
-    const ShadowValue start_after = TRY(ValueAfter(pair, inst.operand(0)));
-    Comparison starts = CompareWithBounds(Joined(start_before, start_after, &result_.by_bits), AsLiteral(start_after),
-                                          options_.compare);
+    Comparison starts = CompareStarts(*start_before, start_after, changed);
     if (starts.bad() > 0) {
       Found(origin.operand(0), inst.operand(0), where, std::move(starts));
       return {};
@@ -596,11 +630,16 @@ class Comparer {
     for (const LoopState& state : run->states) {
       const std::string place =
           Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
-      TRY(ComparePair(*before.condition, *after.condition, {{.value = state.value}}, place));
-      if (!result_.finding && !state.ends) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
+      const auto pair_of = [&](const Computation& of) {
+        return Pair{
+            .before = &of, .args = {{.value = state.value}}, .changed = changed, .own_args = {{.value = state.beside}}};
+      };
+      TRY(ComparePair(pair_of(*before.condition), *after.condition, place));
+      if (!result_.finding && !state.ends) TRY(ComparePair(pair_of(*before.body), *after.body, place));
       if (result_.finding) return {};
     }
     Keep(pair, origin, inst, {.value = KeptOf(run->result, run->result), .left = nullptr});
+    if (changed != nullptr) pair.given_after[&inst] = {.value = run->beside, .left = nullptr};
     return {};
   }
 

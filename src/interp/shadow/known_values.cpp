@@ -10,6 +10,7 @@
 #include "interp/shadow/rules.h"
 #include "ir/module.h"
 #include "ir/taken_branch.h"
+#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {
@@ -336,11 +337,7 @@ std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
   const Known* init = Get(loop.operand(0));
   if (trips == 0) return init == nullptr ? std::nullopt : std::optional(*init);
   if (init == nullptr || !body.root().Is(Opcode::kTuple)) return std::nullopt;
-  const auto handed_on = [&](int64_t i) -> std::optional<int64_t> {
-    const Instruction& next = body.root().operand(i);
-    const bool is_element = next.Is(Opcode::kGetTupleElement) && next.operand(0).Is(Opcode::kParameter);
-    return is_element ? std::optional(next.tuple_index()) : std::nullopt;
-  };
+  const auto handed_on = [&](int64_t i) { return ElementOfState(body.root().operand(i)); };
   Known result;
   for (int64_t i = 0; i < body.root().operand_count(); ++i) {
     const auto from = handed_on(i);

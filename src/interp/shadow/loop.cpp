@@ -4,6 +4,7 @@
 
 #include "interp/dynamic.h"
 #include "ir/side_effects.h"
+#include "ir/trip_count.h"
 
 namespace hlo::shadow {
 namespace {
@@ -14,9 +15,8 @@ std::vector<bool> UnchangedElements(const Instruction& loop) {
   std::vector<bool> unchanged(loop.shape().IsTuple() ? loop.shape().elements().size() : 0, false);
   if (!body.root().Is(Opcode::kTuple)) return unchanged;
   for (size_t i = 0; i < unchanged.size(); ++i) {
-    const Instruction& next = body.root().operand(i);
-    unchanged[i] = next.Is(Opcode::kGetTupleElement) && next.operand(0).Is(Opcode::kParameter) &&
-                   next.tuple_index() == static_cast<int64_t>(i);
+    const auto element = static_cast<int64_t>(i);
+    unchanged[i] = ElementOfState(body.root().operand(element)) == element;
   }
   return unchanged;
 }
@@ -256,6 +256,23 @@ void Repeated::HandOut(const Context& context, ShadowValue& result) {
 
 // ---- Loops ---------------------------------------------------------------------------------------------------------
 
+namespace {
+
+std::vector<bool> ExactElements(const Context& context, const Instruction& loop) {
+  std::vector<bool> exact(loop.shape().IsTuple() ? loop.shape().elements().size() : 1);
+  for (size_t i = 0; i < exact.size(); ++i)
+    exact[i] = context.options.is_exact_state && context.options.is_exact_state(loop, static_cast<int64_t>(i));
+  return exact;
+}
+
+void TakeAsExact(const std::vector<bool>& elements, ShadowValue& state) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i]) shadow::TakeAsExact(state.shape.IsTuple() ? state.elements[i] : state);
+  }
+}
+
+}  // namespace
+
 Loop::Loop(const Instruction& loop)
     : loop_(loop),
       condition_(*loop.attrs<WhileAttrs>().condition, UnchangedElements(loop)),
@@ -268,8 +285,9 @@ Result<ShadowValue> Loop::Run(Context& context, const ShadowValue& init) {
   ShadowValue *state = &states[0], *next = &states[1];  // After a trip, the one before.
   ShadowValue go_on;
   bool decided = true;
+  const std::vector<bool> exact = ExactElements(context, loop_);
   for (int64_t iteration = 0;; ++iteration) {
-    if (context.options.exact_loop_states) TakeAsExact(*state);
+    TakeAsExact(exact, *state);
     const ShadowValue* const args[] = {state};
     TRY(condition_.Run(context, args, go_on));
     const bool ends = IsOpen(go_on) && !HasComputed(context, go_on);

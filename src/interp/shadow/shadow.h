@@ -88,8 +88,9 @@ struct ShadowOptions {
   bool widened = false;
   int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
 
-  // Each iteration of a loop starts from a state without bounds: what an iteration does is judged by itself.
-  bool exact_loop_states = false;
+  // Elements of a loop's state (of an array: element 0) without bounds when an iteration starts: what it does is judged
+  // by itself. Null: none.
+  std::function<bool(const Instruction& loop, int64_t element)> is_exact_state;
 
   // By dot and convolution of the computation itself. Null, or not in it: all.
   const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
