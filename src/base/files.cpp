@@ -25,14 +25,11 @@ bool WriteAll(int file, std::string_view bytes) {
   return true;
 }
 
-namespace {
-
-// The call that just failed.
 Error CannotWrite(const std::string& path) {
-  return DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno)));
+  const bool is_name = errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == EACCES;
+  const std::string why = Str("cannot write '", Escaped(path), "': ", std::strerror(errno));
+  return is_name ? UsageError("A011", why) : DeviceError("A011", why);
 }
-
-}  // namespace
 
 // Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
 Result<FileWriter> FileWriter::Open(const std::string& path) {

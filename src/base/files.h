@@ -14,9 +14,13 @@
 
 namespace hlo {
 
+// Of the call that just failed, in the system's words: [A011], kUsage where it is the name that cannot be written to
+// (no such folder), else kDevice: the world failed, not the input.
+Error CannotWrite(const std::string& path);
+
 // A file that is written piece by piece: to a temporary one in the same directory, which Commit renames, so that a full
-// disk or an interruption leaves no part under the final name. "-" is stdout. Errors keep the system's words ([A011],
-// kDevice: the world failed, not the input).
+// disk or an interruption leaves no part under the final name. "-" is stdout. Errors: those of
+// CannotWrite.
 class FileWriter {
  public:
   static Result<FileWriter> Open(const std::string& path);

@@ -55,7 +55,7 @@ Result<std::string> TakePrefix(const std::string& directory, const std::string& 
       close(file);
       return prefix;
     }
-    if (errno != EEXIST) FAIL(DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno))));
+    if (errno != EEXIST) FAIL(CannotWrite(path));
   }
 }
 

@@ -17,15 +17,15 @@ Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std:
   int64_t ordinal = 0;
   if (colon != std::string_view::npos &&
       (!ParseInt(platform.substr(colon + 1), &ordinal) || ordinal < 0 || ordinal > 1024)) {
-    FAIL(UsageError("F004", Str("'", Escaped(platform), "': expected a device number after ':'")));
+    FAIL(UsageError("F004", Str("--platform wants a device number after ':', not '", Escaped(platform), "'")));
   }
   if (kind == "cpu" || kind == "host") {
-    if (ordinal != 0) FAIL(UsageError("F004", Str("'", Escaped(platform), "': there is one host")));
+    if (ordinal != 0) FAIL(UsageError("F004", Str("--platform=", Escaped(platform), ": there is one host")));
     return OpenHostDevice();
   }
   if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal), search);
   FAIL(UsageError("F004",
-                  Str("unknown platform '", Escaped(platform), "'; expected auto, interpreter, cpu or cuda[:N]")));
+                  Str("--platform wants auto, interpreter, cpu or cuda[:N], not '", Escaped(platform), "'")));
 }
 
 }  // namespace hlo::gpu
