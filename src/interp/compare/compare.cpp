@@ -504,7 +504,7 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
   }
   const auto shadow = slice ? EvaluateShadow(slice->module->entry(), std::span<const ShadowValue>(slice->args),
                                              {.plan = options.plan ? &slice->plan : nullptr, .wanted = &slice->wanted})
-                            : EvaluateShadow(computation, inputs, {.plan = options.plan});
+                            : EvaluateShadow(computation, inputs, {.plan = options.plan, .left = &actual});
   if (!shadow) {
     if (shadow.error().exit != ExitCode::kUnsupported) FAIL(shadow.error());
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};

@@ -10,10 +10,17 @@
 //
 // Factorisations and solves are recurrences of products, sums, quotients and roots, each with the bound of its operands
 // and its own rounding, whatever the order of a sum. Source: the same, 8.1, 9.3, 10.1.
+//
+// Such a bound may double with each row. Where it says nothing and it is known what a run left (ShadowOptions::left),
+// that is judged by what all algorithms have in common: that the product of the factors is the matrix, and of the
+// triangle and the solution the other side, but for gamma_n times that of their moduli. So each element is what follows
+// from the others as they are; a pivot is right when none is larger by more than that. Source: the
+// same, 8.5, 9.3, 10.3.
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "interp/interpreter.h"
@@ -182,6 +189,11 @@ class Rounded {
     if (!(product < overflow_)) return Open(value);
     return Up(value, given + u_ * (product + a.size() + product) + least_);
   }
+  // a - sum, of so many products whose moduli add up to `sizes`, whatever the order; as it is where it is large.
+  Approx LessSum(Approx a, Complex sum, double sizes, int64_t products) const {
+    const auto roundings = static_cast<double>(products + 3);
+    return {a.value - sum, (a.bound + roundings * (u_ * (a.size() + sizes) + least_)) * kUp};
+  }
   Approx Over(Approx x, Approx y) const {
     const double least = y.size() - y.bound;
     if (!(least > 0)) return Open(x.value / y.value);
@@ -203,6 +215,19 @@ class Rounded {
   double u_, least_, overflow_;
 };
 
+// From what was left, whose moduli it takes with it.
+struct Products {
+  Complex sum;
+  double sizes = 0;
+  int64_t count = 0;
+
+  void Add(Complex x, Complex y) {
+    sum += x * y;
+    sizes += std::abs(x * y);
+    ++count;
+  }
+};
+
 Approx Conjugate(Approx x) { return {std::conj(x.value), x.bound}; }
 
 struct MatrixOf {
@@ -212,6 +237,40 @@ struct MatrixOf {
   }
   int64_t At(int64_t matrix, int64_t i, int64_t j) const { return (matrix * rows + i) * columns + j; }
 };
+
+// Do the bounds of a matrix say what it is?
+bool TellEnough(std::span<const Approx> numbers) {
+  constexpr double kEnough = 0.01;
+  double largest = 0, bound = 0;
+  for (const Approx& x : numbers) {
+    if (!x.is_decided()) return false;
+    largest = std::max(largest, x.size());
+    bound = std::max(bound, x.bound);
+  }
+  return bound <= kEnough * largest;
+}
+
+// A matrix of what a run left; nothing where that is not known, or not finite.
+std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, int64_t count) {
+  std::vector<Complex> numbers;
+  for (int64_t i = first; left && i < first + count; ++i) {
+    const Approx x = (*left)[i];
+    if (!x.is_decided()) return {};
+    numbers.push_back(x.value);
+  }
+  return numbers;
+}
+
+// Of what the run left of `inst`, element `index` of the results or all; nothing where it is not the root.
+std::optional<Literal> LeftBy(const Context& context, const Instruction& inst, const ShapeIndex& index) {
+  const Literal* left = context.options.left;
+  if (left == nullptr || context.top == nullptr || &inst != &context.top->root()) return std::nullopt;
+  return left->At(index);
+}
+
+std::optional<Numbers> NumbersOf(const std::optional<Literal>& left) {
+  return left ? std::optional<Numbers>(ToShadow(*left)) : std::nullopt;
+}
 
 void OpenAll(std::span<Approx> numbers) {
   for (Approx& x : numbers) x.bound = kUndetermined;
@@ -241,6 +300,31 @@ std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool c
     }
   }
   return 0;
+}
+
+// As Factor, of a factor that a run left.
+void FactorAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n, bool turns, bool conjugates,
+                  const Rounded& rounded) {
+  const auto place = [&](int64_t i, int64_t j) { return turns ? j * n + i : i * n + j; };
+  const auto own = [&](Complex x) { return conjugates ? std::conj(x) : x; };
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j; i < n; ++i) {
+      Products products;
+      for (int64_t k = 0; k < j; ++k) products.Add(own(left[place(i, k)]), std::conj(own(left[place(j, k)])));
+      Approx& element = a[place(i, j)];
+      const Approx given = conjugates ? Conjugate(element) : element;
+      const Approx rest = rounded.LessSum(given, products.sum, products.sizes, products.count);
+      Approx expected;
+      if (i == j) {
+        const double square = std::max(rest.value.real(), 0.0);
+        expected = square > rest.bound ? rounded.Sqrt({square, rest.bound})
+                                       : Approx{std::sqrt(square), std::sqrt(square + rest.bound)};
+      } else {
+        expected = rounded.Over(rest, {left[place(j, j)].real()});
+      }
+      element = conjugates ? Conjugate(expected) : expected;
+    }
+  }
 }
 
 // The integers of a call's results, some of them not decided.
@@ -275,11 +359,18 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
   const int64_t n = m.rows;
   const bool lower = inst.attrs<CholeskyAttrs>().lower;
   std::vector<Approx> a = All(*operands[0]);
+  const std::vector<Approx> given = a;
+  const auto left = NumbersOf(LeftBy(context, inst, {}));
   const Rounded rounded(shape.type(), context.ftz());
   for (int64_t b = 0; b < m.batch; ++b) {
     const std::span<Approx> matrix(a.data() + b * n * n, n * n);
     const auto failed = Factor(matrix, n, !lower, false, rounded);
-    if (!failed || *failed != 0) {
+    const std::vector<Complex> of_run =
+        failed && TellEnough(matrix) ? std::vector<Complex>() : LeftOf(left, b * n * n, n * n);
+    if (!of_run.empty()) {
+      std::copy_n(given.begin() + b * n * n, n * n, matrix.begin());
+      FactorAsLeft(matrix, of_run, n, !lower, false, rounded);
+    } else if (!failed || *failed != 0) {
       // All of it is a NaN, or may be.
       for (Approx& x : matrix) x = Rounded::Open(x.value);
       continue;
@@ -291,8 +382,9 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
   return Declared(shape, a, {}, context.ftz());
 }
 
-std::vector<Approx> Solved(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<const Approx> a,
-                           std::vector<Approx> x, const Rounded& rounded) {
+// Over what stands in `x`.
+void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<const Approx> a, std::span<Approx> x,
+           const std::optional<Numbers>& left, const Rounded& rounded) {
   const MatrixOf m(shape);
   const int64_t n = attrs.left_side ? m.rows : m.columns, others = attrs.left_side ? m.columns : m.rows;
   const bool adjoint = attrs.transpose_a == TransposeKind::kAdjoint;
@@ -303,6 +395,8 @@ std::vector<Approx> Solved(const TriangularSolveAttrs& attrs, const Shape& shape
       const Approx element = a[(b * n + (by_column ? j : i)) * n + (by_column ? i : j)];
       return adjoint ? Conjugate(element) : element;
     };
+    const std::span<Approx> matrix = x.subspan(m.At(b, 0, 0), m.rows * m.columns);
+    const std::vector<Approx> given(matrix.begin(), matrix.end());
     for (int64_t o = 0; o < others; ++o) {
       const auto solution = [&](int64_t i) -> Approx& { return x[attrs.left_side ? m.At(b, i, o) : m.At(b, o, i)]; };
       for (int64_t step = 0; step < n; ++step) {
@@ -315,8 +409,23 @@ std::vector<Approx> Solved(const TriangularSolveAttrs& attrs, const Shape& shape
         solution(i) = attrs.unit_diagonal ? sum : rounded.Over(sum, at(i, i));
       }
     }
+    if (TellEnough(matrix)) continue;
+    const std::vector<Complex> of_run = LeftOf(left, m.At(b, 0, 0), std::ssize(matrix));
+    for (int64_t e = 0; e < std::ssize(of_run); ++e) {
+      const int64_t i = attrs.left_side ? e / m.columns : e % m.columns,
+                    o = attrs.left_side ? e % m.columns : e / m.columns;
+      Products products;
+      double open = 0;  // The bounds of the triangle.
+      for (int64_t j = forward ? 0 : i + 1; j < (forward ? i : n); ++j) {
+        const Complex x_j = of_run[attrs.left_side ? m.At(0, j, o) : m.At(0, o, j)];
+        products.Add(at(i, j).value, x_j);
+        open += at(i, j).bound * std::abs(x_j);
+      }
+      Approx rest = rounded.LessSum(given[e], products.sum, products.sizes, products.count);
+      rest.bound += open;
+      matrix[e] = attrs.unit_diagonal ? rest : rounded.Over(rest, at(i, i));
+    }
   }
-  return x;
 }
 
 // In place, with the pivots; false: one is not decided.
@@ -354,18 +463,71 @@ bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded
   return true;
 }
 
+// As Exchanged, of factors and pivots that a run left; false: what it left is no order of rows.
+bool ExchangedAsLeft(std::span<Approx> a, std::span<const Approx> given, std::span<const Complex> left,
+                     std::span<const int32_t> left_pivots, int64_t rows, int64_t columns, const Rounded& rounded,
+                     std::span<int32_t> pivots, int32_t* info) {
+  const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };
+  std::vector<int64_t> order(rows);  // Of the rows of the matrix, at the end.
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> now = order;  // Before exchange j.
+  for (size_t j = 0; j < pivots.size(); ++j) {
+    const int64_t with = left_pivots[j] - 1;
+    if (with < static_cast<int64_t>(j) || with >= rows) return false;
+    std::swap(order[j], order[with]);
+  }
+  *info = 0;
+  const auto rest = [&](int64_t i, int64_t j, int64_t count) {
+    Products products;
+    for (int64_t k = 0; k < count; ++k) products.Add(left[i * columns + k], left[k * columns + j]);
+    return rounded.LessSum(given[order[i] * columns + j], products.sum, products.sizes, products.count);
+  };
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < std::min(j, rows); ++i) a[i * columns + j] = rest(i, j, i);
+    if (j >= rows) continue;
+    // What stands in the column when its pivot is looked for, in the order that it has in the end.
+    std::vector<Approx> column(rows);
+    for (int64_t i = j; i < rows; ++i) column[i] = rest(i, j, j);
+    int64_t best = j;
+    for (int64_t i = j + 1; i < rows; ++i) {
+      const bool is_larger = size(column[i]) - 2 * column[i].bound > size(column[j]) + 2 * column[j].bound;
+      if (is_larger && size(column[i]) > size(column[best])) best = i;
+    }
+    pivots[j] = static_cast<int32_t>(std::ranges::find(now, order[best]) - now.begin() + 1);
+    std::swap(now[j], now[left_pivots[j] - 1]);
+    const Complex pivot = left[j * columns + j];
+    if (pivot == 0.0 && *info == 0) *info = static_cast<int32_t>(j + 1);
+    a[j * columns + j] = column[j];
+    for (int64_t i = j + 1; i < rows; ++i)
+      a[i * columns + j] = pivot == 0.0 ? column[i] : rounded.Over(column[i], {pivot});
+  }
+  return true;
+}
+
 ShadowValue Getrf(Context& context, const Instruction& inst, Operands operands) {
   const Shape& shape = inst.operand(0).shape();
   const MatrixOf m(shape);
   const int64_t size = std::min(m.rows, m.columns);
   std::vector<Approx> a = All(*operands[0]);
+  const std::vector<Approx> given = a;
+  const auto left = NumbersOf(LeftBy(context, inst, {0}));
+  const auto left_pivots = LeftBy(context, inst, {1});
   std::vector<int32_t> pivots(m.batch * size), info(m.batch);
   std::vector<uint8_t> open_pivots(pivots.size()), open_info(m.batch);
   const Rounded rounded(shape.type(), context.ftz());
   for (int64_t b = 0; b < m.batch; ++b) {
     const std::span<Approx> matrix(a.data() + b * m.rows * m.columns, m.rows * m.columns);
     const std::span<int32_t> of_matrix(pivots.data() + b * size, size);
-    if (Exchanged(matrix, m.rows, m.columns, rounded, of_matrix, &info[b])) continue;
+    const bool decided = Exchanged(matrix, m.rows, m.columns, rounded, of_matrix, &info[b]);
+    if (decided && TellEnough(matrix)) continue;
+    const std::vector<Complex> of_run = LeftOf(left, b * m.rows * m.columns, m.rows * m.columns);
+    if (!of_run.empty()) {
+      const auto of_given = std::span(given).subspan(b * m.rows * m.columns, m.rows * m.columns);
+      const auto exchanges = left_pivots->data<int32_t>().subspan(b * size, size);
+      if (ExchangedAsLeft(matrix, of_given, of_run, exchanges, m.rows, m.columns, rounded, of_matrix, &info[b]))
+        continue;
+    }
+    if (decided) continue;
     OpenAll(matrix);
     std::fill_n(open_pivots.begin() + b * size, size, 1);
     open_info[b] = 1;
@@ -380,13 +542,23 @@ ShadowValue Potrf(Context& context, const Instruction& inst, bool lower, Operand
   const Shape& shape = inst.operand(0).shape();
   const MatrixOf m(shape);
   std::vector<Approx> a = All(*operands[0]);
+  const std::vector<Approx> given = a;
+  const auto left = NumbersOf(LeftBy(context, inst, {0}));
+  const auto left_info = LeftBy(context, inst, {1});
   std::vector<int32_t> info(m.batch);
   std::vector<uint8_t> open(m.batch);
   const Rounded rounded(shape.type(), context.ftz());
   for (int64_t b = 0; b < m.batch; ++b) {
     const std::span<Approx> matrix(a.data() + b * m.rows * m.rows, m.rows * m.rows);
     const auto failed = Factor(matrix, m.rows, !lower, !lower, rounded);
-    if (failed) {
+    const bool is_left = left_info && left_info->data<int32_t>()[b] == 0 && (!failed || *failed == 0);
+    const std::vector<Complex> of_run = is_left && !(failed && TellEnough(matrix))
+                                            ? LeftOf(left, b * m.rows * m.rows, m.rows * m.rows)
+                                            : std::vector<Complex>();
+    if (!of_run.empty()) {
+      std::copy_n(given.begin() + b * m.rows * m.rows, m.rows * m.rows, matrix.begin());
+      FactorAsLeft(matrix, of_run, m.rows, !lower, !lower, rounded);
+    } else if (failed) {
       info[b] = *failed;
     } else {
       OpenAll(matrix);
@@ -419,7 +591,9 @@ Result<ShadowValue> OfMatrices(Context& context, const Instruction& inst, Operan
   }
   const Rounded rounded(inst.shape().type(), context.ftz());
   const std::vector<Approx> a = All(*operands[0]);
-  return Declared(inst.shape(), Solved(*solve, inst.shape(), a, All(*operands[1]), rounded), {}, context.ftz());
+  std::vector<Approx> x = All(*operands[1]);
+  Solve(*solve, inst.shape(), a, x, NumbersOf(LeftBy(context, inst, {})), rounded);
+  return Declared(inst.shape(), x, {}, context.ftz());
 }
 
 }  // namespace hlo::shadow

@@ -92,6 +92,10 @@ struct ShadowOptions {
   // by itself. Null: none.
   std::function<bool(const Instruction& loop, int64_t element)> is_exact_state;
 
+  // What a run left as the root's value, or null. Of a factorisation or a solve, whose bounds soon say nothing, each
+  // element is then what follows from the others as they are.
+  const Literal* left = nullptr;
+
   // By dot and convolution of the computation itself. Null, or not in it: all.
   const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
 
