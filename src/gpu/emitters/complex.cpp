@@ -110,10 +110,14 @@ Number Log1pOf(Number z) {
   return {Select(is_near, near, LogOfSize(more)), Atan2(z.imag, more.real)};
 }
 
-// Of the halves of the size and the real part, which do not cancel: the other part follows from the product.
+// Of the halves of the size and the real part, which do not cancel: the other part follows from the product. Denormal
+// numbers have too few bits for that, and are taken a power of two higher.
 Number SqrtOf(Number z) {
-  const Value root = Sqrt(Abs(z.real) * 0.5 + Size(z) * 0.5);
-  const Value other = Select(root == 0.0, Abs(z.imag), Abs(z.imag) / (root * 2.0));
+  const Value one = Like(z.real, 1.0), is_small = Max(Abs(z.real), Abs(z.imag)) < 0x1p-1000;
+  const Value up = Select(is_small, Like(one, 0x1p104), one), down = Select(is_small, Like(one, 0x1p-52), one);
+  const Number high = {Abs(z.real) * up, Abs(z.imag) * up};
+  const Value of_high = Sqrt(high.real * 0.5 + Size(high) * 0.5);
+  const Value root = of_high * down, other = Select(of_high == 0.0, high.imag, high.imag / (of_high * 2.0)) * down;
   const Value right = (z.real >= 0.0) | IsNan(z.real);
   const Number found = {Select(right, root, other), CopySign(Select(right, other, root), z.imag)};
   return Choose(IsInfinite(z.imag), {Like(z.real, kInfinity), z.imag}, found);

@@ -56,7 +56,8 @@ class MatrixKernel {
     for (const FusionBody::Root& root : request.body.roots()) outputs_.push_back(frame_.Output(root));
     k_.CountsTo(2 * space.batch * space.rows * std::max(space.columns, space.others));
     a_ = MakeMatrix("a", space.rows, space.columns);
-    if (space.work == MatrixWork::kSolve) x_ = MakeMatrix("x", n_, space.others);
+    if (space.work != MatrixWork::kSolve) return;
+    x_ = space.others < kFewest ? MakeMatrix("x", space.others, n_) : MakeMatrix("x", n_, space.others);
   }
 
   EmittedKernel Emit() && {
@@ -100,6 +101,28 @@ class MatrixKernel {
     ForEach(k_.Index(rows), k_.Index(columns), body);
   }
 
+  // Columns that are worth a warp.
+  static constexpr int64_t kFewest = 16;
+  // A row to a warp: body(row, column) for rows below `rows` and as many columns as `columns` says of each.
+  void ForEachRow(Value rows, const std::function<Value(Value row)>& columns,
+                  const std::function<void(Value row, Value column)>& body) {
+    k_.Warps([&] {
+      k_.Loop(k_.warp(), rows, k_.warps(), [&](Value row) {
+        const Value count = columns(row);
+        k_.Loop(k_.Index(0), count, 32,
+                [&](Value begin) { k_.Tile(1, count - begin, [&](Value i) { body(row, begin + i); }); });
+      });
+    });
+  }
+
+  // A few long rows, each by all threads.
+  void ForEachOfFew(int64_t rows, Value columns, const std::function<void(Value row, Value column)>& body) {
+    k_.Loop(int64_t{0}, rows, 1, [&](Value row) {
+      k_.Loop(k_.Index(0), columns, int64_t{k_.threads()},
+              [&](Value begin) { k_.Tile(1, columns - begin, [&](Value i) { body(row, begin + i); }); });
+    });
+  }
+
   Number Read(size_t operand, Value row, Value column) {
     Emission& emission = frame_.emission();
     const Emission::Scope scope(emission);
@@ -137,11 +160,14 @@ class MatrixKernel {
       k_.If(failed.Get() == 0, [&] {
         const Value root = Sqrt(pivot.real), behind = n_ - 1 - j;
         ForEach(n_ - j, k_.Index(1), [&](Value i, Value) { a_.Store(j + i, j, Over(a_.Load(j + i, j), root)); });
-        ForEach(behind, behind, [&](Value row, Value column) {
-          const Value i = j + 1 + row, k = j + 1 + column, is_read = column <= row;
-          const Number old = a_.Load(i, k), less = LessProduct(old, a_.Load(i, j), Conjugate(a_.Load(k, j)));
-          a_.Store(i, k, Choose(is_read, less, old));
-        });
+        // The pivot's column as a row, above the diagonal, where nothing else is read.
+        ForEach(behind, k_.Index(1), [&](Value i, Value) { a_.Store(j, j + 1 + i, Conjugate(a_.Load(j + 1 + i, j))); });
+        ForEachRow(
+            behind, [](Value row) { return row + 1; },
+            [&](Value row, Value column) {
+              const Value i = j + 1 + row, k = j + 1 + column;
+              a_.Store(i, k, LessProduct(a_.Load(i, k), a_.Load(i, j), a_.Load(j, k)));
+            });
       });
     });
     WriteFactor(failed.Get(), turns, conjugates);
@@ -156,7 +182,7 @@ class MatrixKernel {
       if (space_.is_call) {
         if (x.imag) x.imag = Select(i == j, zero, x.imag);
         if (conjugates) x = Conjugate(x);
-        const Value stays = (failed != 0) & (j >= at) & ((i != at) | (j != at));
+        const Value stays = (j > i) | ((failed != 0) & (j >= at) & ((i != at) | (j != at)));
         x = Choose(stays, turns ? Read(0, j, i) : Read(0, i, j), x);
       } else {
         const auto part = [&](Value value, Value none) {
@@ -170,30 +196,41 @@ class MatrixKernel {
     if (space_.is_call) outputs_[1].Store(k_.block(), failed);
   }
 
-  // What is known of x goes off the rows that are not.
+  // What is known of x goes off the rows that are not. Of few systems both lie turned, so that a column's rows are side
+  // by side.
   void Solve() {
     const bool by_column = space_.transposed == space_.left;
     const bool forward = space_.lower != by_column;
     const int64_t others = space_.others;
+    const bool few = others < kFewest;
+    const auto x = [&](Value i, Value o) { return few ? x_.Load(o, i) : x_.Load(i, o); };
+    const auto set_x = [&](Value i, Value o, Number value) { few ? x_.Store(o, i, value) : x_.Store(i, o, value); };
+    const auto a = [&](Value i, Value j) { return few ? a_.Load(j, i) : a_.Load(i, j); };
     ForEach(n_, n_, [&](Value i, Value j) {
-      const Number x = by_column ? Read(0, j, i) : Read(0, i, j);
-      a_.Store(i, j, space_.conjugated ? Conjugate(x) : x);
+      const Number value = by_column != few ? Read(0, j, i) : Read(0, i, j);
+      a_.Store(i, j, space_.conjugated ? Conjugate(value) : value);
     });
-    ForEach(n_, others, [&](Value i, Value o) { x_.Store(i, o, space_.left ? Read(1, i, o) : Read(1, o, i)); });
+    ForEach(n_, others, [&](Value i, Value o) { set_x(i, o, space_.left ? Read(1, i, o) : Read(1, o, i)); });
     k_.Loop(int64_t{0}, n_, 1, [&](Value step) {
-      const Value i = forward ? step : n_ - 1 - step;
+      const Value i = forward ? step : n_ - 1 - step, rows = n_ - 1 - step;
       if (!space_.unit_diagonal) {
         const Number pivot = a_.Load(i, i);
-        ForEach(1, others, [&](Value, Value o) { x_.Store(i, o, x_.Load(i, o) / pivot); });
+        ForEach(1, others, [&](Value, Value o) { set_x(i, o, x(i, o) / pivot); });
       }
-      ForEach(n_ - 1 - step, k_.Index(others), [&](Value behind, Value o) {
+      const auto update = [&](Value behind, Value o) {
         const Value row = forward ? step + 1 + behind : behind;
-        x_.Store(row, o, LessProduct(x_.Load(row, o), a_.Load(row, i), x_.Load(i, o)));
-      });
+        set_x(row, o, LessProduct(x(row, o), a(row, i), x(i, o)));
+      };
+      if (few) {
+        ForEachOfFew(others, rows, [&](Value o, Value behind) { update(behind, o); });
+      } else {
+        const Value columns = k_.Index(others);
+        ForEachRow(rows, [&](Value) { return columns; }, update);
+      }
     });
     ForEach(n_, others, [&](Value i, Value o) {
-      if (space_.left) Write(i, o, x_.Load(i, o));
-      else Write(o, i, x_.Load(i, o));
+      if (space_.left) Write(i, o, x(i, o));
+      else Write(o, i, x(i, o));
     });
   }
 
@@ -222,10 +259,13 @@ class MatrixKernel {
         const Number pivot = a_.Load(j, j);
         ForEach(rows - 1 - j, k_.Index(1),
                 [&](Value i, Value) { a_.Store(j + 1 + i, j, a_.Load(j + 1 + i, j) / pivot); });
-        ForEach(rows - 1 - j, columns - 1 - j, [&](Value row, Value column) {
-          const Value i = j + 1 + row, k = j + 1 + column;
-          a_.Store(i, k, LessProduct(a_.Load(i, k), a_.Load(i, j), a_.Load(j, k)));
-        });
+        const Value behind = columns - 1 - j;
+        ForEachRow(
+            rows - 1 - j, [&](Value) { return behind; },
+            [&](Value row, Value column) {
+              const Value i = j + 1 + row, k = j + 1 + column;
+              a_.Store(i, k, LessProduct(a_.Load(i, k), a_.Load(i, j), a_.Load(j, k)));
+            });
       });
     });
     ForEach(rows, columns, [&](Value i, Value j) { Write(i, j, a_.Load(i, j)); });
