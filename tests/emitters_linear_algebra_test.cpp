@@ -41,7 +41,7 @@ TEST(EmitFft, AllLengths) {
 }
 
 TEST(EmitFft, RealOnes) {
-  for (const int n : {1, 2, 3, 8, 9, 17, 30, 64, 96, 251}) {
+  for (const int n : {1, 2, 3, 4, 6, 8, 9, 17, 30, 64, 96, 194, 251, 1000}) {  // 194: its half is a prime.
     Judge(Str("ENTRY e { x = f32[5,", n, "] parameter(0) ROOT r = c64[5,", n / 2 + 1,
               "] fft(x), fft_type=RFFT, fft_length={", n, "} }"));
     Judge(Str("ENTRY e { x = c64[5,", n / 2 + 1, "] parameter(0) ROOT r = f32[5,", n,
@@ -60,8 +60,8 @@ TEST(EmitFft, SeveralDimensions) {
 TEST(EmitFft, LongLines) {
   for (const char* text :
        {"ENTRY e { x = c64[2,16384] parameter(0) ROOT r = c64[2,16384] fft(x), fft_type=FFT, fft_length={16384} }",
-        "ENTRY e { x = f32[1,20000] parameter(0) ROOT r = c64[1,10001] fft(x), fft_type=RFFT, fft_length={20000} }",
-        "ENTRY e { x = c64[1,10001] parameter(0) ROOT r = f32[1,20000] fft(x), fft_type=IRFFT, fft_length={20000} }"}) {
+        "ENTRY e { x = f32[1,40000] parameter(0) ROOT r = c64[1,20001] fft(x), fft_type=RFFT, fft_length={40000} }",
+        "ENTRY e { x = c64[1,20001] parameter(0) ROOT r = f32[1,40000] fft(x), fft_type=IRFFT, fft_length={40000} }"}) {
     const auto module = Parsed(text);
     EXPECT_EQ(PlanKernels(module->entry().root(), DefaultDevice())->kernels.size(), 2u);
     Judge(text);

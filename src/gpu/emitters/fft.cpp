@@ -107,7 +107,7 @@ class Lines {
         request_(request),
         number_(request.number),
         step_(space.steps[request.number]),
-        form_(step_.length),
+        form_(step_.points()),
         lines_(request.plan.tile[0]),
         type_(KernelTypeOf(space.part)),
         needed_(number_ == 0 ? std::vector{space.element} : std::vector<NodeId>()),
@@ -128,9 +128,13 @@ class Lines {
   EmittedKernel Emit() && {
     // The chirp of a convolution turns the other way round with the direction; its own transforms go forward.
     if (form_.chirps)
-      chirp_ = MakeTable("chirp", step_.length, [&](int64_t j) { return Chirp(j, step_.length, space_.is_inverse); });
+      chirp_ =
+          MakeTable("chirp", step_.points(), [&](int64_t j) { return Chirp(j, step_.points(), space_.is_inverse); });
     if (step_.is_long() && !step_.is_rows)
       turns_ = MakeTable("turns", step_.whole, [&](int64_t i) { return Root(i, step_.whole, space_.is_inverse); });
+    if (step_.is_halved())
+      halves_ =
+          MakeTable("halves", step_.points() + 1, [&](int64_t k) { return Root(k, step_.length, space_.is_inverse); });
     ReadLines();
     TransformLines();
     if (form_.chirps) {
@@ -239,7 +243,7 @@ class Lines {
 
   // The spectrum times that of the other chirp, and its inverse transform as the conjugate of that of conjugates.
   void Filter() {
-    const int64_t n = step_.length, size = form_.size;
+    const int64_t n = step_.points(), size = form_.size;
     std::vector<Complex> filter(size);
     for (int64_t j = 0; j < n; ++j)
       filter[j] = filter[(size - j) % size] = Chirp(j, n, !space_.is_inverse) / static_cast<double>(size);
@@ -267,10 +271,35 @@ class Lines {
       const Value element = is_columns ? outer * step_.read + i : (outer * step_.read + i) * apart + inner;
       return number_ > 0 ? FromScratch(element) : FromOperand(element);
     };
-    if (!step_.mirrors) return read(at);
+    if (!step_.mirrors || step_.is_halved()) return read(at);
     const Value is_stored = at < step_.read;
     const Number x = read(Select(is_stored, at, step_.whole - at));
     return {x.real, Select(is_stored, x.imag, -x.imag)};
+  }
+  // Element j of what is transformed.
+  Number ReadPoint(Value line, Value j) {
+    if (!step_.is_halved()) return Read(line, j);
+    if (step_.from_real) return {Read(line, j * 2).real, Read(line, j * 2 + 1).real};
+    // 2 Z(j) = X(j) + X(n-j)* + i w^j (X(j) - X(n-j)*), where the first and the last of X are real.
+    const Number x = Read(line, j), mirrored = Conjugate(Read(line, step_.points() - j));
+    const Value zero = kernel::ConstantLike(x.real, 0.0), is_real = j == 0;
+    const Number a = {x.real, Select(is_real, zero, x.imag)}, b = {mirrored.real, Select(is_real, zero, mirrored.imag)};
+    return a + b + Turned((a - b) * halves_.Load(j), true);
+  }
+  // Element k of what a transform gave.
+  Number Point(Value line, Value k) {
+    const Number x = Get(InOrder(line, k));
+    return form_.chirps ? Conjugate(x) * chirp_.Load(k) : x;
+  }
+  // Element k of the line's.
+  Number Result(Value line, Value k) {
+    if (!step_.is_halved()) return Point(line, k);
+    // 2 X(k) = Z(k) + Z(n-k)* - i w^k (Z(k) - Z(n-k)*).
+    const int64_t n = step_.points();
+    const Number z = Point(line, Select(k == n, k_.Index(0), k));
+    const Number mirrored = Conjugate(Point(line, Select(k == 0, k_.Index(0), n - k)));
+    const Number twice = z + mirrored + Turned((z - mirrored) * halves_.Load(k), false);
+    return {twice.real * 0.5, twice.imag * 0.5};
   }
   Number FromScratch(Value element) const { return {from_.Load(element * 2), from_.Load(element * 2 + 1)}; }
   Number FromOperand(Value element) {
@@ -283,12 +312,12 @@ class Lines {
 
   void ReadLines() {
     const bool by_line = step_.inner > 1;
-    const int64_t n = step_.length, size = form_.size;
+    const int64_t n = step_.points(), size = form_.size;
     const int64_t kept = n - (request_.fault == "dropped_term" && n > 1 ? 1 : 0);
     ForEach(lines_ * size, [&](Value e) {
       const Value line = by_line ? e % lines_ : e / size, j = by_line ? e / lines_ : e % size;
       const Value at = (j / form_.second * lines_ + line) * form_.second + j % form_.second;
-      Number x = Read(line, size > n ? Min(j, k_.Index(n - 1)) : j);
+      Number x = ReadPoint(line, size > n ? Min(j, k_.Index(n - 1)) : j);
       if (form_.chirps) x = x * chirp_.Load(Min(j, k_.Index(n - 1)));
       if (size > kept) {
         const Value zero = kernel::ConstantLike(x.real, 0.0), is_read = j < kept;
@@ -301,16 +330,21 @@ class Lines {
 
   void WriteLines() {
     const bool is_columns = step_.is_long() && !step_.is_rows, by_line = step_.inner > 1 || step_.is_rows;
-    const int64_t stored = step_.is_long() ? step_.length : step_.written;
+    const bool is_pair = step_.is_halved() && step_.to_real;  // Two reals lie in a point.
+    const int64_t stored = is_pair ? step_.points() : step_.is_long() ? step_.length : step_.written;
     ForEach(lines_ * stored, [&](Value e) {
       const Value line = by_line ? e % lines_ : e / stored, k = by_line ? e / lines_ : e % stored;
-      Number x = Get(InOrder(line, k));
-      if (form_.chirps) x = Conjugate(x) * chirp_.Load(k);
+      Number x = is_pair ? Point(line, k) : Result(line, k);
       if (space_.is_inverse) {
         const double scale = 1 / static_cast<double>(step_.length);
         x = {x.real * scale, x.imag * scale};
       }
       const Value g = first_ + line;
+      if (is_pair) {
+        const Value even = (g / step_.inner * step_.written + k * 2) * step_.inner + g % step_.inner;
+        to_.Store(even, x.real);
+        return to_.Store(even + step_.inner, x.imag);
+      }
       if (is_columns) {
         const Value column = g % step_.inner;
         return Write((g / step_.inner * step_.length + k) * step_.inner + column, x * turns_.Load(k * column));
@@ -338,7 +372,7 @@ class Lines {
   KernelFrame frame_;
   KernelBuilder& k_;
   Array from_, to_, real_, imag_;
-  Table roots_, chirp_, turns_;
+  Table roots_, chirp_, turns_, halves_;
   Value first_;
   int64_t half_ = 1;  // That is written next.
 };

@@ -15,7 +15,7 @@ Result<PlanAnswer> PlanFft(PlanRequest& request) {
     if (request.body().source().Is(Opcode::kFusion)) plan.heroes.emplace_back(space->inst->name());
     const int64_t lines = LinesOfBlock(*space, step);
     plan.tile = {lines, step.length};
-    plan.threads = ThreadsFor(lines * FftForm(step.length).size / 4);
+    plan.threads = ThreadsFor(lines * FftForm(step.points()).size / 4);
     kernels.push_back(std::move(plan));
   }
   return PlanAnswer{.candidates = {std::move(kernels)}};

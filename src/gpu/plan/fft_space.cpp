@@ -49,7 +49,7 @@ FftStep Along(const Dims& dims, int64_t d, int64_t length) {
 }
 
 Status AddStep(FftSpace& space, const FftStep& step) {
-  if (Fits(step.length, space.part)) {
+  if (Fits(step.points(), space.part)) {
     space.steps.push_back(step);
     return {};
   }
@@ -118,7 +118,7 @@ Result<std::unique_ptr<FftSpace>> FftSpaceOf(const FusionBody& body) {
 }
 
 int64_t LinesOfBlock(const FftSpace& space, const FftStep& step) {
-  const int64_t size = FftForm(step.length).size;
+  const int64_t size = FftForm(step.points()).size;
   const int64_t side_by_side = step.is_rows ? step.rows : step.inner > 1 ? step.inner : step.lines();
   int64_t lines =
       std::min({side_by_side, MostElements(space.part) / size, std::max<int64_t>(1, kElementsOfBlock / size)});

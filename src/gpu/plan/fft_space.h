@@ -30,6 +30,9 @@ struct FftStep {
 
   int64_t lines() const { return outer * inner; }
   bool is_long() const { return whole > length; }
+  // The elements of a real line as complex numbers, each with the next one. Source: Van Loan, 4.3.
+  bool is_halved() const { return (from_real || to_real) && !is_long() && length >= 4 && length % 2 == 0; }
+  int64_t points() const { return is_halved() ? length / 2 : length; }  // Of the transform that is done.
 };
 
 // How a block transforms a line. Lengths with a factor that is no small prime are convolutions with a chirp, of a
