@@ -16,7 +16,7 @@ using kernel::Variable;
 
 namespace {
 constexpr int64_t kLanes = 32;
-constexpr int64_t kTermsAtOnce = 4;
+constexpr int kTermsAtOnce = 4;  // 16 bytes at most.
 }  // namespace
 
 void ClusterColumns::ForEach(int64_t size, int width, const KernelBuilder::IndexBody& f) const {
@@ -65,7 +65,8 @@ void ClusterProduct::Multiply(const Array& left, const Array& sums) const {
 
 void ClusterProduct::MultiplyItem(const Array& left, const Array& sums, Value item) const {
   const int64_t groups = CeilDiv(own_columns_, kLanes), row_groups = product_.rows / split_.rows;
-  const int64_t terms = terms_ / split_.sums, at_once = terms % kTermsAtOnce == 0 ? kTermsAtOnce : 1;
+  const int64_t terms = terms_ / split_.sums;
+  const int at_once = terms % kTermsAtOnce == 0 && product_.terms % kTermsAtOnce == 0 ? kTermsAtOnce : 1;
   const Value column0 = item % groups * kLanes, row0 = item / groups % row_groups * split_.rows;
   const Value part = item / (groups * row_groups), term0 = part * terms;
   k_.Tile(1, k_.Index(own_columns_) - column0, [&](Value lane) {
@@ -76,14 +77,12 @@ void ClusterProduct::MultiplyItem(const Array& left, const Array& sums, Value it
         [&](Value first) {
           const Value term = term0 + first;
           std::vector<Value> weights;
-          for (int64_t t = 0; t < at_once; ++t)
+          for (int t = 0; t < at_once; ++t)
             weights.push_back(Convert(weights_.Load((term + t) * own_columns_ + column0 + lane), Type::kF32));
           for (int64_t row = 0; row < split_.rows; ++row) {
             Value sum = running[row].Get();
-            for (int64_t t = 0; t < at_once; ++t) {
-              const Value factor = left.Load((row0 + row) * product_.terms + term + t);
-              sum = Fma(Convert(factor, Type::kF32), weights[t], sum);
-            }
+            const auto factors = left.LoadVector((row0 + row) * product_.terms + term, at_once);
+            for (int t = 0; t < at_once; ++t) sum = Fma(Convert(factors[t], Type::kF32), weights[t], sum);
             running[row].Set(sum);
           }
         },
