@@ -101,7 +101,8 @@ std::string LstmText(const Sizes& sizes) {
                   "c = $t[$B,$H] parameter(4) bias = $t[$N] parameter(5)", ", c, bias");
 }
 
-std::unique_ptr<Module> Optimized(const std::string& text, const std::string& last = ",block-fusion,dce") {
+std::unique_ptr<Module> Optimized(const std::string& text,
+                                  const std::string& last = ",recurrent-loop-fusion,while-loop-fusion,dce") {
   auto module = Parsed(text);
   const auto passes = RunPipeline(
       *module,

@@ -2,13 +2,9 @@
 // become one launch (a region "block"), and so do loops whose bodies are made of such, over a state that stays near the
 // block: barriers stand where launches stood. Always true: a region's kernels run as they would by themselves.
 //
-// Loops of recurrent networks whose weights fit the shared memory of a cluster of blocks become a launch each, where
-// the model says that it takes less time than their launches (ir/recurrent_loop.h).
-//
 // while-loop-fusion: each such loop by itself, also of somewhat larger kernels: what goes on between the trips of a
 // loop costs more than a launch, on a host too.
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,7 +13,6 @@
 #include "ir/cost.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/recurrent_loop.h"
 #include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/log_why.h"
@@ -47,11 +42,6 @@ class Blocks {
     std::string_view why_not;
     int nested = 0;  // Loops in each other, with itself.
   };
-  // Nothing, and why, where the loop is none for the blocks of a cluster.
-  bool RunsInCluster(const Instruction& loop, std::string* why_not) const {
-    const auto recurrent = RecurrentLoopOf(loop, why_not);
-    return recurrent && ClusterFor(*recurrent, device_, why_not).has_value();
-  }
   bool loops_alone() const { return loops_alone_; }
   const Code& CodeOf(const Instruction& launch) {
     const auto [at, fresh] = code_.try_emplace(&launch);
@@ -122,21 +112,9 @@ class BlockFusion {
   // `taken`: computations of loops that are in a region now.
   bool Run(std::unordered_set<const Computation*>* taken) {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
-    return Build(runs_in_block_, taken);
-  }
-
-  // Each loop that the blocks of a cluster run.
-  bool RunClusters(std::unordered_set<const Computation*>* taken) {
-    for (const Instruction* launch : graph_.launches()) {
-      if (launch->Is(Opcode::kWhile) && blocks_.CodeOf(*launch).instructions == 0) PlaceInCluster(*launch);
-    }
-    return Build(runs_in_cluster_, taken);
-  }
-
- private:
-  bool Build(const std::unordered_set<const Instruction*>& launches, std::unordered_set<const Computation*>* taken) {
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
-      if (!launches.contains(group.front()) || (group.size() == 1 && !group.front()->Is(Opcode::kWhile))) return false;
+      if (!runs_in_block_.contains(group.front()) || (group.size() == 1 && !group.front()->Is(Opcode::kWhile)))
+        return false;
       for (const Instruction* member : group) {
         if (!member->Is(Opcode::kWhile)) continue;
         taken->insert(member->attrs<WhileAttrs>().condition);
@@ -146,6 +124,7 @@ class BlockFusion {
     });
   }
 
+ private:
   void Place(const Instruction& launch) {
     if (blocks_.loops_alone() && !launch.Is(Opcode::kWhile)) return;
     const auto& [code, why_not, nested] = blocks_.CodeOf(launch);
@@ -160,15 +139,6 @@ class BlockFusion {
     std::erase_if(last_, [&](const Instruction* other) { return graph_.AreOne(*other, launch); });
     last_.push_back(&launch);
     if (last_.size() > kGroupsAsked) last_.erase(last_.begin());
-  }
-
-  void PlaceInCluster(const Instruction& loop) {
-    std::string why_not;
-    const bool runs = blocks_.RunsInCluster(loop, &why_not);
-    if (runs) runs_in_cluster_.insert(&loop);
-    if (!logs_) return;
-    if (runs) Say(loop, "=> one region, of a cluster", "its weights fit the shared memory of the blocks");
-    else Say(loop, "is no loop of one cluster", why_not);
   }
 
   static void Say(const Instruction& inst, std::string_view became, std::string_view why) {
@@ -208,17 +178,10 @@ class BlockFusion {
   RegionGraph graph_;
   Blocks& blocks_;
   const bool logs_;
-  std::unordered_set<const Instruction*> runs_in_block_, runs_in_cluster_;
+  std::unordered_set<const Instruction*> runs_in_block_;
   std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
   std::vector<const Instruction*> last_;  // One of each of the last groups.
 };
-
-bool HasLoops(const Computation& computation) {
-  for (const Instruction* inst : computation.instructions()) {
-    if (inst->Is(Opcode::kWhile)) return true;
-  }
-  return false;
-}
 
 Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) {
   Blocks blocks(module, *context.device, loops_alone);
@@ -232,7 +195,6 @@ Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) 
   std::unordered_set<const Computation*> taken;
   for (size_t i = order.size(); i-- > 0;) {
     if (!taken.contains(order[i])) {
-      if (!loops_alone && HasLoops(*order[i])) changed |= BlockFusion(*order[i], blocks).RunClusters(&taken);
       changed |= BlockFusion(*order[i], blocks).Run(&taken);
       continue;
     }
