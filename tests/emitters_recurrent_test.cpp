@@ -201,6 +201,29 @@ TEST(EmittersRecurrent, ProductOfTheInput) {
   CheckCluster(LoopText({}, 1, body, "$t[$H,$N]", ", $t[$H,$H]", ", v", "v = $t[$H,$H] parameter(4)", ", v"));
 }
 
+// [x, h] times one matrix: the period is that of both.
+TEST(EmittersRecurrent, StateBesideTheInput) {
+  const char* const body = R"(
+      v = $t[48,$H] get-tuple-element(s), index=5 x16 = $t[$B,16] slice(x), slice={[0:$B], [0:16]}
+      both = $t[$B,48] concatenate(x16, h), dimensions={1}
+      z = $t[$B,$H] dot(both, v), lhs_contracting_dims={1}, rhs_contracting_dims={0} h1 = $t[$B,$H] clamp(low, z, high))";
+  CheckCluster(LoopText({}, 1, body, "$t[$H,$N]", ", $t[48,$H]", ", v", "v = $t[48,$H] parameter(4)", ", v"), 8, 128,
+               2);
+}
+
+TEST(EmittersRecurrent, Vectors) {
+  const char* const products[] = {"dot(g, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+                                  "dot(w, g), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+                                  "dot(w, g), lhs_contracting_dims={1}, rhs_contracting_dims={0}"};
+  for (const char* product : products) {
+    const std::string body = std::string(R"(
+      g = $t[$H] reshape(h) z = $t[$H] )") +
+                             product + R"(
+      v = $t[$H] reshape(x) a = $t[$H] add(v, z) n = $t[$H] clamp(low, a, high) h1 = $t[$B,$H] reshape(n))";
+    CheckCluster(LoopText({.rows = 1, .units = 64}, 1, body));
+  }
+}
+
 TEST(EmittersRecurrent, AreRefusedWithAReason) {
   EXPECT_EQ(WhyNot(LstmText({.units = 512})),
             "each of 8 blocks would need 557056 bytes of shared memory for weights and state, and has 232448");

@@ -77,9 +77,11 @@ class Follower {
     return shape.rank() > 0 && shape.dim(shape.rank() - 1) % period_ == 0 && shape.HasDefaultLayout();
   }
 
-  // One operand, and rows of whole periods on both sides.
+  // Rows of whole periods on both sides.
   bool KeepsColumns(const Instruction& inst) const {
     if (inst.operand_count() == 0 || !HasPeriods(inst.shape()) || !HasPeriods(inst.operand(0).shape())) return false;
+    if (inst.Is(Opcode::kConcatenate))
+      return std::ranges::all_of(inst.operands(), [&](const auto* operand) { return HasPeriods(operand->shape()); });
     const int64_t last = inst.shape().rank() - 1;
     const Shape& from = inst.operand(0).shape();
     switch (inst.opcode()) {
@@ -119,11 +121,16 @@ class Finder {
   }
 
   std::optional<RecurrentLoop> Find() {
-    if (!FindState() || !FindLaunches() || !FindPeriod()) return std::nullopt;
-    const auto needed = found_.in_columns;
-    if (ShareOut() && CheckColumns()) return std::move(found_);
-    found_.in_columns = needed;
-    return CheckColumns() ? std::optional(std::move(found_)) : std::nullopt;
+    if (!FindState() || !FindLaunches()) return std::nullopt;
+    if (found_.gathered.empty()) {
+      No("its body multiplies no state with weights");
+      return std::nullopt;
+    }
+    const int64_t of_products = PeriodOfProducts();
+    for (const int64_t period : {of_products, std::gcd(of_products, PeriodOfState())}) {
+      if (FitsIn(period)) return std::move(found_);
+    }
+    return std::nullopt;
   }
 
  private:
@@ -228,10 +235,16 @@ class Finder {
       product.dot = inst;
     }
     if (product.dot == nullptr) return No(Str("'", call.name(), "' has no product"));
-    const Instruction &dot = *product.dot, &left = dot.operand(0), &weights = dot.operand(1);
+    const Instruction& dot = *product.dot;
     const auto& attrs = dot.attrs<DotAttrs>();
-    const bool plain = attrs.lhs_batch.empty() && attrs.lhs_contracting == std::vector<int64_t>{1} &&
-                       attrs.rhs_contracting.size() == 1 && left.shape().rank() == 2 && weights.shape().rank() == 2 &&
+    // A vector may stand on either side.
+    const bool is_turned = dot.operand(0).shape().rank() == 2 && dot.operand(1).shape().rank() == 1;
+    const Instruction &left = dot.operand(is_turned ? 1 : 0), &weights = dot.operand(is_turned ? 0 : 1);
+    const auto& of_left = is_turned ? attrs.rhs_contracting : attrs.lhs_contracting;
+    const auto& of_weights = is_turned ? attrs.lhs_contracting : attrs.rhs_contracting;
+    const int64_t last = left.shape().rank() - 1;
+    const bool plain = attrs.lhs_batch.empty() && (last == 0 || last == 1) && of_left == std::vector<int64_t>{last} &&
+                       of_weights.size() == 1 && weights.shape().rank() == 2 &&
                        attrs.algorithm == DotAlgorithm::kUnset && attrs.sparsity == SparsityConfig() &&
                        left.Is(Opcode::kParameter) && weights.Is(Opcode::kParameter) && call.shape().IsArray();
     if (!plain) return No(Str("'", call.name(), "' is no product of rows [rows,terms] with weights"));
@@ -239,10 +252,11 @@ class Finder {
       return No(Str("'", call.name(), "' multiplies no f32, bf16 or f16"));
     product.left = left.parameter_number();
     product.weights = weights.parameter_number();
-    product.weights_by_column = attrs.rhs_contracting[0] == 1;
-    product.rows = left.shape().dim(0);
-    product.terms = left.shape().dim(1);
-    product.columns = dot.shape().dim(1);
+    product.weights_by_column = of_weights[0] == 1;
+    product.weights_shape = &weights.shape();
+    product.rows = last == 0 ? 1 : left.shape().dim(0);
+    product.terms = left.shape().dim(last);
+    product.columns = dot.shape().dim(dot.shape().rank() - 1);
     if (product.terms < 2) return No(Str("'", call.name(), "' has one term"));
     if (product.rows > kMostRows) return No(Str("'", call.name(), "' has more than ", kMostRows, " rows"));
     const Instruction& operand = WithoutNames(call.operand(product.weights));
@@ -263,15 +277,31 @@ class Finder {
 
   // ---- Columns ------------------------------------------------------------------------------------------------------
 
-  bool FindPeriod() {
-    if (found_.gathered.empty()) return No("its body multiplies no state with weights");
+  // With as much as may be in columns, or else as little.
+  bool FitsIn(int64_t period) {
+    found_.period = period;
+    const auto needed = found_.in_columns;
+    if (ShareOut() && CheckColumns()) return true;
+    found_.in_columns = needed;
+    return CheckColumns();
+  }
+
+  int64_t PeriodOfProducts() const {
     int64_t period = 0;
     for (const RecurrentLoop::Product& product : found_.products) {
       period = std::gcd(period, product.columns);
       if (product.gathered != nullptr) period = std::gcd(period, product.terms);
     }
-    found_.period = period;
-    return true;
+    return period;
+  }
+
+  int64_t PeriodOfState() const {
+    int64_t period = 0;
+    for (size_t i = 0; i < found_.state.size(); ++i) {
+      const Shape& shape = found_.loop->shape().element(static_cast<int64_t>(i));
+      if (found_.state[i] == Element::kColumns) period = std::gcd(period, shape.dim(shape.rank() - 1));
+    }
+    return period;
   }
 
   // What does not hang on the state, in columns too, where it has whole periods and no product takes all of it. False:
@@ -345,7 +375,7 @@ double FlopsOf(const RecurrentLoop::Product& product) {
 }
 
 double WeightBytes(const RecurrentLoop::Product& product) {
-  return static_cast<double>(product.dot->operand(1).shape().ByteSize());
+  return static_cast<double>(product.weights_shape->ByteSize());
 }
 
 }  // namespace
@@ -378,7 +408,7 @@ ProductSplit SplitOf(const RecurrentLoop::Product& product, int blocks, int64_t 
 int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps) {
   int64_t bytes = 0, sums = 0;
   for (const RecurrentLoop::Product& product : loop.products) {
-    bytes += Padded(product.dot->operand(1).shape().ByteSize() / blocks);
+    bytes += Padded(product.weights_shape->ByteSize() / blocks);
     sums = std::max(sums, SplitOf(product, blocks, warps).sums * product.rows * product.columns / blocks * 4);
   }
   bytes += Padded(sums);
@@ -414,7 +444,7 @@ double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescript
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device) {
   double seconds = device.launch_seconds * loop.launches;
   for (const RecurrentLoop::Product& product : loop.products) {
-    const auto width = BitWidth(product.dot->operand(1).shape().type()) == 16 ? DotWidth::k16 : DotWidth::k32;
+    const auto width = BitWidth(product.weights_shape->type()) == 16 ? DotWidth::k16 : DotWidth::k32;
     seconds += kCallSeconds + std::max(FlopsOf(product) / device.dot_rates[static_cast<int>(width)],
                                        WeightBytes(product) / device.cache_rate);
   }

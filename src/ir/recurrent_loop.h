@@ -1,13 +1,14 @@
 // Loops of recurrent networks (GRU, LSTM, plain ones; lax.scan), after fusion: what the blocks of one cluster run as
 // one kernel, each with some columns of the weights in its shared memory. Asked by the pass that makes a region of such
-// a loop and by the planner of that region (ir/region.h, "cluster").
+// a loop and by the planner of that region (ir/region.h, "block").
 //
 //   h' = tanh(x[t] + h W);  ys[t] = h'        h f32[8,256], W f32[256,256], 8 blocks: each has 32 columns of W and h
 //
-// Which bodies: library products [rows, terms] x [terms, columns] of weights that the loop hands on, followed at most
-// by what is elementwise; kernels that go element by element, in which everything keeps its column (elementwise, slices
-// at multiples of the period, reshapes, broadcasts along rows, dynamic slices of rows); state that is a number, is
-// handed on, has whole periods, or is filled by a dynamic-update-slice where it lies; as many trips as the text says.
+// Which bodies: library products [rows, terms] x [terms, columns] of weights that the loop hands on, or of one vector
+// on either side of them, followed at most by what is elementwise; kernels that go element by element, in which
+// everything keeps its column (elementwise, slices at multiples of the period, concatenations of whole periods,
+// reshapes, broadcasts along rows, dynamic slices of rows); state that is a number, is handed on, has whole periods, or
+// is filled by a dynamic-update-slice where it lies; as many trips as the text says.
 //
 // Columns: of a value that hangs on the state, block `rank` of n makes the elements whose place in memory, modulo the
 // period, is in [rank, rank + 1) * period / n. So it has the same units of each gate, and reads of others only what it
@@ -38,6 +39,7 @@ struct RecurrentLoop {
     const Instruction* dot = nullptr;   // In its computation.
     int64_t left = 0, weights = 0;      // Operands of the call.
     bool weights_by_column = false;     // [columns, terms].
+    const Shape* weights_shape = nullptr;
     int64_t rows = 0, terms = 0, columns = 0;
     // What is multiplied, where it lies in columns and so has to be gathered first; null: each block has it.
     const Instruction* gathered = nullptr;

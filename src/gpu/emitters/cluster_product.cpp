@@ -39,7 +39,7 @@ ClusterProduct::ClusterProduct(KernelBuilder& k, const ClusterColumns& columns, 
       terms_(terms),
       split_(SplitOf(product, static_cast<int>(columns.blocks()), k.warps())) {
   if (terms_ != product.terms) split_.sums = 1;
-  weights_ = k_.Shared("weights", KernelTypeOf(product.dot->operand(1).shape().type()), product.terms * own_columns_);
+  weights_ = k_.Shared("weights", KernelTypeOf(product.weights_shape->type()), product.terms * own_columns_);
 }
 
 void ClusterProduct::LoadWeights(const Array& weights, int width) {
