@@ -3,10 +3,12 @@
 
 #include "driver/run/step_alone.h"
 #include "emitters_harness.h"
+#include "gpu/kernel/emulator.h"
 #include "gpu/plan/block_space.h"
 #include "ir/fusion_plan.h"
 #include "ir/recurrent_loop.h"
 #include "ir/region.h"
+#include "kernel_buffers.h"
 #include "passes/pipeline.h"
 
 namespace hlo::gpu {
@@ -120,20 +122,27 @@ const Instruction* LoopOf(const Module& module) {
   return nullptr;
 }
 
-// The loop as one kernel of `blocks` blocks, whatever a model says of it.
-void CheckCluster(const std::string& text, int64_t blocks = 8, int64_t threads = 128, int64_t vector = 4) {
+// The loop alone, planned for `blocks` blocks, whatever a model says of it.
+std::unique_ptr<Module> Clustered(const std::string& text, int64_t blocks, int64_t threads, int64_t vector) {
   const auto module = Optimized(text);
   for (const Instruction* inst : module->entry().Instructions()) {
     if (!IsRegion(*inst)) continue;
-    const auto alone = ExtractStep(*inst);
+    auto alone = ExtractStep(*inst);
     KernelPlan plan{.kind = KernelKind::kBlock, .vector = vector, .threads = threads, .splits = blocks};
     SetPlan(alone->entry().root(), {.kernels = {plan}});
-    const auto kernels = Emit(alone->entry().root());
-    ASSERT_TRUE(kernels) << kernels.error().message();
-    EXPECT_EQ(kernels->front().kernel->cluster, blocks);
-    return Check(*alone);
+    return alone;
   }
   ADD_FAILURE() << "no region of\n" << text;
+  return nullptr;
+}
+
+void CheckCluster(const std::string& text, int64_t blocks = 8, int64_t threads = 128, int64_t vector = 4) {
+  const auto module = Clustered(text, blocks, threads, vector);
+  ASSERT_NE(module, nullptr);
+  const auto kernels = Emit(module->entry().root());
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  EXPECT_EQ(kernels->front().kernel->cluster, blocks);
+  Check(*module);
 }
 
 std::string WhyNot(const std::string& text) {
@@ -222,6 +231,42 @@ TEST(EmittersRecurrent, Vectors) {
       v = $t[$H] reshape(x) a = $t[$H] add(v, z) n = $t[$H] clamp(low, a, high) h1 = $t[$B,$H] reshape(n))";
     CheckCluster(LoopText({.rows = 1, .units = 64}, 1, body));
   }
+}
+
+// What the loop fills is no result, or two.
+TEST(EmittersRecurrent, ResultsOfWhatIsFilled) {
+  const std::string text = PlainText({});
+  const std::string root = text.substr(text.rfind("ROOT"));
+  std::string none = text, twice = text;
+  none.replace(none.rfind("ROOT"), root.size(), "ROOT r = (f32[4,32]) tuple(a) }");
+  twice.replace(twice.rfind("ROOT"), root.size(),
+                "c = f32[3,4,32] negate(b) ROOT r = (f32[4,32], f32[3,4,32], f32[3,4,32]) tuple(a, b, c) }");
+  CheckCluster(none);
+  CheckCluster(twice);
+}
+
+// The sanitizer, which has nothing to say of these kernels, would have.
+TEST(EmittersRecurrent, AMissingBarrierOfTheClusterIsFound) {
+  const auto module = Clustered(PlainText({}), 8, 128, 4);
+  ASSERT_NE(module, nullptr);
+  const auto kernels = Emit(module->entry().root());
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  const kernel::Kernel& kernel = *kernels->front().kernel;
+  const kernel::Buffers buffers = kernel::MakeBuffers(kernel);
+  for (size_t i = 0; i < kernel.arrays.size(); ++i) {
+    if (kernel.arrays[i].name == "limits") std::fill_n(static_cast<int64_t*>(buffers.arguments[i]), kTripFields, 100);
+  }
+  const auto findings = [&](kernel::KernelFault fault) {
+    kernel::EmulateOptions options;
+    options.nvptx.fault = fault;
+    const auto report = kernel::Emulate(kernel, buffers.arguments, options);
+    EXPECT_TRUE(report) << report.error().message();
+    return report->findings;
+  };
+  EXPECT_TRUE(findings(kernel::KernelFault::kNone).empty());
+  const auto found = findings(kernel::KernelFault::kMissingClusterBarrier);
+  EXPECT_TRUE(std::ranges::any_of(
+      found, [](const auto& finding) { return finding.finding == kernel::Finding::kCrossBlockRace; }));
 }
 
 TEST(EmittersRecurrent, AreRefusedWithAReason) {
