@@ -173,6 +173,17 @@ TEST(EmittersRecurrent, Lstm) {
   CheckCluster(LstmText({.steps = 2, .rows = 2, .units = 128}), 8, 512);
 }
 
+// More than shared memory has room for, beside what has to lie there.
+TEST(EmittersRecurrent, ValuesInScratchMemory) {
+  const std::string text = LstmText({.steps = 2, .rows = 9, .units = 256});
+  CheckCluster(text, 8, 512);
+  const auto module = Clustered(text, 8, 512, 4);
+  const auto kernels = Emit(module->entry().root());
+  const auto is_scratch = [](const KernelBuffer& buffer) { return buffer.kind == KernelBuffer::Kind::kScratch; };
+  ASSERT_TRUE(kernels);
+  EXPECT_TRUE(std::ranges::any_of(kernels->front().buffers, is_scratch));
+}
+
 TEST(EmittersRecurrent, SixteenBits) {
   for (const char* type : {"bf16", "f16"}) {
     CheckCluster(PlainText({.type = type}));

@@ -553,16 +553,16 @@ class BlockEmitter {
   std::set<size_t> filled_roots_;
 };
 
-}  // namespace
-
 // The columns are whole ones of each block, and tiles of them as wide as the plan says.
-static Status CheckCluster(const EmitRequest& request, int64_t period) {
+Status CheckCluster(const EmitRequest& request, int64_t period) {
   const KernelPlan& plan = request.plan;
   TRY(request.Require(plan.splits <= kMostBlocksOfCluster && period % plan.splits == 0,
                       Str("columns come in ", period, ", which ", plan.splits, " blocks do not share")));
   return request.Require(period / plan.splits % plan.vector == 0,
                          Str(period / plan.splits, " columns of a block are no multiple of vector, ", plan.vector));
 }
+
+}  // namespace
 
 Result<EmittedKernel> EmitBlock(const EmitRequest& request) {
   TRY(request.Require(RegionOf(request.body.source()) == "block", "it is no region of kernels of one block"));

@@ -1,4 +1,4 @@
-// The planners of regions that one block of threads runs, or the blocks of one cluster.
+// The planner of regions that one block of threads runs, or the blocks of one cluster.
 #include <algorithm>
 #include <numeric>
 

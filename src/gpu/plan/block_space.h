@@ -1,5 +1,5 @@
-// What a kernel of kind `block` goes through: the kernels of a region (ir/region.h), each with the space
-// of its elements, and where those of a loop's body write onto the loop's state.
+// What a kernel of kind `block` goes through: the kernels of a region (ir/region.h), each with the space of its
+// elements, and where those of a loop's body write onto the loop's state.
 #ifndef HLO_GPU_PLAN_BLOCK_SPACE_H_
 #define HLO_GPU_PLAN_BLOCK_SPACE_H_
 
