@@ -436,6 +436,20 @@ TEST(Doubles, ALoopIsWaitedForOnceATrip) {
   EXPECT_TRUE(outcome.Says("decided about by the host")) << outcome.out << outcome.err;
 }
 
+// All steps of a recurrent network, with their products, are one launch.
+TEST(Doubles, ARecurrentLoopIsOneLaunch) {
+  for (const char* name : {"gru", "lstm", "plain_bf16"}) {
+    const std::string module = Str("testdata/run/recurrent_", name, ".hlo");
+    const Outcome once = RunHlo(OnDoubles(Str("--reference_platform=none ", module)));
+    EXPECT_EQ(once.exit, 0) << once.out << once.err;
+    EXPECT_EQ(once.Count("> kernel block_region"), 1) << name;
+    EXPECT_EQ(once.Count("cublasLtMatmul"), 0) << name;
+    const Outcome compared = RunHlo(OnDoubles(module));
+    EXPECT_EQ(compared.exit, 0) << compared.out << compared.err;
+    EXPECT_TRUE(compared.Says("local    MATCH")) << compared.out;
+  }
+}
+
 // ---- Failing calls -------------------------------------------------------------------------------------------------
 
 // What came of a run that fails as asked.

@@ -55,7 +55,7 @@ struct KernelPlan {
   std::vector<int64_t> tile;  // What a block takes at a time; kernel_kinds.def says of what.
   int64_t vector = 1;         // Neighbouring elements of one thread.
   int64_t threads = 1;        // Of a block.
-  int64_t splits = 1;         // Blocks that share one reduction or scan.
+  int64_t splits = 1;         // Blocks that share one reduction, scan or loop.
   int64_t unroll = 1;         // Steps whose loads are in flight together.
   int64_t stages = 1;         // Tiles of an operand in shared memory.
   std::string library, algorithm;

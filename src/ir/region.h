@@ -8,7 +8,7 @@
 // no planner takes as one kernel (gpu/plan/planner.h) it takes apart: then the kernels run one by one, as they would
 // have without.
 //
-//   block      One block of threads runs the kernels, and loops of them, in turn.
+//   block      One block of threads runs the kernels, and loops of them, in turn; or a cluster a recurrent loop.
 //   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
 //   attention  The same around a softmax between two products of matrices, a part of a row at a time.
 //   product    A product of matrices reads operands as they lie, in another type or as part of a stack.

@@ -1,17 +1,21 @@
 // The emitter of regions that one block of threads runs: its kernels in turn, each over all its elements, with barriers
-// where launches stood, and loops of them.
+// where launches stood, and loops of them; and of those that the blocks of a cluster run, each the elements in its
+// columns (ir/recurrent_loop.h). Arrays of a cluster have their whole size in each block.
 //
 //   one element    a value of the block level, the same for all threads: a register, no barrier
 //   several        in shared memory as long as there is some, else in scratch memory
 //   state of a     a variable for one element, an array for several, in which the body's kernels write the next value
 //   loop           where they may (BlockPart::state_of_root), else it is copied there at the end of a trip
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <variant>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "gpu/emitters/cluster_product.h"
 #include "gpu/emitters/frame.h"
 #include "gpu/emitters/reducers.h"
 #include "gpu/emitters/scalar.h"
@@ -33,6 +37,9 @@ using Output = IterationSpace::Output;
 
 // Of arrays in shared memory. What goes beyond lies in scratch memory, which a cache keeps as near.
 constexpr int64_t kMostSharedBytes = 40 << 10;
+// Of a block of a cluster, with its weights.
+constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
+constexpr int64_t kMostBlocksOfCluster = 8;
 
 // Where an array lies. Nothing: it has no elements, or nobody reads it.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
@@ -46,7 +53,12 @@ class BlockEmitter {
         request_(request),
         region_(request.body.source()),
         threads_(request.plan.threads),
-        k_(KernelName(region_, request.suffix), 1, static_cast<int>(threads_)) {}
+        k_(KernelName(region_, request.suffix), request.plan.splits, static_cast<int>(threads_)) {
+    if (!space.recurrent) return;
+    k_.SetCluster(static_cast<int>(request.plan.splits));
+    columns_.emplace(k_, space.recurrent->period);
+    most_shared_bytes_ = kMostSharedBytesOfCluster - SharedBytes(*space.recurrent, k_.cluster(), k_.warps());
+  }
 
   EmittedKernel Emit() && {
     k_.SetSource(std::string(region_.name()));
@@ -54,12 +66,16 @@ class BlockEmitter {
     Known known;
     for (const Instruction* parameter : computation.parameters())
       known[parameter].resize(parameter->shape().LeafCount());
+    if (columns_) {
+      columns_->Open();
+      FindFilled();
+    }
     for (const FusionBody::Leaf& leaf : request_.body.leaves()) TakeLeaf(leaf, known);
     if (space_.has_loops) OpenTrips();
     EmitComputation(computation, known);
     StoreResults(known.at(&computation.root()));
     kernel_.kernel = std::make_shared<const kernel::Kernel>(std::move(k_).Build());
-    kernel_.emitter = space_.has_loops ? "loops of one block" : "one block";
+    kernel_.emitter = columns_ ? "loop of one cluster" : space_.has_loops ? "loops of one block" : "one block";
     kernel_.source = &region_;
     return std::move(kernel_);
   }
@@ -69,7 +85,7 @@ class BlockEmitter {
 
   void TakeLeaf(const FusionBody::Leaf& leaf, Known& known) {
     const int64_t elements = leaf.shape->NumElements();
-    if (elements == 0) return;
+    if (elements == 0 || filled_from_.contains(leaf.operand)) return;
     const Array array = k_.Input(Str("in", kernel_.buffers.size()), KernelTypeOf(leaf.shape->type()), elements);
     kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kOperand,
                                .operand = leaf.operand,
@@ -81,10 +97,12 @@ class BlockEmitter {
     else home = array;
   }
 
-  Array MakeArray(const Shape& shape) {
+  // `is_shared`: in shared memory in any case, where the plan left room for it.
+  Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
-    if (shared_bytes_ + bytes <= kMostSharedBytes) {
+    if (is_shared) return k_.Shared("state", type, elements);
+    if (shared_bytes_ + bytes <= most_shared_bytes_) {
       shared_bytes_ += bytes;
       return k_.Shared("value", type, elements);
     }
@@ -112,8 +130,15 @@ class BlockEmitter {
   }
   int WidthFor(int64_t size) const { return size > threads_ ? static_cast<int>(request_.plan.vector) : 1; }
 
+  // Blocks of a cluster copy what is in their columns, if anything lies in such.
   void Copy(const Home& from, const Array& to) {
     if (const auto* array = std::get_if<Array>(&from)) {
+      if (columns_ && to.elements() % space_.recurrent->period == 0) {
+        return columns_->ForEach(to.elements() / k_.cluster(), WidthFor(to.elements() / k_.cluster()), [&](Value i) {
+          const Value place = columns_->At(i);
+          to.Store(place, array->Load(place));
+        });
+      }
       const int width = WidthFor(to.elements());
       return ForChunks(to.elements(), width, [&](Value begin) {
         TileOver(k_, width, to.elements(), begin, threads_ * width,
@@ -126,12 +151,60 @@ class BlockEmitter {
   void StoreResults(const Homes& homes) {
     for (size_t i = 0; i < homes.size(); ++i) {
       const FusionBody::Root& root = request_.body.roots()[i];
-      if (root.shape->NumElements() == 0) continue;
+      if (root.shape->NumElements() == 0 || filled_roots_.contains(i)) continue;
       const Array out = k_.Output(Str("out", i), KernelTypeOf(root.shape->type()), root.shape->NumElements());
       kernel_.buffers.push_back(
           {.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()});
-      Copy(homes[i], out);
+      if (!columns_ || root.shape->NumElements() % space_.recurrent->period == 0) Copy(homes[i], out);
+      else k_.If(columns_->rank() == 0, [&] { Copy(homes[i], out); });
     }
+  }
+
+  // What the loop fills lies in the region's result, from the begin on: in what the operand held.
+  struct Filled {
+    int64_t operand;
+    size_t root;
+  };
+  void FindFilled() {
+    const RecurrentLoop& recurrent = *space_.recurrent;
+    const Computation& computation = FusedComputation(region_);
+    for (size_t i = 0; i < recurrent.state.size(); ++i) {
+      const auto element = static_cast<int64_t>(i);
+      const Instruction& init = recurrent.loop->operand(0);
+      if (recurrent.state[i] != RecurrentLoop::Element::kFilled || !init.Is(Opcode::kTuple)) continue;
+      const Instruction& from = init.operand(element);
+      const auto root = RootOf(computation.root(), element);
+      if (!root || !from.Is(Opcode::kParameter) || from.UseCount() != 1) continue;
+      filled_.emplace(element, Filled{from.parameter_number(), *root});
+      filled_from_.insert(from.parameter_number());
+      filled_roots_.insert(*root);
+    }
+  }
+
+  // The only result of the region that the element of the loop's state is.
+  std::optional<size_t> RootOf(const Instruction& root, int64_t element) const {
+    const Instruction& loop = *space_.recurrent->loop;
+    if (&root == &loop) return static_cast<size_t>(element);
+    std::optional<size_t> found;
+    const auto is_element = [&](const Instruction& value) {
+      return value.Is(Opcode::kGetTupleElement) && &value.operand(0) == &loop && value.tuple_index() == element;
+    };
+    if (is_element(root)) return 0;
+    for (int64_t i = 0; root.Is(Opcode::kTuple) && i < root.operand_count(); ++i) {
+      if (!is_element(WithoutNames(root.operand(i)))) continue;
+      if (found) return std::nullopt;
+      found = static_cast<size_t>(i);
+    }
+    return found;
+  }
+
+  Array MakeFilled(const Filled& filled) {
+    const FusionBody::Root& root = request_.body.roots()[filled.root];
+    kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kOutput,
+                               .index = root.index,
+                               .bytes = root.shape->ByteSize(),
+                               .in_place_operand = filled.operand});
+    return k_.InOut(Str("out", filled.root), KernelTypeOf(root.shape->type()), root.shape->NumElements());
   }
 
   // ---- Computations -------------------------------------------------------------------------------------------------
@@ -145,7 +218,7 @@ class BlockEmitter {
       else if (inst->Is(Opcode::kTuple)) {
         for (const Instruction* operand : inst->operands()) homes.push_back(known.at(operand)[0]);
       } else if (inst->Is(Opcode::kGetTupleElement)) homes = {known.at(&inst->operand(0))[inst->tuple_index()]};
-      else if (inst->Is(Opcode::kWhile)) homes = EmitWhile(*inst, known.at(&inst->operand(0)));
+      else if (inst->Is(Opcode::kWhile)) homes = EmitLoop(*inst, known.at(&inst->operand(0)));
       else homes = EmitPart(*space_.parts.at(inst), known);
       known[inst] = std::move(homes);
     }
@@ -153,9 +226,21 @@ class BlockEmitter {
 
   // ---- Loops --------------------------------------------------------------------------------------------------------
 
+  Homes EmitLoop(const Instruction& loop, const Homes& init) {
+    return columns_ ? EmitTrips(loop, init) : EmitWhile(loop, init);
+  }
+
+  // Blocks of a cluster know what they only read to be the same for all, and make as many trips.
   void OpenTrips() {
+    if (columns_) {
+      kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kTrips, .bytes = kTripFields * int64_t{8}});
+      const Array limits = k_.Input("limits", Type::kS64, kTripFields);
+      most_trips_ = limits.Load(int64_t{kMostTrips});
+      outermost_trips_ = Min(limits.Load(int64_t{kStopAfter}), most_trips_);
+    }
     kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kTrips, .bytes = kTripFields * int64_t{8}});
     trips_ = k_.InOut("trips", Type::kS64, kTripFields);
+    if (columns_) return;
     most_trips_ = trips_.Load(int64_t{kMostTrips});
     outermost_trips_ = Min(trips_.Load(int64_t{kStopAfter}), most_trips_);
     stopped_ = k_.MakeVariable(k_.Constant(Type::kPred, 0));
@@ -194,13 +279,57 @@ class BlockEmitter {
     return state;
   }
 
+  // The loop of a cluster.
+  Homes EmitTrips(const Instruction& loop, const Homes& init) {
+    kernel_.loops.push_back(&loop);
+    const Homes state = MakeState(loop, init);
+    LoadWeights(state);
+    const Computation& body = *loop.attrs<WhileAttrs>().body;
+    const Value wanted = k_.Constant(Type::kS64, space_.recurrent->trips), made = Min(wanted, outermost_trips_);
+    k_.Loop(k_.Index(0), Convert(made, Type::kIndex), 1, [&](Value) {
+      Known known = {{body.parameters()[0], state}};
+      states_.push_back(&state);
+      EmitComputation(body, known);
+      states_.pop_back();
+      SetState(loop, state, known.at(&body.root()));
+    });
+    k_.If(columns_->rank() == 0, [&] {
+      trips_.Store(kTripsMade, made);
+      k_.If(wanted > most_trips_, [&] { trips_.Store(kEndless, k_.Constant(Type::kS64, 1)); });
+    });
+    return state;
+  }
+
+  void LoadWeights(const Homes& state) {
+    const RecurrentLoop& recurrent = *space_.recurrent;
+    int64_t most_sums = 0;
+    for (const RecurrentLoop::Product& product : recurrent.products) {
+      const bool drops = request_.fault == "dropped_term";
+      ClusterProduct& own =
+          products_.try_emplace(&product, k_, *columns_, product, product.terms - drops).first->second;
+      const Instruction& weights = WithoutNames(product.call->operand(product.weights));
+      const Home home = weights.Is(Opcode::kConstant) ? HomeOf(weights.literal()) : state[weights.tuple_index()];
+      own.LoadWeights(std::get<Array>(home), static_cast<int>(request_.plan.vector));
+      most_sums = std::max(most_sums, own.SumElements());
+    }
+    sums_ = k_.Shared("sums", Type::kF32, most_sums);
+    for (const Instruction* value : recurrent.gathered)
+      gathered_.emplace(value,
+                        k_.Shared("gathered", KernelTypeOf(value->shape().type()), value->shape().NumElements()));
+  }
+
   Homes MakeState(const Instruction& loop, const Homes& init) {
     Homes state;
     for (size_t i = 0; i < init.size(); ++i) {
+      if (const auto filled = filled_.find(static_cast<int64_t>(i)); filled != filled_.end()) {
+        state.emplace_back(MakeFilled(filled->second));
+        continue;
+      }
       if (IsHandedOn(loop, static_cast<int64_t>(i)) || std::holds_alternative<std::monostate>(init[i])) {
         state.push_back(init[i]);
       } else if (std::holds_alternative<Array>(init[i])) {
-        const Array array = MakeArray(loop.shape().element(static_cast<int64_t>(i)));
+        const bool is_shared = columns_ && space_.recurrent->state[i] == RecurrentLoop::Element::kColumns;
+        const Array array = MakeArray(loop.shape().element(static_cast<int64_t>(i)), is_shared);
         Copy(init[i], array);
         state.emplace_back(array);
       } else {
@@ -267,9 +396,43 @@ class BlockEmitter {
   Homes EmitPart(BlockPart& part, const Known& known) {
     k_.SetSource(std::string(part.body.source().name()));
     Homes homes(part.body.roots().size());
+    if (part.product != nullptr) Multiply(part, known);
     if (part.reduction != nullptr) EmitReduction(part, known, homes);
     for (const auto& space : part.loops) EmitElements(part, *space, known, homes);
     return homes;
+  }
+
+  bool IsInColumns(const BlockPart& part) const {
+    return columns_ && space_.recurrent->in_columns.contains(&part.body.source());
+  }
+
+  // Leaves partial sums of the block's columns.
+  void Multiply(const BlockPart& part, const Known& known) {
+    const RecurrentLoop::Product& product = *part.product;
+    const Instruction& operand = part.body.source().operand(product.left);
+    Array left = std::get<Array>(known.at(&operand)[0]);
+    if (product.gathered != nullptr) {
+      const Array& gathered = gathered_.at(product.gathered);
+      if (is_gathered_.insert(product.gathered).second)
+        columns_->Gather(left, gathered, static_cast<int>(request_.plan.vector));
+      left = gathered;
+    }
+    const ClusterProduct& own = products_.at(&product);
+    own.Multiply(left, sums_);
+    if (!IsFloat(product.dot->shape().type())) return;
+    kernel_.precision.instructions[product.dot->id()].sum =
+        SumPlan{.accumulator = PrimitiveType::kF32, .longest_chain = own.Chain()};
+  }
+
+  // Does the result have to lie in shared memory: other blocks read it, or each block has one of its own?
+  bool IsShared(const BlockPart& part, size_t root) const {
+    if (!columns_) return false;
+    if (!IsInColumns(part)) return true;
+    return std::ranges::any_of(space_.recurrent->gathered, [&](const Instruction* value) {
+      const bool is_element = value->Is(Opcode::kGetTupleElement);
+      return &part.body.source() == (is_element ? &value->operand(0) : value) &&
+             root == (is_element ? static_cast<size_t>(value->tuple_index()) : 0);
+    });
   }
 
   // Arrays for the outputs, on the state of the loop where that may be.
@@ -278,7 +441,8 @@ class BlockEmitter {
     for (const Output& output : outputs) {
       const size_t root = output.root - part.body.roots().data();
       const int element = part.state_of_root[root];
-      arrays.push_back(element < 0 ? MakeArray(*output.root->shape) : std::get<Array>((*states_.back())[element]));
+      arrays.push_back(element < 0 ? MakeArray(*output.root->shape, IsShared(part, root))
+                                   : std::get<Array>((*states_.back())[element]));
       homes[root] = arrays.back();
     }
     return arrays;
@@ -287,7 +451,8 @@ class BlockEmitter {
   void EmitElements(BlockPart& part, LoopSpace& space, const Known& known, Homes& homes) {
     const std::vector<NodeId> nodes = space.Values();
     Emission emission = OpenEmission(part, space, nodes, known);
-    const int64_t size = space.Size();
+    const bool in_columns = IsInColumns(part);
+    const int64_t size = in_columns ? space.Size() / k_.cluster() : space.Size();
     if (space.outputs[0].root->shape->NumElements() == 1) {
       for (const Output& output : space.outputs)
         homes[output.root - part.body.roots().data()] = emission.Emit(output.value);
@@ -309,10 +474,16 @@ class BlockEmitter {
       const int64_t end = request_.fault == "tail" ? size - 1 : size;
       TileOver(k_, width, end, begin, threads_ * width, [&](Value i) {
         Emission::Scope scope(emission);
-        emission.Bind(lane, begin + i);
+        emission.Bind(lane, in_columns ? columns_->At(begin + i) : begin + i);
+        if (part.product != nullptr) BindSum(part, emission, begin + i);
         store();
       });
     });
+  }
+
+  void BindSum(const BlockPart& part, Emission& emission, Value i) const {
+    const Value sum = products_.at(part.product).Sum(sums_, i);
+    emission.Bind(part.sum, std::vector{Convert(sum, KernelTypeOf(part.product->dot->shape().type()))});
   }
 
   // Each thread has a part of the terms, then they are one.
@@ -364,21 +535,40 @@ class BlockEmitter {
   const int64_t threads_;
   KernelBuilder k_;
   EmittedKernel kernel_;
-  int64_t shared_bytes_ = 0;
+  int64_t shared_bytes_ = 0, most_shared_bytes_ = kMostSharedBytes;
   int scratches_ = 0;
   Array trips_;
   Value most_trips_, outermost_trips_;
   Variable stopped_;                  // A loop goes on for too long.
   int depth_ = 0;                     // Of loops around what is emitted.
   std::vector<const Homes*> states_;  // Of the loops around it.
+  // Of a cluster.
+  std::optional<ClusterColumns> columns_;
+  std::map<const RecurrentLoop::Product*, ClusterProduct> products_;  // Only looked up.
+  Array sums_;
+  std::map<const Instruction*, Array> gathered_;  // By what is gathered.
+  std::set<const Instruction*> is_gathered_;      // In the trip so far.
+  std::map<int64_t, Filled> filled_;              // By element of the state.
+  std::set<int64_t> filled_from_;                 // Operands.
+  std::set<size_t> filled_roots_;
 };
+
+// The columns are whole ones of each block, and tiles of them as wide as the plan says.
+Status CheckCluster(const EmitRequest& request, int64_t period) {
+  const KernelPlan& plan = request.plan;
+  TRY(request.Require(plan.splits <= kMostBlocksOfCluster && period % plan.splits == 0,
+                      Str("columns come in ", period, ", which ", plan.splits, " blocks do not share")));
+  return request.Require(period / plan.splits % plan.vector == 0,
+                         Str(period / plan.splits, " columns of a block are no multiple of vector, ", plan.vector));
+}
 
 }  // namespace
 
 Result<EmittedKernel> EmitBlock(const EmitRequest& request) {
   TRY(request.Require(RegionOf(request.body.source()) == "block", "it is no region of kernels of one block"));
   TRY(request.RequireBlock(0));
-  const auto space = TRY(BlockSpaceOf(request.body.source()));
+  const auto space = TRY(BlockSpaceOf(request.body.source(), /*in_cluster=*/request.plan.splits > 1));
+  if (space->recurrent) TRY(CheckCluster(request, space->recurrent->period));
   return BlockEmitter(*space, request).Emit();
 }
 

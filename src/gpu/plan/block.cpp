@@ -1,5 +1,6 @@
-// The planner of regions that one block of threads runs.
+// The planner of regions that one block of threads runs, or the blocks of one cluster.
 #include <algorithm>
+#include <numeric>
 
 #include "base/text.h"
 #include "gpu/kernel/builder.h"
@@ -19,6 +20,13 @@ constexpr int64_t kMostElementsOnHost = 16 * 1024;
 constexpr int kMostThreads = 128;
 constexpr int kVector = 4;
 
+std::optional<ClusterShape> ClusterOf(const Instruction& region, const DeviceDescription& device,
+                                      std::string* why_not) {
+  const Instruction* const loop = OnlyLoopOf(region);
+  const auto recurrent = loop == nullptr ? std::nullopt : RecurrentLoopOf(*loop, why_not);
+  return recurrent ? ClusterFor(*recurrent, device, why_not) : std::nullopt;
+}
+
 }  // namespace
 
 Result<PlanAnswer> PlanBlock(PlanRequest& request) {
@@ -28,6 +36,15 @@ Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
   if (std::ranges::none_of(FusedComputation(region).Instructions(), is_loop))
     FAIL(UnsupportedAt(region, "U103", "kernels in a row, without a loop, run one by one so far"));
+  std::string why_not;
+  if (const auto shape = ClusterOf(region, request.device(), &why_not)) {
+    const auto space = TRY(BlockSpaceOf(region, /*in_cluster=*/true));
+    KernelPlan plan{.kind = KernelKind::kBlock};
+    plan.vector = std::gcd(kVector, space->recurrent->period / shape->blocks);
+    plan.threads = shape->threads;
+    plan.splits = shape->blocks;
+    return PlanAnswer{.candidates = {{std::move(plan)}}};
+  }
   const auto space = TRY(BlockSpaceOf(region));
   const bool is_gpu = request.device().is_gpu;
   if (!is_gpu && space->most_elements > kMostElementsOnHost) {

@@ -69,6 +69,8 @@ class StateReaders {
 
 class Finder {
  public:
+  explicit Finder(std::optional<RecurrentLoop> recurrent) { space_->recurrent = std::move(recurrent); }
+
   Status Find(const Computation& computation) {
     TRY(FindParts(computation));
     return TakeUpdatesElsewhere(computation);
@@ -85,6 +87,7 @@ class Finder {
         continue;
       if (inst->Is(Opcode::kBitcast)) TRY(CheckBitcast(*inst));
       else if (inst->Is(Opcode::kWhile)) TRY(FindLoop(*inst));
+      else if (ProductOf(*inst) != nullptr) TRY(FindProduct(*inst));
       else if (inst->Is(Opcode::kCopy) || (inst->Is(Opcode::kFusion) && !IsRegion(*inst))) TRY(FindPart(*inst));
       else return NotIn(*inst);
     }
@@ -156,6 +159,29 @@ class Finder {
     return {};
   }
 
+  const RecurrentLoop::Product* ProductOf(const Instruction& inst) const {
+    return space_->recurrent ? space_->recurrent->ProductOf(inst) : nullptr;
+  }
+
+  // What is computed of the sums of a product, each at its place.
+  Status FindProduct(const Instruction& inst) {
+    auto part = std::make_unique<BlockPart>(inst);
+    part->product = ProductOf(inst);
+    const Instruction& dot = *part->product->dot;
+    auto space = TRY(LoopSpaceOf(part->body, {.roots = AllRoots(part->body), .given = &dot}, /*flat=*/true));
+    const IndexExpr place = space->outputs[0].offset;
+    for (const NodeId id : space->graph.Reachable(space->Values())) {
+      const ElementNode& node = space->graph.node(id);
+      if (node.kind != ElementNode::Kind::kGiven) continue;
+      if (part->sum >= 0 || space->pool.Dot(node.index, LayoutStrides(dot.shape())) != place)
+        FAIL(UnsupportedAt(inst, "U103", "a product of a cluster is used at its own place alone"));
+      part->sum = id;
+    }
+    part->loops.push_back(std::move(space));
+    space_->parts.emplace(&inst, std::move(part));
+    return {};
+  }
+
   // Where the next value of an element comes from a kernel that may write it where the last one lies.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
@@ -217,12 +243,32 @@ class Finder {
   int depth_ = 0;  // Of loops around what is looked at.
 };
 
+// What the loop fills has to be written where it lies.
+Status CheckFilled(const BlockSpace& space) {
+  const RecurrentLoop& recurrent = *space.recurrent;
+  const Instruction& next = recurrent.loop->attrs<WhileAttrs>().body->root();
+  for (size_t i = 0; i < recurrent.state.size(); ++i) {
+    if (recurrent.state[i] != RecurrentLoop::Element::kFilled) continue;
+    const Instruction& named = WithoutNames(next.operand(static_cast<int64_t>(i)));
+    const bool is_element = named.Is(Opcode::kGetTupleElement);
+    const Instruction& maker = is_element ? named.operand(0) : named;
+    const int64_t root = is_element ? named.tuple_index() : 0;
+    const auto part = space.parts.find(&maker);
+    if (part == space.parts.end() || part->second->state_of_root[root] != static_cast<int>(i))
+      FAIL(UnsupportedAt(maker, "U103", Str("element ", i, " of the loop's state is not filled where it lies")));
+  }
+  return {};
+}
+
 }  // namespace
 
-const Instruction& WithoutNames(const Instruction& inst) {
-  const Instruction* value = &inst;
-  while (value->Is(Opcode::kBitcast)) value = &value->operand(0);
-  return *value;
+const Instruction* OnlyLoopOf(const Instruction& region) {
+  const Instruction* loop = nullptr;
+  for (const Instruction* inst : FusedComputation(region).PostOrder()) {
+    if (inst->Is(Opcode::kWhile) && loop == nullptr) loop = inst;
+    else if (!inst->Is(kOnlyNames) && !inst->Is(Opcode::kConstant) && !inst->Is(Opcode::kParameter)) return nullptr;
+  }
+  return loop;
 }
 
 bool IsHandedOn(const Instruction& loop, int64_t element) {
@@ -230,14 +276,23 @@ bool IsHandedOn(const Instruction& loop, int64_t element) {
   return body.root().Is(Opcode::kTuple) && IsElementOf(body.root().operand(element), body.parameter(0), element);
 }
 
-Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region) {
+Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster) {
   for (const Instruction* parameter : FusedComputation(region).parameters()) {
     if (!parameter->shape().IsArray())
       FAIL(UnsupportedAt(*parameter, "U103", "one block of threads takes arrays alone"));
   }
-  Finder finder;
+  std::optional<RecurrentLoop> recurrent;
+  if (in_cluster) {
+    const Instruction* const loop = OnlyLoopOf(region);
+    std::string why_not = "there is more than a loop";
+    if (loop != nullptr) recurrent = RecurrentLoopOf(*loop, &why_not);
+    if (!recurrent) FAIL(UnsupportedAt(region, "U103", Str("nothing that a cluster of blocks shares: ", why_not)));
+  }
+  Finder finder(std::move(recurrent));
   TRY(finder.Find(FusedComputation(region)));
-  return finder.Take();
+  std::unique_ptr<BlockSpace> space = finder.Take();
+  if (space->recurrent) TRY(CheckFilled(*space));
+  return space;
 }
 
 }  // namespace hlo::gpu

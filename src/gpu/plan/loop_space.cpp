@@ -17,6 +17,7 @@ const Shape& IterationShape(const FusionBody::Root& root, bool in_place) {
 Result<std::unique_ptr<LoopSpace>> SpaceOver(const FusionBody& body, const LoopRequest& request,
                                              const std::vector<int>& groups) {
   auto space = std::make_unique<LoopSpace>(body);
+  if (request.given != nullptr) space->graph.SetGiven(*request.given);
   IndexPool& pool = space->pool;
   const Shape& shape = IterationShape(*request.roots[0], request.in_place);
   const std::vector<IndexExpr> index = AddVariables(*space, shape, groups, [](int64_t) { return Role::kKept; });

@@ -22,6 +22,7 @@ using LoopSpaces = std::vector<std::unique_ptr<LoopSpace>>;
 struct LoopRequest {
   std::vector<const FusionBody::Root*> roots;
   bool in_place = false;
+  const Instruction* given = nullptr;  // Computed by the emitter before, if any.
 };
 
 // `flat`: all dimensions as one.

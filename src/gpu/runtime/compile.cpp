@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/crash.h"
@@ -338,9 +339,12 @@ class Compiler {
       if (plan.call->PackedBytes() > 0) AddPacked(values, plan, position);
     }
     int64_t bytes = 0;
+    bool has_trips = false;
     for (const EmittedKernel& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
-        if (buffer.kind == KernelBuffer::Kind::kTrips) plan.trips = AddCounters(buffer.bytes);
+        // Some kernels have them twice, to read and to write.
+        if (buffer.kind == KernelBuffer::Kind::kTrips && !std::exchange(has_trips, true))
+          plan.trips = AddCounters(buffer.bytes);
         if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
             plan.scratch_value.contains(buffer.scratch))
           continue;

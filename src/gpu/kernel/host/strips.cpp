@@ -140,8 +140,7 @@ StripPlan PlanStrips(const HostFacts& facts, const Region& body, const SegmentPl
 
 StripPart PartOf(const HostFacts& facts, const StripPlan& plan, const Instruction& instruction) {
   if (IsCut(facts, plan.varying, instruction)) return StripPart::kCut;
-  if (instruction.result < 0 || instruction.op == Op::kLoadVector || !instruction.regions.empty())
-    return StripPart::kMember;
+  if (instruction.result < 0 || !instruction.regions.empty()) return StripPart::kMember;
   return plan.varying[instruction.result] ? StripPart::kMember : StripPart::kUniform;
 }
 

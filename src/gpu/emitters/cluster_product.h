@@ -1,0 +1,64 @@
+// What the blocks of a cluster share of a recurrent loop (ir/recurrent_loop.h): which elements are whose, and products
+// with weights that lie in their shared memory, each block's own columns.
+#ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
+#define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
+
+#include <cstdint>
+
+#include "gpu/kernel/builder.h"
+#include "ir/recurrent_loop.h"
+
+namespace hlo::gpu {
+
+// At block level; its values may be used below.
+class ClusterColumns {
+ public:
+  ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
+
+  void Open() { rank_ = k_.cluster_rank(); }
+  int64_t blocks() const { return k_.cluster(); }
+  kernel::Value rank() const { return rank_; }
+  // The place in the whole array of the block's element `i`.
+  kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
+  // All elements of what lies in columns, from the block that has each.
+  void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
+  // f(i) for i in [0, size), `width` neighbours to a thread.
+  void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
+
+ private:
+  kernel::KernelBuilder& k_;
+  const int64_t period_, own_;
+  kernel::Value rank_;
+};
+
+// left [rows, terms] times the block's columns of the weights, with sums in f32.
+class ClusterProduct {
+ public:
+  // `terms`: those that count.
+  ClusterProduct(kernel::KernelBuilder& k, const ClusterColumns& columns, const RecurrentLoop::Product& product,
+                 int64_t terms);
+
+  // Elements of an array for the partial sums.
+  int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
+  // The most additions that a term goes through.
+  int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
+  // Once, before anything is multiplied.
+  void LoadWeights(const kernel::Array& weights, int width);
+  void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
+  // Of the block's element `i` of the result. At thread level, after Multiply.
+  kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
+
+ private:
+  void MultiplyItem(const kernel::Array& left, const kernel::Array& sums, kernel::Value item) const;
+
+  kernel::KernelBuilder& k_;
+  const ClusterColumns& columns_;
+  const RecurrentLoop::Product& product_;
+  const int64_t own_columns_, terms_;
+  ProductSplit split_;
+  kernel::Array weights_;  // [terms][own columns]
+};
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
