@@ -8,6 +8,7 @@
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/recurrent_loop.h"
+#include "ir/trip_count.h"
 #include "passes/fusion/regions.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"
@@ -27,7 +28,12 @@ bool HasLoops(const Computation& computation) {
 bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   std::string why_not;
   const auto recurrent = RecurrentLoopOf(loop, &why_not);
-  const bool runs = recurrent && ClusterFor(*recurrent, device, &why_not);
+  bool runs = recurrent && ClusterFor(*recurrent, device, &why_not);
+  // In a region the counter's beginning is not seen, and what `known_trip_count` says is believed.
+  if (runs && DerivedTripCount(loop) != recurrent->trips) {
+    runs = false;
+    why_not = "how often it goes round, its counter does not tell";
+  }
   if (!LOGS_WHY()) return runs;
   if (runs) LogWhy("recurrent-loop-fusion", loop, "=> one region", "its weights fit the shared memory of a cluster");
   else LogWhy("recurrent-loop-fusion", loop, "stays", why_not);
