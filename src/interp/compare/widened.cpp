@@ -638,8 +638,20 @@ class Comparer {
       if (!result_.finding && !state.ends) TRY(ComparePair(pair_of(*before.body), *after.body, place));
       if (result_.finding) return {};
     }
-    Keep(pair, origin, inst, {.value = KeptOf(run->result, run->result), .left = nullptr});
-    if (changed != nullptr) pair.given_after[&inst] = {.value = run->beside, .left = nullptr};
+    if (changed == nullptr) {
+      Keep(pair, origin, inst, {.value = KeptOf(run->result, run->result), .left = nullptr});
+      return {};
+    }
+    // What one of them alone has keeps what it may be off by.
+    ShadowValue &ended_before = run->result, &ended_after = run->beside;
+    for (int64_t i = 0; i < std::ssize(changed->elements); ++i) {
+      if (changed->elements[i] < 0) continue;
+      ShadowValue& element = ended_before.elements[changed->elements[i]];
+      element = KeptOf(element, element);
+      ended_after.elements[i] = element;
+    }
+    pair.given_before[&origin] = {.value = std::move(ended_before), .left = nullptr};
+    pair.given_after[&inst] = {.value = std::move(ended_after), .left = nullptr};
     return {};
   }
 
