@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "gpu/emitters/loop.h"
 #include "gpu/emitters/scalar.h"
+#include "gpu/emitters/transpose_box.h"
+#include "gpu/plan/transpose_box.h"
 
 namespace hlo::gpu {
 
@@ -79,6 +81,7 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   LoopTarget target;
   const auto space = TRY(target.SpaceOf(request, /*flat=*/false));
   TRY(request.RequireBlock(plan.tile.size()));
+  if (plan.algorithm == kTransposeBox) return EmitTransposeBox(*space, request);
   if (Interleaves(*space)) return EmitInterleaved(*space, request);
   const Staged staged = FindStaged(*space);
   TRY(request.Require(!staged.loads.empty(), "no operand is read across its memory order in runs of 16 or more"));

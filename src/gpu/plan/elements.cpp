@@ -5,6 +5,7 @@
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
 #include "gpu/plan/scalar.h"
+#include "gpu/plan/transpose_box.h"
 #include "gpu/plan/transpose_space.h"
 
 namespace hlo::gpu {
@@ -70,6 +71,14 @@ bool IsWordsInLines(const LoopSpace& space, const Staged& staged) {
          space.outputs[0].root->shape->ByteSize() >= kLeastBytes;
 }
 
+KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
+  KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
+  plan.algorithm = kTransposeBox;
+  plan.tile = box.sides;
+  plan.threads = ThreadsFor(std::max(box.RunElements(), box.LoadedRunElements()));
+  return plan;
+}
+
 // Nothing when no operand is read across its memory order, or not in a way that two dimensions describe. On a GPU what
 // is interleaved is together in a cache line, whoever writes it; on a host a loop would go element by element.
 std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
@@ -82,6 +91,9 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   // The tiles of 32 x 33 words of all operands, and what the prefetchers of a CPU follow.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
+  if (staged.loads.empty() && !device.is_gpu) {
+    if (const auto box = FindBox(space)) return BoxKernel(space, *box);
+  }
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
   const int64_t rows = space.variables[staged.across].size, columns = space.minor().size;
   int64_t element_bytes = 0, output_bytes = kLine;
