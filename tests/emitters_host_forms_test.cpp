@@ -139,6 +139,36 @@ TEST(EmitTranspose, LinesAlongStrips) {
                  KernelKind::kTranspose, {64, 32}));
 }
 
+// Runs of a few elements on one side or both: boxes of all that lies together, of which the last are smaller.
+TEST(EmitTranspose, Boxes) {
+  const auto text = [](std::string_view type, std::string_view from, std::string_view to, std::string_view order) {
+    return Str("ENTRY e { x = ", type, "[", from, "] parameter(0) ROOT t = ", type, "[", to,
+               "] transpose(x), dimensions={", order, "} }");
+  };
+  const auto check = [&](std::string_view type, std::string_view from, std::string_view to, std::string_view order,
+                         const std::vector<int64_t>& tile) {
+    Check(*ForHost(text(type, from, to, order), KernelKind::kTranspose, tile));
+  };
+  check("u32", "5,3,96,2", "5,2,96,3", "0,3,2,1", {2, 2, 96, 3});
+  check("f32", "12,7,40,2", "40,7,12,2", "2,1,0,3", {40, 2, 12, 2});
+  check("bf16", "100,4,5", "4,100,5", "1,0,2", {4, 100, 5});
+  check("s8", "6,11,30,3", "3,30,11,6", "3,2,1,0", {3, 30, 11, 6});
+  check("f64", "3,222,3,5", "5,3,3,222", "3,2,0,1", {5, 3, 61});
+  check("pred", "777,9", "9,777", "1,0", {9, 777});
+  // With ops, a number, and what lies as the result does; the rows are added to alike, so that each is a run.
+  Check(
+      *ForHost("ENTRY e { x = f32[300,3,5] parameter(0) y = f32[5,3,300] parameter(1) z = f32[] parameter(2)"
+               " t = f32[5,3,300] transpose(x), dimensions={2,1,0} b = f32[5,3,300] broadcast(z), dimensions={}"
+               " m = f32[5,3,300] multiply(t, b) ROOT r = f32[5,3,300] add(m, y) }",
+               KernelKind::kTranspose, {5, 3, 100}));
+  Check(
+      *ForHost("ENTRY e { x = f32[300,3,5] parameter(0) y = f32[300,3,5] parameter(1) z = f32[5] parameter(2)"
+               " a = f32[3,300,5] transpose(x), dimensions={1,0,2} b = f32[3,300,5] transpose(y), dimensions={1,0,2}"
+               " c = f32[3,300,5] broadcast(z), dimensions={2} s = f32[3,300,5] add(a, b)"
+               " ROOT r = f32[3,300,5] multiply(s, c) }",
+               KernelKind::kTranspose, {3, 60, 5}));
+}
+
 // Sixteen rows of a, which lie apart in b: blocks go along what is read.
 TEST(EmitLoop, RowsInTheOrderOfWhatIsRead) {
   Check(

@@ -59,8 +59,9 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 // Words of four bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides: squares of a
 // line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow (the one
 // processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside a build
-// 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md).
-constexpr int64_t kLineWords = 16, kLinesStrip = 4096;
+// 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md). Rows of a few lines of the output are better
+// written as a whole.
+constexpr int64_t kLineWords = 16, kLinesStrip = 4096, kLeastLines = 8;
 
 bool IsWordsInLines(const LoopSpace& space, const Staged& staged) {
   constexpr int64_t kLeastBytes = 8 << 20;
@@ -68,7 +69,24 @@ bool IsWordsInLines(const LoopSpace& space, const Staged& staged) {
   return staged.loads.size() == 1 && space.outputs.size() == 1 && is_word(space.outputs[0].root->shape->type()) &&
          is_word(space.graph.node(staged.loads[0]).inst->shape().type()) &&
          space.variables[staged.across].size % kLineWords == 0 && space.minor().size % kLineWords == 0 &&
-         space.outputs[0].root->shape->ByteSize() >= kLeastBytes;
+         space.minor().size >= kLeastLines * kLineWords && space.outputs[0].root->shape->ByteSize() >= kLeastBytes;
+}
+
+// Every second or fourth element of long runs, in arrays that stay in caches: a loop reads those over again, in vectors
+// of which it takes a part, without a start for each box. f32[16,46875,4] -> {2,0,1}: 1.15 ms of one thread, 2.07 in
+// boxes; f32[83333,24,4], which is larger than the caches, 11.7 and 10.4; every third of f32[24,13888,3] 0.36 and 0.24.
+bool GoesAlong(const LoopSpace& space) {
+  constexpr int64_t kLongRun = 256, kCacheBytes = 32 << 20;
+  if (space.minor().size < kLongRun) return false;
+  int64_t bytes = 0;
+  for (const NodeId id : space.graph.Reachable(space.Values())) {
+    const ElementNode& node = space.graph.node(id);
+    if (node.kind != ElementNode::Kind::kLoad) continue;
+    const int64_t stride = space.pool.Coefficient(node.offset, space.minor().e);
+    if (stride < 0 || stride == 3 || stride > 4) return false;
+    bytes += node.inst->shape().ByteSize();
+  }
+  return bytes < kCacheBytes;
 }
 
 KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
@@ -91,7 +109,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   // The tiles of 32 x 33 words of all operands, and what the prefetchers of a CPU follow.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
-  if (staged.loads.empty() && !device.is_gpu) {
+  if (staged.loads.empty() && !device.is_gpu && !GoesAlong(space)) {
     if (const auto box = FindBox(space)) return BoxKernel(space, *box);
   }
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
@@ -105,7 +123,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   // line, or parts of lines.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
-  const int64_t tile_columns = !runs_are_lines && columns >= 64 && fits(tile_rows, 64) ? 64 : 32;
+  const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
+  const int64_t tile_columns = ((!runs_are_lines && columns >= 64) || is_narrow) && fits(tile_rows, 64) ? 64 : 32;
   if (!fits(tile_rows, tile_columns)) return std::nullopt;
   KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
   plan.tile = {tile_rows, tile_columns};

@@ -21,9 +21,14 @@ std::vector<int64_t> CoefficientsOf(const LoopSpace& space, IndexExpr offset) {
   return coefficients;
 }
 
+// Do neighbours lie further apart the further out a variable is, but for those along which nothing changes?
+bool IsInOrder(std::vector<int64_t> coefficients) {
+  std::erase(coefficients, 0);
+  return std::ranges::is_sorted(coefficients, std::greater<>());
+}
+
 // Loads, and ops on them, of which some are in another order than the outputs; empty when that is not all.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
-  const std::vector<int64_t> written = CoefficientsOf(space, space.outputs[0].offset);
   std::vector<NodeId> moved;
   std::vector<int64_t> order;
   for (const NodeId id : space.graph.Reachable(space.Values())) {
@@ -33,7 +38,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, node.offset);
     if (std::ranges::find(coefficients, IndexPool::kNotLinear) != coefficients.end()) return {};
     const int64_t along = coefficients.back();
-    if (along == 0 || coefficients == written || (along == 1 && space.minor().size >= kLongRun)) continue;
+    if (along == 0 || (along == 1 && (space.minor().size >= kLongRun || IsInOrder(coefficients)))) continue;
     if (!moved.empty() && coefficients != order) return {};
     order = coefficients;
     moved.push_back(id);
