@@ -134,6 +134,13 @@ TEST(EmitTranspose, LinesAlongStrips) {
       *ForHost("ENTRY e { x = s32[1552,1360] parameter(0) n = s32[1552,1360] negate(x)"
                " ROOT t = s32[1360,1552] transpose(n), dimensions={1,0} }",
                KernelKind::kTranspose, {4096, 16, 16}));
+  // Lines of 32 elements, as squares of 16 in registers.
+  Check(
+      *ForHost("ENTRY e { x = bf16[2,2080,2112] parameter(0) y = bf16[2,2112,2080] parameter(1)"
+               " t = bf16[2,2112,2080] transpose(x), dimensions={0,2,1} ROOT r = bf16[2,2112,2080] add(t, y) }",
+               KernelKind::kTranspose, {4096, 32, 32}));
+  Check(*ForHost("ENTRY e { x = u16[2176,2112] parameter(0) ROOT t = u16[2112,2176] transpose(x), dimensions={1,0} }",
+                 KernelKind::kTranspose, {4096, 32, 32}));
   // A line of the last does not end with the row.
   Check(*ForHost("ENTRY e { x = f32[1552,1361] parameter(0) ROOT t = f32[1361,1552] transpose(x), dimensions={1,0} }",
                  KernelKind::kTranspose, {64, 32}));

@@ -56,20 +56,25 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   return plan;
 }
 
-// Words of four bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides: squares of a
-// line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow (the one
-// processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside a build
-// 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md). Rows of a few lines of the output are better
-// written as a whole.
-constexpr int64_t kLineWords = 16, kLinesStrip = 4096, kLeastLines = 8;
+// Elements of four and two bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides:
+// squares of a line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow
+// (the one processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside
+// a build 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md); bf16[32,1024,1024] 0.39 to 0.67 of tiles
+// of 64 x 64. Along rows of three lines, or to columns of less than 64, it is slower (2026-11-27-transposes-2.md).
+constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
-bool IsWordsInLines(const LoopSpace& space, const Staged& staged) {
-  constexpr int64_t kLeastBytes = 8 << 20;
-  const auto is_word = [](PrimitiveType type) { return BitWidth(type) == 32; };
-  return staged.loads.size() == 1 && space.outputs.size() == 1 && is_word(space.outputs[0].root->shape->type()) &&
-         is_word(space.graph.node(staged.loads[0]).inst->shape().type()) &&
-         space.variables[staged.across].size % kLineWords == 0 && space.minor().size % kLineWords == 0 &&
-         space.minor().size >= kLeastLines * kLineWords && space.outputs[0].root->shape->ByteSize() >= kLeastBytes;
+// Elements of a line; 0: not in lines.
+int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
+  constexpr int64_t kLeastBytes = 8 << 20, kLeastRowLines = 6, kLeastColumns = 64;
+  if (staged.loads.size() != 1 || space.outputs.size() != 1) return 0;
+  const Shape& result = *space.outputs[0].root->shape;
+  const int64_t bits = BitWidth(result.type()), line = 8 * kLineBytes / bits;
+  const int64_t rows = space.variables[staged.across].size, columns = space.minor().size;
+  const bool fits = (bits == 32 || bits == 16) &&
+                    BitWidth(space.graph.node(staged.loads[0]).inst->shape().type()) == bits && rows % line == 0 &&
+                    columns % line == 0 && rows >= kLeastRowLines * line && columns >= kLeastColumns &&
+                    result.ByteSize() >= kLeastBytes;
+  return fits ? line : 0;
 }
 
 // Every second or fourth element of long runs, in arrays that stay in caches: a loop reads those over again, in vectors
@@ -129,8 +134,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
   plan.tile = {tile_rows, tile_columns};
   plan.threads = 256;
-  if (!device.is_gpu && IsWordsInLines(space, staged)) {
-    plan.tile = {kLinesStrip, kLineWords, kLineWords};
+  if (const int64_t line = device.is_gpu ? 0 : ElementsOfLines(space, staged); line > 0) {
+    plan.tile = {kLinesStrip, line, line};
     plan.threads = 32;
   }
   return plan;
