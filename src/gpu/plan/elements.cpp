@@ -60,7 +60,8 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 // squares of a line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow
 // (the one processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside
 // a build 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md); bf16[32,1024,1024] 0.39 to 0.67 of tiles
-// of 64 x 64. Along rows of three lines, or to columns of less than 64, it is slower (2026-11-27-transposes-2.md).
+// of 64 x 64. Along rows of three lines, or to columns of less than 64, it is slower
+// (bench/results/2026-11-27-transposes-2.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
 // Elements of a line; 0: not in lines.
