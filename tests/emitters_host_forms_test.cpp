@@ -134,9 +134,73 @@ TEST(EmitTranspose, LinesAlongStrips) {
       *ForHost("ENTRY e { x = s32[1552,1360] parameter(0) n = s32[1552,1360] negate(x)"
                " ROOT t = s32[1360,1552] transpose(n), dimensions={1,0} }",
                KernelKind::kTranspose, {4096, 16, 16}));
+  // Lines of 32 elements, as squares of 16 in registers.
+  Check(
+      *ForHost("ENTRY e { x = bf16[2,2080,2112] parameter(0) y = bf16[2,2112,2080] parameter(1)"
+               " t = bf16[2,2112,2080] transpose(x), dimensions={0,2,1} ROOT r = bf16[2,2112,2080] add(t, y) }",
+               KernelKind::kTranspose, {4096, 32, 32}));
+  Check(*ForHost("ENTRY e { x = u16[2176,2112] parameter(0) ROOT t = u16[2112,2176] transpose(x), dimensions={1,0} }",
+                 KernelKind::kTranspose, {4096, 32, 32}));
   // A line of the last does not end with the row.
   Check(*ForHost("ENTRY e { x = f32[1552,1361] parameter(0) ROOT t = f32[1361,1552] transpose(x), dimensions={1,0} }",
                  KernelKind::kTranspose, {64, 32}));
+}
+
+// Runs of a few elements on one side or both: boxes of all that lies together, of which the last are smaller.
+TEST(EmitTranspose, Boxes) {
+  const auto text = [](std::string_view type, std::string_view from, std::string_view to, std::string_view order) {
+    return Str("ENTRY e { x = ", type, "[", from, "] parameter(0) ROOT t = ", type, "[", to,
+               "] transpose(x), dimensions={", order, "} }");
+  };
+  const auto check = [&](std::string_view type, std::string_view from, std::string_view to, std::string_view order,
+                         const std::vector<int64_t>& tile) {
+    Check(*ForHost(text(type, from, to, order), KernelKind::kTranspose, tile));
+  };
+  check("u32", "5,3,96,2", "5,2,96,3", "0,3,2,1", {2, 2, 96, 3});
+  check("f32", "12,7,40,2", "40,7,12,2", "2,1,0,3", {40, 2, 12, 2});
+  check("bf16", "100,4,5", "4,100,5", "1,0,2", {4, 100, 5});
+  check("s8", "6,11,30,3", "3,30,11,6", "3,2,1,0", {3, 30, 11, 6});
+  check("f64", "3,70,3,5", "5,3,3,70", "3,2,0,1", {5, 3, 53});
+  check("pred", "250,9", "9,250", "1,0", {9, 250});
+  // With ops, a number, and what lies as the result does; the rows are added to alike, so that each is a run.
+  Check(
+      *ForHost("ENTRY e { x = f32[200,3,5] parameter(0) y = f32[5,3,200] parameter(1) z = f32[] parameter(2)"
+               " t = f32[5,3,200] transpose(x), dimensions={2,1,0} b = f32[5,3,200] broadcast(z), dimensions={}"
+               " m = f32[5,3,200] multiply(t, b) ROOT r = f32[5,3,200] add(m, y) }",
+               KernelKind::kTranspose, {5, 3, 50}));
+  Check(
+      *ForHost("ENTRY e { x = f32[200,3,5] parameter(0) y = f32[200,3,5] parameter(1) z = f32[5] parameter(2)"
+               " a = f32[3,200,5] transpose(x), dimensions={1,0,2} b = f32[3,200,5] transpose(y), dimensions={1,0,2}"
+               " c = f32[3,200,5] broadcast(z), dimensions={2} s = f32[3,200,5] add(a, b)"
+               " ROOT r = f32[3,200,5] multiply(s, c) }",
+               KernelKind::kTranspose, {3, 50, 5}));
+}
+
+int64_t TilesIn(const kernel::Region& region) {
+  int64_t tiles = 0;
+  for (const kernel::Instruction& instruction : region.body) {
+    tiles += instruction.op == kernel::Op::kTile ? 1 : 0;
+    for (const kernel::Region& inner : instruction.regions) tiles += TilesIn(inner);
+  }
+  return tiles;
+}
+
+// Of eight concatenations each may go both ways whichever way the others go: 256 tiles for all of them.
+TEST(EmitLoop, FewTilesOfManyConcatenations) {
+  std::string text = "ENTRY e { ", sum = "c0";
+  for (int i = 0; i < 8; ++i) {
+    text +=
+        Str("a", i, " = f32[", 4 * i + 3, ",64] parameter(", 2 * i, ") b", i, " = f32[", 37 - 4 * i, ",64] parameter(",
+            2 * i + 1, ") c", i, " = f32[40,64] concatenate(a", i, ", b", i, "), dimensions={0} ");
+    if (i == 0) continue;
+    text += Str(i == 7 ? "ROOT " : "", "sum", i, " = f32[40,64] add(", sum, ", c", i, ") ");
+    sum = Str("sum", i);
+  }
+  const auto module = ForHost(text + "}", KernelKind::kLoop, {8, 256});
+  const auto kernels = Emit(module->entry().root());
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  EXPECT_LE(TilesIn(kernels->front().kernel->body), 24);
+  Check(*module);
 }
 
 // Sixteen rows of a, which lie apart in b: blocks go along what is read.

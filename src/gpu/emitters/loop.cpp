@@ -109,7 +109,10 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
 
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
               Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
-  constexpr int kMostBranches = 8;
+  // Of a tree of concatenations, as a prefix scan by halves is, each may go both ways whichever way the others go: a
+  // tile for each way would be 256 of eight. Those beyond the most choose inside, once for all elements.
+  constexpr int kMostBranches = 8, kMostTiles = 24;
+  int tiles = 1;
   Emission& emission = frame.emission();
   kernel::KernelBuilder& k = frame.k();
   const std::vector<NodeId> values = space.Values();
@@ -120,8 +123,9 @@ void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& ar
     TileOver(k, width, size, begin, step, body);
   };
   const std::function<void(int)> emit = [&](int branches) {
-    const NodeId choice = branches < kMostBranches ? emission.UniformChoice(values) : -1;
+    const NodeId choice = branches < kMostBranches && tiles < kMostTiles ? emission.UniformChoice(values) : -1;
     if (choice >= 0) {
+      ++tiles;
       const auto side = [&](bool holds) {
         Emission::Scope scope(emission);
         emission.Decide(choice, holds);

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "gpu/emitters/loop.h"
 #include "gpu/emitters/scalar.h"
+#include "gpu/emitters/transpose_box.h"
+#include "gpu/plan/transpose_box.h"
 
 namespace hlo::gpu {
 
@@ -79,6 +81,7 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   LoopTarget target;
   const auto space = TRY(target.SpaceOf(request, /*flat=*/false));
   TRY(request.RequireBlock(plan.tile.size()));
+  if (plan.algorithm == kTransposeBox) return EmitTransposeBox(*space, request);
   if (Interleaves(*space)) return EmitInterleaved(*space, request);
   const Staged staged = FindStaged(*space);
   TRY(request.Require(!staged.loads.empty(), "no operand is read across its memory order in runs of 16 or more"));
@@ -114,43 +117,46 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
+  // Squares along a strip, all of them whole: so few instructions that several squares are on their way from memory at
+  // once. Vectors are stored and loaded as a whole, and so do not wait for each other in the nearest cache.
+  const bool is_written_out =
+      strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
+  const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {
+    if (!is_written_out) return k.Loop(k.warp(), count, warps, body, 0);
+    for (int64_t i = 0; i < lines; ++i) body(k.Index(i));
+  };
   std::vector<Array> tiles;
   for (const NodeId load : staged.loads) {
     const kernel::Type type = KernelTypeOf(space->graph.node(load).inst->shape().type());
-    tiles.push_back(k.SharedTile(Str("tile", tiles.size()), type, tile_columns, tile_rows));
+    tiles.push_back(k.SharedTile(Str("tile", tiles.size()), type, tile_columns, tile_rows,
+                                 is_written_out ? 64 / kernel::Bytes(type) : 1));
   }
   const auto left_of = [&](int64_t size, int64_t tile, Value begin) {
     return size % tile == 0 ? k.Index(tile) : Min(k.Index(tile), k.Index(size) - begin);
   };
   const Value tile_width = left_of(columns, tile_columns, column0);
   const auto fill = [&](Array tile, NodeId load, Value row0) {
-    k.Loop(
-        k.warp(), tile_width, warps,
-        [&](Value column) {
-          Emission::Scope scope(emission);
-          emission.Bind(column_variable.e, column0 + column);
-          emission.Hoist(space->graph.node(load).offset);
-          TileOver(k, WidthOf(tile_rows), rows, row0, tile_rows, [&](Value row) {
-            Emission::Scope in_tile(emission);
-            emission.Bind(row_variable.e, row0 + row);
-            tile.StoreAt(column, row, emission.Emit(load));
-          });
-        },
-        0);
+    each_line(tile_width, tile_columns, [&](Value column) {
+      Emission::Scope scope(emission);
+      emission.Bind(column_variable.e, column0 + column);
+      emission.Hoist(space->graph.node(load).offset);
+      TileOver(k, WidthOf(tile_rows), rows, row0, tile_rows, [&](Value row) {
+        Emission::Scope in_tile(emission);
+        emission.Bind(row_variable.e, row0 + row);
+        tile.StoreAt(column, row, emission.Emit(load));
+      });
+    });
   };
   const auto write = [&](Value row0, Value tile_height) {
-    k.Loop(
-        k.warp(), tile_height, warps,
-        [&](Value row) {
-          Emission::Scope scope(emission);
-          emission.Bind(row_variable.e, row0 + row);
-          EmitTile(*space, frame, arrays, WidthOf(tile_columns), column_variable.e, column0, tile_columns,
-                   [&](Value column) {
-                     for (size_t j = 0; j < tiles.size(); ++j)
-                       emission.Bind(staged.loads[j], {tiles[j].LoadTurned(column, row)});
-                   });
-        },
-        0);
+    each_line(tile_height, tile_rows, [&](Value row) {
+      Emission::Scope scope(emission);
+      emission.Bind(row_variable.e, row0 + row);
+      EmitTile(*space, frame, arrays, WidthOf(tile_columns), column_variable.e, column0, tile_columns,
+               [&](Value column) {
+                 for (size_t j = 0; j < tiles.size(); ++j)
+                   emission.Bind(staged.loads[j], {tiles[j].LoadTurned(column, row)});
+               });
+    });
   };
   const auto turn_tile = [&](Value row0) {
     const Value tile_height = left_of(rows, tile_rows, row0);

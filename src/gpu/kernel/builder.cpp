@@ -158,10 +158,10 @@ Array KernelBuilder::Shared(std::string name, Type type, int64_t elements) {
       {.name = std::move(name), .kind = ArrayKind::kShared, .type = type, .elements = elements, .alignment = 16});
 }
 
-Array KernelBuilder::SharedTile(std::string name, Type type, int64_t rows, int64_t columns) {
-  CHECK(rows % 16 == 0 && columns % 16 == 0, "tile of ", rows, " x ", columns);
-  const Array tile = Shared(std::move(name), type, rows * (columns + 1));
-  kernel_.arrays[tile.id_].pitch = columns + 1;
+Array KernelBuilder::SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding) {
+  CHECK(rows % 16 == 0 && columns % 16 == 0 && padding > 0, "tile of ", rows, " x ", columns, " + ", padding);
+  const Array tile = Shared(std::move(name), type, rows * (columns + padding));
+  kernel_.arrays[tile.id_].pitch = columns + padding;
   return tile;
 }
 

@@ -347,8 +347,9 @@ class KernelBuilder {
   ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
                    int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
-  // For what is written along rows and read along columns; rows and columns are multiples of 16.
-  Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns);
+  // For what is written along rows and read along columns; rows and columns are multiples of 16. `padding`, 1 and more:
+  // elements between rows.
+  Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
   // Block level, between writing and reading. Only the first `rows` and `columns` will be read. The GPU reads columns
   // as they are (a spare element in each row keeps the lanes on different banks); the host transposes in registers.
   void Turn(Array tile, Value rows, Value columns);

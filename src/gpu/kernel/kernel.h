@@ -120,7 +120,7 @@ struct ArrayInfo {
   int64_t elements;
   int64_t alignment;           // Bytes; what the GPU lowering may assume of the pointer.
   bool may_alias = false;      // Shares memory with another parameter: elements of the same index only.
-  int64_t pitch = 0;           // kShared: of the rows of a tile; they have one element less. 0: no tile.
+  int64_t pitch = 0;           // kShared: of the rows of a tile, which are shorter. 0: no tile.
   std::vector<int64_t> table;  // kTable: bits.
   // A parameter that is a group of arrays, one pointer each: how many. 0: it is one array. `elements`: of the largest.
   int64_t members = 0;

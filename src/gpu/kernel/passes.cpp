@@ -28,6 +28,10 @@ void AddFolding(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
 }
 
+void AddHoisting(llvm::FunctionPassManager& passes) {
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+}
+
 // Pass by pass, not as a text for PassBuilder::parsePassPipeline: that knows every pass of LLVM by name, and all of
 // them would be linked into the program.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
@@ -39,13 +43,15 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   AddSimplifyCfg(passes);
   if (pipeline == Pipeline::kEmulator) return passes;
   if (host) {
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+    AddHoisting(passes);
     passes.addPass(llvm::LoopVectorizePass());
   } else {
     passes.addPass(llvm::LoopUnrollPass());
   }
   AddEarlyCse(passes);
   if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
+  // Folding writes addresses anew where they are used: what a loop does not change of them leaves it again.
+  if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
   return passes;
 }

@@ -5,6 +5,7 @@
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
 #include "gpu/plan/scalar.h"
+#include "gpu/plan/transpose_box.h"
 #include "gpu/plan/transpose_space.h"
 
 namespace hlo::gpu {
@@ -55,19 +56,55 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   return plan;
 }
 
-// Words of four bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides: squares of a
-// line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow (the one
-// processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside a build
-// 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md).
-constexpr int64_t kLineWords = 16, kLinesStrip = 4096;
+// Elements of four and two bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides:
+// squares of a line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow
+// (the one processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside
+// a build 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md); bf16[32,1024,1024] 0.39 to 0.67 of tiles
+// of 64 x 64. Along rows of three lines, or to columns of less than 64, it is slower
+// (bench/results/2026-11-27-transposes-2.md).
+constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
-bool IsWordsInLines(const LoopSpace& space, const Staged& staged) {
-  constexpr int64_t kLeastBytes = 8 << 20;
-  const auto is_word = [](PrimitiveType type) { return BitWidth(type) == 32; };
-  return staged.loads.size() == 1 && space.outputs.size() == 1 && is_word(space.outputs[0].root->shape->type()) &&
-         is_word(space.graph.node(staged.loads[0]).inst->shape().type()) &&
-         space.variables[staged.across].size % kLineWords == 0 && space.minor().size % kLineWords == 0 &&
-         space.outputs[0].root->shape->ByteSize() >= kLeastBytes;
+// Elements of a line; 0: not in lines.
+int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
+  constexpr int64_t kLeastBytes = 8 << 20, kLeastRowLines = 6, kLeastColumns = 64;
+  if (staged.loads.size() != 1 || space.outputs.size() != 1) return 0;
+  const Shape& result = *space.outputs[0].root->shape;
+  const int64_t bits = BitWidth(result.type()), line = 8 * kLineBytes / bits;
+  const int64_t rows = space.variables[staged.across].size, columns = space.minor().size;
+  const bool fits = (bits == 32 || bits == 16) &&
+                    BitWidth(space.graph.node(staged.loads[0]).inst->shape().type()) == bits && rows % line == 0 &&
+                    columns % line == 0 && rows >= kLeastRowLines * line && columns >= kLeastColumns &&
+                    result.ByteSize() >= kLeastBytes;
+  return fits ? line : 0;
+}
+
+// Long runs that a loop reads well, over again for each element between, and without a start for each box: those that
+// stay in a core's own cache, and, in arrays that stay in the last one, every second or fourth element, which vectors
+// take. One thread: f32[16,46875,4] -> {2,0,1} 1.15 ms, 2.07 in boxes; f32[83333,24,4], which is larger than the
+// caches, 7.1 and 6.5; every third of f32[24,13888,3] 0.36 and 0.24; f32[24,868,16,3] -> {3,0,2,1} 0.74 and 1.2.
+bool GoesAlong(const LoopSpace& space) {
+  constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
+  if (space.variables.empty() || space.minor().size < kLongRun) return false;
+  int64_t bytes = 0;
+  bool in_vectors = true, near = true;
+  for (const NodeId id : space.graph.Reachable(space.Values())) {
+    const ElementNode& node = space.graph.node(id);
+    if (node.kind != ElementNode::Kind::kLoad) continue;
+    const int64_t stride = space.pool.Coefficient(node.offset, space.minor().e);
+    if (stride < 0) return false;
+    in_vectors = in_vectors && stride != 3 && stride <= 4;
+    near = near && stride <= kOwnBytes / ByteWidth(node.inst->shape().type()) / space.minor().size;
+    bytes += node.inst->shape().ByteSize();
+  }
+  return near || (in_vectors && bytes < kCacheBytes);
+}
+
+KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
+  KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
+  plan.algorithm = kTransposeBox;
+  plan.tile = box.sides;
+  plan.threads = ThreadsFor(std::max(box.RunElements(), box.LoadedRunElements()));
+  return plan;
 }
 
 // Nothing when no operand is read across its memory order, or not in a way that two dimensions describe. On a GPU what
@@ -82,6 +119,9 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   // The tiles of 32 x 33 words of all operands, and what the prefetchers of a CPU follow.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
+  if (staged.loads.empty() && !device.is_gpu && !GoesAlong(space)) {
+    if (const auto box = FindBox(space)) return BoxKernel(space, *box);
+  }
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
   const int64_t rows = space.variables[staged.across].size, columns = space.minor().size;
   int64_t element_bytes = 0, output_bytes = kLine;
@@ -93,13 +133,14 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   // line, or parts of lines.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
-  const int64_t tile_columns = !runs_are_lines && columns >= 64 && fits(tile_rows, 64) ? 64 : 32;
+  const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
+  const int64_t tile_columns = ((!runs_are_lines && columns >= 64) || is_narrow) && fits(tile_rows, 64) ? 64 : 32;
   if (!fits(tile_rows, tile_columns)) return std::nullopt;
   KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
   plan.tile = {tile_rows, tile_columns};
   plan.threads = 256;
-  if (!device.is_gpu && IsWordsInLines(space, staged)) {
-    plan.tile = {kLinesStrip, kLineWords, kLineWords};
+  if (const int64_t line = device.is_gpu ? 0 : ElementsOfLines(space, staged); line > 0) {
+    plan.tile = {kLinesStrip, line, line};
     plan.threads = 32;
   }
   return plan;

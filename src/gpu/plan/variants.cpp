@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu/kernel/builder.h"
 #include "gpu/plan/contraction_space.h"
 
 namespace hlo::gpu {
@@ -93,9 +94,17 @@ std::vector<KernelPlan> Scans(const KernelPlan& plan) {
           Shaped(plan, t / 2, v)};
 }
 
-// Sides of a tile are 32 or 64, and on a host 16 along a strip; where runs lie interleaved, threads and runs.
+// Sides of a tile are 32 or 64, and on a host 16 along a strip; where runs lie interleaved, threads and runs. Of a
+// box, half as many elements of a variable.
 std::vector<KernelPlan> Transposes(const KernelPlan& plan, const DeviceDescription& device) {
   std::vector<KernelPlan> others;
+  if (!plan.algorithm.empty()) {
+    for (size_t i = plan.tile.size(); i-- > 0;) {
+      others.push_back(plan);
+      others.back().tile[i] = kernel::CeilDiv(plan.tile[i], 2);
+    }
+    return others;
+  }
   if (plan.tile[0] == plan.threads) {
     for (const int64_t threads : {2 * plan.threads, plan.threads / 2, 4 * plan.threads}) {
       others.push_back(With(plan, &KernelPlan::threads, threads));

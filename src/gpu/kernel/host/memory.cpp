@@ -121,8 +121,10 @@ void HostEmission::EmitLoadTurned(const Instruction& load) {
 void HostEmission::EmitTurn(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
   // A square of as many rows as there are elements in 32 bytes. One more step, in which the halves of registers of 64
-  // change places, costs more than it saves (bench/results/2026-11-26-cpu-3.md).
-  const int64_t side = std::min<int64_t>(kMostTurned, 32 / Bytes(tile.type));
+  // change places, costs more than it saves (bench/results/2026-11-26-cpu-3.md), but where rows are whole lines: a
+  // vector is then loaded as it was stored.
+  const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0;
+  const int64_t side = std::min<int64_t>(kMostTurned, (in_lines ? VectorBytes() : 32) / Bytes(tile.type));
   auto* const vector = llvm::FixedVectorType::get(b_.getIntNTy(8 * Bytes(tile.type)), side);
   const auto square = [&](LlvmValue row, LlvmValue column) {
     llvm::SmallVector<LlvmValue> lines;
@@ -137,10 +139,13 @@ void HostEmission::EmitTurn(const Instruction& turn) {
                             llvm::Align(side * Bytes(tile.type)));
     }
   };
-  Loop(Index(0), Get(turn.operands[0]), Index(side), {.unroll = false}, [&](LlvmValue row) {
-    Loop(Index(0), Get(turn.operands[1]), Index(side), {.unroll = false},
-         [&](LlvmValue column) { square(row, column); });
-  });
+  const auto along = [&](int32_t end, const std::function<void(LlvmValue)>& body) {
+    const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(Get(end));
+    if (constant != nullptr && constant->getSExtValue() == side) return body(Index(0));
+    Loop(Index(0), Get(end), Index(side), {.unroll = false}, body);
+  };
+  along(turn.operands[0],
+        [&](LlvmValue row) { along(turn.operands[1], [&](LlvmValue column) { square(row, column); }); });
 }
 
 // ---- Variables and slots ----
