@@ -24,8 +24,7 @@ Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std:
     return OpenHostDevice();
   }
   if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal), search);
-  FAIL(UsageError("F004",
-                  Str("--platform wants auto, interpreter, cpu or cuda[:N], not '", Escaped(platform), "'")));
+  FAIL(UsageError("F004", Str("--platform wants auto, interpreter, cpu or cuda[:N], not '", Escaped(platform), "'")));
 }
 
 }  // namespace hlo::gpu

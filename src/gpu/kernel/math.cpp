@@ -178,10 +178,10 @@ Value PowF64(Value x, Value y) {
   const Double2 z = Multiply(s, s);
   // The series beyond the two leading terms, sum of 2 z^k / (2k + 1), k >= 2, to 2^-53: that many bits are 2^-66 of the
   // logarithm. Interpolated at the Chebyshev points of z <= 0.02944.
-  const Value tail = z.high * z.high *
-                     Polynomial(z.high, {0x1.999999999999ap-2, 0x1.2492492492521p-2, 0x1.c71c71c6eaa10p-3,
-                                         0x1.745d177a96056p-3, 0x1.3b1395d2190c1p-3, 0x1.1118c7e4b0917p-3,
-                                         0x1.df7cc8e5fa539p-4, 0x1.e02e6fff27908p-4});
+  const Value tail =
+      z.high * z.high *
+      Polynomial(z.high, {0x1.999999999999ap-2, 0x1.2492492492521p-2, 0x1.c71c71c6eaa10p-3, 0x1.745d177a96056p-3,
+                          0x1.3b1395d2190c1p-3, 0x1.1118c7e4b0917p-3, 0x1.df7cc8e5fa539p-4, 0x1.e02e6fff27908p-4});
   const Double2 third = Multiply(z, Constant2(x, 0x1.5555555555555p-1, 0x1.5555555555555p-55));
   Double2 series = FastTwoSum(AsValue(x, 2.0), third.high);
   series = FastTwoSum(series.high, series.low + third.low + tail);
