@@ -18,7 +18,7 @@ namespace {
 void Judge(const std::string& text, std::vector<Literal> inputs = {}, const FusionPlan* plan = nullptr) {
   SCOPED_TRACE(text);
   const auto module = Parsed(text);
-  if (plan != nullptr) SetPlan(const_cast<Instruction&>(module->entry().root()), *plan);
+  if (plan != nullptr) SetPlan(module->entry().root(), *plan);
   if (inputs.empty()) inputs = MakeInputs(*module, Inputs::kPlain);
   const auto host = RunKernels(*module, inputs, On::kHost);
   ASSERT_TRUE(host) << host.error().message();
