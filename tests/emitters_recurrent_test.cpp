@@ -264,9 +264,7 @@ TEST(EmittersRecurrent, AMissingBarrierOfTheClusterIsFound) {
   ASSERT_TRUE(kernels) << kernels.error().message();
   const kernel::Kernel& kernel = *kernels->front().kernel;
   const kernel::Buffers buffers = kernel::MakeBuffers(kernel);
-  for (size_t i = 0; i < kernel.arrays.size(); ++i) {
-    if (kernel.arrays[i].name == "limits") std::fill_n(static_cast<int64_t*>(buffers.arguments[i]), kTripFields, 100);
-  }
+  kernel::SetMostTrips(kernel, buffers, 100);
   const auto findings = [&](kernel::KernelFault fault) {
     kernel::EmulateOptions options;
     options.nvptx.fault = fault;

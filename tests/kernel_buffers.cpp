@@ -91,6 +91,15 @@ Buffers MakeBuffers(const Kernel& kernel) {
   return buffers;
 }
 
+void SetMostTrips(const Kernel& kernel, const Buffers& buffers, int64_t trips) {
+  const std::vector<KernelArgument> given = kernel.Arguments();
+  for (size_t i = 0; i < given.size(); ++i) {
+    const ArrayInfo& array = kernel.arrays[given[i].array];
+    if (array.name == "limits" && array.type == Type::kS64)
+      std::fill_n(static_cast<int64_t*>(buffers.arguments[i]), array.elements, trips);
+  }
+}
+
 Written CompareWritten(const Kernel& kernel, const Buffers& before, const Buffers& a, const Buffers& b) {
   Written written;
   const std::vector<KernelArgument> given = kernel.Arguments();

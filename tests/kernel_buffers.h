@@ -23,6 +23,8 @@ struct Buffers {
 // Inputs, and what is read and written: small numbers, a quarter of them negative, some zeros; integers of all sizes.
 // Outputs: 0x55. Counters of arriving blocks: zero. The same bytes each time.
 Buffers MakeBuffers(const Kernel& kernel);
+// So often a loop that blocks of a cluster share goes round, at most.
+void SetMostTrips(const Kernel& kernel, const Buffers& buffers, int64_t trips);
 
 struct Written {
   int64_t elements = 0;     // That `a` has otherwise than `before`.
