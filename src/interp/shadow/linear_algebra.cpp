@@ -327,6 +327,17 @@ void FactorAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n,
   }
 }
 
+// Factor; or FactorAsLeft, where the bounds say nothing and a run left a factor.
+std::optional<int32_t> FactorOrAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n, bool turns,
+                                      bool conjugates, const Rounded& rounded) {
+  const std::vector<Approx> given(a.begin(), a.end());
+  const auto failed = Factor(a, n, turns, conjugates, rounded);
+  if (left.empty() || (failed && (*failed != 0 || TellEnough(a)))) return failed;
+  std::ranges::copy(given, a.begin());
+  FactorAsLeft(a, left, n, turns, conjugates, rounded);
+  return 0;
+}
+
 // The integers of a call's results, some of them not decided.
 ShadowValue Integers(const Shape& shape, std::span<const int32_t> values, std::span<const uint8_t> open) {
   Literal literal(shape);
@@ -359,18 +370,12 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
   const int64_t n = m.rows;
   const bool lower = inst.attrs<CholeskyAttrs>().lower;
   std::vector<Approx> a = All(*operands[0]);
-  const std::vector<Approx> given = a;
   const auto left = NumbersOf(LeftBy(context, inst, {}));
   const Rounded rounded(shape.type(), context.ftz());
   for (int64_t b = 0; b < m.batch; ++b) {
     const std::span<Approx> matrix(a.data() + b * n * n, n * n);
-    const auto failed = Factor(matrix, n, !lower, false, rounded);
-    const std::vector<Complex> of_run =
-        failed && TellEnough(matrix) ? std::vector<Complex>() : LeftOf(left, b * n * n, n * n);
-    if (!of_run.empty()) {
-      std::copy_n(given.begin() + b * n * n, n * n, matrix.begin());
-      FactorAsLeft(matrix, of_run, n, !lower, false, rounded);
-    } else if (!failed || *failed != 0) {
+    const auto failed = FactorOrAsLeft(matrix, LeftOf(left, b * n * n, n * n), n, !lower, false, rounded);
+    if (!failed || *failed != 0) {
       // All of it is a NaN, or may be.
       for (Approx& x : matrix) x = Rounded::Open(x.value);
       continue;
@@ -542,7 +547,6 @@ ShadowValue Potrf(Context& context, const Instruction& inst, bool lower, Operand
   const Shape& shape = inst.operand(0).shape();
   const MatrixOf m(shape);
   std::vector<Approx> a = All(*operands[0]);
-  const std::vector<Approx> given = a;
   const auto left = NumbersOf(LeftBy(context, inst, {0}));
   const auto left_info = LeftBy(context, inst, {1});
   std::vector<int32_t> info(m.batch);
@@ -550,15 +554,10 @@ ShadowValue Potrf(Context& context, const Instruction& inst, bool lower, Operand
   const Rounded rounded(shape.type(), context.ftz());
   for (int64_t b = 0; b < m.batch; ++b) {
     const std::span<Approx> matrix(a.data() + b * m.rows * m.rows, m.rows * m.rows);
-    const auto failed = Factor(matrix, m.rows, !lower, !lower, rounded);
-    const bool is_left = left_info && left_info->data<int32_t>()[b] == 0 && (!failed || *failed == 0);
-    const std::vector<Complex> of_run = is_left && !(failed && TellEnough(matrix))
-                                            ? LeftOf(left, b * m.rows * m.rows, m.rows * m.rows)
-                                            : std::vector<Complex>();
-    if (!of_run.empty()) {
-      std::copy_n(given.begin() + b * m.rows * m.rows, m.rows * m.rows, matrix.begin());
-      FactorAsLeft(matrix, of_run, m.rows, !lower, !lower, rounded);
-    } else if (failed) {
+    const bool is_factor = left_info && left_info->data<int32_t>()[b] == 0;
+    const auto of_run = is_factor ? LeftOf(left, b * m.rows * m.rows, m.rows * m.rows) : std::vector<Complex>();
+    const auto failed = FactorOrAsLeft(matrix, of_run, m.rows, !lower, !lower, rounded);
+    if (failed) {
       info[b] = *failed;
     } else {
       OpenAll(matrix);
