@@ -21,6 +21,8 @@
 #include "driver/fuzz/fuzz.h"
 #include "driver/run/arguments.h"
 #include "driver/search/reduce.h"
+#include "driver/target.h"
+#include "gpu/device/device.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -37,7 +39,8 @@ constexpr int64_t kMostInstructions = 100'000;
 struct FuzzFlags {
   GrowOptions grow;
   RunOptions run;
-  PassFlags passes;  // Of which --passes and --target are flags here.
+  PassFlags passes;                    // Of which --passes and --target are flags here.
+  std::shared_ptr<const Target> host;  // This machine.
   bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save, input_profile;
@@ -50,8 +53,9 @@ struct FuzzFlags {
 FlagSet MakeFlags(FuzzFlags* f) {
   FlagSet flags("hlo-fuzz", "[flags]",
                 "Grow random modules, valid by construction, and put each through every oracle: the verifier, printing "
-                "and reading, the interpreter with 1 and 2 threads, kernels with and without the passes. "
-                "Exit 1 when there is a finding.",
+                "and reading, the interpreter with 1 and 2 threads, kernels with and without the passes, a third of "
+                "them planned for this machine unless --target "
+                "says for what. Exit 1 when there is a finding.",
                 {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --focus=scatter,gather --count=200 --stats",
                  "hlo fuzz --passes=random --count=1000 --seed=5", "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
   flags.Group("What grows");
@@ -112,8 +116,15 @@ std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
+// What is planned for hosts is other kernels: without --target every third eight modules are, whatever else of the seed
+// JudgedAs goes by.
+bool IsForHost(const FuzzFlags& f, uint64_t seed) {
+  return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
+}
+
 RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
   RunOptions run = f.run;
+  if (IsForHost(f, seed)) run.pipeline.device = &f.host->device;
   run.pipeline.passes = PassesOf(f, seed);
   return JudgedAs(seed, std::move(run), f.profiles);
 }
@@ -123,6 +134,7 @@ RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
+  if (IsForHost(f, seed)) shared += " --target=host";
   if (!f.passes.target.empty()) shared += Str(" --target=", f.passes.target);
   for (const std::string& fault : f.inject) shared += Str(" '--inject=", fault, "'");
   if (!f.run.libraries) shared += " --libraries=false";
@@ -478,6 +490,7 @@ Result<ExitCode> FuzzCommand(Args args) {
     f.run.inject = fault;
   }
   TRY(Apply(f.log));
+  f.host = TargetOf(gpu::OpenHostDevice()->Describe());
   const auto first = static_cast<uint64_t>(f.seed), end = first + static_cast<uint64_t>(f.count);
   if (f.print) {
     for (uint64_t seed = first; seed < end; ++seed)

@@ -527,6 +527,9 @@ class Comparer {
     const auto rounded = KnownAfter(inst);
     const auto evaluate = [&]() -> Result<ShadowValue> {
       if (rounded) return *rounded;
+      // Compared before, with another value of the input, whose users go on from what was kept of it.
+      if (const auto kept = pair.given_after.find(&inst); kept != pair.given_after.end())
+        return kept->second.Argument().All();
       return ValueAfter(pair, inst);
     };
     auto after = before ? evaluate() : std::unexpected(before.error());

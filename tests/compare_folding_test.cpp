@@ -1,0 +1,359 @@
+// Comparator B where passes fold: what constants alone determine is rounded as its type is, on both sides alike.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "compare_widened_cases.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+namespace {
+
+TEST(WidenedFolding, AFoldedConstantIsRoundedInItsType) {
+  // exp(3) folded in bf16 is off by half a step of bf16, rightly; by more it is wrong.
+  constexpr const char* kFold = R"(HloModule m
+ENTRY main {
+  x = bf16[4] parameter(0)
+  c = bf16[] constant(3)
+  e = bf16[] exponential(c)
+  es = bf16[4] broadcast(e), dimensions={}
+  ROOT y = bf16[4] multiply(x, es)
+})";
+  for (const double factor : {1.0, 1.05}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Instruction& e = *Named(m, "e");
+          e.ReplaceAllUses(m.entry().AddConstant(Literal::Scalar(PrimitiveType::kBF16, std::exp(3.0) * factor)));
+          m.entry().RemoveDeadTree(e);
+        },
+        kFold);
+    EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+TEST(WidenedFolding, APaddingThatWasFoldedIsRoundedInItsType) {
+  // What is updated is one number everywhere, as a pass may find: exp(y - y + 3) as bf16.
+  constexpr const char* kUpdate = R"(HloModule m
+ENTRY main {
+  x = bf16[2] parameter(0)
+  y = bf16[4] parameter(1)
+  zeros = bf16[4] subtract(y, y)
+  c = bf16[] constant(3)
+  cs = bf16[4] broadcast(c), dimensions={}
+  threes = bf16[4] add(zeros, cs)
+  e = bf16[4] exponential(threes)
+  two = s32[] constant(2)
+  ROOT updated = bf16[4] dynamic-update-slice(e, x, two)
+})";
+  for (const double factor : {1.0, 1.05}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Instruction& updated = *Named(m, "updated");
+          Instruction& padding = m.entry().AddConstant(Literal::Scalar(PrimitiveType::kBF16, std::exp(3.0) * factor));
+          updated.ReplaceAllUses(m.entry().Add(Opcode::kPad, updated.shape(), {&updated.operand(1), &padding},
+                                               PadAttrs{.padding = PaddingConfig{{PaddingDim{.low = 2}}}}));
+          m.entry().RemoveDeadTree(updated);
+        },
+        kUpdate);
+    EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+TEST(WidenedFolding, AConstantFoldedAfterInliningIsRoundedInItsType) {
+  // high - low is 2 in f32, a tie: the difference from 1.99999994 is all that is left of 2 - it.
+  constexpr const char* kInline = R"(HloModule m
+scale {
+  x = f32[4] parameter(0)
+  low = f32[] parameter(1)
+  high = f32[] parameter(2)
+  width = f32[] subtract(high, low)
+  widths = f32[4] broadcast(width), dimensions={}
+  two = f32[] constant(2)
+  twos = f32[4] broadcast(two), dimensions={}
+  rest = f32[4] subtract(twos, widths)
+  ROOT y = f32[4] add(x, rest)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  low = f32[] constant(-0.99999994)
+  high = f32[] constant(1)
+  ROOT y = f32[4] call(x, low, high), to_apply=scale
+})";
+  for (const double width : {2.0, 2.00001}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          ASSERT_TRUE(RunPipeline(m, {.passes = "call-inliner"}));
+          for (Instruction* inst : m.entry().Instructions()) {
+            if (inst->Is(Opcode::kSubtract) && inst->shape().IsScalar())
+              inst->ReplaceAllUses(m.entry().AddConstant(Literal::Scalar(PrimitiveType::kF32, width)));
+          }
+        },
+        kInline);
+    EXPECT_EQ(result.verdict, width == 2.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+// The pass that folds 'rest' to `value`, after inlining.
+std::function<void(Module&)> FoldsRest(double value) {
+  return [=](Module& m) {
+    ASSERT_TRUE(RunPipeline(m, {.passes = "fusion-dissolver,call-inliner"}));
+    Instruction* rest = nullptr;
+    for (const Computation* computation : m.Computations()) {
+      for (Instruction* inst : computation->Instructions()) {
+        if (inst->name().starts_with("rest")) rest = inst;
+      }
+    }
+    ASSERT_NE(rest, nullptr);
+    Computation& computation = rest->computation();
+    Instruction& constant = computation.AddConstant(Literal::Scalar(PrimitiveType::kF32, value));
+    rest->ReplaceAllUses(rest->shape().IsScalar()
+                             ? constant
+                             : computation.Add(Opcode::kBroadcast, rest->shape(), {&constant}, DimensionsAttrs{}));
+  };
+}
+
+// Rounded in its type it is as good as what it was, another value is not. Where nothing but the rounding is left,
+// bounds are vacuous, and few others make that a match.
+void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
+  const WidenedResult right = Widened(FoldsRest(value), text), other = Widened(FoldsRest(value + wrong), text);
+  const bool is_vacuous = right.vacuous * 2 > right.elements;
+  EXPECT_EQ(right.verdict, is_vacuous ? Verdict::kInconclusive : Verdict::kMatch) << right.reason;
+  EXPECT_FALSE(right.finding) << right.reason;
+  EXPECT_EQ(other.verdict, Verdict::kMismatch) << other.reason;
+}
+
+// Below, exp(1) is rounded in f32 and 2.7182818 subtracted from it: half a step is all that is left.
+TEST(WidenedFolding, AConstantFoldedAfterAFusionWasDissolvedIsRoundedInItsType) {
+  ExpectFoldable(R"(HloModule m
+fused {
+  p = f32[4] parameter(0)
+  e = f32[4] exponential(p)
+  c = f32[] constant(2.7182817)
+  cs = f32[4] broadcast(c), dimensions={}
+  rest = f32[4] subtract(e, cs)
+  ROOT pair = (f32[4], f32[4]) tuple(e, rest)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  one = f32[] constant(1)
+  ones = f32[4] broadcast(one), dimensions={}
+  f = (f32[4], f32[4]) fusion(ones), kind=kLoop, calls=fused
+  r = f32[4] get-tuple-element(f), index=1
+  ROOT y = f32[4] multiply(x, r)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+TEST(WidenedFolding, ASplatOfAnySizeIsKnownThroughMovements) {
+  ExpectFoldable(R"(HloModule m
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[200,64] parameter(1)
+  one = f32[] constant(1)
+  ones = f32[64,300] broadcast(one), dimensions={}
+  turned = f32[300,64] transpose(ones), dimensions={1,0}
+  zero = s32[] constant(0)
+  part = f32[200,64] dynamic-slice(turned, i, zero), dynamic_slice_sizes={200,64}
+  e = f32[200,64] exponential(part)
+  c = f32[] constant(2.7182817)
+  cs = f32[200,64] broadcast(c), dimensions={}
+  rest = f32[200,64] subtract(e, cs)
+  ROOT y = f32[200,64] multiply(x, rest)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+TEST(WidenedFolding, WhatALoopHandsOnIsKnownOutside) {
+  ExpectFoldable(R"(HloModule m
+condition {
+  s = (s32[], f32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  step = s32[] constant(2)
+  next = s32[] add(i, step)
+  same = f32[] get-tuple-element(s), index=1
+  y = f32[4] get-tuple-element(s), index=2
+  z = f32[4] negate(y)
+  ROOT t = (s32[], f32[], f32[4]) tuple(next, same, z)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  one = f32[] constant(1)
+  init = (s32[], f32[], f32[4]) tuple(zero, one, x)
+  loop = (s32[], f32[], f32[4]) while(init), condition=condition, body=body
+  same1 = f32[] get-tuple-element(loop), index=1
+  e = f32[] exponential(same1)
+  c = f32[] constant(2.7182817)
+  rest = f32[] subtract(e, c)
+  all = f32[4] broadcast(rest), dimensions={}
+  w = f32[4] get-tuple-element(loop), index=2
+  ROOT y1 = f32[4] multiply(w, all)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+// A body's or branch's own constants: its root, and what every index of a map computes alike.
+TEST(WidenedFolding, ConstantsInsideBodiesAreFoldedInTheirType) {
+  ExpectFoldable(R"(HloModule m
+mapped {
+  p = f32[] parameter(0)
+  one = f32[] constant(1)
+  e = f32[] exponential(one)
+  c = f32[] constant(2.7182817)
+  rest = f32[] subtract(e, c)
+  ROOT r = f32[] multiply(p, rest)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT y = f32[4] map(x), dimensions={0}, to_apply=mapped
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+  ExpectFoldable(R"(HloModule m
+yes {
+  p = f32[] parameter(0)
+  one = f32[] constant(1)
+  ROOT rest = f32[] exponential(one)
+}
+no {
+  q = f32[] parameter(0)
+  ROOT minus = f32[] negate(q)
+}
+ENTRY main {
+  go = pred[] constant(true)
+  x = f32[] parameter(0)
+  ROOT y = f32[] conditional(go, x, x), true_computation=yes, false_computation=no
+})",
+                 static_cast<double>(std::exp(1.0f)));
+}
+
+// A constant that a map is given everywhere is known in its body, whatever its other operands are.
+TEST(WidenedFolding, AMapOfAConstantIsFoldedInItsType) {
+  ExpectFoldable(R"(HloModule m
+mapped {
+  p = f32[] parameter(0)
+  n = s32[] parameter(1)
+  e = f32[] exponential(p)
+  c = f32[] constant(2.7182817)
+  ROOT rest = f32[] subtract(e, c)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  n = s32[4] parameter(1)
+  one = f32[] constant(1)
+  ones = f32[4] broadcast(one), dimensions={}
+  m = f32[4] map(ones, n), dimensions={0}, to_apply=mapped
+  ROOT y = f32[4] multiply(x, m)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+TEST(WidenedFolding, ASumOfConstantsHasTheBoundOfASum) {
+  // 341 squares of acos(0) in f32, one after the other, and in f64 are 1.7e-3 of 841 apart.
+  constexpr const char* kDot = R"(HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[341] broadcast(zero), dimensions={}
+  a = f32[341] acos(zeros)
+  dot = f32[] dot(a, a), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  dots = f32[4] broadcast(dot), dimensions={}
+  ROOT y = f32[4] add(x, dots)
+})";
+  for (const double factor : {1.0, 1.0001}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          ASSERT_TRUE(RunPipeline(m, {.passes = "cublas-gemm-rewriter"}));
+          if (factor == 1.0) return;
+          Instruction& y = m.entry().root();
+          Instruction& c = m.entry().AddConstant(Literal::Scalar(PrimitiveType::kF32, factor));
+          Instruction& cs = m.entry().Add(Opcode::kBroadcast, y.shape(), {&c}, DimensionsAttrs{});
+          y.SetOperand(1, m.entry().Add(Opcode::kMultiply, y.shape(), {&y.operand(1), &cs}));
+        },
+        kDot);
+    EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+TEST(WidenedFolding, AConstantThatAPassMadeIsRoundedWhereItIsMovedToo) {
+  // The pass knows that the zero is one, the check does not.
+  ExpectFoldable(R"(HloModule m
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[4] parameter(1)
+  none = s32[] constant(0)
+  zero = s32[] and(i, none)
+  f = f32[] convert(zero)
+  one = f32[] constant(1)
+  sum = f32[] add(f, one)
+  rest = f32[] exponential(sum)
+  all = f32[4] broadcast(rest), dimensions={}
+  ROOT y = f32[4] multiply(x, all)
+})",
+                 static_cast<double>(std::exp(1.0f)));
+}
+
+// The compare is true and the difference 0, whatever x is: bf16 constants that are rounded in f32 again.
+TEST(WidenedFolding, WhatIsTheSameWhateverTheOperandsAreIsKnown) {
+  for (const char* op : {"o = s32[] subtract(i, i)", "o = s32[] xor(i, i)", "o = s32[] and(i, none)",
+                         "c = pred[] compare(i, i), direction=GT\n  o = s32[] convert(c)"}) {
+    SCOPED_TRACE(op);
+    ExpectFoldable((std::string(R"(HloModule m
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[4] parameter(1)
+  none = s32[] constant(0)
+  )") + op + R"(
+  zero = bf16[] convert(o)
+  one = bf16[] constant(1)
+  sum = bf16[] add(zero, one)
+  e = bf16[] exponential(sum)
+  wide = f32[] convert(e)
+  rest = f32[] exponential(wide)
+  all = f32[4] broadcast(rest), dimensions={}
+  ROOT y = f32[4] multiply(x, all)
+})")
+                       .c_str(),
+                   static_cast<double>(std::exp(2.71875f)), 3);
+  }
+}
+
+// 72 numbers are known, but here not how they came about: there are more on their way than are followed. So they are
+// rounded on one side, within their bound, and all that follows goes on from one of the two values.
+TEST(WidenedFolding, WhatIsKnownBeforeAloneIsTheSameForAllThatFollows) {
+  const auto pads_in_two_steps = [&](Module& m) {
+    Instruction &pad = *Named(m, "pad"), &least = *Named(m, "least");
+    Computation& entry = m.entry();
+    PaddingConfig padding{{PaddingDim{.low = 3}, PaddingDim{.high = 1000}}};
+    Instruction& padded = entry.Add(Opcode::kPad, Shape(PrimitiveType::kF32, {9, 1008}),
+                                    {&pad.operand(0), &pad.operand(1)}, PadAttrs{.padding = std::move(padding)});
+    pad.ReplaceAllUses(entry.Add(Opcode::kSlice, pad.shape(), {&padded}, SliceAttrs{{{{0, 9, 1}, {0, 8, 1}}}}));
+    entry.RemoveDeadTree(pad);
+    least.ReplaceAllUses(least.operand(0));
+    entry.RemoveDeadTree(least);
+    Named(m, "e")->SetOrigin(-1);  // As what was inlined has none.
+  };
+  constexpr const char* kPads = R"(HloModule m
+ENTRY main {
+  one = f32[] constant(1)
+  ones = f32[6,8] broadcast(one), dimensions={}
+  two = f32[] constant(2)
+  pad = f32[9,8] pad(ones, two), padding=3_0x0_0
+  e = f32[9,8] exponential(pad)
+  x = f32[9,8] parameter(0)
+  sum = f32[9,8] add(e, x)
+  least = f32[9,8] minimum(sum, sum)
+  ROOT y = (f32[9,8]) tuple(least)
+})";
+  const WidenedResult result = Widened(pads_in_two_steps, kPads, {.work_limit = 100'000});
+  EXPECT_EQ(result.verdict, Verdict::kMatch) << result.reason;
+}
+
+}  // namespace
+}  // namespace hlo
