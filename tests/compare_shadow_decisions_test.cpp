@@ -514,6 +514,26 @@ TEST(Shadow, TheBitsOfAComputedNaN) {
   }
 }
 
+// Which of two zeros is the lesser in the total order is known of those that are only moved.
+TEST(Shadow, TheSignOfAComputedZero) {
+  for (const bool computed : {false, true}) {
+    Program p;
+    Instruction& x = p.Parameter(kF32, {2});
+    Instruction& y = computed ? p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 1), {2})}) : x;
+    Instruction& below =
+        p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {2}), {&y, &p.Broadcast(p.Scalar(kF32, 0), {2})},
+                    CompareAttrs{.direction = ComparisonDirection::kLt, .type = ComparisonType::kTotalOrder});
+    const Literal in = Floats({2}, [](int64_t i) { return i == 0 ? -0.0 : 0.0; });
+    for (const int64_t is_below : {0, 1}) {
+      Literal out(below.shape());
+      out.SetInt(0, is_below);
+      const Comparison comparison = p.Local(below, {in}, out);
+      EXPECT_EQ(comparison.bad(), !computed && is_below == 0 ? 1 : 0);
+      EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), computed ? 1 : 0);
+    }
+  }
+}
+
 // An infinity among the terms or factors decides, but not where what it meets may have come to the other one, or to 0.
 TEST(Shadow, InfinityInAReduction) {
   constexpr PrimitiveType kF16 = PrimitiveType::kF16;

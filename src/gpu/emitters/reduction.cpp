@@ -305,14 +305,15 @@ class TurnedRowKernel {
     return tiles;
   }
 
-  // A warp steps from row to row, with what is stored on the way.
+  // A warp steps from row to row of its 32, with what is stored on the way: a host, which takes warp after warp, reads
+  // all of them in their order.
   void Fill(const std::vector<Array>& tiles, Value row0, Value rows) {
-    const int64_t warps = threads_ / 32;
     const int width = static_cast<int>(CeilDiv(row_, 32));
     emission_.SetLane(space_.minor().e);
     k_.Warps([&] {
+      const Value first = k_.warp() * 32;
       k_.Loop(
-          k_.warp(), rows, warps,
+          first, Min(first + 32, rows), 1,
           [&](Value i) {
             Emission::Scope scope(emission_);
             emission_.Bind(space_.variables[0].e, row0 + i);

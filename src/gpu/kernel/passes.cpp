@@ -23,6 +23,7 @@ namespace {
 // What early-cse with MemorySSA finds besides are loads that stores stand between; those of inputs are marked as
 // invariant, which it knows without.
 void AddEarlyCse(llvm::FunctionPassManager& passes) { passes.addPass(llvm::EarlyCSEPass()); }
+void AddPromotion(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)); }
 void AddSimplifyCfg(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SimplifyCFGPass()); }
 void AddFolding(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
@@ -36,7 +37,7 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
 // them would be linked into the program.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  AddPromotion(passes);
   AddEarlyCse(passes);
   const bool host = pipeline == Pipeline::kHost || pipeline == Pipeline::kHostQuick;
   if (!host) AddFolding(passes);
@@ -53,6 +54,8 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   // Folding writes addresses anew where they are used: what a loop does not change of them leaves it again.
   if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
+  // A tile whose loops became a few vectors at places that are known (a square that is turned) stays in registers.
+  if (pipeline == Pipeline::kHost) AddPromotion(passes);
   return passes;
 }
 

@@ -60,10 +60,10 @@ bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device
 // f32[64,128,64,64] in pieces of rows would take 1.3. On AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of columns
 // of f32[2097152,17] 15 and 7 ms.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
-  constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4, kLongRow = 1 << 16;
+  constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
   const bool rows = ReducesMinor(space);
   const int64_t minor = space.minor().size;
-  const bool is_row = minor == space.Size(Role::kReduced) && minor <= kLongRow;
+  const bool is_row = minor == space.Size(Role::kReduced);
   const bool fits = by_warp ? is_row && minor % kLanes == 0 : is_row || minor < kFewSteps * plan.tile[1];
   if (rows && minor > kLanes && fits) {
     plan.vector = 1;

@@ -68,19 +68,21 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
   Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave, .has_gaps = has_gaps}, body);
 }
 
-// Whole vectors, then what is left one by one; of a short body whose end is known, in vectors of half as many, and so
-// on: six more than three vectors of eight are four and two. With masks the vectoriser takes what is not a whole number
-// of vectors, where it takes the body.
+// Whole vectors, then what is left: of a body that may repeat itself and whose end is known, one more that ends there;
+// of another short one, vectors of half as many lanes, and so on: six more than three vectors of eight are four and
+// two. Else one by one, or with masks by the vectoriser, where it takes the body.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
+  const auto* const known_end = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const int64_t elements = known_end ? known_end->getSExtValue() : 0;  // 0: not known.
   const int64_t width = wide.lanes * interleave;
-  const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
-  const bool is_whole = elements && width > 0 && elements->getSExtValue() % width == 0;
-  const bool is_short = elements && elements->getSExtValue() < width;
-  const bool has_masks = masked_tails_ && !wide.has_branch;
+  const bool is_whole = known_end && width > 0 && elements % width == 0;
+  const bool is_short = known_end && elements < width;
+  const bool repeats = known_end && wide.may_repeat && !is_short && !is_whole;
+  const bool has_masks = masked_tails_ && !wide.has_branch && !repeats;
   if (width < 2 || is_short || (has_masks && !is_whole)) return Lanes(end, body, interleave, wide.has_gaps);
-  LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
+  LlvmValue const most = known_end ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
   LlvmValue begin = Index(0);
   const auto vectors = [&](LlvmValue to, int64_t lanes) {
     Loop(begin, to, Index(lanes), {.lanes = true, .unroll = false, .is_done = true}, [&](LlvmValue index) {
@@ -95,11 +97,17 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   };
   vectors(b_.CreateAnd(most, Index(-width)), width);
   if (is_whole) return;
-  for (int64_t lanes = width / 2; elements && wide.is_short && lanes > 1; lanes /= 2) {
-    const int64_t left = elements->getSExtValue() % (2 * lanes);
-    if (left >= lanes) vectors(Index(elements->getSExtValue() - left % lanes), lanes);
+  if (repeats) {
+    const int64_t left = elements % width;
+    if (left > wide.lanes) vectors(Index(elements - left % wide.lanes), wide.lanes);
+    begin = Index(elements - wide.lanes);
+    return vectors(end, wide.lanes);
   }
-  if (elements && begin == end) return;
+  for (int64_t lanes = width / 2; known_end && wide.is_short && lanes > 1; lanes /= 2) {
+    const int64_t left = elements % (2 * lanes);
+    if (left >= lanes) vectors(Index(elements - left % lanes), lanes);
+  }
+  if (known_end && begin == end) return;
   Loop(begin, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
 }
 

@@ -120,11 +120,12 @@ void HostEmission::EmitLoadTurned(const Instruction& load) {
 
 void HostEmission::EmitTurn(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
-  // A square of as many rows as there are elements in 32 bytes. One more step, in which the halves of registers of 64
-  // change places, costs more than it saves (bench/results/2026-11-26-cpu-3.md), but where rows are whole lines: a
-  // vector is then loaded as it was stored.
-  const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0;
-  const int64_t side = std::min<int64_t>(kMostTurned, (in_lines ? VectorBytes() : 32) / Bytes(tile.type));
+  // A square of as many rows as there are elements in 32 bytes, 16 at most: the sides of tiles are multiples of 16. One
+  // more step, in which the halves of registers of 64 change places, costs more than it saves
+  // (bench/results/2026-11-26-cpu-3.md), but where rows are whole lines: a vector is then loaded as it was stored.
+  const int64_t of_line = std::min<int64_t>(kMostTurned, VectorBytes() / Bytes(tile.type));
+  const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
+  const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));
   auto* const vector = llvm::FixedVectorType::get(b_.getIntNTy(8 * Bytes(tile.type)), side);
   const auto square = [&](LlvmValue row, LlvmValue column) {
     llvm::SmallVector<LlvmValue> lines;

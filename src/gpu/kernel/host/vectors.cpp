@@ -24,6 +24,11 @@ bool IsWorthInterleaving(const HostFacts& facts, const Region& body) {
   return std::ranges::any_of(facts.kernel.arrays, IsLarge) && facts.WrittenOut(body) >= kLongBody;
 }
 
+// What a masked store left cannot be loaded again before it is in the cache.
+bool KeepsPartialResults(const Region& body) {
+  return std::ranges::any_of(body.body, [](const Instruction& instruction) { return instruction.op == Op::kSlotSet; });
+}
+
 bool StoresStreamed(const Kernel& kernel, const Region& region) {
   return std::ranges::any_of(region.body, [&](const Instruction& instruction) {
     if (instruction.op == Op::kStore && IsStreamed(kernel.arrays[instruction.imm])) return true;
@@ -106,7 +111,7 @@ void ForgetForHost(Kernel& kernel) {
 }
 
 bool IsWorthTwice(const HostFacts& facts, const Region& body) {
-  return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body);
+  return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body) || KeepsPartialResults(body);
 }
 
 // No more vectors by turns than there are, and no tail where one vector at a time leaves none: under a mask, what is

@@ -11,8 +11,8 @@ namespace hlo::kernel {
 // Written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether a tile is better emitted twice, whole and cut short at its limit: masked stores cannot stream, a loop of
-// unknown length is not interleaved, and only the last tile is cut short.
+// Whether a tile is better emitted twice, whole and cut short at its limit: masked stores cannot stream, nor hand on
+// partial results to the next tile; a loop of unknown length is not interleaved; and only the last tile is cut short.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
 // What of the launch and the parameters' sizes does not show in the code: all but a choice of three.

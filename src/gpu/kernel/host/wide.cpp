@@ -33,9 +33,13 @@ class WidePlanner {
       case Op::kLoadTurned: return TakeLoadTurned(instruction);
       case Op::kStore:
         Touch(instruction.operands[1]);
+        stored_.push_back(instruction.imm);
         return Accesses(instruction, StrideOf(instruction.operands[0]) == 1);
       case Op::kSlotGet: Know(instruction.result, kOwnValue); return TakeSlot(instruction);
-      case Op::kSlotSet: Touch(instruction.operands[0]); return TakeSlot(instruction);
+      case Op::kSlotSet:
+        keeps_ = true;
+        Touch(instruction.operands[0]);
+        return TakeSlot(instruction);
       case Op::kVariableGet: return TakeVariableGet(instruction);
       case Op::kVariableSet: return TakeVariableSet(instruction);
       case Op::kLoop: return TakeLoop(instruction);
@@ -68,6 +72,13 @@ class WidePlanner {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
     return stride > 1 && stride <= kMostInterleaved;
+  }
+
+  bool MayRepeat() const {
+    return !keeps_ && !stored_.empty() && std::ranges::all_of(stored_, [&](int64_t array) {
+      const bool is_read = std::ranges::find(loaded_, array) != loaded_.end();
+      return facts_.kernel.arrays[array].kind == ArrayKind::kShared && !is_read;
+    });
   }
 
   // Are `scattered` accesses, with their indices, most of the body?
@@ -123,6 +134,7 @@ class WidePlanner {
   }
 
   bool TakeLoad(const Instruction& load) {
+    loaded_.push_back(load.imm);
     const int64_t stride = StrideOf(load.operands[0]);
     Know(load.result, stride == 0 ? 0 : kOwnValue);
     const bool is_near = loops_ == 0 || stride == 0 || facts_.kernel.arrays[load.imm].kind == ArrayKind::kShared;
@@ -131,6 +143,7 @@ class WidePlanner {
 
   // The rows of a turned tile are neighbours.
   bool TakeLoadTurned(const Instruction& load) {
+    loaded_.push_back(load.imm);
     const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);
     Know(load.result, kOwnValue);
     return Accesses(load, row == 1 && column == 0);
@@ -156,6 +169,7 @@ class WidePlanner {
   }
 
   bool TakeVariableSet(const Instruction& access) {
+    keeps_ = true;
     Touch(access.operands[0]);
     if (InArray(access)) Note(facts_.kernel.variables[access.imm].type);
     else is_set_[access.imm] = true;
@@ -201,7 +215,9 @@ class WidePlanner {
   WidePlan& plan_;
   std::vector<bool> known_, is_set_;  // By value; by variable.
   int64_t widest_ = 0, computed_ = 0;
-  int loops_ = 0, branches_ = 0;  // Around what is being taken; loops that are not written out.
+  std::vector<int64_t> loaded_, stored_;  // Arrays.
+  bool keeps_ = false;                    // Something of an element that another could read.
+  int loops_ = 0, branches_ = 0;          // Around what is being taken; loops that are not written out.
 };
 
 }  // namespace
@@ -232,6 +248,7 @@ WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> bo
     ++scattered;
   }
   plan.is_short = instructions <= kShortBody;
+  plan.may_repeat = planner.MayRepeat();
   plan.is_scalar = planner.MostlyMoves(scattered);
   if (scattered == 0 && planner.widest() > 0) plan.lanes = vector_bytes / planner.widest();
   return plan;

@@ -23,7 +23,10 @@ struct WidePlan {
   // One lane after the other: vectors would be put together element by element, as slowly and in several times the
   // code.
   bool is_scalar = false;
-  bool is_short = false;    // So that it may stand there several times.
+  bool is_short = false;  // So that it may stand there several times.
+  // Elements that were taken may be taken again: all that is stored is stored to shared arrays which nothing here
+  // reads.
+  bool may_repeat = false;
   bool has_branch = false;  // That is the same for all lanes: LLVM's vectoriser takes no such body.
   // The vectoriser is to take it without masks: an access has elements between those of its lanes, as parts of complex
   // numbers have, which masks would make it take one by one (on a Zen 4 a product of c64[500000] takes half the time
