@@ -2,6 +2,8 @@
 // gradients, convolutions with sums of their results, and how their plans are made.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/files.h"
 #include "tests/doubles_run.h"
 
@@ -77,6 +79,65 @@ TEST(Doubles, StatisticsAreALibrarysCall) {
   const Outcome wrong = RunHlo(OnDoubles("--inject=library:statistics_region:zero " + module));
   EXPECT_EQ(wrong.exit, 1) << wrong.out << wrong.err;
   EXPECT_TRUE(wrong.Says("library call 'statistics_region'")) << wrong.out;
+}
+
+// The plans that stand in a text, sorted.
+std::vector<std::string> PlansIn(const std::string& text) {
+  std::vector<std::string> plans;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t plan = line.find("\"plan\":");
+    if (plan != std::string::npos) plans.push_back(line.substr(plan));
+  }
+  std::ranges::sort(plans);
+  return plans;
+}
+
+// What hlo opt takes out of a lock is what a run takes, and runs as it is printed: of sums beside a convolution, too,
+// and of rows that passes for kernels alone would put elsewhere.
+TEST(Doubles, ALockDecidesInOptAsInARun) {
+  struct Case {
+    std::string_view module, field, instead;  // What of the plan is replaced, by what no rule takes.
+  };
+  for (const auto& [name, field, instead] :
+       {Case{"statistics", "algorithm=", "algorithm=parts_1"}, Case{"graph", "tile=", "tile=4x32 threads=128"}}) {
+    const std::string module = Str("testdata/doubles/", name, ".hlo");
+    const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-lock-", getpid());
+    fs::create_directories(folder);
+    const std::string lock = (folder / "a.lock").string(), planned = (folder / "planned.hlo").string(),
+                      dumps = (folder / "dumps").string();
+    const Outcome measured = RunHlo(OnDoubles(Str("--autotune_share=0 --autotune_cache=", lock, " ", module)));
+    EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
+    std::string text = ReadFile(lock);
+    const size_t choice = text.find(field), end = text.find("  ", choice);
+    ASSERT_NE(choice, std::string::npos) << text;
+    text.replace(choice, end - choice, instead);
+    ASSERT_TRUE(WriteFile(lock, text));
+    const Outcome ran = RunHlo(
+        OnDoubles(Str("--require_cached_autotune --autotune_cache=", lock, " --xla_dump_to=", dumps, " ", module)));
+    EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+    EXPECT_TRUE(ran.Says("(1/1 cached)") && ran.Says("MATCH")) << ran.out;
+    std::vector<std::string> of_run;
+    for (const auto& file : fs::directory_iterator(dumps)) {
+      const std::string path = file.path().string();
+      if (path.ends_with("after_optimizations.txt")) of_run = PlansIn(ReadFile(path));
+    }
+    const Outcome optimized = RunHlo(Str("hlo-opt --stage=hlo-backend --library_path=", Bin(),
+                                         "/../doubles --autotune_cache=", lock, " -o ", planned, " ", module));
+    EXPECT_EQ(optimized.exit, 0) << optimized.err;
+    EXPECT_TRUE(optimized.Says("1 plan is out of")) << optimized.err;
+    EXPECT_FALSE(of_run.empty());
+    EXPECT_EQ(PlansIn(ReadFile(planned)), of_run);
+    const Outcome again = RunHlo(OnDoubles(planned));
+    EXPECT_EQ(again.exit, 0) << again.out << again.err;
+    EXPECT_TRUE(again.Says("MATCH")) << again.out;
+    const auto words = [](const Outcome& outcome) {  // "1 kernel (1 different), 1 library call"
+      const size_t at = outcome.out.find(" different)");
+      return outcome.out.substr(outcome.out.rfind('\n', at), outcome.out.find('\n', at) - outcome.out.rfind('\n', at));
+    };
+    EXPECT_EQ(words(again), words(ran));
+    fs::remove_all(folder);
+  }
 }
 
 // Convolutions that differ, some of them twice: whichever thread asks for it, each plan is made once.

@@ -20,6 +20,7 @@
 #include "driver/run/each_pass_check.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/tuning.h"
+#include "driver/target.h"
 #include "gpu/device/device.h"
 #include "gpu/plan/planner.h"
 #include "ir/text/printer.h"
@@ -138,9 +139,10 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
   flags.Bool("list_pipelines", &f->list_pipelines, "the pipelines of each preset, in their order, and their counts");
   flags.Bool("print_pipeline", &f->print_pipeline, "the text of the pipeline that would run, and nothing else");
-  flags.String("autotune_cache", &f->lock, "DIR|FILE.lock",
-               "plans that were measured are taken from there, as a run takes them: those of this machine with "
-               "--target=host, else those of the GPU that is here");
+  flags.String(
+      "autotune_cache", &f->lock, "DIR|FILE.lock",
+      "plans that were measured are taken from there, as a run takes them, and passes are those of a run: for this "
+      "machine with --target=host, else for the GPU that is here");
   flags.Alias("xla_gpu_load_autotune_results_from", "autotune_cache");
   flags.OptionalString(
       "print_fusion_plan", &f->print_fusion_plan, "all",
@@ -311,7 +313,7 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
   run.tuning.read_from = TRY(LockFile(f.lock, /*written=*/false));
   run.tuning.must_exist = true;
   const auto device = TRY(gpu::OpenDevice(pipeline.device->is_gpu ? "cuda" : "cpu", f.library_path));
-  for (const std::string& note : gpu::TakeUnplannedRegionsApart(module, *pipeline.device)) Note(f, note);
+  for (const std::string& note : SettleRegions(module, [&] { return device.get(); }, run)) Note(f, note);
   const gpu::TuningReport tuned = TRY(TuneModule(module, *device, run));
   for (const std::string& note : tuned.notes) Note(f, note);
   Note(f, Str(tuned.cached, tuned.cached == 1 ? " plan is" : " plans are", " out of '", run.tuning.read_from, "'"));
@@ -403,8 +405,11 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(OneStdin(f.passes, positionals));
   if (f.passes.target.empty() && (f.platform == "cpu" || f.platform == "host")) f.passes.target = "host";
   TRY(ReadTargetFlag(&f.passes));
+  if (!f.lock.empty() && f.passes.device == nullptr)
+    f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);
   SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
+  if (!f.lock.empty()) pipeline = AsRun(std::move(pipeline));  // A lock is about the steps of runs.
   // Kernels and what they lie in need values, and so does who is interpreted.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
     f.load.fill_elided_constants = "random";

@@ -59,6 +59,12 @@ bool IsOptimized(const Module& module, const std::string& path) {
   return false;
 }
 
+PipelineOptions AsRun(PipelineOptions options) {
+  if (options.passes || options.text) return options;
+  for (const char* pass : {"block-fusion", "segment-fusion"}) options.disabled.emplace_back(pass);
+  return options;
+}
+
 Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device) {
   const bool has_fused = OpenFusionsOfLibraryCalls(module);
   int64_t calls = 0;

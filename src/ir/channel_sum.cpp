@@ -6,15 +6,10 @@
 
 #include "ir/attrs.h"
 #include "ir/module.h"
+#include "ir/reducer.h"
 
 namespace hlo {
 namespace {
-
-bool AddsTwo(const Computation& computation) {
-  const Instruction& root = computation.root();
-  return root.Is(Opcode::kAdd) && root.operand(0).Is(Opcode::kParameter) && root.operand(1).Is(Opcode::kParameter) &&
-         &root.operand(0) != &root.operand(1);
-}
 
 bool Is16BitFloat(PrimitiveType type) { return type == PrimitiveType::kF16 || type == PrimitiveType::kBF16; }
 
@@ -31,7 +26,7 @@ std::optional<ChannelSum> ChannelSumOf(const Instruction& inst) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return std::nullopt;
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (inst.shape().type() != PrimitiveType::kF32 || inst.shape().rank() != 1 || !inst.operand(1).IsConstantOf(0) ||
-      !AddsTwo(*attrs.to_apply))
+      ReducerOp(*attrs.to_apply) != Opcode::kAdd)
     return std::nullopt;
   const Instruction& terms = inst.operand(0);
   ChannelSum sum{.of_squares = terms.Is(Opcode::kMultiply)};

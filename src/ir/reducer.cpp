@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "ir/module.h"
 #include "ir/opcode_set.h"
 
 namespace hlo {
@@ -34,6 +35,14 @@ Literal Zero(PrimitiveType type) {
 }
 
 }  // namespace
+
+std::optional<Opcode> ReducerOp(const Computation& reducer) {
+  const Instruction& root = reducer.root();
+  if (root.operand_count() != 2 || !root.Is(kElementwise) || !root.Is(kCommutative)) return std::nullopt;
+  const Instruction &a = root.operand(0), &b = root.operand(1);
+  if (!a.Is(Opcode::kParameter) || !b.Is(Opcode::kParameter) || &a == &b) return std::nullopt;
+  return root.opcode();
+}
 
 std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type) {
   const bool of_bits = IsInteger(type) || type == PrimitiveType::kPred;

@@ -1,6 +1,7 @@
 #include "driver/inspect/cost.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 
 #include "base/json.h"
@@ -8,6 +9,7 @@
 #include "driver/inspect/source_place.h"
 #include "driver/inspect/stats.h"
 #include "driver/inspect/text.h"
+#include "gpu/libraries/open.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/region.h"
@@ -16,10 +18,42 @@
 namespace hlo {
 namespace {
 
-// The kernels of its plan; else it is one.
+// The kernels of its plan; else it is one. What a library launches in its part of a call is not known, and counts as
+// one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
-  return plan && *plan ? static_cast<double>((*plan)->kernels.size()) : 1;
+  if (!plan || !*plan) return 1;
+  double launches = 0;
+  for (const KernelPlan& kernel : (*plan)->kernels) launches += gpu::HasOwnPart(kernel) ? 2 : 1;
+  return launches;
+}
+
+// No kernel of ours takes them (src/ir/region.h).
+bool IsForLibrary(const Instruction& inst) {
+  const std::string region = RegionOf(inst);
+  return region == "statistics" || region == "attention_gradient";
+}
+
+bool IsLibrarys(const Instruction& inst) {
+  if (IsLibraryCall(inst)) return true;
+  const auto plan = ReadPlan(inst);
+  return plan && *plan && (*plan)->kernels.front().kind == KernelKind::kLibraryAttention;
+}
+
+// What the number of launches leaves open, on a GPU.
+std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
+  std::vector<std::string> texts;
+  const auto calls = std::ranges::count_if(rows, [](const CostRow& row) { return IsLibrarys(*row.inst); });
+  if (calls > 0)
+    texts.push_back(Str(Counted(calls, "library call"), calls == 1 ? " counts" : " count",
+                        " as one launch, and one more where a kernel of ours does part of it; how many kernels the "
+                        "library runs is not known"));
+  const auto regions = std::ranges::count_if(rows, [](const CostRow& row) { return IsForLibrary(*row.inst); });
+  if (regions > 0)
+    texts.push_back(Str(Counted(regions, "region"), regions == 1 ? " counts" : " count",
+                        " as one launch, which holds where a library takes it; else each kernel in it is one "
+                        "(hlo opt --stage=hlo-backend)"));
+  return texts;
 }
 
 // As its plan says; without one, what is known of it.
@@ -177,6 +211,7 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device, c
   }
   std::stable_sort(report.rows.begin(), report.rows.end(),
                    [](const CostRow& a, const CostRow& b) { return a.time.total() > b.time.total(); });
+  if (device.is_gpu) std::ranges::move(OpenLaunches(report.rows), std::back_inserter(report.not_modelled));
   return report;
 }
 

@@ -21,7 +21,6 @@
 #include "driver/run/scopes.h"
 #include "driver/run/timing.h"
 #include "driver/run/tuning.h"
-#include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
 #include "interp/devices/manual_regions.h"
@@ -244,16 +243,11 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
     // As compiling does: reports and checks speak of kernels that run.
-    const auto library_of = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
+    const auto runs_on = [&]() -> gpu::Device* {
       const auto where = Where();
-      if (!options_.libraries || !where || (*where)->device == nullptr || (*where)->device->IsHost())
-        return std::nullopt;
-      return gpu::LibraryPlanOfRegion(
-          fusion, *(*where)->device,
-          {.search = options_.library_path, .allow_tf32 = options_.allow_tf32, .notes = &optimized.notes},
-          options_.tuning.any());
+      return where ? (*where)->device.get() : nullptr;
     };
-    for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device, library_of))
+    for (std::string& note : SettleRegions(*optimized.module, runs_on, options_))
       optimized.notes.push_back(std::move(note));
     if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
     optimized.scopes = std::move(scopes);
@@ -275,12 +269,10 @@ Result<const OptimizedModule*> Experiment::Optimized() {
   });
 }
 
-// What would be taken apart is not put together, so that parts keep who made them.
 RunOptions Experiment::Running() const {
   RunOptions options = options_;
   if (options.scopes.any()) options.pipeline.disabled.emplace_back("call-inliner");
-  if (options.pipeline.passes || options.pipeline.text) return options;
-  for (const char* pass : {"block-fusion", "segment-fusion"}) options.pipeline.disabled.emplace_back(pass);
+  options.pipeline = AsRun(std::move(options.pipeline));
   return options;
 }
 

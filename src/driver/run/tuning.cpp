@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
 
 #include "base/text.h"
+#include "gpu/libraries/open.h"
+#include "gpu/plan/planner.h"
 #include "interp/arguments/arguments.h"
 #include "interp/compare/compare.h"
 #include "ir/fusion.h"
+#include "ir/fusion_plan.h"
 
 namespace hlo {
 namespace {
@@ -99,6 +104,21 @@ Result<std::string> FaultToPlant(const Module& module, std::string_view inject, 
     }
   }
   FAIL(UsageError("F004", Str("--inject=", inject, ": there is no step '", Escaped(name), "' to decide about")));
+}
+
+std::vector<std::string> SettleRegions(Module& module, const std::function<gpu::Device*()>& device,
+                                       const RunOptions& options) {
+  std::vector<std::string> notes;
+  const auto library_of = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
+    gpu::Device* const runs_on = options.libraries ? device() : nullptr;
+    if (runs_on == nullptr || runs_on->IsHost()) return std::nullopt;
+    return gpu::LibraryPlanOfRegion(fusion, *runs_on,
+                                    {.search = options.library_path, .allow_tf32 = options.allow_tf32, .notes = &notes},
+                                    /*may_measure=*/options.tuning.any());
+  };
+  std::ranges::move(gpu::TakeUnplannedRegionsApart(module, *options.pipeline.device, library_of),
+                    std::back_inserter(notes));
+  return notes;
 }
 
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options) {

@@ -3,8 +3,10 @@
 #ifndef HLO_DRIVER_RUN_TUNING_H_
 #define HLO_DRIVER_RUN_TUNING_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "driver/run/run.h"
@@ -22,7 +24,13 @@ Status CheckFaultOfDecision(std::string_view inject);
 // Error F004: there is no such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Plans onto what of `module`, which is optimized, has none, as options.tuning says.
+// Regions of an optimized module that stay none when it is compiled, as TakeUnplannedRegionsApart has it. `device`:
+// what it will run on, whose libraries are asked about attentions and about convolutions with sums; only where there
+// are such. May give null: none is asked. Gives notes.
+std::vector<std::string> SettleRegions(Module& module, const std::function<gpu::Device*()>& device,
+                                       const RunOptions& options);
+
+// Plans onto what of `module`, whose regions are settled, has none, as options.tuning says.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo

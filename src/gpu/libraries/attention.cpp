@@ -196,12 +196,12 @@ class Reader {
     const Instruction* at = masked_;
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;
     if (at->Is(Opcode::kAdd)) {
-      const int number = LeadsToScores(at->operand(0)) ? 0 : 1;
+      const int number = DependsOn(at->operand(0), *scores_) ? 0 : 1;
       bias_ = &WithoutConverts(at->operand(1 - number));
       at = &WithoutConverts(at->operand(number));
     }
     while (at->Is(Opcode::kMultiply) || at->Is(Opcode::kDivide)) {
-      const int number = at->Is(Opcode::kDivide) || LeadsToScores(at->operand(0)) ? 0 : 1;
+      const int number = at->Is(Opcode::kDivide) || DependsOn(at->operand(0), *scores_) ? 0 : 1;
       const auto factor = ReadView(WithoutConverts(at->operand(1 - number)));
       if (!factor || factor->operand >= 0 || factor->constant == 0) return No("its scores are scaled by no constant");
       problem_.scale *= at->Is(Opcode::kDivide) ? 1 / factor->constant : factor->constant;
@@ -210,21 +210,9 @@ class Reader {
     return at == scores_ || No(Str("'", ToString(at->opcode()), "' stands between its scores and their softmax"));
   }
 
-  bool LeadsToScores(const Instruction& inst) const {
-    std::vector<const Instruction*> pending = {&inst};
-    std::set<const Instruction*> seen;
-    while (!pending.empty()) {
-      const Instruction* const at = pending.back();
-      pending.pop_back();
-      if (at == scores_) return true;
-      if (seen.insert(at).second) pending.insert(pending.end(), at->operands().begin(), at->operands().end());
-    }
-    return false;
-  }
-
   bool ReadMask(const Instruction** at) {
     const Instruction& select = **at;
-    const int kept = LeadsToScores(select.operand(1)) ? 1 : 2;
+    const int kept = DependsOn(select.operand(1), *scores_) ? 1 : 2;
     const auto other = ReadView(WithoutConverts(select.operand(3 - kept)));
     const Instruction* keeps = &select.operand(0);
     Dims place(select.shape().rank());
@@ -443,6 +431,18 @@ class Reader {
 };
 
 }  // namespace
+
+bool DependsOn(const Instruction& inst, const Instruction& other) {
+  std::vector<const Instruction*> pending = {&inst};
+  std::set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction* const at = pending.back();
+    pending.pop_back();
+    if (at == &other) return true;
+    if (seen.insert(at).second) pending.insert(pending.end(), at->operands().begin(), at->operands().end());
+  }
+  return false;
+}
 
 AttentionAnswer ReadAttention(const Instruction& fusion) { return Reader(fusion).Read(); }
 

@@ -45,6 +45,9 @@ struct AttentionAnswer {
 };
 AttentionAnswer ReadAttention(const Instruction& fusion);
 
+// Whether `inst` is `other`, or computed from it in their computation.
+bool DependsOn(const Instruction& inst, const Instruction& other);
+
 }  // namespace hlo::gpu
 
 #endif  // HLO_GPU_LIBRARIES_ATTENTION_H_

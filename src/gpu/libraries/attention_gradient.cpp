@@ -1,7 +1,6 @@
 #include "gpu/libraries/attention_gradient.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "gpu/libraries/contraction.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/reducer.h"
 
 namespace hlo::gpu {
 namespace {
@@ -26,18 +26,6 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   const auto view = ReadView(WithoutConverts(inst), /*rounded=*/true);
   if (!view || view->operand >= 0) return std::nullopt;
   return view->constant;
-}
-
-bool DependsOn(const Instruction& inst, const Instruction& other) {
-  std::vector<const Instruction*> pending = {&inst};
-  std::set<const Instruction*> seen;
-  while (!pending.empty()) {
-    const Instruction* const at = pending.back();
-    pending.pop_back();
-    if (at == &other) return true;
-    if (seen.insert(at).second) pending.insert(pending.end(), at->operands().begin(), at->operands().end());
-  }
-  return false;
 }
 
 // A dot of two batches of matrices: dimensions of its result are the batch, then one of each operand.
@@ -233,10 +221,9 @@ class Reader {
         !sum->Is(Opcode::kReduce) || sum->operand_count() != 2 || sum->shape().type() != PrimitiveType::kF32)
       return No("what is taken from its slopes is no sum for each query");
     const auto& attrs = sum->attrs<ReduceAttrs>();
-    const Instruction &terms = sum->operand(0), &root = attrs.to_apply->root();
-    const bool adds = root.Is(Opcode::kAdd) && root.operand(0).Is(Opcode::kParameter) &&
-                      root.operand(1).Is(Opcode::kParameter) && &root.operand(0) != &root.operand(1);
-    if (!adds || !sum->operand(1).IsConstantOf(0) || attrs.dimensions != Dims{rows} || !terms.Is(Opcode::kMultiply))
+    const Instruction& terms = sum->operand(0);
+    if (ReducerOp(*attrs.to_apply) != Opcode::kAdd || !sum->operand(1).IsConstantOf(0) ||
+        attrs.dimensions != Dims{rows} || !terms.Is(Opcode::kMultiply))
       return No("what is taken from its slopes is no sum of products");
     for (const int number : {0, 1}) {
       const auto view = ReadView(WithoutConverts(terms.operand(number)));

@@ -32,7 +32,7 @@ using cudnn::OnDevice;
 // Bytes of a result from which on an engine is compiled where a kernel of ours could go on: 10 us and more for the
 // pass.
 constexpr int64_t kWorthCompiling = 16 << 20;
-constexpr std::string_view kHeuristic = "heuristic_", kParts = "parts_";
+constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
 Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Module> module, Device& device) {
   return on.parts.Get(Fingerprint(*module), [&]() -> Result<std::shared_ptr<const OwnPart>> {

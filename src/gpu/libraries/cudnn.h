@@ -19,6 +19,9 @@ namespace cudnn {
 struct Api;
 }
 
+// With which names of algorithms begin that leave part of the call to a kernel of ours: "parts_3".
+inline constexpr std::string_view kCudnnParts = "parts_";
+
 // "9.19.0", or why there is none. Needs no GPU.
 Result<std::string> CudnnVersion(const std::vector<std::string>& search);
 

@@ -153,7 +153,7 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
   return answers;
 }
 
-constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention.
+constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention, or takes a call in parts.
 
 // An attention, or the gradients of one.
 struct AnyAttention {
@@ -224,6 +224,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }
+bool HasOwnPart(const KernelPlan& plan) { return plan.library == kCudnn && plan.algorithm.starts_with(kCudnnParts); }
 bool HasAttention(const Instruction& fusion) { return AnyAttention(fusion).why_not().empty(); }
 
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,

@@ -64,6 +64,8 @@ std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryReque
 constexpr std::string_view kOwnLibrary = "hlokit";
 bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
+// Whether a plan of a library's call leaves part of it to a kernel of ours, which is launched behind the library's.
+bool HasOwnPart(const KernelPlan& plan);
 // The plan of an attention, or of a convolution with sums of its result, that a library takes by rule; nothing where
 // none does. `may_measure`: what does with sums is measured later, so that any way will do; else the sums are to be
 // part of the library's own work.

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "interp/compare/both_sides.h"
 #include "interp/compare/correspondence.h"
 #include "interp/compare/joined.h"
 #include "interp/compare/limits.h"
@@ -23,12 +24,6 @@
 namespace hlo {
 namespace {
 
-// The number behind a splat, else the whole literal.
-uint64_t ConstantKey(const Literal& literal) {
-  if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
-  return literal.Hash();
-}
-
 bool HasComplex(const Shape& shape) {
   bool complex = false;
   ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { complex = complex || IsComplex(leaf.type()); });
@@ -36,24 +31,18 @@ bool HasComplex(const Shape& shape) {
 }
 
 class Comparer {
+  using Pair = PairOfComputations;
+
  public:
   Comparer(const Module& input, const Module& optimized, const WidenedOptions& options)
       : input_(input),
         optimized_(optimized),
         options_(options),
-        pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
-        loop_runs_(options.seed, options.loop_iterations) {
-    for (const Computation* computation : input.Computations()) {
-      for (const Instruction* inst : computation->Instructions()) {
-        if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
-      }
-    }
-    const auto always = [](const Literal&) { return true; };
-    const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
-    known_before_.emplace(input, always);
-    known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
-    known_after_.emplace(optimized, written);
-  }
+        sides_(input, optimized, options),
+        pairs_(sides_.pairs()),
+        known_before_(sides_.known_before()),
+        known_after_(sides_.known_after()),
+        loop_runs_(options.seed, options.loop_iterations) {}
 
   std::vector<const Instruction*> LargeValues() {
     std::vector<const Instruction*> large;
@@ -88,55 +77,23 @@ class Comparer {
   }
 
  private:
-  // A value without bounds, or what a run left, which stays in its own type.
-  struct Kept {
-    ShadowValue value;
-    std::shared_ptr<const Literal> left;
-
-    shadow::ConeArgument Argument() const {
-      return left != nullptr ? shadow::ConeArgument{.literal = left.get()} : shadow::ConeArgument{.value = value};
-    }
-  };
-
-  // A computation of the input and what became of it, run on the same arguments; or of a loop whose state passes
-  // changed, on that and `own_args`.
-  struct Pair {
-    const Computation* before;
-    std::vector<shadow::ConeArgument> args;
-    const LoopPair* changed = nullptr;
-    std::vector<shadow::ConeArgument> own_args = {};
-    std::vector<shadow::ConeArgument>& args_after() { return changed == nullptr ? args : own_args; }
-    std::unordered_map<const Instruction*, Kept> given_before, given_after;
-    // Of the input, whose kept value evaluating them again need not give: left by a run, or of rounded operands.
-    std::unordered_set<const Instruction*> given_for_good;
-    struct CalleeArgs {
-      std::vector<shadow::ConeArgument> args;
-      std::vector<std::shared_ptr<const Literal>> left;  // What they point to.
-    };
-    std::unordered_map<const Computation*, CalleeArgs> callee_args;
-    // What loops of either side without a counterpart ended with, in f64: whatever reads another element of one does
-    // not run it again.
-    std::unordered_map<const Instruction*, ShadowValue> ran;
-    int64_t ran_bytes = 0;
-  };
-
   // Compares a sample of the elements, of a value that nothing else is computed from or that a run left. False: it is
   // not worth it, or cannot be done.
   Result<bool> CompareSampled(Pair& pair, const Instruction& origin, const Instruction& inst,
                               const std::string& where) {
-    const ShadowOptions options_before = Options(pair.given_before, *known_before_),
-                        options_after = Options(pair.given_after, *known_after_);
+    const ShadowOptions options_before = sides_.Options(sides_.CutsBefore(pair)),
+                        options_after = sides_.Options(sides_.CutsAfter(pair));
     const bool is_needed = !OnlyReturned(inst) || !OnlyReturned(origin);
     if (is_needed && !options_.left) return false;
     if (HasComplex(inst.shape())) return false;
-    if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
-    const shadow::Cone after = shadow::ConeOf(inst, pair.args_after(), nullptr, Cuts(pair.given_after, *known_after_));
+    if (known_before_.Rounded(origin) || known_after_.Rounded(inst)) return false;
+    const shadow::Cone after = shadow::ConeOf(inst, pair.args_after(), nullptr, sides_.CutsAfter(pair));
     const auto has_parts = [](const shadow::ConeArgument& arg) {
       return arg.literal != nullptr ? HasComplex(arg.literal->shape()) : HasParts(arg.value);
     };
     if (2 * after.steps <= pairs_.limit() || std::ranges::any_of(after.args, has_parts)) return false;
-    const shadow::Cone before = shadow::ConeOf(origin, *TRY(ArgsOf(pair, &origin.computation())), nullptr,
-                                               Cuts(pair.given_before, *known_before_));
+    const shadow::Cone before =
+        shadow::ConeOf(origin, *TRY(sides_.ArgsOf(pair, &origin.computation())), nullptr, sides_.CutsBefore(pair));
     if (std::ranges::any_of(before.args, has_parts)) return false;
     const auto sliced_after = TRY(shadow::SliceOf(after, pairs_.limit() / 2, options_.seed));
     if (!sliced_after) return false;
@@ -177,155 +134,6 @@ class Comparer {
     result_.verdict = Verdict::kMismatch;
     result_.reason = "a pass changed the meaning";
     result_.finding = {&inst, &origin, where, std::move(comparison)};
-  }
-
-  // What evaluating stops at: kept values and known ones.
-  shadow::Given Cuts(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
-    return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
-      const auto kept = given.find(pairs_.Twin(inst));
-      const bool is_rounded = kept != given.end() && kept->second.left != nullptr;
-      if (kept != given.end() && !(is_rounded && computed_inside_.contains(&inst))) return kept->second.Argument();
-      auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
-      if (!value) return std::nullopt;
-      return shadow::ConeArgument{.value = std::move(*value)};
-    };
-  }
-
-  // ... and, `in_f64`, what loops ended with.
-  static shadow::Given WithLoops(const Pair& pair, shadow::Given cuts, bool in_f64) {
-    if (!in_f64) return cuts;
-    return [&pair, cuts = std::move(cuts)](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
-      if (auto cut = cuts(inst)) return cut;
-      const auto ran = pair.ran.find(&inst);
-      return ran == pair.ran.end() ? std::nullopt : std::optional(shadow::ConeArgument{.value = ran->second});
-    };
-  }
-
-  ShadowOptions Options(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
-    return Options(Cuts(given, known));
-  }
-
-  ShadowOptions Options(const shadow::Given& cuts) const {
-    ShadowOptions options;
-    options.widened = true;
-    options.max_loop_iterations = options_.max_loop_iterations;
-    options.given = [cuts](const Instruction& inst) -> std::optional<ShadowValue> {
-      const auto cut = cuts(inst);
-      if (!cut) return std::nullopt;
-      ShadowValue value = cut->All();
-      value.shape = inst.shape();
-      return value;
-    };
-    return options;
-  }
-
-  // What a pass took apart (a batch-norm-grad of which one result follows from constants alone) may be known after it
-  // and not before: then neither side is rounded as declared, since a decision (tanh(4) as u8, which bf16 rounds to 1)
-  // would differ although the meaning is the same.
-  std::optional<ShadowValue> KnownAfter(const Instruction& inst) const {
-    const Instruction* origin = pairs_.OriginOf(inst);
-    if (origin != nullptr && !inst.Is(Opcode::kConstant) && !known_before_->Rounded(*origin)) return {};
-    return known_after_->Rounded(inst);
-  }
-
-  Result<std::vector<shadow::ConeArgument>*> ArgsOf(Pair& pair, const Computation* computation) {
-    if (computation == pair.before) return &pair.args;
-    const auto known = pair.callee_args.find(computation);
-    if (known != pair.callee_args.end()) return &known->second.args;
-    Pair::CalleeArgs args;
-    for (const Instruction* operand : pairs_.CallerOf(*computation).operands()) {
-      const auto given = pair.given_before.find(pairs_.Twin(*operand));
-      const Kept kept = given != pair.given_before.end() ? given->second : Kept{TRY(ValueBefore(pair, *operand)), {}};
-      args.args.push_back(kept.Argument());
-      args.left.push_back(kept.left);
-    }
-    return &(pair.callee_args[computation] = std::move(args)).args;
-  }
-
-  // What `start` is computed from in its own computation: itself, then the nearest first; nothing behind what is cut.
-  static std::vector<const Instruction*> Upstream(const Instruction& start,
-                                                  const std::function<bool(const Instruction&)>& is_cut) {
-    std::vector<const Instruction*> upstream{&start};
-    std::unordered_set<const Instruction*> seen{&start};
-    for (size_t i = 0; i < upstream.size(); ++i) {
-      for (const Instruction* operand : upstream[i]->operands()) {
-        if (seen.insert(operand).second && !is_cut(*operand)) upstream.push_back(operand);
-      }
-    }
-    return upstream;
-  }
-
-  // ... and all that is in the computations which these call, whole.
-  static std::vector<const Instruction*> UpstreamAndInside(const Instruction& start,
-                                                           const std::function<bool(const Instruction&)>& is_cut) {
-    std::vector<const Instruction*> all = Upstream(start, is_cut);
-    std::unordered_set<const Computation*> seen;
-    for (size_t i = 0; i < all.size(); ++i) {
-      for (const Computation* callee : CalledComputations(*all[i])) {
-        if (!seen.insert(callee).second) continue;
-        for (const Instruction* inside : callee->Instructions()) all.push_back(inside);
-      }
-    }
-    return all;
-  }
-
-  // Of the arguments those that `inst` is computed from, in f64. Only small ones stay so.
-  static std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
-                                         const shadow::Given& cuts) {
-    constexpr int64_t kSmallBytes = 1 << 20;
-    std::vector<ShadowValue> values(args.size());
-    const auto is_cut = [&](const Instruction& next) { return cuts(next).has_value(); };
-    for (const Instruction* next : Upstream(inst, is_cut)) {
-      if (!next->Is(Opcode::kParameter)) continue;
-      shadow::ConeArgument& argument = args[next->parameter_number()];
-      const bool is_small = next->shape().IsArray() && next->shape().ByteSize() <= kSmallBytes;
-      if (argument.literal != nullptr && is_small) argument = {.value = argument.All()};
-      values[next->parameter_number()] = argument.All();
-    }
-    return values;
-  }
-
-  // Loops in `inst`'s computation that it is computed from, run once; nothing behind what is cut or too large to stay.
-  Result<void> RunLoops(Pair& pair, const Instruction& inst, std::vector<shadow::ConeArgument>& args,
-                        const ShadowOptions& options, const shadow::Given& cuts) {
-    constexpr int64_t kMostBytes = 1 << 30;
-    const auto is_cut = [&](const Instruction& next) { return cuts(next).has_value(); };
-    const std::vector<const Instruction*> upstream = Upstream(inst, is_cut);
-    for (size_t i = upstream.size(); i-- > 1;) {
-      const Instruction& loop = *upstream[i];
-      const int64_t bytes = 2 * loop.shape().ByteSize();
-      if (!loop.Is(Opcode::kWhile) || is_cut(loop) || pair.ran_bytes + bytes > kMostBytes) continue;
-      pair.ran[&loop] = TRY(EvaluateShadowOf(loop, Needed(args, loop, cuts), options));
-      pair.ran_bytes += bytes;
-    }
-    return {};
-  }
-
-  // `as_declared`: with bounds for what the declared types round.
-  Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst, bool as_declared = false) {
-    if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
-    const shadow::Given cuts = WithLoops(pair, Cuts(pair.given_before, *known_before_), !as_declared);
-    ShadowOptions options = Options(cuts);
-    options.widened = !as_declared;
-    std::vector<shadow::ConeArgument>& args = *TRY(ArgsOf(pair, &inst.computation()));
-    if (!as_declared) TRY(RunLoops(pair, inst, args, options, cuts));
-    return EvaluateShadowOf(inst, Needed(args, inst, cuts), options);
-  }
-
-  Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst, bool as_declared = false) {
-    const shadow::Given cuts = WithLoops(pair, Cuts(pair.given_after, *known_after_), !as_declared);
-    ShadowOptions options = Options(cuts);
-    options.widened = !as_declared;
-    if (!as_declared) TRY(RunLoops(pair, inst, pair.args_after(), options, cuts));
-    if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args_after(), inst, cuts), options);
-    // Of a kernel with several results just what this one needs.
-    const shadow::Cone cone = shadow::ConeOf(inst, pair.args_after(), nullptr, cuts);
-    std::vector<ShadowValue> args(cone.args.size());
-    for (const Instruction* parameter : cone.module->entry().parameters()) {
-      const int64_t i = parameter->parameter_number();
-      if (parameter->IsRoot() || !parameter->users().empty()) args[i] = cone.args[i].All();
-    }
-    return TRY(EvaluateShadow(cone.module->entry(), std::span<const ShadowValue>(args), options)).value;
   }
 
   Result<void> ComparePair(Pair pair, const Computation& after, const std::string& where) {
@@ -379,9 +187,9 @@ class Comparer {
   // Passes may know what the input's constants alone do not tell: a loop makes it, or an update covers what was there.
   // It is folded as the declared types round it: right within bounds for these, and it goes on as it is on both sides.
   Result<std::optional<Compared>> CompareFolded(Pair& pair, const Instruction& origin, const Instruction& inst) {
-    auto folded = known_after_->Value(inst);
-    if (!folded || known_before_->Value(origin) || HasComplex(inst.shape())) return std::nullopt;
-    auto before = ValueBefore(pair, origin, true);
+    auto folded = known_after_.Value(inst);
+    if (!folded || known_before_.Value(origin) || HasComplex(inst.shape())) return std::nullopt;
+    auto before = sides_.ValueBefore(pair, origin, true);
     if (!before) return std::nullopt;
     Compared compared = Compare(std::move(*before), *folded);
     if (compared.comparison.bad() > 0) return std::nullopt;
@@ -402,8 +210,8 @@ class Comparer {
         if (!inside->shape().IsArray() || inside->shape().NumElements() > kMostElements) continue;
         const Instruction* origin = comparer.pairs_.OriginIn(*inside, *pair.before);
         if (origin == nullptr || origin == &compared_with || !Compatible(origin->shape(), inside->shape())) continue;
-        if (comparer.known_before_->Value(*origin) || pair.given_before.contains(origin)) continue;
-        if (!comparer.KnownAfter(*inside)) continue;
+        if (comparer.known_before_.Value(*origin) || pair.given_before.contains(origin)) continue;
+        if (!comparer.sides_.KnownAfter(*inside)) continue;
         auto folded = comparer.CompareFolded(pair, *origin, *inside);
         if (!folded || !*folded) continue;
         pair.given_before[origin] = {.value = KeptOf((*folded)->before, (*folded)->before), .left = nullptr};
@@ -419,32 +227,6 @@ class Comparer {
     std::vector<const Instruction*> given_;
   };
 
-  // What a run left is given in the input, to its twins too, and a kernel that computes it again, or a twin, does not
-  // round it: for as long as that is compared, the input computes it too.
-  class ComputedInside {
-   public:
-    ComputedInside(Comparer& comparer, const Pair& pair, const Instruction& compared_with, const Instruction& inst)
-        : computed_(comparer.computed_inside_) {
-      const Instruction& kernel = IsOneOfSeveral(inst) ? inst.operand(0) : inst;
-      if (!kernel.Is(Opcode::kFusion) || pair.given_for_good.empty()) return;
-      const auto origin_of = [&](const Instruction& one) { return comparer.pairs_.OriginOf(one); };
-      for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
-        const Instruction* const origin = origin_of(*inside);
-        if (origin != nullptr && origin != &compared_with && !pair.given_after.contains(inside))
-          computed_.insert(origin);
-      }
-      for (const Instruction* operand : kernel.operands()) computed_.erase(origin_of(*operand));
-      for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
-        if (pair.given_after.contains(inside)) computed_.erase(origin_of(*inside));
-      }
-    }
-    ~ComputedInside() { computed_.clear(); }
-    ComputedInside(const ComputedInside&) = delete;
-
-   private:
-    std::unordered_set<const Instruction*>& computed_;
-  };
-
   // What passes folded to a scalar may stand in the input as an array of nothing else, of which they left no
   // instruction (the padding of a pad that took the place of an update is an element of what was updated). A value of
   // the input that is such a scalar everywhere, within what the declared types round, is it here.
@@ -455,7 +237,7 @@ class Comparer {
     const auto is_kept_after = [&](const Instruction& next) { return pair.given_after.contains(&next); };
     for (const Instruction* next : UpstreamAndInside(inst, is_kept_after)) {
       auto folded =
-          next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_->Rounded(*next) : std::nullopt;
+          next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_.Rounded(*next) : std::nullopt;
       if (folded) scalars.push_back(std::move(*folded));
     }
     if (scalars.empty()) return std::nullopt;
@@ -465,10 +247,10 @@ class Comparer {
     upstream.resize(std::min(upstream.size(), kMostValues));
     for (const Instruction* next : upstream) {
       if (next == &origin || !next->shape().IsArray() || next->shape().NumElements() > kMostElements) continue;
-      if (known_before_->Value(*next)) continue;
+      if (known_before_.Value(*next)) continue;
       const auto is_of_type = [&](const ShadowValue& scalar) { return scalar.shape.type() == next->shape().type(); };
       if (std::ranges::none_of(scalars, is_of_type)) continue;
-      const auto declared = ValueBefore(pair, *next, true);
+      const auto declared = sides_.ValueBefore(pair, *next, true);
       if (!declared) continue;
       const auto folded = std::ranges::find_if(scalars, [&](const ShadowValue& scalar) {
         if (!is_of_type(scalar)) return false;
@@ -481,10 +263,10 @@ class Comparer {
       pair.given_before[pairs_.Twin(*next)] = {.value = DropBounds(Splat(*folded, next->shape())), .left = nullptr};
       given.push_back(pairs_.Twin(*next));
     }
-    auto before = given.empty() ? Result<ShadowValue>() : ValueBefore(pair, origin);
+    auto before = given.empty() ? Result<ShadowValue>() : sides_.ValueBefore(pair, origin);
     for (const Instruction* next : given) pair.given_before.erase(next);
     if (given.empty()) return std::nullopt;
-    Compared compared = Compare(TRY(std::move(before)), TRY(ValueAfter(pair, inst)));
+    Compared compared = Compare(TRY(std::move(before)), TRY(sides_.ValueAfter(pair, inst)));
     if (compared.comparison.bad() > 0) return std::nullopt;
     return compared;
   }
@@ -500,8 +282,8 @@ class Comparer {
 
   // Within bounds for the declared types on both sides, and both go on from the same. Unsupported where there are none.
   Result<std::optional<Compared>> CompareAsDeclared(Pair& pair, const Instruction& origin, const Instruction& inst) {
-    ShadowValue before = TRY(ValueBefore(pair, origin, true));
-    Compared compared = Compare(std::move(before), TRY(ValueAfter(pair, inst, true)));
+    ShadowValue before = TRY(sides_.ValueBefore(pair, origin, true));
+    Compared compared = Compare(std::move(before), TRY(sides_.ValueAfter(pair, inst, true)));
     if (compared.comparison.bad() > 0) return std::nullopt;
     compared.before = compared.after;
     pair.given_for_good.insert(&origin);
@@ -521,16 +303,16 @@ class Comparer {
     const LoopPair* changed = loops ? pairs_.ChangedLoopOf(inst) : nullptr;
     if (loops) return CompareLoops(pair, origin, inst, changed, where);
     const FoldedInside folded_inside(*this, pair, origin, inst);
-    const ComputedInside computed_inside(*this, pair, origin, inst);
+    const BothSides::ComputedInside computed_inside(sides_, pair, origin, inst);
     if (pairs_.HasLimit() && TRY(CompareSampled(pair, origin, inst, where))) return {};
-    auto before = ValueBefore(pair, origin);
-    const auto rounded = KnownAfter(inst);
+    auto before = sides_.ValueBefore(pair, origin);
+    const auto rounded = sides_.KnownAfter(inst);
     const auto evaluate = [&]() -> Result<ShadowValue> {
       if (rounded) return *rounded;
       // Compared before, with another value of the input, whose users go on from what was kept of it.
       if (const auto kept = pair.given_after.find(&inst); kept != pair.given_after.end())
         return kept->second.Argument().All();
-      return ValueAfter(pair, inst);
+      return sides_.ValueAfter(pair, inst);
     };
     auto after = before ? evaluate() : std::unexpected(before.error());
     if (!after) return NotCompared(inst, after.error());
@@ -559,7 +341,7 @@ class Comparer {
     const bool is_open = compared.by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
     if (is_open || pairs_.IsLarge(inst)) pair.given_for_good.insert(&origin);
     // What passes folded was rounded by that, and what they fold of it begins there.
-    if (rounded && !known_before_->Value(origin)) compared.before = compared.after;
+    if (rounded && !known_before_.Value(origin)) compared.before = compared.after;
     Keep(pair, origin, inst, {.value = KeptOf(std::move(compared.before), compared.after), .left = nullptr});
     return {};
   }
@@ -569,7 +351,7 @@ class Comparer {
   }
 
   // Where a kernel has several results, one may be computed from another, which in the input is kept, too.
-  static void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, Kept kept) {
+  static void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, KeptValue kept) {
     if (const Instruction* inside = InsideOf(inst)) pair.given_after[inside] = kept;
     pair.given_before[&origin] = pair.given_after[&inst] = std::move(kept);
   }
@@ -610,17 +392,15 @@ class Comparer {
   // and conditions on the state it ends with, on which the other loop has to end too.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const LoopPair* changed,
                             const std::string& where) {
-    const auto start_before = ValueBefore(pair, origin.operand(0));
+    const auto start_before = sides_.ValueBefore(pair, origin.operand(0));
     if (!start_before) return NotCompared(inst, start_before.error());
-    const ShadowValue start_after = TRY(ValueAfter(pair, inst.operand(0)));
+    const ShadowValue start_after = TRY(sides_.ValueAfter(pair, inst.operand(0)));
     auto run = changed == nullptr ? loop_runs_.Noted(origin, *start_before) : std::nullopt;
     if (!run) {
-      const auto args =
-          Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, Cuts(pair.given_before, *known_before_));
+      const auto args = Needed(*TRY(sides_.ArgsOf(pair, &origin.computation())), origin, sides_.CutsBefore(pair));
       std::optional<LoopBeside> beside;
-      if (changed != nullptr) beside.emplace(inst, *changed, start_after, Options(pair.given_after, *known_after_));
-      auto fresh =
-          loop_runs_.Run(origin, args, Options(pair.given_before, *known_before_), beside ? &*beside : nullptr);
+      if (changed != nullptr) beside.emplace(inst, *changed, start_after, sides_.Options(sides_.CutsAfter(pair)));
+      auto fresh = loop_runs_.Run(origin, args, sides_.Options(sides_.CutsBefore(pair)), beside ? &*beside : nullptr);
       if (!fresh) return NotCompared(inst, fresh.error());
       run = std::move(*fresh);
     }
@@ -661,11 +441,10 @@ class Comparer {
   const Module& input_;
   const Module& optimized_;
   const WidenedOptions& options_;
-  const Correspondence pairs_;
-  std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
-  LoopRuns loop_runs_;                      // Of the input.
-  std::unordered_set<const Instruction*> computed_inside_;  // Of the input, at the moment: see ComputedInside.
-  std::optional<KnownValues> known_before_, known_after_;
+  BothSides sides_;
+  const Correspondence& pairs_;
+  const KnownValues &known_before_, &known_after_;
+  LoopRuns loop_runs_;  // Of the input.
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
   WidenedResult result_;
 };

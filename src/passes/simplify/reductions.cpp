@@ -7,14 +7,6 @@
 
 namespace hlo {
 
-std::optional<Opcode> ReducerOp(const Computation& reducer) {
-  const Instruction& root = reducer.root();
-  if (root.operand_count() != 2 || !root.Is(kElementwise) || !root.Is(kCommutative)) return std::nullopt;
-  const Instruction &a = root.operand(0), &b = root.operand(1);
-  if (!a.Is(Opcode::kParameter) || !b.Is(Opcode::kParameter) || &a == &b) return std::nullopt;
-  return root.opcode();
-}
-
 bool IsPlainReduce(const Instruction& inst) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return false;
   const PrimitiveType type = inst.shape().type();

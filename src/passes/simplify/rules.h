@@ -11,6 +11,7 @@
 
 #include "ir/instruction.h"
 #include "ir/module.h"
+#include "ir/reducer.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -60,9 +61,6 @@ std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shap
 
 // For each dimension of `shape` the one of `x` that it is, of the same size and behind as many elements; or -1.
 std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x);
-
-// The op of a reducer that is one op of its two parameters.
-std::optional<Opcode> ReducerOp(const Computation& reducer);
 
 // One array, reduced by a computation of its own type. Without dynamic dimensions: one of at most 1 may be empty.
 bool IsPlainReduce(const Instruction& inst);

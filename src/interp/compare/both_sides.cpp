@@ -1,0 +1,189 @@
+#include "interp/compare/both_sides.h"
+
+#include <cstdint>
+
+#include "interp/compare/limits.h"
+#include "interp/shadow/rules.h"
+
+namespace hlo {
+namespace {
+
+// The number behind a splat, else the whole literal.
+uint64_t ConstantKey(const Literal& literal) {
+  if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
+  return literal.Hash();
+}
+
+// Cuts, and `in_f64`, what loops ended with.
+shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts, bool in_f64) {
+  if (!in_f64) return cuts;
+  return [&pair, cuts = std::move(cuts)](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
+    if (auto cut = cuts(inst)) return cut;
+    const auto ran = pair.ran.find(&inst);
+    return ran == pair.ran.end() ? std::nullopt : std::optional(shadow::ConeArgument{.value = ran->second});
+  };
+}
+
+}  // namespace
+
+std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut) {
+  std::vector<const Instruction*> upstream{&start};
+  std::unordered_set<const Instruction*> seen{&start};
+  for (size_t i = 0; i < upstream.size(); ++i) {
+    for (const Instruction* operand : upstream[i]->operands()) {
+      if (seen.insert(operand).second && !is_cut(*operand)) upstream.push_back(operand);
+    }
+  }
+  return upstream;
+}
+
+std::vector<const Instruction*> UpstreamAndInside(const Instruction& start, const IsCut& is_cut) {
+  std::vector<const Instruction*> all = Upstream(start, is_cut);
+  std::unordered_set<const Computation*> seen;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Computation* callee : CalledComputations(*all[i])) {
+      if (!seen.insert(callee).second) continue;
+      for (const Instruction* inside : callee->Instructions()) all.push_back(inside);
+    }
+  }
+  return all;
+}
+
+std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
+                                const shadow::Given& cuts) {
+  constexpr int64_t kSmallBytes = 1 << 20;
+  std::vector<ShadowValue> values(args.size());
+  const auto is_cut = [&](const Instruction& next) { return cuts(next).has_value(); };
+  for (const Instruction* next : Upstream(inst, is_cut)) {
+    if (!next->Is(Opcode::kParameter)) continue;
+    shadow::ConeArgument& argument = args[next->parameter_number()];
+    const bool is_small = next->shape().IsArray() && next->shape().ByteSize() <= kSmallBytes;
+    if (argument.literal != nullptr && is_small) argument = {.value = argument.All()};
+    values[next->parameter_number()] = argument.All();
+  }
+  return values;
+}
+
+BothSides::BothSides(const Module& input, const Module& optimized, const WidenedOptions& options)
+    : options_(options),
+      pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)) {
+  for (const Computation* computation : input.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
+    }
+  }
+  const auto always = [](const Literal&) { return true; };
+  const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
+  known_before_.emplace(input, always);
+  known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
+  known_after_.emplace(optimized, written);
+}
+
+BothSides::ComputedInside::ComputedInside(BothSides& sides, const PairOfComputations& pair,
+                                          const Instruction& compared_with, const Instruction& inst)
+    : computed_(sides.computed_inside_) {
+  const Instruction& kernel = IsOneOfSeveral(inst) ? inst.operand(0) : inst;
+  if (!kernel.Is(Opcode::kFusion) || pair.given_for_good.empty()) return;
+  const auto origin_of = [&](const Instruction& one) { return sides.pairs_.OriginOf(one); };
+  for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
+    const Instruction* const origin = origin_of(*inside);
+    if (origin != nullptr && origin != &compared_with && !pair.given_after.contains(inside)) computed_.insert(origin);
+  }
+  for (const Instruction* operand : kernel.operands()) computed_.erase(origin_of(*operand));
+  for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
+    if (pair.given_after.contains(inside)) computed_.erase(origin_of(*inside));
+  }
+}
+
+shadow::Given BothSides::Cuts(const std::unordered_map<const Instruction*, KeptValue>& given,
+                              const KnownValues& known) const {
+  return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
+    const auto kept = given.find(pairs_.Twin(inst));
+    const bool is_rounded = kept != given.end() && kept->second.left != nullptr;
+    if (kept != given.end() && !(is_rounded && computed_inside_.contains(&inst))) return kept->second.Argument();
+    auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
+    if (!value) return std::nullopt;
+    return shadow::ConeArgument{.value = std::move(*value)};
+  };
+}
+
+ShadowOptions BothSides::Options(const shadow::Given& cuts) const {
+  ShadowOptions options;
+  options.widened = true;
+  options.max_loop_iterations = options_.max_loop_iterations;
+  options.given = [cuts](const Instruction& inst) -> std::optional<ShadowValue> {
+    const auto cut = cuts(inst);
+    if (!cut) return std::nullopt;
+    ShadowValue value = cut->All();
+    value.shape = inst.shape();
+    return value;
+  };
+  return options;
+}
+
+std::optional<ShadowValue> BothSides::KnownAfter(const Instruction& inst) const {
+  const Instruction* origin = pairs_.OriginOf(inst);
+  if (origin != nullptr && !inst.Is(Opcode::kConstant) && !known_before_->Rounded(*origin)) return {};
+  return known_after_->Rounded(inst);
+}
+
+Result<std::vector<shadow::ConeArgument>*> BothSides::ArgsOf(PairOfComputations& pair,
+                                                             const Computation* computation) const {
+  if (computation == pair.before) return &pair.args;
+  const auto known = pair.callee_args.find(computation);
+  if (known != pair.callee_args.end()) return &known->second.args;
+  PairOfComputations::CalleeArgs args;
+  for (const Instruction* operand : pairs_.CallerOf(*computation).operands()) {
+    const auto given = pair.given_before.find(pairs_.Twin(*operand));
+    const KeptValue kept =
+        given != pair.given_before.end() ? given->second : KeptValue{TRY(ValueBefore(pair, *operand)), {}};
+    args.args.push_back(kept.Argument());
+    args.left.push_back(kept.left);
+  }
+  return &(pair.callee_args[computation] = std::move(args)).args;
+}
+
+// Loops in `inst`'s computation that it is computed from, run once; nothing behind what is cut or too large to stay.
+Result<void> BothSides::RunLoops(PairOfComputations& pair, const Instruction& inst,
+                                 std::vector<shadow::ConeArgument>& args, const ShadowOptions& options,
+                                 const shadow::Given& cuts) const {
+  constexpr int64_t kMostBytes = 1 << 30;
+  const auto is_cut = [&](const Instruction& next) { return cuts(next).has_value(); };
+  const std::vector<const Instruction*> upstream = Upstream(inst, is_cut);
+  for (size_t i = upstream.size(); i-- > 1;) {
+    const Instruction& loop = *upstream[i];
+    const int64_t bytes = 2 * loop.shape().ByteSize();
+    if (!loop.Is(Opcode::kWhile) || is_cut(loop) || pair.ran_bytes + bytes > kMostBytes) continue;
+    pair.ran[&loop] = TRY(EvaluateShadowOf(loop, Needed(args, loop, cuts), options));
+    pair.ran_bytes += bytes;
+  }
+  return {};
+}
+
+Result<ShadowValue> BothSides::ValueBefore(PairOfComputations& pair, const Instruction& inst, bool as_declared) const {
+  if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
+  const shadow::Given cuts = WithLoops(pair, CutsBefore(pair), !as_declared);
+  ShadowOptions options = Options(cuts);
+  options.widened = !as_declared;
+  std::vector<shadow::ConeArgument>& args = *TRY(ArgsOf(pair, &inst.computation()));
+  if (!as_declared) TRY(RunLoops(pair, inst, args, options, cuts));
+  return EvaluateShadowOf(inst, Needed(args, inst, cuts), options);
+}
+
+Result<ShadowValue> BothSides::ValueAfter(PairOfComputations& pair, const Instruction& inst, bool as_declared) const {
+  const shadow::Given cuts = WithLoops(pair, CutsAfter(pair), !as_declared);
+  ShadowOptions options = Options(cuts);
+  options.widened = !as_declared;
+  if (!as_declared) TRY(RunLoops(pair, inst, pair.args_after(), options, cuts));
+  if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args_after(), inst, cuts), options);
+  // Of a kernel with several results just what this one needs.
+  const shadow::Cone cone = shadow::ConeOf(inst, pair.args_after(), nullptr, cuts);
+  std::vector<ShadowValue> args(cone.args.size());
+  for (const Instruction* parameter : cone.module->entry().parameters()) {
+    const int64_t i = parameter->parameter_number();
+    if (parameter->IsRoot() || !parameter->users().empty()) args[i] = cone.args[i].All();
+  }
+  return TRY(EvaluateShadow(cone.module->entry(), std::span<const ShadowValue>(args), options)).value;
+}
+
+}  // namespace hlo
