@@ -409,7 +409,8 @@ Result<ExitCode> OptCommand(Args args) {
     f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);
   SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
-  if (!f.lock.empty()) pipeline = AsRun(std::move(pipeline));  // A lock is about the steps of runs.
+  // A lock is about the steps of runs.
+  if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
   // Kernels and what they lie in need values, and so does who is interpreted.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
     f.load.fill_elided_constants = "random";

@@ -25,10 +25,24 @@ bool WriteAll(int file, std::string_view bytes) {
   return true;
 }
 
+namespace {
+
+// Of `reason`, an errno: a name that cannot be used is the user's, whatever else is the machine's.
+Error CannotMake(const std::string& code, const std::string& what, int reason) {
+  const bool is_name = reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == EACCES ||
+                       reason == EEXIST || reason == ENAMETOOLONG;
+  const std::string why = Str(what, ": ", std::strerror(reason));
+  return is_name ? UsageError(code, why) : DeviceError(code, why);
+}
+
+Error CannotMakeDirectory(const std::string& path, int reason) {
+  return CannotMake("A012", Str("cannot make directory '", Escaped(path), "'"), reason);
+}
+
+}  // namespace
+
 Error CannotWrite(const std::string& path) {
-  const bool is_name = errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == EACCES;
-  const std::string why = Str("cannot write '", Escaped(path), "': ", std::strerror(errno));
-  return is_name ? UsageError("A011", why) : DeviceError("A011", why);
+  return CannotMake("A011", Str("cannot write '", Escaped(path), "'"), errno);
 }
 
 // Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
@@ -94,7 +108,7 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
 Status MakeDirectories(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) FAIL(DeviceError("A012", Str("cannot make directory '", Escaped(path), "': ", error.message())));
+  if (error) FAIL(CannotMakeDirectory(path, error.value()));
   return {};
 }
 
@@ -104,9 +118,7 @@ Result<std::string> MakeFolder(const std::string& path, bool numbered,
   const fs::path parent = fs::path(path).parent_path();
   if (!parent.empty()) TRY(MakeDirectories(parent.string()));
   std::string hidden = (parent / ".unfinished-XXXXXX").string();
-  const auto fail = [&](int reason) {
-    return DeviceError("A012", Str("cannot make directory '", Escaped(path), "': ", std::strerror(reason)));
-  };
+  const auto fail = [&](int reason) { return CannotMakeDirectory(path, reason); };
   if (mkdtemp(hidden.data()) == nullptr) FAIL(fail(errno));
   std::error_code error;
   if (Status filled = fill(hidden); !filled) {

@@ -59,7 +59,7 @@ bool IsOptimized(const Module& module, const std::string& path) {
   return false;
 }
 
-PipelineOptions AsRun(PipelineOptions options) {
+PipelineOptions ForHost(PipelineOptions options) {
   if (options.passes || options.text) return options;
   for (const char* pass : {"block-fusion", "segment-fusion"}) options.disabled.emplace_back(pass);
   return options;

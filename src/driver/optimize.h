@@ -18,9 +18,10 @@ bool IsOptimized(const Module& module, const std::string& path);
 // Runs the pipeline over `module` with the verifier after each changed pass; `dumper` may be null.
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
 
-// As it is where what comes out is to run: what would be taken apart is not put together, so that parts keep who made
-// them. A pipeline that somebody wrote stays as it is.
-PipelineOptions AsRun(PipelineOptions options);
+// As it is where what comes out is to run on a host, for whichever device it is planned: a launch more costs nothing
+// there, and small kernels side by side are judged one by one, by who made them. A pipeline that somebody wrote stays as
+// it is.
+PipelineOptions ForHost(PipelineOptions options);
 
 // Of a module that IsOptimized: calls of XLA's libraries become ours, so that it runs compiled; nothing else is
 // touched, and what is asked of the pipeline (limits, faults, passes left out) is not asked of these passes. A note

@@ -269,10 +269,12 @@ Result<const OptimizedModule*> Experiment::Optimized() {
   });
 }
 
-RunOptions Experiment::Running() const {
+RunOptions Experiment::Running() {
   RunOptions options = options_;
   if (options.scopes.any()) options.pipeline.disabled.emplace_back("call-inliner");
-  options.pipeline = AsRun(std::move(options.pipeline));
+  const auto where = Where();
+  const bool on_gpu = where && (*where)->device != nullptr && !(*where)->device->IsHost();
+  if (!on_gpu) options.pipeline = ForHost(std::move(options.pipeline));
   return options;
 }
 

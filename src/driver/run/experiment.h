@@ -117,7 +117,7 @@ class Experiment {
   Result<const FollowedRun*> Followed();  // One more run, in which the values are followed from step to step.
 
   // The options, with the pipeline as it is run here.
-  RunOptions Running() const;
+  RunOptions Running();
 
   // The code with these arguments in place, to be executed again. Other experiments may put theirs there.
   Result<gpu::Executable*> Placed();

@@ -409,7 +409,8 @@ class ColumnKernel {
     ByGroup(slots, [&](Value row, Value column) { Walk(slots, first + row, column); });
     if (splits_ == 1) Finish(slots);
     else EmitLast(slots, partials, batch, split, group);
-    const std::string how = Str("column reduction, ", splits_, " blocks for each strip");
+    const std::string blocks = splits_ == 1 ? "a block" : Str(splits_, " blocks");
+    const std::string how = Str("column reduction, ", blocks, " for each strip");
     const auto grouped = [&](int64_t terms) { return groups_ == 1 ? terms : CeilDiv(terms, groups_) + groups_; };
     const int64_t chain = grouped(share_) + (splits_ > 1 ? grouped(splits_) : 0) + 1;
     return WithChain(std::move(frame_).Finish(how), space_, chain);

@@ -36,7 +36,7 @@ int TotalOrder(double a, double b) {
 
 // Decided when the intervals do not meet, when both sides are exact, when one is a NaN whatever the other is, or when
 // they are one value, which is equal to itself if it is no NaN. The total order has NaNs of either sign at either end,
-// so it wants their bits; and it tells zeros apart, whose signs arithmetic in another order makes others (0 + -0).
+// so it wants their bits; and it tells zeros apart, of which sums in another order have others (0 + -0).
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
@@ -45,7 +45,7 @@ Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands 
   const bool nan_is_zero = total && BitWidth(type) == 8 && FormatOf(type).specials == Specials::kFnuz;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
                            total && !KeepsBitsOfNaN(context, inst.operand(1))};
-  const bool any_zero = any_sign[0] || any_sign[1];
+  const bool any_zero = total && (AddsUpToZero(context, inst.operand(0)) || AddsUpToZero(context, inst.operand(1)));
   const bool itself = &inst.operand(0) == &inst.operand(1);
   const double overflow = RoundingTo(operands[0]->held, false).overflow;  // To a NaN, in some types.
   const int64_t count = inst.shape().NumElements();

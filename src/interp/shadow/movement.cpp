@@ -4,6 +4,7 @@
 
 #include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
+#include "ir/opcode_set.h"
 
 namespace hlo::shadow {
 namespace {
@@ -161,6 +162,28 @@ bool KeepsBitsOfNaN(const Context& context, const Instruction& inst) {
     for (int64_t i = first; i < end; ++i) pending.push_back(&next.operand(i));
   }
   return true;
+}
+
+bool AddsUpToZero(const Context& context, const Instruction& inst) {
+  constexpr OpcodeSet kSums = {Opcode::kAdd,
+                               Opcode::kSubtract,
+                               Opcode::kReduce,
+                               Opcode::kReduceWindow,
+                               Opcode::kDot,
+                               Opcode::kConvolution,
+                               Opcode::kBatchNormTraining,
+                               Opcode::kBatchNormInference,
+                               Opcode::kBatchNormGrad};
+  std::vector<const Instruction*> pending{&inst};
+  std::unordered_set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction& next = *pending.back();
+    pending.pop_back();
+    if (!seen.insert(&next).second || (context.options.given && context.options.given(next))) continue;
+    if (kSums.Has(next.opcode())) return true;
+    for (const Instruction* operand : next.operands()) pending.push_back(operand);
+  }
+  return false;
 }
 
 }  // namespace hlo::shadow

@@ -170,6 +170,9 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
 // Do NaNs of `inst` have the bits that an argument or constant has? Which sign and payload arithmetic gives a NaN is
 // not laid down.
 bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);
+// Does `inst` hang on a sum, in its own computation? Which sign its zeros have, another order of terms, or one 0 more
+// among them, may change.
+bool AddsUpToZero(const Context& context, const Instruction& inst);
 // The bits of a NaN as bits, from an instruction that need not keep them: undetermined.
 Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands);
 // Picks and compares but never rounds: the outcome does not depend on the type computed in.

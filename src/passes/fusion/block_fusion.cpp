@@ -1,6 +1,7 @@
-// block-fusion: kernels so small that one block of threads is through with each sooner than the next could be launched
-// become one launch (a region "block"), and so do loops whose bodies are made of such, over a state that stays near the
-// block: barriers stand where launches stood. Always true: a region's kernels run as they would by themselves.
+// block-fusion: a loop whose body is made of kernels so small that one block of threads is through with each sooner than
+// the next could be launched, over a state that stays near the block, becomes one launch (a region "block") with such
+// kernels around it: barriers stand where launches stood. Such kernels without a loop stay launches of their own, which
+// are judged and named one by one. Always true: a region's kernels run as they would by themselves.
 //
 // while-loop-fusion: each such loop by itself, also of somewhat larger kernels: what goes on between the trips of a
 // loop costs more than a launch, on a host too.
@@ -113,8 +114,8 @@ class BlockFusion {
   bool Run(std::unordered_set<const Computation*>* taken) {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
-      if (!runs_in_block_.contains(group.front()) || (group.size() == 1 && !group.front()->Is(Opcode::kWhile)))
-        return false;
+      const auto is_loop = [](const Instruction* member) { return member->Is(Opcode::kWhile); };
+      if (!runs_in_block_.contains(group.front()) || std::ranges::none_of(group, is_loop)) return false;
       for (const Instruction* member : group) {
         if (!member->Is(Opcode::kWhile)) continue;
         taken->insert(member->attrs<WhileAttrs>().condition);
