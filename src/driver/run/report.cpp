@@ -217,7 +217,12 @@ std::string ReportText(const RunReport& report) {
   }
   if (report.values) out += Str("  values   ", ToString(*report.values));
   if (report.divergence) out += ToString(*report.divergence);
-  if (report.autotune_report && report.tuning) out += Str("  autotune\n", ToString(*report.tuning));
+  if (report.autotune_report && report.tuning) {
+    const std::string decisions = ToString(*report.tuning);
+    out += decisions.empty()
+               ? "  autotune  nothing: no step that has a choice takes enough of a run (--autotune_share)\n"
+               : Str("  autotune\n", decisions);
+  }
   out += report.profile + report.literals;
   out += report.verdict;
   if (!report.detail.empty()) out += Str("  ", report.detail);
