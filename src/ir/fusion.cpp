@@ -40,7 +40,9 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
 }
 
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root) {
-  const Instruction& update = *FusionRoots(fusion)[root];
+  const std::vector<const Instruction*> roots = FusionRoots(fusion);
+  if (root >= std::ssize(roots)) return std::nullopt;  // Of a root with several results, as a reduce may be.
+  const Instruction& update = *roots[root];
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !update.operand(0).Is(Opcode::kParameter)) return std::nullopt;
   const Instruction& base = update.operand(0);
   if (base.UseCount() != 1) return std::nullopt;
