@@ -1,7 +1,7 @@
-// block-fusion: a loop whose body is made of kernels so small that one block of threads is through with each sooner than
-// the next could be launched, over a state that stays near the block, becomes one launch (a region "block") with such
-// kernels around it: barriers stand where launches stood. Such kernels without a loop stay launches of their own, which
-// are judged and named one by one. Always true: a region's kernels run as they would by themselves.
+// block-fusion: a loop whose body is made of kernels so small that one block of threads is through with each sooner
+// than the next could be launched, over a state that stays near the block, becomes one launch (a region "block") with
+// such kernels around it: barriers stand where launches stood. Such kernels without a loop stay launches of their own,
+// which are judged and named one by one. Always true: a region's kernels run as they would by themselves.
 //
 // while-loop-fusion: each such loop by itself, also of somewhat larger kernels: what goes on between the trips of a
 // loop costs more than a launch, on a host too.
@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/text.h"
 #include "ir/cost.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -115,7 +116,12 @@ class BlockFusion {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
       const auto is_loop = [](const Instruction* member) { return member->Is(Opcode::kWhile); };
-      if (!runs_in_block_.contains(group.front()) || std::ranges::none_of(group, is_loop)) return false;
+      if (!runs_in_block_.contains(group.front())) return false;
+      if (std::ranges::none_of(group, is_loop)) {
+        if (logs_ && group.size() > 1)
+          Say(*group.front(), Str("makes no region of ", group.size(), " launches"), "there is no loop among them");
+        return false;
+      }
       for (const Instruction* member : group) {
         if (!member->Is(Opcode::kWhile)) continue;
         taken->insert(member->attrs<WhileAttrs>().condition);
