@@ -40,7 +40,10 @@ constexpr std::string_view kReducers =
 
 TEST(EmitRowReduction, AThreadForEachShortRow) {
   const std::string reducers(kReducers);
-  const auto rows = [](int64_t row) { return std::vector<int64_t>{64, row}; };
+  // By 32 where a tile of 64 rows is half of what the nearest cache holds, beside the turned one.
+  const auto rows = [](int64_t row, int64_t bytes) {
+    return std::vector<int64_t>{64 * (row / 16 + 1) * 16 * bytes < 8 << 10 ? 64 : 32, row};
+  };
   struct Case {
     int64_t rows, row;
   };
@@ -49,28 +52,28 @@ TEST(EmitRowReduction, AThreadForEachShortRow) {
     Check(*ForHost(reducers + "ENTRY e { x = f32" + from + " parameter(0) y = f32" + from + " parameter(1) m = f32" +
                        from + " multiply(x, y) i = f32[] constant(3) ROOT r = f32" + to +
                        " reduce(m, i), dimensions={1}, to_apply=add }",
-                   KernelKind::kRowReduction, rows(c.row)));
+                   KernelKind::kRowReduction, rows(c.row, 4)));
     Check(*ForHost(reducers + "ENTRY e { x = bf16" + from + " parameter(0) i = bf16[] constant(0) ROOT r = bf16" + to +
                        " reduce(x, i), dimensions={1}, to_apply=half }",
-                   KernelKind::kRowReduction, rows(c.row)));
+                   KernelKind::kRowReduction, rows(c.row, 2)));
     Check(*ForHost(reducers + "ENTRY e { x = s8" + from + " parameter(0) i = s8[] constant(-128) ROOT r = s8" + to +
                        " reduce(x, i), dimensions={1}, to_apply=most }",
-                   KernelKind::kRowReduction, rows(c.row)));
+                   KernelKind::kRowReduction, rows(c.row, 1)));
     // Without a known identity.
     Check(*ForHost(reducers + "ENTRY e { x = s32" + from + " parameter(0) i = s32[] constant(5) ROOT r = s32" + to +
                        " reduce(x, i), dimensions={1}, to_apply=more }",
-                   KernelKind::kRowReduction, rows(c.row)));
+                   KernelKind::kRowReduction, rows(c.row, 4)));
   }
   Check(*ForHost(reducers + "ENTRY e { x = f32[100,30] parameter(0) i = f32[] constant(-inf)"
                             " ROOT r = f32[100] reduce(x, i), dimensions={1}, to_apply=max }",
-                 KernelKind::kRowReduction, rows(30)),
+                 KernelKind::kRowReduction, rows(30, 4)),
         Inputs::kReals);
 }
 
 // Several at once, with pairs, an epilogue, and what is stored on the way.
 TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
   const std::string reducers(kReducers);
-  const std::vector<int64_t> tile = {64, 30};
+  const std::vector<int64_t> tile = {32, 30};
   Check(*ForHost(reducers + "ENTRY e { x = f32[70,30] parameter(0) z = f32[] constant(0) m = f32[] constant(-inf)"
                             " y = f32[70,30] multiply(x, x) s = f32[70] reduce(y, z), dimensions={1}, to_apply=add"
                             " h = f32[70] reduce(x, m), dimensions={1}, to_apply=max q = f32[70] parameter(1)"
