@@ -19,8 +19,8 @@ bool IsOptimized(const Module& module, const std::string& path);
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
 
 // As it is where what comes out is to run on a host, for whichever device it is planned: a launch more costs nothing
-// there, and small kernels side by side are judged one by one, by who made them. A pipeline that somebody wrote stays as
-// it is.
+// there, and small kernels side by side are judged one by one, by who made them. A pipeline that somebody wrote stays
+// as it is.
 PipelineOptions ForHost(PipelineOptions options);
 
 // Of a module that IsOptimized: calls of XLA's libraries become ours, so that it runs compiled; nothing else is
