@@ -7,8 +7,8 @@
 
 namespace hlo::kernel {
 
-// As many vectors as AVX-512 has registers: with 32 of 16 bits each, a thread of a Zen 4 turns bf16[64,64,3136] in 0.85 of
-// the time of squares of 16, although a few are then spilled.
+// As many vectors as AVX-512 has registers: with 32 of 16 bits each, a thread of a Zen 4 turns bf16[64,64,3136] in 0.85
+// of the time of squares of 16, although a few are then spilled.
 constexpr int64_t kMostTurned = 32;
 
 // `lines` are as many integer vectors as each has elements, a power of two, of 16 bytes and more. Element j of line i
