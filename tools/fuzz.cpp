@@ -54,8 +54,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
   FlagSet flags("hlo-fuzz", "[flags]",
                 "Grow random modules, valid by construction, and put each through every oracle: the verifier, printing "
                 "and reading, the interpreter with 1 and 2 threads, kernels with and without the passes, a third of "
-                "them planned for this machine unless --target "
-                "says for what. Exit 1 when there is a finding.",
+                "them planned for this machine unless --target says for what. Exit 1 when there is a finding.",
                 {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --focus=scatter,gather --count=200 --stats",
                  "hlo fuzz --passes=random --count=1000 --seed=5", "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
   flags.Group("What grows");
@@ -490,13 +489,13 @@ Result<ExitCode> FuzzCommand(Args args) {
     f.run.inject = fault;
   }
   TRY(Apply(f.log));
-  f.host = TargetOf(gpu::OpenHostDevice()->Describe());
   const auto first = static_cast<uint64_t>(f.seed), end = first + static_cast<uint64_t>(f.count);
   if (f.print) {
     for (uint64_t seed = first; seed < end; ++seed)
       std::printf("%s%s", seed > first ? "// -----\n" : "", ModuleText(f, seed).c_str());
     return ExitCode::kOk;
   }
+  f.host = TargetOf(gpu::OpenHostDevice()->Describe());
   Totals totals;
   const uint64_t next = TRY(JudgeAll(f, first, end, &totals));
   if (f.reduce && next == end) TRY(ReduceFindings(f, totals.findings));

@@ -179,7 +179,8 @@ bool AddsUpToZero(const Context& context, const Instruction& inst) {
   while (!pending.empty()) {
     const Instruction& next = *pending.back();
     pending.pop_back();
-    if (!seen.insert(&next).second || (context.options.given && context.options.given(next))) continue;
+    const bool has_no_sign = next.shape().IsArray() && !IsFloat(next.shape().type()) && !IsComplex(next.shape().type());
+    if (has_no_sign || !seen.insert(&next).second || (context.options.given && context.options.given(next))) continue;
     if (kSums.Has(next.opcode())) return true;
     for (const Instruction* operand : next.operands()) pending.push_back(operand);
   }
