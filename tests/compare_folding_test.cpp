@@ -254,6 +254,31 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
+// Whatever the order is, what is the same everywhere stays so.
+TEST(WidenedFolding, ASortMovesAConstant) {
+  ExpectFoldable(R"(HloModule m
+before {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  ROOT less = pred[] compare(a, b), direction=LT
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  one = f32[] constant(1)
+  ones = f32[4] broadcast(one), dimensions={}
+  sorted = (f32[4], f32[4]) sort(x, ones), dimensions={0}, to_apply=before
+  moved = f32[4] get-tuple-element(sorted), index=1
+  e = f32[4] exponential(moved)
+  c = f32[] constant(2.7182817)
+  all = f32[4] broadcast(c), dimensions={}
+  rest = f32[4] subtract(e, all)
+  ROOT y = f32[4] multiply(x, rest)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
 TEST(WidenedFolding, ASumOfConstantsHasTheBoundOfASum) {
   // 341 squares of acos(0) in f32, one after the other, and in f64 are 1.7e-3 of 841 apart.
   constexpr const char* kDot = R"(HloModule m

@@ -23,7 +23,7 @@ constexpr int64_t kMostOperandElements = 1 << 16;
 std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
   std::vector<const Instruction*> moved;
   if (inst.Is(Opcode::kSelect)) moved = {&inst.operand(1), &inst.operand(2)};
-  if (inst.Is(Opcode::kCopy)) moved = {&inst.operand(0)};
+  if (inst.Is(Opcode::kCopy) || inst.Is(Opcode::kSort)) moved = {&inst.operand(0)};
   if (shadow::IsMovement(inst)) {
     for (int64_t i = 0; i < shadow::DataOperands(inst); ++i) moved.push_back(&inst.operand(i));
   }
@@ -249,6 +249,14 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
     case Opcode::kGetTupleElement: {
       const Known* tuple = Get(inst.operand(0));
       return tuple == nullptr ? std::nullopt : tuple->elements[inst.tuple_index()];
+    }
+    case Opcode::kSort: {
+      // Whatever the order is, what is the same everywhere stays so.
+      const auto same = [&](const Instruction* operand) { return SameEverywhere({&operand, 1}); };
+      if (MayBeDynamic(inst) || inst.shape().IsArray()) break;
+      Known sorted;
+      for (const Instruction* operand : inst.operands()) sorted.elements.push_back(same(operand));
+      return sorted;
     }
     default: break;
   }
