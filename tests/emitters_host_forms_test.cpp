@@ -36,18 +36,26 @@ constexpr std::string_view kReducers =
     " ROOT r = s32[] add(s, o) } "
     "argmax { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
     " k = pred[] compare(av, bv), direction=GE v = f32[] select(k, av, bv) j = s32[] select(k, ai, bi)"
-    " ROOT r = (f32[], s32[]) tuple(v, j) } ";
+    " ROOT r = (f32[], s32[]) tuple(v, j) } "
+    // In any order, and of equals the first.
+    "first { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
+    " g = pred[] compare(av, bv), direction=GT e = pred[] compare(av, bv), direction=EQ"
+    " l = pred[] compare(ai, bi), direction=LT el = pred[] and(e, l) k = pred[] or(g, el) v = f32[] select(k, av, bv)"
+    " j = s32[] select(k, ai, bi) ROOT r = (f32[], s32[]) tuple(v, j) } ";
 
 TEST(EmitRowReduction, AThreadForEachShortRow) {
   const std::string reducers(kReducers);
-  // By 32 where a tile of 64 rows is half of what the nearest cache holds, beside the turned one.
+  // By 32 where a tile of 64 rows is half of what the nearest cache holds, beside the turned one. Longer rows are
+  // folded.
   const auto rows = [](int64_t row, int64_t bytes) {
-    return std::vector<int64_t>{64 * (row / 16 + 1) * 16 * bytes < 8 << 10 ? 64 : 32, row};
+    const int64_t columns = row <= 32 ? row : 16;
+    return std::vector<int64_t>{64 * (columns / 16 + 1) * 16 * bytes < 8 << 10 ? 64 : 32, columns};
   };
   struct Case {
     int64_t rows, row;
   };
-  for (const Case& c : {Case{64, 30}, Case{70, 17}, Case{200, 63}, Case{129, 32}, Case{66, 48}}) {
+  for (const Case& c : {Case{64, 30}, Case{70, 17}, Case{200, 63}, Case{129, 32}, Case{66, 48}, Case{65, 33},
+                        Case{70, 100}, Case{64, 255}}) {
     const std::string from = Str("[", c.rows, ",", c.row, "]"), to = Str("[", c.rows, "]");
     Check(*ForHost(reducers + "ENTRY e { x = f32" + from + " parameter(0) y = f32" + from + " parameter(1) m = f32" +
                        from + " multiply(x, y) i = f32[] constant(3) ROOT r = f32" + to +
@@ -83,6 +91,13 @@ TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
                             " m = f32[] constant(-inf) z = s32[] constant(0)"
                             " ROOT r = (f32[70], s32[70]) reduce(x, i, m, z), dimensions={1}, to_apply=argmax }",
                  KernelKind::kRowReduction, tile));
+  for (const std::string_view row : {"33", "57", "90", "250"}) {
+    const std::string from = Str("[70,", row, "]");
+    Check(*ForHost(reducers + "ENTRY e { x = f32" + from + " parameter(0) i = s32" + from +
+                       " iota(), iota_dimension=1 m = f32[] constant(-inf) z = s32[] constant(0)"
+                       " ROOT r = (f32[70], s32[70]) reduce(x, i, m, z), dimensions={1}, to_apply=first }",
+                   KernelKind::kRowReduction, {32, 16}));
+  }
 }
 
 // NaN of either sign, infinities, and zeros of both signs: by their bits as integers.
@@ -98,9 +113,10 @@ TEST(EmitRowReduction, MaximaAndMinimaOfSixteenBits) {
   };
   for (const std::string_view type : {"bf16", "f16"}) {
     for (const std::string_view op : {"maximum", "minimum"}) {
-      for (const std::string_view dims : {"9,777", "3,1024"}) {
+      for (const std::string_view dims : {"9,777", "3,1024", "70,100"}) {
+        const std::vector<int64_t> tile = dims == "70,100" ? std::vector<int64_t>{64, 16} : std::vector<int64_t>{1, 32};
         const auto check = [&](std::string_view initial, std::string_view made, Inputs inputs) {
-          Check(*ForHost(reduce(type, op, dims, initial, made), KernelKind::kRowReduction, {1, 32}), inputs);
+          Check(*ForHost(reduce(type, op, dims, initial, made), KernelKind::kRowReduction, tile), inputs);
         };
         check(op == "maximum" ? "-inf" : "inf", "x", Inputs::kReals);
         check("1", "x", Inputs::kPlain);

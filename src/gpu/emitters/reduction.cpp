@@ -127,9 +127,14 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
   return kernel;
 }
 
+// Rows of the block are its threads.
+bool IsTurned(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
+
 // Few threads of one element each, that walk all of a row: a plan for a host, whose vectors are neighbouring lanes. A
 // GPU has an instruction for a maximum of floats.
-bool AreLanesVectors(const KernelPlan& plan) { return plan.vector == 1 && plan.tile[0] == 1 && plan.threads <= 64; }
+bool AreLanesVectors(const KernelPlan& plan) {
+  return plan.vector == 1 && (plan.tile[0] == 1 || IsTurned(plan)) && plan.threads <= 64;
+}
 
 // A block or a warp for each row, or several blocks.
 class RowKernel {
@@ -256,12 +261,13 @@ class RowKernel {
   ReductionBody body_;
 };
 
-// Tiles of longer rows leave the first-level cache.
-constexpr int64_t kMostTurnedRow = 64;
+// Wider tiles leave the first-level cache.
+constexpr int64_t kMostTurnedColumns = 64;
 
 // A thread for each row, short as they are: the terms of a block's rows go into turned tiles, row by row as they lie in
 // memory, and each thread walks a row of those. A warp for each row would take as long to combine its lanes as to load
-// them, and its last vector is cut short; here rows are lanes, whatever their length.
+// them, and its last vector is cut short; here rows are lanes, whatever their length. Where a tile has fewer columns
+// than a row has terms, those that are as many apart are combined as they come.
 class TurnedRowKernel {
  public:
   TurnedRowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -270,10 +276,11 @@ class TurnedRowKernel {
         row_(space.minor().size),
         rows_(space.Size(Role::kKept)),
         terms_(request.fault == "dropped_term" && row_ > 1 && space.stores.empty() ? row_ - 1 : row_),
+        columns_(std::min(request.plan.tile[1], terms_)),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), request.plan), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
-        body_(space, frame_, false) {
+        body_(space, frame_, folds() && AreLanesVectors(request.plan)) {
     k_.CountsTo(space.Size());
   }
 
@@ -282,7 +289,7 @@ class TurnedRowKernel {
     const Value row0 = k_.block() * threads_;
     const Value rows = rows_ % threads_ == 0 ? k_.Index(threads_) : Min(k_.Index(threads_), k_.Index(rows_) - row0);
     Fill(tiles, row0, rows);
-    for (const Array& tile : tiles) k_.Turn(tile, rows, k_.Index(row_));
+    for (const Array& tile : tiles) k_.Turn(tile, rows, k_.Index(columns_));
     emission_.SetLane(space_.variables[0].e);
     const auto walk = [&](Value thread) {
       Emission::Scope scope(emission_);
@@ -291,17 +298,26 @@ class TurnedRowKernel {
     };
     body_.HoistEpilogues();
     TileOver(k_, 1, rows_, row0, threads_, walk);
-    return WithChain(std::move(frame_).Finish("row reduction, a thread for each row"), space_, row_ + 1);
+    const int64_t chain = CeilDiv(terms_, columns_) + columns_;
+    return WithChain(std::move(frame_).Finish("row reduction, a thread for each row"), space_, chain);
   }
 
  private:
-  // One for each part of a term. The rows of a turned tile, and its columns, are multiples of 16.
+  bool folds() const { return columns_ < terms_; }
+
+  // One for each part of a term, or of what terms make, but for a flag. The rows of a turned tile, and its columns, are
+  // multiples of 16.
   std::vector<Array> MakeTiles() {
-    std::vector<Array> tiles;
-    for (const ReductionSpace::Hero& hero : space_.heroes) {
-      for (const Type type : hero.types)
-        tiles.push_back(k_.SharedTile(Str("tile", tiles.size()), type, threads_, CeilDiv(row_, 16) * 16));
+    std::vector<Type> types = body_.AccumulatorTypes();
+    if (body_.counts()) types.pop_back();
+    if (!folds()) {
+      types.clear();
+      for (const ReductionSpace::Hero& hero : space_.heroes)
+        types.insert(types.end(), hero.types.begin(), hero.types.end());
     }
+    std::vector<Array> tiles;
+    for (const Type type : types)
+      tiles.push_back(k_.SharedTile(Str("tile", tiles.size()), type, threads_, CeilDiv(columns_, 16) * 16));
     return tiles;
   }
 
@@ -318,15 +334,65 @@ class TurnedRowKernel {
             Emission::Scope scope(emission_);
             emission_.Bind(space_.variables[0].e, row0 + i);
             body_.HoistInputs();
+            if (folds()) return Fold(tiles, i);
             TileOver(k_, width, row_, k_.Index(0), 32 * width, [&](Value j) {
-              Emission::Scope in_tile(emission_);
-              emission_.Bind(space_.minor().e, j);
-              const std::vector<Value> terms = body_.TermsAndStores();
+              const std::vector<Value> terms = TermsAt(j);
               for (size_t t = 0; t < tiles.size(); ++t) tiles[t].StoreAt(i, j, terms[t]);
             });
           },
           8);
     });
+  }
+
+  // With what is stored on the way.
+  std::vector<Value> TermsAt(Value place) {
+    Emission::Scope in_tile(emission_);
+    emission_.Bind(space_.minor().e, place);
+    return body_.TermsAndStores();
+  }
+
+  // Row i: as many terms at once as there are columns, in a few steps for each pass over the accumulators.
+  void Fold(const std::vector<Array>& tiles, Value i) {
+    constexpr int64_t kStepsAtOnce = 4;
+    const int64_t whole = terms_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
+    const std::vector<Type> types = body_.AccumulatorTypes();
+    const auto begin = [&](Value j) {
+      std::vector<Value> sums = TermsAt(j);
+      for (size_t t = 0; t < sums.size(); ++t) sums[t] = Convert(sums[t], types[t]);
+      for (int64_t step = 1; step < first; ++step) sums = body_.Combine(sums, TermsAt(step * columns_ + j));
+      return sums;
+    };
+    const Value columns = k_.Index(columns_);
+    if (whole == first) return k_.Tile(1, columns, [&](Value j) { Leave(tiles, i, j, begin(j)); });
+    std::vector<Slot> slots;
+    for (const Type type : types) slots.push_back(k_.MakeSlot(type));
+    const auto get = [&] {
+      std::vector<Value> sums;
+      for (const Slot& slot : slots) sums.push_back(slot.Get());
+      return sums;
+    };
+    const auto set = [&](const std::vector<Value>& sums) {
+      for (size_t t = 0; t < slots.size(); ++t) slots[t].Set(sums[t]);
+    };
+    k_.Tile(1, columns, [&](Value j) { set(begin(j)); });
+    k_.Loop(first, whole, kStepsAtOnce, [&](Value step) {
+      k_.Tile(1, columns, [&](Value j) {
+        std::vector<Value> sums = get();
+        for (int64_t u = 0; u < kStepsAtOnce; ++u) sums = body_.Combine(sums, TermsAt((step + u) * columns_ + j));
+        set(sums);
+      });
+    });
+    k_.Tile(1, columns, [&](Value j) { Leave(tiles, i, j, get()); });
+  }
+
+  // With what is left of the row: the vector of that begins before it, so that it is whole.
+  void Leave(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
+    const int64_t left = terms_ % columns_;
+    if (left > 0) {
+      const std::vector<Value> more = body_.Combine(sums, TermsAt(terms_ - columns_ + j));
+      for (size_t t = 0; t < sums.size(); ++t) sums[t] = Select(j < columns_ - left, sums[t], more[t]);
+    }
+    for (size_t t = 0; t < tiles.size(); ++t) tiles[t].StoreAt(i, j, sums[t]);
   }
 
   std::vector<Value> Walk(const std::vector<Array>& tiles, Value thread) {
@@ -346,7 +412,7 @@ class TurnedRowKernel {
       for (const kernel::Variable& variable : running) values.push_back(variable.Get());
       return values;
     };
-    k_.Loop(int64_t{1}, terms_, 1, [&](Value term) {
+    k_.Loop(int64_t{1}, columns_, 1, [&](Value term) {
       const std::vector<Value> combined = body_.Combine(sums(), at(term));
       for (size_t i = 0; i < combined.size(); ++i) running[i].Set(combined[i]);
     });
@@ -354,7 +420,7 @@ class TurnedRowKernel {
   }
 
   ReductionSpace& space_;
-  const int64_t threads_, row_, rows_, terms_;
+  const int64_t threads_, row_, rows_, terms_, columns_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
@@ -519,9 +585,6 @@ class ColumnKernel {
   Value begin_, last_;
 };
 
-// Rows of the block are its threads, and all of a row is in the tile.
-bool IsTurned(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
-
 // What both kinds ask of a plan.
 Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Role minor_role) {
   const KernelPlan& plan = request.plan;
@@ -556,10 +619,10 @@ Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
   const auto space = TRY(SpaceFor(request, /*minor_role=*/Role::kReduced));
   const int64_t row = space->minor().size, step = plan.tile[1], steps = StepsOf(*space, plan);
   if (IsTurned(plan)) {
-    TRY(request.Require(space->variables.size() == 2 && row <= step && step <= kMostTurnedRow && plan.vector == 1 &&
-                            plan.splits == 1 && plan.unroll == 1,
-                        Str("a tile of as many rows as threads is all of a row, ", kMostTurnedRow,
-                            " elements at most, of the minor dimension, with one element at a time")));
+    TRY(request.Require(space->variables.size() == 2 && step >= 1 && step <= kMostTurnedColumns && plan.vector == 1 &&
+                            plan.splits == 1 && plan.unroll == 1 && (row <= step || space->stores.empty()),
+                        Str("a tile of as many rows as threads has ", kMostTurnedColumns,
+                            " columns at most, of the minor dimension, with one element at a time")));
     return TurnedRowKernel(*space, request).Emit();
   }
   TRY(request.Require(plan.unroll == 1 || (row % step == 0 && steps % plan.unroll == 0),
