@@ -202,6 +202,10 @@ void DataflowCheck::Leave() {
   }
 }
 
+bool IsInCondition(const Instruction& inst, const gpu::LoopStep& step) {
+  return &inst.computation() == step.loop->attrs<WhileAttrs>().condition;
+}
+
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished) {
   FollowedRun followed{.runs = std::vector<int64_t>(executable.steps().size())};
   std::map<int, size_t> step_by_id;
@@ -210,6 +214,7 @@ Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal>
   const gpu::Observer observer = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops,
                                                  std::span<const Literal> inputs, const Literal& output) -> Status {
     for (const gpu::LoopStep& step : loops) {
+      if (IsInCondition(inst, step)) continue;
       int64_t& last = followed.last_iterations[step.loop->id()];
       last = std::max(last, step.iteration);
     }

@@ -76,10 +76,13 @@ class DataflowCheck {
   int64_t steps_ = 0, operands_ = 0;
 };
 
+// Whether `inst` stands in the condition of the loop itself, and not in its body.
+bool IsInCondition(const Instruction& inst, const gpu::LoopStep& step);
+
 struct FollowedRun {
   DataflowSummary summary;
   std::string fault, guilty;               // As of DataflowCheck.
-  std::map<int, int64_t> last_iterations;  // By the id of the loop.
+  std::map<int, int64_t> last_iterations;  // Of bodies, by the id of the loop; none of one without trips.
   std::vector<int64_t> runs;               // How often each of Executable::steps() ran.
 };
 

@@ -22,28 +22,32 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// The iterations of each loop that are looked at: the first, the last and some others.
+// The iterations of each loop that are looked at: of its body as TripsToJudge has it; of its condition, which is one
+// element, these and the one that ended it, and of loops of few trips all.
 class ChosenIterations {
  public:
   ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
-    for (const auto& [loop, last] : last_by_loop) {
-      std::set<int64_t>& chosen = chosen_[loop];
-      chosen = {0, last};
-      uint64_t state = seed ^ (static_cast<uint64_t>(loop) << 32);
-      for (int64_t i = 0; i < kSeededIterations; ++i) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        chosen.insert(static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(last + 1)));
-      }
-    }
+    for (const auto& [loop, last] : last_by_loop)
+      of_[loop] = {TripsToJudge(last + 1, kSeededIterations, seed ^ (static_cast<uint64_t>(loop) << 32)), last + 1};
   }
 
-  bool Has(std::span<const gpu::LoopStep> loops) const {
-    return std::all_of(loops.begin(), loops.end(),
-                       [&](const gpu::LoopStep& step) { return chosen_.at(step.loop->id()).contains(step.iteration); });
+  bool Has(const Instruction& inst, std::span<const gpu::LoopStep> loops) const {
+    return std::all_of(loops.begin(), loops.end(), [&](const gpu::LoopStep& step) {
+      const auto of = of_.find(step.loop->id());
+      if (of == of_.end()) return true;  // Of the condition of a loop without trips.
+      if (of->second.chosen.contains(step.iteration)) return true;
+      constexpr int64_t kFewTrips = 256;
+      const int64_t trips = of->second.trips;
+      return IsInCondition(inst, step) && (trips <= kFewTrips || step.iteration == trips);
+    });
   }
 
  private:
-  std::map<int, std::set<int64_t>> chosen_;  // By the loop's id.
+  struct OfLoop {
+    std::set<int64_t> chosen;
+    int64_t trips = 0;
+  };
+  std::map<int, OfLoop> of_;  // By the loop's id.
 };
 
 // An instruction that no pass put in a fusion, as a computation of its own.
@@ -91,19 +95,6 @@ std::optional<Comparison> CompareMadeUp(const Instruction& inst, gpu::Device& de
 std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
                                             const LocalOptions& local) {
   return CompareMadeUp(fusion, device, options, local, {.seed = local.seed, .profile = InputProfile::kExact});
-}
-
-// On the first made-up arguments that leave next to nothing open, by bounds or, where none do, by the interpreter.
-std::optional<Comparison> CompareWhereDecided(const Instruction& inst, gpu::Device& device, const RunOptions& options,
-                                              LocalOptions local) {
-  for (const bool interpret : {false, true}) {
-    local.interpret = interpret;
-    for (const ArgumentOptions& made : DecidingArguments(local.seed)) {
-      auto comparison = CompareMadeUp(inst, device, options, local, made);
-      if (comparison && comparison->verdict != Verdict::kInconclusive) return comparison;
-    }
-  }
-  return std::nullopt;
 }
 
 using Counts = std::array<int64_t, kElementClasses>;
@@ -157,7 +148,7 @@ class LocalCheck {
     const gpu::Observer look = {
         .wants =
             [&](const Instruction& inst, std::span<const gpu::LoopStep> loops) {
-              return steps_[step_by_id_.at(inst.id())].kind != gpu::StepKind::kHostCall && iterations_.Has(loops);
+              return steps_[step_by_id_.at(inst.id())].kind != gpu::StepKind::kHostCall && iterations_.Has(inst, loops);
             },
         .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                        const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
@@ -277,9 +268,11 @@ class LocalCheck {
       if (!SharesOf(of_step, elements).TooMany() || IsKnownWrong(i)) continue;
       progress_.Stage("checking on made-up arguments");
       TripCheck* const trips = TripsOf(i);
+      const auto alone = [&](const ArgumentOptions& made_up, const LocalOptions& local) {
+        return CompareMadeUp(*steps_[i].instruction, device_, options_, local, made_up);
+      };
       std::optional<Comparison> comparison =
-          trips != nullptr ? trips->OnMadeUp(local_)
-                           : CompareWhereDecided(*steps_[i].instruction, device_, options_, local_);
+          trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone);
       if (!comparison) continue;
       if (comparison->verdict == Verdict::kMismatch) {
         IsWrong(steps_[i], {}, std::move(*comparison), ", on made-up arguments");

@@ -3,7 +3,9 @@
 #define HLO_DRIVER_RUN_STEP_ALONE_H_
 
 #include <array>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
 #include "interp/arguments/arguments.h"
+#include "interp/compare/compare.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -28,8 +31,16 @@ std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& d
 
 // Made-up arguments, in the order to try them, for what its own leave open: small integers, whose sums and comparisons
 // are exact and which hold no NaN, then others, then numbers of all digits without any special value, for what integers
-// tie. Seeds are others than that of the run, whose own arguments may have been of the same profile.
-std::array<ArgumentOptions, 3> DecidingArguments(uint64_t seed);
+// tie, then 1 and -1, whose products are. Seeds are others than that of the run, whose own arguments may have been of
+// the same profile.
+std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
+// The first comparison on such arguments that decides, with bounds alone or, where none does, with the interpreter's
+// results beside them. A mismatch does; a match where nearly all elements were held to bounds that a wrong number would
+// break. An output that is all zeros, infinities and NaN says nothing, as much else makes the same; unless every
+// comparison is like that.
+std::optional<Comparison> CompareWhereDecided(
+    LocalOptions local,
+    const std::function<std::optional<Comparison>(const ArgumentOptions& made_up, const LocalOptions& local)>& compare);
 
 }  // namespace hlo
 

@@ -1,7 +1,6 @@
 #include "driver/run/trip_check.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "driver/inspect/extract.h"
@@ -47,19 +46,19 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   return module;
 }
 
-std::set<int64_t> Chosen(int64_t trips, int64_t seeded, uint64_t seed) {
+}  // namespace
+
+std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed) {
   std::set<int64_t> chosen;
   if (trips == 0) return chosen;
   chosen = {0, trips - 1};
   uint64_t state = seed;
-  for (int64_t i = 0; i < seeded; ++i) {
+  while (std::ssize(chosen) < std::min(trips, seeded + 2)) {
     state = state * 6364136223846793005 + 1442695040888963407;
     chosen.insert(static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(trips)));
   }
   return chosen;
 }
-
-}  // namespace
 
 std::unique_ptr<TripCheck> TripCheck::Of(const gpu::StepInfo& step, gpu::Device& device, const RunOptions& options) {
   if (!IsRegion(*step.instruction)) return nullptr;
@@ -102,7 +101,7 @@ Status TripCheck::Run(std::span<const Literal> inputs, const Literal& output, in
   };
   Literal state = begin;
   int64_t at = 0;
-  for (const int64_t trip : Chosen(trips, seeded, local.seed)) {
+  for (const int64_t trip : TripsToJudge(trips, seeded, local.seed)) {
     if (trip > at) state = TRY(Go(state, trip - at, &made));
     Literal next = TRY(Go(state, 1, &made));
     const gpu::LoopStep step{&loop_, trip};
@@ -116,23 +115,19 @@ Status TripCheck::Run(std::span<const Literal> inputs, const Literal& output, in
   return judge(CompareBitwise(expected, output, local), {});
 }
 
-std::optional<Comparison> TripCheck::OnMadeUp(const LocalOptions& local) {
-  LocalOptions options = local;
-  options.plan = &step_.precision;
-  for (const bool interpret : {false, true}) {
-    options.interpret = interpret;
-    for (const ArgumentOptions& made_up : DecidingArguments(local.seed)) {
-      auto arguments = MakeArguments(alone_->module(), made_up);
-      if (!arguments) continue;
-      const Literal state = Literal::Tuple(std::move(*arguments));
-      int64_t made = 0;
-      const auto next = Go(state, 1, &made);
-      if (!next || made != 1) continue;
-      auto comparison = CompareLocal(*loop_.attrs<WhileAttrs>().body, {&state, 1}, *next, options);
-      if (comparison && comparison->verdict != Verdict::kInconclusive) return std::move(*comparison);
-    }
-  }
-  return std::nullopt;
+std::optional<Comparison> TripCheck::OnMadeUp(LocalOptions local) {
+  local.plan = &step_.precision;
+  return CompareWhereDecided(
+      local, [&](const ArgumentOptions& made_up, const LocalOptions& options) -> std::optional<Comparison> {
+        auto arguments = MakeArguments(alone_->module(), made_up);
+        if (!arguments) return std::nullopt;
+        const Literal state = Literal::Tuple(std::move(*arguments));
+        int64_t made = 0;
+        const auto next = Go(state, 1, &made);
+        if (!next || made != 1) return std::nullopt;
+        auto comparison = CompareLocal(*loop_.attrs<WhileAttrs>().body, {&state, 1}, *next, options);
+        return comparison ? std::optional(std::move(*comparison)) : std::nullopt;
+      });
 }
 
 }  // namespace hlo

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "driver/run/run.h"
@@ -15,6 +16,9 @@
 
 namespace hlo {
 
+// The first trip, the last and `seeded` others, ascending; all of them where there are no more. None of 0 trips.
+std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
+
 class TripCheck {
  public:
   // Null where the step is more than one loop of what it is given, or does not compile alone.
@@ -22,13 +26,13 @@ class TripCheck {
 
   // Of each judged trip. An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
-  // The first trip, the last and `seeded` others: what the body made of the state, and whether the condition was right
+  // The trips of TripsToJudge: what the body made of the state, and whether the condition was right
   // to go on or to end. Then whether all trips together gave `output`, by the bits.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
   // What one trip makes of a state that is made up, where those that it came to leave next to everything open. Nothing:
   // none that decides was found.
-  std::optional<Comparison> OnMadeUp(const LocalOptions& local);
+  std::optional<Comparison> OnMadeUp(LocalOptions local);
 
  private:
   TripCheck(const gpu::StepInfo& step, const Instruction& loop) : step_(step), loop_(loop) {}
