@@ -14,6 +14,7 @@
 #include "driver/run/trip_check.h"
 #include "interp/arguments/arguments.h"
 #include "interp/shadow/slice.h"
+#include "ir/fusion.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 
@@ -61,6 +62,11 @@ std::unique_ptr<Module> Alone(const Instruction& inst) {
   }
   computation.SetRoot(computation.AddClone(inst, parameters));
   return module;
+}
+
+bool HoldsLoop(const Instruction& inst) {
+  const auto is_loop = [](const Instruction* inside) { return inside->Is(Opcode::kWhile); };
+  return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_loop);
 }
 
 // A step alone, on arguments made for it. Nothing where that cannot be.
@@ -273,7 +279,11 @@ class LocalCheck {
       };
       std::optional<Comparison> comparison =
           trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone);
-      if (!comparison) continue;
+      if (!comparison) {
+        if (trips == nullptr && HoldsLoop(*steps_[i].instruction))
+          summary_.undecided_loop = steps_[i].instruction->name();
+        continue;
+      }
       if (comparison->verdict == Verdict::kMismatch) {
         IsWrong(steps_[i], {}, std::move(*comparison), ", on made-up arguments");
         continue;

@@ -19,6 +19,7 @@ struct Doubt {
   std::string reason, flag, does;
 };
 constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
+constexpr const char* kTripByTrip = "makes loops kernels of their own, which are judged trip by trip";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
 constexpr std::string_view kNobody = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
@@ -33,10 +34,12 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   const OpenShares open = SharesOpen(local);
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  if (open.undetermined > kMostUndetermined)
-    return Doubt{"too many undetermined elements", "--compare_mode=exact", kOnIntegers};
-  if (open.vacuous > kMostVacuous) return Doubt{"too many vacuous bounds", "--compare_mode=exact", kOnIntegers};
-  return std::nullopt;
+  if (open.undetermined <= kMostUndetermined && open.vacuous <= kMostVacuous) return std::nullopt;
+  const std::string_view reason =
+      open.undetermined > kMostUndetermined ? "too many undetermined elements" : "too many vacuous bounds";
+  if (!local.undecided_loop.empty())
+    return Doubt{std::string(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
+  return Doubt{std::string(reason), "--compare_mode=exact", kOnIntegers};
 }
 
 // What to type next, and what that does.
@@ -48,8 +51,8 @@ std::string Again(const RunOptions& options, const RunReport& report, std::strin
 std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunReport& report) {
   switch (culprit.kind) {
     case Culprit::Kind::kKernel:
-      return Str("hlo-opt --stage=llvm --kernel=", ShellWord(culprit.name), " ", ShellWord(report.path),
-                 "   shows its code");
+      return Str("hlo-opt ", report.platform == "cpu" ? "--target=host " : "",
+                 "--stage=llvm --kernel=", ShellWord(culprit.name), " ", ShellWord(report.path), "   shows its code");
     case Culprit::Kind::kLibrary: return Again(options, report, "--nolibraries", "runs our own kernel instead");
     case Culprit::Kind::kRuntime:
       return Str("hlo-opt --stage=hlo-backend ", ShellWord(report.path), "   shows the steps in their order");
