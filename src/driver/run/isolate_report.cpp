@@ -35,9 +35,16 @@ double RatioOf(const IsolatedPart& part) { return part.report.local ? part.repor
 
 std::string RatioText(double ratio) { return ratio >= 1e4 ? Format("%.1e", ratio) : Format("%.2f", ratio); }
 
+// Of a kernel with many results the first of them.
+std::string ShortShape(const std::string& shape) {
+  constexpr size_t kMostCharacters = 48;
+  const size_t end = shape.size() > kMostCharacters ? shape.rfind("], ", kMostCharacters) : std::string::npos;
+  return end == std::string::npos ? shape : Str(std::string_view(shape).substr(0, end + 1), ", ...)");
+}
+
 std::vector<std::string> CellsOf(const IsolatedPart& part) {
   std::vector<std::string> cells = {std::string(ToString(part.state)), Str(part.number), part.name, part.kind,
-                                    part.shape};
+                                    ShortShape(part.shape)};
   const bool was_judged = part.report.local && part.report.local->checked > 0;
   cells.push_back(was_judged ? Str(part.report.local->elements_checked) : "");
   cells.push_back(part.state == IsolatedState::kWrong ? Str(BadOf(part)) : "");

@@ -368,7 +368,7 @@ class CudaDevice : public Device {
   Error NoDevice(int count) const {
     return DeviceError("R011",
                        Str("no ", name_text(), ": the CUDA driver finds ", count, count == 1 ? " device" : " devices"))
-        .Hint("--platform=cpu runs the same kernels without a GPU");
+        .Hint("--platform=cpu runs on this machine without one");
   }
 
   // Newer devices run sm_90 code; of older ones each runs that of its own kind.
