@@ -27,6 +27,15 @@ bool IsInOrder(std::vector<int64_t> coefficients) {
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
+// Does an index that is itself loaded, from another place for each element or row, stand in the offset? Nothing is
+// linear in that.
+bool HangsOnLoadedIndex(const LoopSpace& space, IndexExpr offset) {
+  return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
+    return space.graph.IsLoadedIndex(variable) &&
+           !space.graph.node(space.graph.LoadedIndex(variable)).variables.empty();
+  });
+}
+
 // Loads, and ops on them, of which some are in another order than the outputs; empty when that is not all.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   std::vector<NodeId> moved;
@@ -37,6 +46,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
     if (node.kind != ElementNode::Kind::kLoad || IsComplex(node.inst->shape().type())) return {};
     const std::vector<int64_t> coefficients = CoefficientsOf(space, node.offset);
     if (std::ranges::find(coefficients, IndexPool::kNotLinear) != coefficients.end()) return {};
+    if (HangsOnLoadedIndex(space, node.offset)) return {};
     const int64_t along = coefficients.back();
     if (along == 0 || (along == 1 && (space.minor().size >= kLongRun || IsInOrder(coefficients)))) continue;
     if (!moved.empty() && coefficients != order) return {};
