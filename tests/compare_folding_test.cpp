@@ -279,6 +279,37 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
+// Of a factor that rounds to 1 nothing is left, of one beside it something would be.
+TEST(WidenedFolding, AFactorThatIsOneInItsTypeIsGone) {
+  for (const std::string_view exponent : {"0.001", "0.02"}) {
+    const std::string text = Str(R"(HloModule m
+larger {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT r = bf16[] maximum(a, b)
+}
+ENTRY main {
+  x = bf16[4] parameter(0)
+  c = bf16[] constant()",
+                                 exponent, R"()
+  cs = bf16[70000,4] broadcast(c), dimensions={}
+  e = bf16[70000,4] exponential(cs)
+  least = bf16[] constant(-inf)
+  m = bf16[4] reduce(e, least), dimensions={0}, to_apply=larger
+  p = bf16[4] multiply(x, m)
+  ROOT y = bf16[4] add(p, p)
+})");
+    const WidenedResult result = Widened(
+        [](Module& m) {
+          Instruction& product = *Named(m, "p");
+          product.ReplaceAllUses(product.operand(0));
+          m.entry().RemoveDeadTree(product);
+        },
+        text.c_str());
+    EXPECT_EQ(result.verdict, exponent == "0.001" ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
 TEST(WidenedFolding, ASumOfConstantsHasTheBoundOfASum) {
   // 341 squares of acos(0) in f32, one after the other, and in f64 are 1.7e-3 of 841 apart.
   constexpr const char* kDot = R"(HloModule m

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -228,8 +229,9 @@ class Comparer {
   };
 
   // What passes folded to a scalar may stand in the input as an array of nothing else, of which they left no
-  // instruction (the padding of a pad that took the place of an update is an element of what was updated). A value of
-  // the input that is such a scalar everywhere, within what the declared types round, is it here.
+  // instruction (the padding of a pad that took the place of an update is an element of what was updated; of a factor 1
+  // or a term 0 nothing is left at all). A value of the input that is such a scalar everywhere, within what the
+  // declared types round, is it here.
   Result<std::optional<Compared>> CompareFoldedScalars(Pair& pair, const Instruction& origin, const Instruction& inst) {
     constexpr int64_t kMostElements = 1 << 16;
     constexpr size_t kMostValues = 256;
@@ -240,11 +242,18 @@ class Comparer {
           next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_.Rounded(*next) : std::nullopt;
       if (folded) scalars.push_back(std::move(*folded));
     }
-    if (scalars.empty()) return std::nullopt;
-
     const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
     std::vector<const Instruction*> upstream = Upstream(origin, is_kept), given;
     upstream.resize(std::min(upstream.size(), kMostValues));
+    std::set<PrimitiveType> types;
+    for (const Instruction* next : upstream) {
+      if (next->shape().IsArray() && IsFloat(next->shape().type())) types.insert(next->shape().type());
+    }
+    for (const PrimitiveType type : types) {
+      for (const double neutral : {0.0, 1.0}) scalars.push_back(ToShadow(Literal::Scalar(type, neutral)));
+    }
+    if (scalars.empty()) return std::nullopt;
+
     for (const Instruction* next : upstream) {
       if (next == &origin || !next->shape().IsArray() || next->shape().NumElements() > kMostElements) continue;
       if (known_before_.Value(*next)) continue;
