@@ -197,9 +197,50 @@ class LocalCheck {
                           return Take(i, all, comparison);
                         });
     }
+    if (TRY(TakeByParts(i, loops, inputs, output))) return {};
     Comparison own = TRY(Compare(step, inputs, output));
     if (divergence_ != nullptr) divergence_->Look(step, loops, inputs, output, own);
     return Take(i, loops, std::move(own));
+  }
+
+  // A kernel that holds a loop and more is judged as the kernels that it is made of, where these give the same bits: by
+  // themselves, or else with its plan.
+  Result<bool> TakeByParts(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
+                           const Literal& output) {
+    for (const bool same_plan : {false, true}) {
+      const auto [at, is_new] = parts_.try_emplace({i, same_plan});
+      if (is_new) at->second = CompileAroundLoop(steps_[i], device_, options_, same_plan);
+      if (at->second != nullptr && TRY(TakeParts(*at->second, i, loops, inputs, output))) return true;
+    }
+    return false;
+  }
+
+  Result<bool> TakeParts(gpu::Executable& parts, size_t i, std::span<const gpu::LoopStep> loops,
+                         std::span<const Literal> inputs, const Literal& output) {
+    struct Judged {
+      Comparison comparison;
+      std::vector<gpu::LoopStep> loops;
+    };
+    std::vector<Judged> all;
+    const auto judge = [&](const Comparison& comparison, std::span<const gpu::LoopStep> trip) -> Status {
+      all.push_back({comparison, {loops.begin(), loops.end()}});
+      all.back().loops.insert(all.back().loops.end(), trip.begin(), trip.end());
+      return {};
+    };
+    const gpu::Observer look = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>,
+                                               std::span<const Literal> read, const Literal& made) -> Status {
+      const auto part = std::ranges::find(parts.steps(), &inst, &gpu::StepInfo::instruction);
+      if (const auto trips = TripCheck::Of(*part, device_, options_))
+        return trips->Run(KeptInputs(read), made, kSeededIterations, local_, judge);
+      return judge(TRY(Compare(*part, read, made)), {});
+    }};
+    const auto made = parts.Run(ArgumentsOf(parts.module(), *steps_[i].instruction, inputs), {.observer = &look});
+    if (!made || CompareBitwise(*made, output, options_.compare).verdict != Verdict::kMatch) return false;
+    for (Judged& judged : all) {
+      if (divergence_ != nullptr) divergence_->Look(steps_[i], judged.loops, inputs, output, judged.comparison);
+      TRY(Take(i, judged.loops, std::move(judged.comparison)));
+    }
+    return true;
   }
 
   // Of a loop that is one kernel.
@@ -306,7 +347,9 @@ class LocalCheck {
   Culprit& culprit_;
   std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
-  std::map<size_t, Counts> counts_;                     // By step.
+  // By step and whether they have its plan; null: it is no loop and more.
+  std::map<std::pair<size_t, bool>, std::unique_ptr<gpu::Executable>> parts_;
+  std::map<size_t, Counts> counts_;  // By step.
   std::set<std::string> unchecked_;
 };
 

@@ -1,6 +1,7 @@
 #include "driver/run/trip_check.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "driver/inspect/extract.h"
@@ -46,7 +47,46 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   return module;
 }
 
+// The one loop of the region, and, where `all` are to be in groups, the kernels before it and the others.
+std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all) {
+  const Computation& held = FusedComputation(region);
+  std::vector<const Instruction*> loops;
+  for (const Instruction* inst : held.Instructions()) {
+    if (inst->Is(Opcode::kWhile)) loops.push_back(inst);
+  }
+  if (loops.size() != 1 || OnlyLoop(region) != nullptr) return std::nullopt;
+  if (!all) return RegionGroups{loops};
+  std::set<const Instruction*> upstream = {loops.front()};
+  const std::vector<Instruction*> order = held.PostOrder();
+  for (auto inst = order.rbegin(); inst != order.rend(); ++inst) {
+    if (upstream.contains(*inst)) upstream.insert((*inst)->operands().begin(), (*inst)->operands().end());
+  }
+  RegionGroups groups(3);
+  groups[1] = loops;
+  for (const Instruction* inst : order) {
+    if (inst->Is(kOnlyNames) || inst == loops.front()) continue;
+    groups[upstream.contains(inst) ? 0 : 2].push_back(inst);
+  }
+  std::erase_if(groups, [](const auto& group) { return group.empty(); });
+  return groups;
+}
+
 }  // namespace
+
+std::unique_ptr<gpu::Executable> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
+                                                   const RunOptions& options, bool same_plan) {
+  if (!IsRegion(*step.instruction)) return nullptr;
+  const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
+  bool is_apart = false;  // Its parts are regions again.
+  const auto once = [&](const Instruction& region) {
+    return std::exchange(is_apart, true) ? std::nullopt : GroupsAroundLoop(region, same_plan);
+  };
+  if (!TakeRegionsApart(*module, once)) return nullptr;
+  for (Instruction* inst : module->entry().Instructions()) {
+    if (IsRegion(*inst)) SetPlan(*inst, step.plan);
+  }
+  return CompileAlone(*module, device, options);
+}
 
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed) {
   std::set<int64_t> chosen;

@@ -19,6 +19,12 @@ namespace hlo {
 // The first trip, the last and `seeded` others, ascending; all of them where there are no more. None of 0 trips.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
+// A kernel that holds a loop and more, as a kernel for the loop, of the same plan, and others for the rest: one each,
+// or with `same_plan` two, what the loop is computed from and what is not. Null where it is no such kernel, or they do
+// not compile.
+std::unique_ptr<gpu::Executable> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
+                                                   const RunOptions& options, bool same_plan);
+
 class TripCheck {
  public:
   // Null where the step is more than one loop of what it is given, or does not compile alone.
