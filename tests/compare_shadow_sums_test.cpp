@@ -399,5 +399,20 @@ TEST(Shadow, TransformsOfSmallNumbersHaveBounds) {
   EXPECT_EQ(off_by(1e-11), Verdict::kMismatch);
 }
 
+// Where the magnitudes together overflow, an algorithm may have an infinity on the way, and NaN behind it; below that
+// none has.
+TEST(Shadow, TransformsThatMayOverflowAreOpen) {
+  Program p;
+  Instruction& x = p.Parameter(PrimitiveType::kC64, {6});
+  Instruction& fft = p.Op(Opcode::kFft, {&x}, FftAttrs{.fft_type = FftType::kFft, .fft_length = {6}});
+  for (const double size : {1e38, 1e37}) {
+    Literal in(x.shape());
+    for (int64_t i = 0; i < 6; ++i) in.SetComplex(i, {i % 2 == 0 ? size : -size, 0});
+    Literal out = *Evaluate(fft, {&in, 1});
+    out.SetComplex(1, {std::nan(""), 0});
+    EXPECT_EQ(p.Local(fft, {in}, out).verdict, size == 1e38 ? Verdict::kInconclusive : Verdict::kMismatch);
+  }
+}
+
 }  // namespace
 }  // namespace hlo

@@ -106,14 +106,19 @@ Literal InDouble(const ShadowValue& x, bool complex) {
 }
 
 // Along one dimension.
-double RoundingsOf(int64_t length) {
-  int64_t rest = length;
+bool HasLargePrime(int64_t length) {
   for (const int64_t prime : {2, 3, 5, 7, 11, 13}) {
-    while (rest > 1 && rest % prime == 0) rest /= prime;
+    while (length > 1 && length % prime == 0) length /= prime;
   }
-  const double bits = std::ceil(std::log2(static_cast<double>(length)));
-  return rest == 1 ? 8 * bits + 8 : 16 * (bits + 2) + 32;
+  return length != 1;
 }
+double RoundingsOf(int64_t length) {
+  const double bits = std::ceil(std::log2(static_cast<double>(length)));
+  return HasLargePrime(length) ? 16 * (bits + 2) + 32 : 8 * bits + 8;
+}
+// Of what is summed on the way, beside the magnitudes of the elements: a root of unity turns both parts into one; a
+// chirp's transform has as many terms as it is long.
+double GrowthOf(int64_t length) { return HasLargePrime(length) ? 8.0 * static_cast<double>(length) : 2; }
 
 Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<FftAttrs>();
@@ -127,12 +132,13 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   Instruction& fft = computation.AddClone(
       inst, inst.shape().WithType(to_real ? PrimitiveType::kF64 : PrimitiveType::kC128), {&parameter});
   const Literal result = TRY(Evaluate(fft, std::span(&wide, 1)));
-  double chain = 0;
+  double chain = 0, growth = 1;
   int64_t elements = 1, read = 1, written = 1;  // Of one transform.
   for (size_t d = 0; d < attrs.fft_length.size(); ++d) {
     const int64_t length = attrs.fft_length[d];
     const int64_t at = inst.shape().rank() - std::ssize(attrs.fft_length) + static_cast<int64_t>(d);
     chain += RoundingsOf(length);
+    growth *= GrowthOf(length);
     elements *= length;
     read *= x.shape.dim(at);
     written *= inst.shape().dim(at);
@@ -148,20 +154,23 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   std::vector<Approx> values(inst.shape().NumElements());
   std::vector<double> likely(values.size());
   for (int64_t t = 0; t * written < std::ssize(values); ++t) {
-    double norm = 0, bounds = 0;
+    double norm = 0, bounds = 0, sizes = 0;
     for (int64_t i = t * read; i < (t + 1) * read; ++i) {
       const Approx number = numbers[i];
       norm = std::hypot(norm, number.size());  // Squares of 1e-302 would be nothing.
+      sizes += number.size();
       bounds += number.bound;
     }
     // Of what is stored once the other half are conjugates.
     if (to_real) norm *= std::numbers::sqrt2;
+    // An infinity on the way, or none, hangs on the algorithm.
+    const bool may_overflow = growth * (to_real ? 2 : 1) * sizes >= rounding.overflow;
     const double given = (to_real ? 2 : 1) * bounds + underflow;
     const double worst =
         (given * (1 + gamma) + gamma * std::sqrt(2.0 * static_cast<double>(elements)) * norm) * scale * kUp;
     for (int64_t i = t * written; i < (t + 1) * written; ++i) {
-      values[i] = {to_real ? Complex(result.GetDouble(i)) : result.GetComplex(i), worst};
-      likely[i] = (given + 6 * std::sqrt(chain) * u * norm) * scale * kUp;
+      values[i] = {to_real ? Complex(result.GetDouble(i)) : result.GetComplex(i), may_overflow ? kUndetermined : worst};
+      likely[i] = may_overflow ? kUndetermined : (given + 6 * std::sqrt(chain) * u * norm) * scale * kUp;
     }
   }
   return Declared(inst.shape(), values, likely, context.ftz());
