@@ -209,7 +209,7 @@ class LocalCheck {
                            const Literal& output) {
     for (const bool same_plan : {false, true}) {
       const auto [at, is_new] = parts_.try_emplace({i, same_plan});
-      if (is_new) at->second = CompileAroundLoop(steps_[i], device_, options_, same_plan);
+      if (is_new) at->second = TRY(CompileAroundLoop(steps_[i], device_, options_, same_plan));
       if (at->second != nullptr && TRY(TakeParts(*at->second, i, loops, inputs, output))) return true;
     }
     return false;
@@ -235,6 +235,7 @@ class LocalCheck {
       return judge(TRY(Compare(*part, read, made)), {});
     }};
     const auto made = parts.Run(ArgumentsOf(parts.module(), *steps_[i].instruction, inputs), {.observer = &look});
+    if (!made && made.error().exit == ExitCode::kDevice) FAIL(made.error());
     if (!made || CompareBitwise(*made, output, options_.compare).verdict != Verdict::kMatch) return false;
     for (Judged& judged : all) {
       if (divergence_ != nullptr) divergence_->Look(steps_[i], judged.loops, inputs, output, judged.comparison);

@@ -38,11 +38,16 @@ std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, s
   return arguments;
 }
 
-std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options) {
+Result<std::unique_ptr<gpu::Executable>> TryToCompileAlone(const Module& step, gpu::Device& device,
+                                                           const RunOptions& options) {
   gpu::CompileOptions compile = CompilerOptions(options);
   auto executable = gpu::Compile(step, device, compile);
-  if (!executable && !std::exchange(compile.inject, "").empty())  // The planted fault may be meant for another.
-    executable = gpu::Compile(step, device, compile);
+  if (executable || std::exchange(compile.inject, "").empty()) return executable;
+  return gpu::Compile(step, device, compile);  // The planted fault may be meant for another.
+}
+
+std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options) {
+  auto executable = TryToCompileAlone(step, device, options);
   return executable ? std::move(*executable) : nullptr;
 }
 

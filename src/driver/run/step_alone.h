@@ -26,7 +26,10 @@ void OwnBytes(Literal& literal);
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
 // The arguments of `alone`, which ExtractStep made of `step`, where the step read `inputs`.
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it.
+// A fault to be planted is planted in it too, if it is meant for it. Errors: those of gpu::Compile.
+Result<std::unique_ptr<gpu::Executable>> TryToCompileAlone(const Module& step, gpu::Device& device,
+                                                           const RunOptions& options);
+// Null where it does not compile alone.
 std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options);
 
 // Made-up arguments, in the order to try them, for what its own leave open: small integers, whose sums and comparisons

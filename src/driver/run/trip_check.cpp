@@ -73,8 +73,8 @@ std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all
 
 }  // namespace
 
-std::unique_ptr<gpu::Executable> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
-                                                   const RunOptions& options, bool same_plan) {
+Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
+                                                           const RunOptions& options, bool same_plan) {
   if (!IsRegion(*step.instruction)) return nullptr;
   const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
   bool is_apart = false;  // Its parts are regions again.
@@ -85,7 +85,9 @@ std::unique_ptr<gpu::Executable> CompileAroundLoop(const gpu::StepInfo& step, gp
   for (Instruction* inst : module->entry().Instructions()) {
     if (IsRegion(*inst)) SetPlan(*inst, step.plan);
   }
-  return CompileAlone(*module, device, options);
+  auto executable = TryToCompileAlone(*module, device, options);
+  if (!executable && executable.error().exit != ExitCode::kDevice) return nullptr;
+  return executable;
 }
 
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed) {

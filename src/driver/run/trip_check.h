@@ -21,9 +21,9 @@ std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
 // A kernel that holds a loop and more, as a kernel for the loop, of the same plan, and others for the rest: one each,
 // or with `same_plan` two, what the loop is computed from and what is not. Null where it is no such kernel, or they do
-// not compile.
-std::unique_ptr<gpu::Executable> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
-                                                   const RunOptions& options, bool same_plan);
+// not compile. Errors: those of the device.
+Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
+                                                           const RunOptions& options, bool same_plan);
 
 class TripCheck {
  public:
