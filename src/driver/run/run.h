@@ -156,8 +156,7 @@ struct LocalSummary {
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
   std::set<std::string> wrong;         // Steps that broke their bounds.
-  // A kernel that holds a loop and more, so that it was judged as one, which decided nothing. Empty: there is none.
-  std::string undecided_loop;
+  bool undecided_loop = false;         // A kernel that holds a loop and more was judged as one, which decided nothing.
 };
 
 // Of `exact`: see exact_check.h.

@@ -322,8 +322,7 @@ class LocalCheck {
       std::optional<Comparison> comparison =
           trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone);
       if (!comparison) {
-        if (trips == nullptr && HoldsLoop(*steps_[i].instruction))
-          summary_.undecided_loop = steps_[i].instruction->name();
+        summary_.undecided_loop |= trips == nullptr && HoldsLoop(*steps_[i].instruction);
         continue;
       }
       if (comparison->verdict == Verdict::kMismatch) {

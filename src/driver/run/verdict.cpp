@@ -37,8 +37,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (open.undetermined <= kMostUndetermined && open.vacuous <= kMostVacuous) return std::nullopt;
   const std::string_view reason =
       open.undetermined > kMostUndetermined ? "too many undetermined elements" : "too many vacuous bounds";
-  if (!local.undecided_loop.empty())
-    return Doubt{std::string(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
+  if (local.undecided_loop) return Doubt{std::string(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
   return Doubt{std::string(reason), "--compare_mode=exact", kOnIntegers};
 }
 
