@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/float_limits.h"
 #include "base/small_floats.h"
 #include "base/text.h"
 #include "interp/functions.h"
@@ -45,6 +46,7 @@ class Format {
 
   uint32_t count() const { return static_cast<uint32_t>(values_.size()); }
   double Value(uint32_t pattern) const { return values_[pattern]; }
+  double Largest() const { return sizes_.back(); }
   bool HasNan() const { return type_.specials != Specials::kFinite; }
 
   // To the nearest, ties to the even pattern. NaN for NaN, and for what is too large where there is no infinity.
@@ -168,6 +170,7 @@ TEST_P(Exhaustive, FormatsAreAsDefined) {
     ASSERT_TRUE(Same(all.GetDouble(pattern), format.Value(pattern)))
         << "pattern " << pattern << " is " << all.GetDouble(pattern) << ", not " << format.Value(pattern);
   }
+  EXPECT_EQ(LargestFinite(FormatOf(*PrimitiveTypeFromText(GetParam().name))), format.Largest());
 }
 
 TEST_P(Exhaustive, UnaryOps) {

@@ -3,21 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/float_limits.h"
+
 namespace hlo {
 namespace {
-
-// The bits of the largest finite value, without sign.
-uint32_t LargestFinite(FloatFormat format) {
-  const uint32_t all = (1u << (format.exponent_bits + format.mantissa_bits)) - 1;
-  switch (format.specials) {
-    case Specials::kIeee: return (((1u << format.exponent_bits) - 1) << format.mantissa_bits) - 1;
-    case Specials::kFn: return all - 1;
-    case Specials::kExponent: return all - 1;
-    case Specials::kFnuz:
-    case Specials::kFinite: return all;
-  }
-  return all;
-}
 
 uint32_t NanBits(FloatFormat format, bool negative, uint64_t payload52) {
   const uint32_t sign = negative && format.specials != Specials::kExponent ? 1u << (format.bits() - 1) : 0;
@@ -30,7 +19,7 @@ uint32_t NanBits(FloatFormat format, bool negative, uint64_t payload52) {
     case Specials::kFn: return sign | ((1u << (format.bits() - 1)) - 1);
     case Specials::kFnuz: return 1u << (format.bits() - 1);
     case Specials::kExponent: return 0xFF;
-    case Specials::kFinite: return sign | LargestFinite(format);
+    case Specials::kFinite: return sign | LargestFiniteBits(format);
   }
   return 0;
 }
@@ -91,8 +80,8 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   const uint32_t sign = negative ? 1u << (format.bits() - 1) : 0;
   const double magnitude = std::fabs(value);
   const auto overflow = [&]() -> uint32_t {
-    if (format.specials == Specials::kIeee) return sign | (LargestFinite(format) + 1);
-    if (format.specials == Specials::kFinite) return sign | LargestFinite(format);
+    if (format.specials == Specials::kIeee) return sign | (LargestFiniteBits(format) + 1);
+    if (format.specials == Specials::kFinite) return sign | LargestFiniteBits(format);
     return NanBits(format, negative, 0);
   };
   if (std::isinf(value)) return overflow();
@@ -105,7 +94,7 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   const uint32_t rounded =
       static_cast<uint32_t>(units) + (static_cast<uint32_t>(exponent + format.bias - 1)
                                       << format.mantissa_bits);  // The leading bit adds one exponent.
-  if (rounded > LargestFinite(format)) return overflow();
+  if (rounded > LargestFiniteBits(format)) return overflow();
   if (rounded == 0 && format.specials == Specials::kFnuz) return 0;
   return sign | rounded;
 }

@@ -156,6 +156,7 @@ struct LocalSummary {
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
   std::set<std::string> wrong;         // Steps that broke their bounds.
+  std::vector<std::string> open;       // Steps of which a result is undetermined as a whole, decided by nothing else.
   bool undecided_loop = false;         // A kernel that holds a loop and more was judged as one, which decided nothing.
 };
 

@@ -285,6 +285,10 @@ class LocalCheck {
       summary_.counts[c] += count;
       counts_[i][c] += count;
     }
+    const auto is_open = [](const TensorComparison& output) {
+      return output.checked > 0 && output.Count(ElementClass::kUndetermined) == output.checked;
+    };
+    if (std::ranges::any_of(comparison.outputs, is_open)) open_.insert(i);
   }
 
   // The first is the culprit.
@@ -308,12 +312,13 @@ class LocalCheck {
     }
   }
 
-  // Kernels that leave much open, where that is too much of all.
+  // Kernels that leave a result open as a whole, or much of their results where that is too much of all.
   void DecideOpen() {
-    if (!SharesOpen(summary_).TooMany()) return;
+    const bool too_many = SharesOpen(summary_).TooMany();
     for (const auto& [i, of_step] : counts_) {
       const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
-      if (!SharesOf(of_step, elements).TooMany() || IsKnownWrong(i)) continue;
+      const bool matters = open_.contains(i) || (too_many && SharesOf(of_step, elements).TooMany());
+      if (!matters || IsKnownWrong(i)) continue;
       progress_.Stage("checking on made-up arguments");
       TripCheck* const trips = TripsOf(i);
       const auto alone = [&](const ArgumentOptions& made_up, const LocalOptions& local) {
@@ -323,6 +328,7 @@ class LocalCheck {
           trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone);
       if (!comparison) {
         summary_.undecided_loop |= trips == nullptr && HoldsLoop(*steps_[i].instruction);
+        if (open_.contains(i)) summary_.open.emplace_back(steps_[i].instruction->name());
         continue;
       }
       if (comparison->verdict == Verdict::kMismatch) {
@@ -345,7 +351,7 @@ class LocalCheck {
   LocalOptions local_;
   LocalSummary& summary_;
   Culprit& culprit_;
-  std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
+  std::set<size_t> seen_, doubtful_, sampled_, open_;   // Steps.
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
   // By step and whether they have its plan; null: it is no loop and more.
   std::map<std::pair<size_t, bool>, std::unique_ptr<gpu::Executable>> parts_;

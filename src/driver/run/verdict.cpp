@@ -34,11 +34,14 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   const OpenShares open = SharesOpen(local);
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  if (open.undetermined <= kMostUndetermined && open.vacuous <= kMostVacuous) return std::nullopt;
-  const std::string_view reason =
-      open.undetermined > kMostUndetermined ? "too many undetermined elements" : "too many vacuous bounds";
-  if (local.undecided_loop) return Doubt{std::string(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
-  return Doubt{std::string(reason), "--compare_mode=exact", kOnIntegers};
+  std::string reason;
+  if (open.undetermined > kMostUndetermined) reason = "too many undetermined elements";
+  else if (open.vacuous > kMostVacuous) reason = "too many vacuous bounds";
+  else if (!local.open.empty() && report.ends && report.ends->bad() > 0)
+    reason = Str("a result of '", local.open.front(), "' is undetermined as a whole, and outputs differ");
+  else return std::nullopt;
+  if (local.undecided_loop) return Doubt{std::move(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
+  return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
 }
 
 // What to type next, and what that does.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/float_limits.h"
 #include "base/parallel.h"
 
 namespace hlo {
@@ -19,15 +20,8 @@ double LargestOf(PrimitiveType type) {
   switch (type) {
     case PrimitiveType::kF64: return std::numeric_limits<double>::max();
     case PrimitiveType::kF32: return std::numeric_limits<float>::max();
-    default: break;
+    default: return LargestFinite(FormatOf(type));
   }
-  const FloatFormat format = FormatOf(type);
-  double largest = 0;
-  for (uint32_t bits = 0; bits < (1u << format.bits()); ++bits) {
-    const double x = DecodeFloat(format, bits);
-    if (std::isfinite(x)) largest = std::max(largest, x);
-  }
-  return largest;
 }
 
 double SmallestNormalOf(PrimitiveType type) {

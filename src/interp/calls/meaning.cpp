@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/float_limits.h"
 #include "base/text.h"
 #include "ir/fusion.h"
 
 namespace hlo {
 namespace {
-
-// The largest finite value is the one below which decoding grows with the bits.
-double LargestFinite(FloatFormat format) {
-  double largest = 0;
-  for (uint32_t bits = 0; bits < (1U << (format.bits() - 1)); ++bits) {
-    const double value = DecodeFloat(format, bits);
-    if (std::isfinite(value)) largest = std::max(largest, value);
-  }
-  return largest;
-}
 
 struct Row {
   std::string_view target;

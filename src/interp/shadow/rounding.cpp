@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/float_limits.h"
 #include "interp/shadow/rules.h"
 
 namespace hlo::shadow {
@@ -19,12 +20,7 @@ Rounding RoundingTo(PrimitiveType type, bool ftz) {
   const int p = format.mantissa_bits + 1;
   const double smallest_normal = std::ldexp(1.0, 1 - format.bias);
   const double half_step = std::ldexp(smallest_normal, -p);
-  // The largest finite: all patterns below the specials.
-  double largest = 0;
-  for (uint32_t bits = 0; bits < (1u << (format.bits() - (format.specials == Specials::kExponent ? 0 : 1))); ++bits) {
-    const double x = DecodeFloat(format, bits);
-    if (std::isfinite(x)) largest = std::max(largest, x);
-  }
+  const double largest = LargestFinite(format);
   return {std::ldexp(1.0, -p), ftz ? smallest_normal : half_step, largest + Binade(largest) * std::ldexp(1.0, -p)};
 }
 
