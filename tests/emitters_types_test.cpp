@@ -141,6 +141,30 @@ TEST(EmitTypes, FloatsRoundOnceToAByte) {
   ExpectInterpreted({Of(kF64, numbers)}, ConvertsTo(kSubBytes));
 }
 
+// Towards 0, to the ends of the type, NaN to 0: around all powers of two, of which the ends are one or beside one.
+TEST(EmitTypes, FloatsSaturateToIntegers) {
+  constexpr PrimitiveType kWhole[] = {kS8, kS16, kS32, kS64, kU8, kU16, kU32, kU64};
+  std::vector<uint16_t> halves;
+  for (uint32_t bits = 0; bits < 1 << 16; ++bits) halves.push_back(static_cast<uint16_t>(bits));
+  ExpectInterpreted({Of(kF16, halves)}, ConvertsTo(kWhole));
+  ExpectInterpreted({Of(kBF16, halves)}, ConvertsTo(kWhole));
+  std::vector<float> singles;
+  std::vector<double> numbers = {kInfinity, -kInfinity, kNaN, 0.0, -0.0, 5e-324, 1e300};
+  for (int exponent = -3; exponent < 70; ++exponent) {
+    for (const double offset : {-1.5, -1.0, -0.5, 0.0, 0.5, 1.0}) {
+      const double x = std::ldexp(1.0, exponent) + offset;
+      for (const double y : {x, std::nextafter(x, 0), std::nextafter(x, kInfinity)})
+        numbers.insert(numbers.end(), {y, -y});
+    }
+  }
+  for (const double x : numbers) {
+    const auto single = static_cast<float>(x);
+    singles.insert(singles.end(), {single, std::nextafter(single, 0.0F), std::nextafter(single, HUGE_VALF)});
+  }
+  ExpectInterpreted({Of(kF32, singles)}, ConvertsTo(kWhole));
+  ExpectInterpreted({Of(kF64, numbers)}, ConvertsTo(kWhole));
+}
+
 TEST(EmitTypes, IntegersRoundOnce) {
   constexpr PrimitiveType kSmall[] = {kF16, kBF16, kF8E5M2, kF8E8M0FNU, kF8E4M3FN, kF4E2M1FN, kS4, kU2, kS1};
   std::vector<int64_t> numbers;

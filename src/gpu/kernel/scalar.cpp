@@ -1,5 +1,7 @@
 #include "gpu/kernel/scalar.h"
 
+#include <algorithm>
+
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
@@ -83,6 +85,37 @@ llvm::Value* ScalarEmitter::RoundToTf32(llvm::Value* value) const {
                           value->getType());
 }
 
+// Towards 0; NaN is 0, and what is beyond the type its end. For a host LLVM takes vectors of its own instruction for
+// that apart.
+llvm::Value* ScalarEmitter::ToInteger(llvm::Value* value, Type to) const {
+  llvm::Type* const target = Shaped(TypeOf(to), value);
+  const bool is_signed = IsSigned(to);
+  if (place_ == Place::kGpu) {
+    const ID id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return b_.CreateIntrinsic(id, {target, value->getType()}, {value});
+  }
+  if (value->getType()->getScalarType()->isHalfTy()) value = b_.CreateFPExt(value, Shaped(b_.getFloatTy(), value));
+  llvm::Type* const type = value->getType();
+  const unsigned bits = target->getScalarSizeInBits();
+  const llvm::APInt last = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  const llvm::APInt first = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
+  llvm::APFloat low(type->getScalarType()->getFltSemantics()), high = low;
+  low.convertFromAPInt(first, is_signed, llvm::APFloat::rmTowardZero);  // Exact.
+  const bool ends_between = high.convertFromAPInt(last, is_signed, llvm::APFloat::rmTowardZero) != llvm::APFloat::opOK;
+  llvm::Constant* const lowest = llvm::ConstantFP::get(type, low);
+  llvm::Constant* const highest = llvm::ConstantFP::get(type, high);
+
+  llvm::Value* within = b_.CreateSelect(b_.CreateFCmpUNO(value, value), llvm::Constant::getNullValue(type), value);
+  within = b_.CreateSelect(b_.CreateFCmpOGT(within, lowest), within, lowest);
+  within = b_.CreateSelect(b_.CreateFCmpOLT(within, highest), within, highest);
+  llvm::Type* const wide = Shaped(b_.getIntNTy(std::max(bits, 32u)), value);
+  const bool through_signed = is_signed || bits < 32;
+  llvm::Value* const wider = through_signed ? b_.CreateFPToSI(within, wide) : b_.CreateFPToUI(within, wide);
+  llvm::Value* const result = b_.CreateTrunc(wider, target);
+  if (!ends_between) return result;
+  return b_.CreateSelect(b_.CreateFCmpOGT(value, highest), llvm::ConstantInt::get(target, last), result);
+}
+
 llvm::Value* ScalarEmitter::Convert(llvm::Value* value, Type from, Type to) const {
   llvm::Type* const target = Shaped(TypeOf(to), value);
   if (from == Type::kBF16) {
@@ -95,10 +128,7 @@ llvm::Value* ScalarEmitter::Convert(llvm::Value* value, Type from, Type to) cons
     return RoundToBF16(value);
   }
   if (IsFloat(from) && IsFloat(to)) return b_.CreateFPCast(value, target);
-  if (IsFloat(from)) {
-    const ID id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return b_.CreateIntrinsic(id, {target, value->getType()}, {value});
-  }
+  if (IsFloat(from)) return ToInteger(value, to);
   const bool is_signed = IsSigned(from);
   if (IsFloat(to)) return is_signed ? b_.CreateSIToFP(value, target) : b_.CreateUIToFP(value, target);
   return b_.CreateIntCast(value, target, is_signed);

@@ -37,6 +37,7 @@ class ScalarEmitter {
 
  private:
   llvm::Value* Convert(llvm::Value* value, Type from, Type to) const;
+  llvm::Value* ToInteger(llvm::Value* value, Type to) const;
   llvm::Value* RoundToBF16(llvm::Value* value) const;
   llvm::Value* RoundToTf32(llvm::Value* value) const;
   llvm::Value* MinMax(bool max, llvm::Value* a, llvm::Value* b, Type type) const;
