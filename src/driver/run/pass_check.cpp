@@ -94,10 +94,12 @@ class LeftValues {
   std::unordered_map<int, Literal> values_;
 };
 
-// Judges the wrong instance by itself, in the pipeline as it was run, and shows the rule and what it changed.
+// Judges the wrong instance by itself, in the pipeline as it was run, and shows the rule and what it changed. No
+// instance: all of them.
 std::string LookCommand(const Experiment& experiment, const std::string& instance) {
   const RunOptions& options = experiment.options();
-  std::string command = Str("hlo-opt ", ShellWord(Str("--check_each_pass=^", instance, "$")));
+  std::string command = "hlo-opt --check_each_pass";
+  if (!instance.empty()) command = Str("hlo-opt ", ShellWord(Str("--check_each_pass=^", instance, "$")));
   const PipelineOptions& pipeline = options.pipeline;
   if (!options.reproducer.target.empty()) command += Str(" --target=", ShellWord(options.reproducer.target));
   if (pipeline.pipeline != "default") command += Str(" --pipeline=", ShellWord(pipeline.pipeline));
@@ -123,17 +125,20 @@ bool IsDecidedByBounds(const WidenedResult& result) {
 }
 
 // Of what bounds leave undetermined on the module's own arguments, what others say. Nothing where no bounds decide: an
-// op without a rule has none for any; unless nothing decides on its own and something on others.
+// op without a rule has none for any; unless nothing decides on its own and something on others. What passes opened,
+// arguments decide that leave nothing open.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
-                                           Verdict own_verdict, std::vector<Literal>* arguments) {
+                                           const WidenedResult& own, std::vector<Literal>* arguments) {
   std::optional<WidenedResult> best;
   for (const ArgumentOptions& made : DecidingArguments(static_cast<uint64_t>(options.seed))) {
     auto made_up = MakeArguments(input, made);
     if (!made_up) continue;
     auto result = CompareWidened(input, optimized, *made_up, OptionsOf(options));
     if (!result || result->verdict == Verdict::kInconclusive) continue;
+    const bool is_match = result->verdict == Verdict::kMatch;
+    if (own.opened && is_match && result->undetermined + result->by_bits > 0) continue;
     const bool by_bounds = IsDecidedByBounds(*result);
-    if (!by_bounds && (best || own_verdict != Verdict::kInconclusive)) continue;
+    if (!by_bounds && (best || own.verdict != Verdict::kInconclusive)) continue;
     *arguments = std::move(*made_up);
     best = std::move(*result);
     if (by_bounds) break;
@@ -163,7 +168,7 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
   WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));
   *summary = ToString(result);
   if (IsDecidedByBounds(result)) return result;
-  auto decided = CompareMadeUp(input, optimized, options, result.verdict, arguments);
+  auto decided = CompareMadeUp(input, optimized, options, result, arguments);
   if (!decided) return result;
   *summary =
       Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits, " of ",
@@ -199,6 +204,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
   std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
   WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
   report->widened_verdict = result.verdict;
+  if (result.opened) report->look_at_passes = LookCommand(experiment, "");
   if (result.verdict != Verdict::kMismatch) return {};
   std::string& summary = report->widened;
   summary.resize(std::min(summary.size(), summary.find('\n')));  // The table follows with the culprit.

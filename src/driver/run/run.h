@@ -156,7 +156,7 @@ struct LocalSummary {
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
   std::set<std::string> wrong;         // Steps that broke their bounds.
-  std::vector<std::string> open;       // Steps of which a result is undetermined as a whole, decided by nothing else.
+  std::vector<std::string> open;       // Steps of which a result is open as a whole, and nothing decides it.
   bool undecided_loop = false;         // A kernel that holds a loop and more was judged as one, which decided nothing.
 };
 
@@ -256,6 +256,7 @@ struct RunReport {
   std::optional<EnsembleResult> ensemble;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
+  std::string look_at_passes;  // The command that judges each by itself, where passes left more open than there was.
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.
   ExitCode exit = ExitCode::kOk;

@@ -14,12 +14,14 @@
 namespace hlo {
 namespace {
 
-// Why nothing is decided, and the flag that may decide it, because of what it does.
+// Why nothing is decided, and the flag that may decide it, because of what it does; or another command.
 struct Doubt {
-  std::string reason, flag, does;
+  std::string reason, flag, does, command;
 };
 constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
 constexpr const char* kTripByTrip = "makes loops kernels of their own, which are judged trip by trip";
+constexpr const char* kPassByPass = "judges each pass by itself";
+constexpr const char* kByRoundings = "asks whether roundings account for the outputs";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
 constexpr std::string_view kNobody = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
@@ -27,6 +29,8 @@ constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 // From what `local` and `widened` found; none: it is decided. Integers that nothing rounds decide most of what bounds
 // leave open.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
+  if (!report.look_at_passes.empty())
+    return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
   if (report.widened_verdict != Verdict::kMatch)
     return Doubt{"the passes could not be judged", "--compare_mode=tolerance", kByOutputs};
   if (!report.local) return std::nullopt;
@@ -38,7 +42,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (open.undetermined > kMostUndetermined) reason = "too many undetermined elements";
   else if (open.vacuous > kMostVacuous) reason = "too many vacuous bounds";
   else if (!local.open.empty() && report.ends && report.ends->bad() > 0)
-    reason = Str("a result of '", local.open.front(), "' is undetermined as a whole, and outputs differ");
+    reason = Str("a result of '", local.open.front(), "' is open as a whole, and outputs differ");
   else return std::nullopt;
   if (local.undecided_loop) return Doubt{std::move(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
   return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
@@ -79,7 +83,10 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
 
 void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& doubt) {
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
-  report->next = Again(options, *report, doubt.flag, doubt.does);
+  if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
+  else if (options.compare_mode == "all")
+    report->next = Again(options, *report, "--isolate", "judges each kernel alone");
+  else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
 
 // The verdict from what `local` and `widened` found; the ensemble has a say where it is asked alone.
@@ -258,7 +265,7 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
     const std::string& why = report->exact->reason;
     if (!replicas_differ) SetVerdict(report, report->exact->verdict, why.empty() ? "" : "exact: " + why);
     if (report->exit == ExitCode::kInconclusive)
-      report->next = Again(experiment.options(), *report, "--compare_mode=tolerance", kByOutputs);
+      report->next = Again(experiment.options(), *report, "--compare_mode=ensemble", kByRoundings);
     return {};
   }
   if (!replicas_differ) SetVerdict(report, report->ends->verdict, report->ends->reason);

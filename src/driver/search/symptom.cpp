@@ -65,8 +65,8 @@ std::string WithoutNames(std::string_view reason) {
   std::string out;
   bool quoted = false;
   for (const char c : reason) {
-    quoted ^= c == '\'';
-    if (!quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) out += c;
+    if (c == '\'') out += (quoted ^= true) ? "'...'" : "";
+    else if (!quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) out += c;
   }
   return out;
 }

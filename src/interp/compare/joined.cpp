@@ -157,6 +157,29 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
   return joined;
 }
 
+int64_t CountOpened(const ShadowValue& expected, const ShadowValue& joined) {
+  int64_t opened = 0;
+  if (expected.shape.IsTuple()) {
+    for (size_t i = 0; i < expected.elements.size(); ++i)
+      opened += CountOpened(expected.elements[i], joined.elements[i]);
+    return opened;
+  }
+  if (IsComplexArray(expected)) return CountOpened(PartsSideBySide(expected), joined);
+  const int64_t count = expected.shape.NumElements();
+  if (!expected.IsFloat()) {
+    const auto is_open = [](const ShadowValue& x, int64_t i) { return x.HasOpen() && x.open.data<uint8_t>()[i] != 0; };
+    if (!joined.HasOpen()) return 0;
+    for (int64_t i = 0; i < count; ++i) opened += is_open(joined, i) && !is_open(expected, i) ? 1 : 0;
+    return opened;
+  }
+  const auto is_open = [](const ShadowValue& x, int64_t i) {
+    return x.HasBound() && !std::isfinite(x.bound.data<double>()[i]);
+  };
+  if (!joined.HasBound()) return 0;
+  for (int64_t i = 0; i < count; ++i) opened += is_open(joined, i) && !is_open(expected, i) ? 1 : 0;
+  return opened;
+}
+
 Literal AsLiteral(const ShadowValue& value) {
   if (value.shape.IsTuple()) {
     std::vector<Literal> elements;

@@ -17,6 +17,8 @@ bool HasParts(const ShadowValue& x);
 ShadowValue PartsSideBySide(const ShadowValue& x);
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64_t* by_bits);
+// The elements that `expected` determines and `joined`, of it and the other side, does not.
+int64_t CountOpened(const ShadowValue& expected, const ShadowValue& joined);
 Literal AsLiteral(const ShadowValue& value);
 // What both sides are given instead of `expected` and `actual`: the value without bounds. Where bounds do not determine
 // it, and bits do not either, it is that of `actual`, which copies of the instruction have, and stays undetermined: a

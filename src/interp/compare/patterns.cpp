@@ -150,7 +150,7 @@ std::optional<std::string> Shifted(const Mistakes& m, const std::vector<Extent>&
 std::optional<std::string> Scaled(const Mistakes& m, const std::vector<Extent>&) {
   if (m.bad.size() < 3) return {};
   const double factor = m.actual[m.bad[0]] / m.expected[m.bad[0]];
-  if (!std::isfinite(factor) || factor == 0) return {};
+  if (!std::isfinite(factor) || factor == 0 || Close(factor, 1)) return {};
   if (!Most(m, [&](int64_t i) { return Close(m.actual[i], factor * m.expected[i]); })) return {};
   if (Close(factor, -1)) return "SIGN FLIPPED";
   return Str("SCALED by ", Format("%.6g", factor));

@@ -68,6 +68,11 @@ class Comparer {
       result_.reason = Str(result_.vacuous, " of ", result_.elements, " bounds vacuous, first of ",
                            first_vacuous_->opcode(), " '", first_vacuous_->name(), "'");
     }
+    if (!result_.finding && !opened_.empty()) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.opened = true;
+      result_.reason = opened_;
+    }
     // What passes made of a value that was not compared is not known.
     if (!result_.finding && !result_.notes.empty()) {
       result_.verdict = Verdict::kInconclusive;
@@ -108,8 +113,9 @@ class Comparer {
     };
     const auto expected = evaluate(*sliced_before, options_before), actual = evaluate(*sliced_after, options_after);
     if (!expected || !actual) return false;  // The whole says why.
-    Comparison comparison = CompareSample(Joined(*expected, *actual, &result_.by_bits), AsLiteral(*actual),
-                                          inst.shape(), sliced_after->points, options_.compare);
+    const ShadowValue joined = Joined(*expected, *actual, &result_.by_bits);
+    Comparison comparison =
+        CompareSample(joined, AsLiteral(*actual), inst.shape(), sliced_after->points, options_.compare);
     if (comparison.bad() > 0 && TookApart(pair, origin)) return false;  // The whole is compared as declared.
     ++result_.instructions;
     ++result_.sampled;
@@ -117,6 +123,7 @@ class Comparer {
     result_.sampled_checked += comparison.checked();
     result_.sampled_elements += comparison.elements();
     Note(inst, comparison);
+    NoteOpened(inst, CountOpened(*expected, joined), comparison.checked());
     if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
     if (!left) return true;
     Keep(pair, origin, inst, {.value = {}, .left = std::make_shared<const Literal>(std::move(*left))});
@@ -129,6 +136,14 @@ class Comparer {
     result_.vacuous += comparison.Count(ElementClass::kVacuous);
     if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
     if (first_vacuous_ == nullptr && result_.vacuous > 0) first_vacuous_ = &inst;
+  }
+
+  // Both sides are computed from the same values, so that a few may come to lie where a decision is close, but not
+  // many.
+  void NoteOpened(const Instruction& inst, int64_t opened, int64_t checked) {
+    if (!opened_.empty() || static_cast<double>(opened) <= kMostUndetermined * static_cast<double>(checked)) return;
+    opened_ = Str(opened, " of ", checked, " elements of '", inst.name(),
+                  "' determined before the passes, and not after them");
   }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -175,13 +190,14 @@ class Comparer {
   struct Compared {
     ShadowValue before, after;
     Comparison comparison;
-    int64_t by_bits = 0;
+    int64_t by_bits = 0, opened = 0;
   };
 
   Compared Compare(ShadowValue before, ShadowValue after) const {
     Compared compared{.before = std::move(before), .after = std::move(after), .comparison = {}};
-    compared.comparison = CompareWithBounds(Joined(compared.before, compared.after, &compared.by_bits),
-                                            AsLiteral(compared.after), options_.compare);
+    const ShadowValue joined = Joined(compared.before, compared.after, &compared.by_bits);
+    compared.opened = CountOpened(compared.before, joined);
+    compared.comparison = CompareWithBounds(joined, AsLiteral(compared.after), options_.compare);
     return compared;
   }
 
@@ -280,8 +296,10 @@ class Comparer {
     return compared;
   }
 
-  // Does `origin` follow from what passes take apart? What they fold inside it stands for nothing in the input.
+  // Does `origin` follow from what passes take apart, or is it one of several branches? What they fold inside it stands
+  // for nothing that is compared.
   bool TookApart(const Pair& pair, const Instruction& origin) const {
+    if (origin.Is(Opcode::kConditional)) return true;
     const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
     return std::ranges::any_of(UpstreamAndInside(origin, is_kept), [](const Instruction* next) {
       return next->Is(Opcode::kBatchNormTraining) || next->Is(Opcode::kBatchNormInference) ||
@@ -343,6 +361,7 @@ class Comparer {
     ++result_.instructions;
     result_.elements += comparison.elements();
     Note(inst, comparison);
+    NoteOpened(inst, compared.opened, comparison.elements());
     if (comparison.bad() > 0) {
       Found(origin, inst, where, std::move(comparison));
       return {};
@@ -455,6 +474,7 @@ class Comparer {
   const KnownValues &known_before_, &known_after_;
   LoopRuns loop_runs_;  // Of the input.
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
+  std::string opened_;  // Of which value passes left much undetermined; empty: of none.
   WidenedResult result_;
 };
 

@@ -52,6 +52,7 @@ struct WidenedResult {
   int64_t sampled_elements = 0, sampled_checked = 0;  // not all elements were compared.
   int64_t undetermined = 0;
   int64_t vacuous = 0;  // Within bounds that say nothing.
+  bool opened = false;  // Of some value passes left much undetermined that is not in the input.
   int64_t by_bits = 0;  // Equal to the bit where bounds leave several outcomes.
   std::optional<WidenedFinding> finding;
   std::vector<std::string> notes;  // What could not be compared, and why.
