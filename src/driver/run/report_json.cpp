@@ -71,6 +71,7 @@ void WriteLocal(JsonWriter& json, const LocalSummary& local) {
   json.Key("sampled").Value(local.sampled);
   for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(local.counts[c]);
   json.Key("decided").Value(local.decided);
+  WriteNames(json.Key("open"), local.open);
   json.Key("worst_ratio").Value(local.worst_ratio).Key("worst_step").Value(local.worst_step);
   WriteNames(json.Key("unchecked"), local.unchecked);
   WriteNames(json.Key("wrong"), local.wrong);

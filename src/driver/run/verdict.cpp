@@ -119,6 +119,8 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
                            {"suspect: roundings do not account for the results", "--compare_mode=all",
                             "looks for what else may be wrong"});
   if (const auto doubt = DoubtOf(*report)) return SetInconclusive(report, options, *doubt);
+  if (report->ends && report->ends->bad() > 0)
+    report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, within what roundings may do");
   SetVerdict(report, Verdict::kMatch, "");
 }
 
