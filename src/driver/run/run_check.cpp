@@ -428,7 +428,8 @@ std::string ToString(const LocalSummary& local) {
     if (count(element_class) > 0) out += Str(", ", Share(count(element_class), local.elements_checked), " ", word);
   }
   if (local.decided > 0) out += Str("; ", Counted(local.decided, "kernel"), " decided on made-up arguments");
-  if (!local.open.empty()) out += Str("; ", Counted(std::ssize(local.open), "kernel"), " open on made-up arguments, too");
+  if (!local.open.empty())
+    out += Str("; ", Counted(std::ssize(local.open), "kernel"), " open on made-up arguments, too");
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;
