@@ -40,7 +40,7 @@ Literal Of(PrimitiveType type, const std::vector<T>& values) {
 
 // Every value of a type of at most a byte, as it lies in memory.
 std::vector<uint8_t> AllValues(PrimitiveType type) {
-  const int bits = type == kPred ? 1 : static_cast<int>(BitWidth(type));
+  const int bits = type == kPred ? 1 : BitWidth(type);
   std::vector<uint8_t> values;
   for (int i = 0; i < 1 << bits; ++i)
     values.push_back(IsSigned(type) ? static_cast<uint8_t>(static_cast<int8_t>(i << (8 - bits)) >> (8 - bits))
