@@ -178,8 +178,9 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
     const bool computes = !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant) && inst->shape().IsArray();
     if (!computes || inst == &body.root()) continue;
     const std::unique_ptr<Module> module = WithResult(step, inst->name());
-    const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
-    if (alone == nullptr || alone->steps().size() != 1) continue;
+    const auto compiled = CompileAlone(*module, device, options);
+    if (!compiled || *compiled == nullptr || (*compiled)->steps().size() != 1) continue;
+    const std::unique_ptr<gpu::Executable>& alone = *compiled;
     const auto output = alone->Run(ArgumentsOf(*module, step, read_));
     if (!output) continue;
     LocalOptions local;

@@ -102,7 +102,7 @@ Status JudgeSteps(Experiment& experiment, RunReport* report) {
     experiment.progress().Step(++all.steps, std::ssize(code.executable->steps()), "kernel on integers");
     const auto arguments = PrepareExact(*module, own, InterpreterOptions(options));
     if (!arguments || !arguments->exact->reason.empty()) continue;
-    const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, *code.device, options);
+    const std::unique_ptr<gpu::Executable> alone = TRY(CompileAlone(*module, *code.device, options));
     if (alone == nullptr) continue;
     const Literal output = TRY(alone->Run(arguments->values));
     ++all.exact_steps;

@@ -70,14 +70,14 @@ bool HoldsLoop(const Instruction& inst) {
 }
 
 // A step alone, on arguments made for it. Nothing where that cannot be.
-std::optional<Comparison> CompareMadeUp(const Instruction& inst, gpu::Device& device, const RunOptions& options,
-                                        LocalOptions local, const ArgumentOptions& made) {
+Result<std::optional<Comparison>> CompareMadeUp(const Instruction& inst, gpu::Device& device, const RunOptions& options,
+                                                LocalOptions local, const ArgumentOptions& made) {
   const std::unique_ptr<Module> module = ExtractStep(inst);
-  const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
+  const std::unique_ptr<gpu::Executable> alone = TRY(CompileAlone(*module, device, options));
   if (alone == nullptr) return std::nullopt;
   const auto arguments = MakeArguments(*module, made);
   if (!arguments) return std::nullopt;
-  const auto output = alone->Run(*arguments);
+  const std::optional<Literal> output = TRY(UnlessOfDevice(alone->Run(*arguments)));
   if (!output) return std::nullopt;
   for (const gpu::StepInfo& step : alone->steps()) {
     if (step.instruction->name() != inst.name()) continue;
@@ -98,8 +98,8 @@ std::optional<Comparison> CompareMadeUp(const Instruction& inst, gpu::Device& de
 }
 
 // From 1 to 8 of either sign.
-std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
-                                            const LocalOptions& local) {
+Result<std::optional<Comparison>> CompareOnIntegers(const Instruction& fusion, gpu::Device& device,
+                                                    const RunOptions& options, const LocalOptions& local) {
   return CompareMadeUp(fusion, device, options, local, {.seed = local.seed, .profile = InputProfile::kExact});
 }
 
@@ -160,8 +160,8 @@ class LocalCheck {
                        const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
     const Status ran = executable_.Execute({.observer = &look});
     if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());  // An unfinished run: Follow.
-    DecideDoubtful();
-    DecideOpen();
+    TRY(DecideDoubtful());
+    TRY(DecideOpen());
     summary_.checked = static_cast<int64_t>(seen_.size());
     summary_.sampled = static_cast<int64_t>(sampled_.size());
     summary_.unchecked.assign(unchecked_.begin(), unchecked_.end());
@@ -186,7 +186,7 @@ class LocalCheck {
   Status Look(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs, const Literal& output) {
     const gpu::StepInfo& step = steps_[i];
     progress_.Step(static_cast<int64_t>(seen_.size()) + 1, summary_.steps, "kernel");
-    if (TripCheck* const trips = TripsOf(i)) {
+    if (TripCheck* const trips = TRY(TripsOf(i))) {
       std::vector<Literal> read;
       for (const Literal& input : inputs) read.push_back(input.WithBools());
       return trips->Run(read, output, kSeededIterations, local_,
@@ -230,7 +230,7 @@ class LocalCheck {
     const gpu::Observer look = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>,
                                                std::span<const Literal> read, const Literal& made) -> Status {
       const auto part = std::ranges::find(parts.steps(), &inst, &gpu::StepInfo::instruction);
-      if (const auto trips = TripCheck::Of(*part, device_, options_))
+      if (const auto trips = TRY(TripCheck::Of(*part, device_, options_)))
         return trips->Run(KeptInputs(read), made, kSeededIterations, local_, judge);
       return judge(TRY(Compare(*part, read, made)), {});
     }};
@@ -245,9 +245,9 @@ class LocalCheck {
   }
 
   // Of a loop that is one kernel.
-  TripCheck* TripsOf(size_t i) {
+  Result<TripCheck*> TripsOf(size_t i) {
     const auto [at, is_new] = trips_.try_emplace(i);
-    if (is_new) at->second = TripCheck::Of(steps_[i], device_, options_);
+    if (is_new) at->second = TRY(TripCheck::Of(steps_[i], device_, options_));
     return at->second.get();
   }
 
@@ -263,8 +263,8 @@ class LocalCheck {
       summary_.worst_ratio = comparison.worst_ratio();
       summary_.worst_step = name;
     }
-    if (step.instruction->Is(Opcode::kFusion) && TripsOf(i) == nullptr &&
-        comparison.Count(ElementClass::kSuspicious) > 0)
+    const bool is_loop = TRY(TripsOf(i)) != nullptr;
+    if (step.instruction->Is(Opcode::kFusion) && !is_loop && comparison.Count(ElementClass::kSuspicious) > 0)
       doubtful_.insert(i);
     if (comparison.verdict == Verdict::kMismatch) IsWrong(step, loops, std::move(comparison), "");
     return {};
@@ -303,30 +303,31 @@ class LocalCheck {
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
   // Kernels beyond what roundings do in all likelihood.
-  void DecideDoubtful() {
+  Status DecideDoubtful() {
     for (const size_t i : doubtful_) {
       if (IsKnownWrong(i)) continue;
       progress_.Stage("checking on integers");
-      std::optional<Comparison> comparison = CompareOnIntegers(*steps_[i].instruction, device_, options_, local_);
+      std::optional<Comparison> comparison = TRY(CompareOnIntegers(*steps_[i].instruction, device_, options_, local_));
       if (comparison && comparison->verdict == Verdict::kMismatch)
         IsWrong(steps_[i], {}, std::move(*comparison), ", on small integers");
     }
+    return {};
   }
 
   // Kernels that leave a result open as a whole, or much of their results where that is too much of all.
-  void DecideOpen() {
+  Status DecideOpen() {
     const bool too_many = SharesOpen(summary_).TooMany();
     for (const auto& [i, of_step] : counts_) {
       const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
       const bool matters = open_.contains(i) || (too_many && SharesOf(of_step, elements).TooMany());
       if (!matters || IsKnownWrong(i)) continue;
       progress_.Stage("checking on made-up arguments");
-      TripCheck* const trips = TripsOf(i);
+      TripCheck* const trips = TRY(TripsOf(i));
       const auto alone = [&](const ArgumentOptions& made_up, const LocalOptions& local) {
         return CompareMadeUp(*steps_[i].instruction, device_, options_, local, made_up);
       };
       std::optional<Comparison> comparison =
-          trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone);
+          TRY(trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone));
       if (!comparison) {
         summary_.undecided_loop |= trips == nullptr && HoldsLoop(*steps_[i].instruction);
         if (open_.contains(i)) summary_.open.emplace_back(steps_[i].instruction->name());
@@ -339,6 +340,7 @@ class LocalCheck {
       ++summary_.decided;
       for (int c = 0; c < kElementClasses; ++c) summary_.decided_counts[c] += of_step[c];
     }
+    return {};
   }
 
   gpu::Executable& executable_;

@@ -38,17 +38,14 @@ std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, s
   return arguments;
 }
 
-Result<std::unique_ptr<gpu::Executable>> TryToCompileAlone(const Module& step, gpu::Device& device,
-                                                           const RunOptions& options) {
+Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
+                                                      const RunOptions& options) {
   gpu::CompileOptions compile = CompilerOptions(options);
   auto executable = gpu::Compile(step, device, compile);
-  if (executable || std::exchange(compile.inject, "").empty()) return executable;
-  return gpu::Compile(step, device, compile);  // The planted fault may be meant for another.
-}
-
-std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options) {
-  auto executable = TryToCompileAlone(step, device, options);
-  return executable ? std::move(*executable) : nullptr;
+  const bool was_planted = !std::exchange(compile.inject, "").empty();  // The fault may be meant for another.
+  if (!executable && was_planted) executable = gpu::Compile(step, device, compile);
+  auto alone = TRY(UnlessOfDevice(std::move(executable)));
+  return alone ? std::move(*alone) : nullptr;
 }
 
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed) {
@@ -58,17 +55,14 @@ std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed) {
            {.seed = seed + 4, .profile = InputProfile::kExact, .exact_bound = 1}}};
 }
 
-std::optional<Comparison> CompareWhereDecided(
-    LocalOptions local,
-    const std::function<std::optional<Comparison>(const ArgumentOptions& made_up, const LocalOptions& local)>&
-        compare) {
+Result<std::optional<Comparison>> CompareWhereDecided(LocalOptions local, const MadeUpComparison& compare) {
   constexpr double kMostVacuous = 0.1;
   std::optional<Comparison> silent;
   bool any_speaks = false;
   for (const bool interpret : {false, true}) {
     local.interpret = interpret;
     for (const ArgumentOptions& made_up : DecidingArguments(local.seed)) {
-      auto comparison = compare(made_up, local);
+      std::optional<Comparison> comparison = TRY(compare(made_up, local));
       if (!comparison) continue;
       if (comparison->verdict == Verdict::kMismatch) return comparison;
       const bool speaks = std::ranges::none_of(comparison->outputs, SaysNothing);

@@ -26,11 +26,17 @@ void OwnBytes(Literal& literal);
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
 // The arguments of `alone`, which ExtractStep made of `step`, where the step read `inputs`.
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// A fault to be planted is planted in it too, if it is meant for it. Errors: those of gpu::Compile.
-Result<std::unique_ptr<gpu::Executable>> TryToCompileAlone(const Module& step, gpu::Device& device,
-                                                           const RunOptions& options);
-// Null where it does not compile alone.
-std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options);
+// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it. Errors:
+// those of the device.
+Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
+                                                      const RunOptions& options);
+// Nothing where a step could not be run alone; but an error of the device is one of the run.
+template <class T>
+Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
+  if (result) return std::optional(std::move(*result));
+  if (result.error().exit == ExitCode::kDevice) FAIL(std::move(result.error()));
+  return std::nullopt;
+}
 
 // Made-up arguments, in the order to try them, for what its own leave open: small integers, whose sums and comparisons
 // are exact and which hold no NaN, then others, then numbers of all digits without any special value, for what integers
@@ -41,9 +47,9 @@ std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
 // results beside them. A mismatch does; a match where nearly all elements were held to bounds that a wrong number would
 // break. An output that is all zeros, infinities and NaN says nothing, as much else makes the same; unless every
 // comparison is like that.
-std::optional<Comparison> CompareWhereDecided(
-    LocalOptions local,
-    const std::function<std::optional<Comparison>(const ArgumentOptions& made_up, const LocalOptions& local)>& compare);
+using MadeUpComparison =
+    std::function<Result<std::optional<Comparison>>(const ArgumentOptions& made_up, const LocalOptions& local)>;
+Result<std::optional<Comparison>> CompareWhereDecided(LocalOptions local, const MadeUpComparison& compare);
 
 }  // namespace hlo
 

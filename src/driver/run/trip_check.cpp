@@ -85,9 +85,7 @@ Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& 
   for (Instruction* inst : module->entry().Instructions()) {
     if (IsRegion(*inst)) SetPlan(*inst, step.plan);
   }
-  auto executable = TryToCompileAlone(*module, device, options);
-  if (!executable && executable.error().exit != ExitCode::kDevice) return nullptr;
-  return executable;
+  return CompileAlone(*module, device, options);
 }
 
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed) {
@@ -102,13 +100,15 @@ std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed) {
   return chosen;
 }
 
-std::unique_ptr<TripCheck> TripCheck::Of(const gpu::StepInfo& step, gpu::Device& device, const RunOptions& options) {
+Result<std::unique_ptr<TripCheck>> TripCheck::Of(const gpu::StepInfo& step, gpu::Device& device,
+                                                 const RunOptions& options) {
   if (!IsRegion(*step.instruction)) return nullptr;
   const Instruction* const loop = OnlyLoop(*step.instruction);
   if (loop == nullptr) return nullptr;
   std::unique_ptr<TripCheck> check(new TripCheck(step, *loop));
-  check->alone_ = CompileAlone(*Alone(step, *loop), device, options);
-  return check->alone_ == nullptr ? nullptr : std::move(check);
+  check->alone_ = TRY(CompileAlone(*Alone(step, *loop), device, options));
+  if (check->alone_ == nullptr) return nullptr;
+  return check;
 }
 
 // Of the region's computation, which but for the loop only names values. `result`: of the loop.
@@ -157,15 +157,15 @@ Status TripCheck::Run(std::span<const Literal> inputs, const Literal& output, in
   return judge(CompareBitwise(expected, output, local), {});
 }
 
-std::optional<Comparison> TripCheck::OnMadeUp(LocalOptions local) {
+Result<std::optional<Comparison>> TripCheck::OnMadeUp(LocalOptions local) {
   local.plan = &step_.precision;
   return CompareWhereDecided(
-      local, [&](const ArgumentOptions& made_up, const LocalOptions& options) -> std::optional<Comparison> {
+      local, [&](const ArgumentOptions& made_up, const LocalOptions& options) -> Result<std::optional<Comparison>> {
         auto arguments = MakeArguments(alone_->module(), made_up);
         if (!arguments) return std::nullopt;
         const Literal state = Literal::Tuple(std::move(*arguments));
         int64_t made = 0;
-        const auto next = Go(state, 1, &made);
+        const auto next = TRY(UnlessOfDevice(Go(state, 1, &made)));
         if (!next || made != 1) return std::nullopt;
         auto comparison = CompareLocal(*loop_.attrs<WhileAttrs>().body, {&state, 1}, *next, options);
         return comparison ? std::optional(std::move(*comparison)) : std::nullopt;

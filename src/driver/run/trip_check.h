@@ -28,7 +28,8 @@ Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& 
 class TripCheck {
  public:
   // Null where the step is more than one loop of what it is given, or does not compile alone.
-  static std::unique_ptr<TripCheck> Of(const gpu::StepInfo& step, gpu::Device& device, const RunOptions& options);
+  static Result<std::unique_ptr<TripCheck>> Of(const gpu::StepInfo& step, gpu::Device& device,
+                                               const RunOptions& options);
 
   // Of each judged trip. An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
@@ -38,7 +39,7 @@ class TripCheck {
              const Judge& judge);
   // What one trip makes of a state that is made up, where those that it came to leave next to everything open. Nothing:
   // none that decides was found.
-  std::optional<Comparison> OnMadeUp(LocalOptions local);
+  Result<std::optional<Comparison>> OnMadeUp(LocalOptions local);
 
  private:
   TripCheck(const gpu::StepInfo& step, const Instruction& loop) : step_(step), loop_(loop) {}
