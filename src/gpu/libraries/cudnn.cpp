@@ -104,8 +104,10 @@ class BoundCudnnCall : public BoundCall {
     TRY(device_.MakeCurrent());
     std::byte* const own = static_cast<std::byte*>(scratch) + call_.part_offset;
     const ConvolutionProblem& problem = call_.laid.problem;
-    const Given given{operands, call_.pack ? packed : operands[problem.weights.operand],
-                      call_.finish ? own : results[problem.stored], SumsAt(results, own)};
+    const int64_t of_weights = problem.weights.operand;  // -1: they are the result, whose gradient it is.
+    void* const unpacked = of_weights < 0 ? nullptr : operands[of_weights];
+    const Given given{operands, call_.pack ? packed : unpacked, call_.finish ? own : results[problem.stored],
+                      SumsAt(results, own)};
     std::vector<const void*> pointers;
     for (const cudnn::Slot& slot : choice_->graph.slots) pointers.push_back(PointerOf(slot, given));
     TRY(Execute(*on_, *choice_, pointers, scratch));
