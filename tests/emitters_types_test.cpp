@@ -170,10 +170,10 @@ TEST(EmitTypes, IntegersRoundOnce) {
   std::vector<int64_t> numbers;
   for (int bit = 0; bit < 64; ++bit) {
     for (int lower = 0; lower <= bit; lower += 3) {
-      const auto number = static_cast<int64_t>(uint64_t{1} << bit | uint64_t{1} << lower);
-      for (const int64_t x : {number - 1, number, number + 1}) {
-        numbers.push_back(x);
-        numbers.push_back(static_cast<int64_t>(0 - static_cast<uint64_t>(x)));
+      const uint64_t number = uint64_t{1} << bit | uint64_t{1} << lower;
+      for (const uint64_t x : {number - 1, number, number + 1}) {
+        numbers.push_back(static_cast<int64_t>(x));
+        numbers.push_back(static_cast<int64_t>(0 - x));
       }
     }
   }
