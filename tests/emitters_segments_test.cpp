@@ -126,7 +126,8 @@ TEST(EmittersSegments, SharesOnlyWhatOneKernelReads) {
     const auto module = Planned(text, "h200");
     const auto alone = ExtractStep(*RegionsOf(*module).at(0));
     std::set<int64_t> operands;
-    for (const SharablePair& pair : Emit(alone->entry().root())->at(0).sharable) operands.insert(pair.operand);
+    const auto kernels = Emit(alone->entry().root());
+    for (const SharablePair& pair : kernels->at(0).sharable) operands.insert(pair.operand);
     return operands.size();
   };
   EXPECT_EQ(shared("HloModule m ENTRY e { x = f32[8] parameter(0) y = f32[9] parameter(1)"
