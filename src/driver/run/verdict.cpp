@@ -84,7 +84,7 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
 void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& doubt) {
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
   if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
-  else if (options.compare_mode == "all")
+  else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))  // It is one of all.
     report->next = Again(options, *report, "--isolate", "judges each kernel alone");
   else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
@@ -120,7 +120,7 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
                             "looks for what else may be wrong"});
   if (const auto doubt = DoubtOf(*report)) return SetInconclusive(report, options, *doubt);
   if (report->ends && report->ends->bad() > 0)
-    report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, within what roundings may do");
+    report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, which does not decide");
   SetVerdict(report, Verdict::kMatch, "");
 }
 

@@ -165,18 +165,12 @@ int64_t CountOpened(const ShadowValue& expected, const ShadowValue& joined) {
     return opened;
   }
   if (IsComplexArray(expected)) return CountOpened(PartsSideBySide(expected), joined);
-  const int64_t count = expected.shape.NumElements();
-  if (!expected.IsFloat()) {
-    const auto is_open = [](const ShadowValue& x, int64_t i) { return x.HasOpen() && x.open.data<uint8_t>()[i] != 0; };
-    if (!joined.HasOpen()) return 0;
-    for (int64_t i = 0; i < count; ++i) opened += is_open(joined, i) && !is_open(expected, i) ? 1 : 0;
-    return opened;
-  }
   const auto is_open = [](const ShadowValue& x, int64_t i) {
-    return x.HasBound() && !std::isfinite(x.bound.data<double>()[i]);
+    if (x.IsFloat()) return x.HasBound() && !std::isfinite(x.bound.data<double>()[i]);
+    return x.HasOpen() && x.open.data<uint8_t>()[i] != 0;
   };
-  if (!joined.HasBound()) return 0;
-  for (int64_t i = 0; i < count; ++i) opened += is_open(joined, i) && !is_open(expected, i) ? 1 : 0;
+  for (int64_t i = 0; i < expected.shape.NumElements(); ++i)
+    opened += is_open(joined, i) && !is_open(expected, i) ? 1 : 0;
   return opened;
 }
 
