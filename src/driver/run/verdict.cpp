@@ -1,6 +1,8 @@
 #include "driver/run/verdict.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "driver/bundle.h"
@@ -81,11 +83,22 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
   }
 }
 
+// What --isolate does not take is left out.
+std::vector<std::string> WithoutComparing(std::vector<std::string> flags) {
+  std::erase_if(flags, [](std::string_view flag) {
+    constexpr std::string_view kOfComparing[] = {
+        "--compare_mode=", "--abs_error_bound=", "--rel_error_bound=", "--max_ulp=", "--reference="};
+    return std::ranges::any_of(kOfComparing, [&](std::string_view name) { return flag.starts_with(name); });
+  });
+  return flags;
+}
+
 void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& doubt) {
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
   if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
   else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))  // It is one of all.
-    report->next = Again(options, *report, "--isolate", "judges each kernel alone");
+    report->next =
+        Str(RunAgain(WithoutComparing(options.flags), "--isolate", report->path), "   judges each kernel alone");
   else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
 
