@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <new>
+#include <thread>
+#include <vector>
 
 namespace hlo {
 namespace {
@@ -29,6 +32,19 @@ TEST(ParallelFor, NestedLoopsThrowThroughTheOuterOne) {
     });
   };
   EXPECT_THROW(ParallelFor(16, 1, inner), std::bad_alloc);
+}
+
+// Helpers that are late for one loop must not come into the next one's; short pauses let them fall asleep.
+TEST(ParallelFor, EachItemIsDoneOnceInManyShortLoops) {
+  for (int loop = 0; loop < 3000; ++loop) {
+    if (loop % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const int64_t count = 2 + loop % 7;
+    std::vector<std::atomic<int>> done(count);
+    ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++done[i];
+    });
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(done[i], 1) << loop << ", " << i;
+  }
 }
 
 }  // namespace

@@ -17,21 +17,18 @@ namespace {
 int g_threads = 0;  // 0: not set yet.
 thread_local bool t_inside = false;
 
-// One loop at a time; workers sleep between loops after a short spin.
+// One loop at a time. Helpers spin a while between loops and then sleep; who is not awake by the time that all pieces
+// are taken is not waited for.
 class Pool {
  public:
   explicit Pool(int helpers) {
-    for (int i = 0; i < helpers; ++i) workers_.emplace_back([this] { Work(); });
+    for (int i = 0; i < helpers; ++i) helpers_.emplace_back([this] { Help(); });
   }
 
   ~Pool() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-      generation_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
+    stop_.store(true);
+    Announce(0);
+    for (std::thread& helper : helpers_) helper.join();
   }
 
   void Run(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
@@ -41,20 +38,42 @@ class Pool {
     count_ = count;
     grain_ = grain;
     next_.store(0, std::memory_order_relaxed);
-    running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-    {
-      const std::lock_guard lock(mutex_);
-      generation_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_all();
+    Announce(kOpen);
     TakePieces();
-    while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    state_.fetch_and(~kOpen, std::memory_order_relaxed);  // Nobody comes any more.
+    const auto done = [&] { return (state_.load(std::memory_order_acquire) & kInside) == 0; };
+    if (!SpunUntil(done)) {
+      while (!done()) std::this_thread::yield();
+    }
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
 
-  int helpers() const { return static_cast<int>(workers_.size()); }
-
  private:
+  // state_: how many helpers are inside the loop, whether others may still join, and the loop's number.
+  static constexpr uint64_t kInside = 0x7fff, kOpen = 0x8000;
+  static constexpr int kNumberShift = 16;
+
+  // The next loop, and with it what was written before.
+  void Announce(uint64_t open) {
+    const uint64_t number = (state_.load(std::memory_order_relaxed) >> kNumberShift) + 1;
+    state_.store(number << kNumberShift | open);
+    // Either this sees that somebody is about to sleep, or that one sees the loop: both are sequentially consistent.
+    if (asleep_.load() == 0) return;
+    {
+      const std::lock_guard lock(mutex_);
+    }
+    wake_.notify_all();
+  }
+
+  template <class Condition>
+  static bool SpunUntil(const Condition& holds) {
+    for (int spin = 0; spin < 2000; ++spin) {
+      if (holds()) return true;
+      __builtin_ia32_pause();
+    }
+    return false;
+  }
+
   void TakePieces() {
     t_inside = true;
     try {
@@ -69,36 +88,43 @@ class Pool {
     t_inside = false;
   }
 
-  void Work() {
+  void Help() {
     for (uint64_t seen = 0;;) {
-      for (int spin = 0; spin < 2000 && generation_.load(std::memory_order_acquire) == seen; ++spin)
-        __builtin_ia32_pause();
-      {
+      const auto announced = [&] { return state_.load() >> kNumberShift != seen; };
+      if (!SpunUntil(announced)) {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return generation_.load(std::memory_order_acquire) != seen; });
-        seen = generation_.load(std::memory_order_acquire);
-        if (stop_) return;
+        asleep_.fetch_add(1);
+        wake_.wait(lock, announced);
+        asleep_.fetch_sub(1);
       }
-      AtHand::SetInnermost(at_hand_);
-      TakePieces();
-      AtHand::SetInnermost(nullptr);
-      running_.fetch_sub(1, std::memory_order_release);
+      if (stop_.load()) return;
+      uint64_t state = state_.load();
+      seen = state >> kNumberShift;
+      while ((state & kOpen) != 0 && state >> kNumberShift == seen) {
+        if (!state_.compare_exchange_weak(state, state + 1)) continue;
+        AtHand::SetInnermost(at_hand_);
+        TakePieces();
+        AtHand::SetInnermost(nullptr);
+        state_.fetch_sub(1, std::memory_order_release);
+        break;
+      }
     }
   }
 
   std::mutex loop_mutex_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::atomic<uint64_t> generation_ = 0;
-  bool stop_ = false;
+  std::atomic<int> asleep_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::exception_ptr thrown_;  // The first of the loop that runs.
+  // On cache lines of their own: what is read once for a loop, and what all threads write.
+  alignas(64) std::atomic<uint64_t> state_ = 0;
   const std::function<void(int64_t, int64_t)>* body_ = nullptr;
   const AtHand* at_hand_ = nullptr;  // Of who waits for the loop.
   int64_t count_ = 0;
   int64_t grain_ = 1;
-  std::atomic<int64_t> next_ = 0;
-  std::atomic<int> running_ = 0;
-  std::exception_ptr thrown_;  // The first of the loop that runs.
-  std::vector<std::thread> workers_;
+  alignas(64) std::atomic<int64_t> next_ = 0;
+  std::vector<std::thread> helpers_;
 };
 
 }  // namespace

@@ -41,8 +41,8 @@ Value Clamp(Value x, double low, double high) {
   return Select(x > high, AsValue(x, high), x);
 }
 
-// x, at most high, and 0 where its exponential vanishes: a product that underflows takes a processor hundreds of cycles,
-// and masks are full of such elements. Keeps NaN.
+// x, at most high, and 0 where its exponential vanishes: a product that underflows takes a processor hundreds of
+// cycles, and masks are full of such elements. Keeps NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/host_isa.h"
+#include "base/parallel.h"
 #include "base/text.h"
 
 #define HLO_AVX512 __attribute__((target("avx512f")))
@@ -12,11 +13,16 @@
 namespace hlo::gpu {
 namespace {
 
-// Below this many operations one core is done before another has woken up.
-constexpr double kMostFlop = 4e6;
+constexpr double kMostFlop = 4e6;  // Beyond, a library's packing pays.
+// What is worth handing to another thread of ours, which takes it up in a microsecond or two while it spins.
+constexpr double kFlopOfPiece = 4e5;
 // A tile of the result: 8 rows of two vectors are 16 accumulators, enough to hide the latency of fused multiply-adds.
 constexpr int64_t kTileRows = 8, kVector = 16, kTileColumns = 2 * kVector;
 constexpr int64_t kAhead = 16;  // Rows of rhs fetched before their turn.
+
+double Flop(const MatrixProduct& product) {
+  return 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
+}
 
 __mmask16 MaskOf(int64_t lanes) { return static_cast<__mmask16>((1u << std::clamp<int64_t>(lanes, 0, kVector)) - 1); }
 
@@ -27,11 +33,15 @@ class SmallProduct : public BoundCall {
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* /*scratch*/,
              void* /*packed*/) override {
     auto* const result = static_cast<float*>(results[0]);
-    for (int64_t column = 0; column < p_.n; column += kTileColumns) {
-      int64_t row = 0;
-      for (; row + kTileRows <= p_.m; row += kTileRows) Tile<kTileRows>(operands, result, row, column);
-      for (; row < p_.m; ++row) Tile<1>(operands, result, row, column);
-    }
+    const int64_t tiles = (p_.n + kTileColumns - 1) / kTileColumns;
+    const auto pieces = static_cast<int64_t>(std::max(1.0, Flop(p_) / kFlopOfPiece));
+    ParallelFor(tiles, (tiles + pieces - 1) / pieces, [&](int64_t begin, int64_t end) {
+      for (int64_t column = begin * kTileColumns; column < std::min(p_.n, end * kTileColumns); column += kTileColumns) {
+        int64_t row = 0;
+        for (; row + kTileRows <= p_.m; row += kTileRows) Tile<kTileRows>(operands, result, row, column);
+        for (; row < p_.m; ++row) Tile<1>(operands, result, row, column);
+      }
+    });
     return {};
   }
 
@@ -95,7 +105,7 @@ class SmallProductCall : public LibraryCall {
  public:
   explicit SmallProductCall(const MatrixProduct& product) : product_(product) {}
 
-  std::string how() const override { return "one thread, AVX-512"; }
+  std::string how() const override { return "unpacked, AVX-512"; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& /*device*/) const override {
     return std::make_unique<SmallProduct>(product_);
   }
@@ -109,8 +119,7 @@ std::string WhyNot(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return Str("it is for f32 only, not ", type);
   }
-  const double flop =
-      2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
+  const double flop = Flop(product);
   if (flop == 0) return "it is empty";
   if (product.batch != 1) return "it is a batch of products";
   if (flop > kMostFlop) return Format("it is for %.0f million operations at most", kMostFlop / 1e6);

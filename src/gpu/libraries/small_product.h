@@ -1,5 +1,5 @@
 // Our own matrix product on the host, for those so small that a library's call costs more than its arithmetic: the
-// steps of recurrent networks. One thread, AVX-512, no packing.
+// steps of recurrent networks. AVX-512, no packing.
 #ifndef HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 #define HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 
