@@ -245,6 +245,67 @@ ENTRY main {
   w = f32[5,3,3,3] parameter(1)
   ROOT f = f32[2,5,7,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
 })"},
+    // Large enough for a part for each of several threads.
+    {"rows_in_parts", R"(
+fused {
+  a = f32[131,128] parameter(0)
+  b = f32[128,160] parameter(1)
+  d = f32[131,160] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  v = f32[160] parameter(2)
+  scale = f32[131,160] broadcast(v), dimensions={1}
+  scaled = f32[131,160] multiply(d, scale)
+  r = f32[131,160] parameter(3)
+  s = f32[131,160] add(scaled, r)
+  zero = f32[] constant(0)
+  zeros = f32[131,160] broadcast(zero), dimensions={}
+  ROOT m = f32[131,160] maximum(s, zeros)
+}
+ENTRY main {
+  a = f32[131,128] parameter(0)
+  b = f32[128,160] parameter(1)
+  v = f32[160] parameter(2)
+  r = f32[131,160] parameter(3)
+  ROOT f = f32[131,160] fusion(a, b, v, r), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"columns_of_the_result_in_parts", R"(
+fused {
+  a = f32[131,128]{0,1} parameter(0)
+  b = f32[128,160] parameter(1)
+  ROOT d = f32[131,160]{0,1} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+ENTRY main {
+  a = f32[131,128]{0,1} parameter(0)
+  b = f32[128,160] parameter(1)
+  ROOT f = f32[131,160]{0,1} fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"one_row_in_parts", R"(
+fused {
+  a = f32[1,1000] parameter(0)
+  b = f32[1000,2101] parameter(1)
+  d = f32[1,2101] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  v = f32[1,2101] parameter(2)
+  ROOT s = f32[1,2101] subtract(d, v)
+}
+ENTRY main {
+  a = f32[1,1000] parameter(0)
+  b = f32[1000,2101] parameter(1)
+  v = f32[1,2101] parameter(2)
+  ROOT f = f32[1,2101] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"batch_in_parts", R"(
+fused {
+  a = f32[5,64,64] parameter(0)
+  b = f32[5,64,64] parameter(1)
+  d = f32[5,64,64] dot(a, b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}
+  r = f32[5,64,64] parameter(2)
+  ROOT s = f32[5,64,64] add(d, r)
+}
+ENTRY main {
+  a = f32[5,64,64] parameter(0)
+  b = f32[5,64,64] parameter(1)
+  r = f32[5,64,64] parameter(2)
+  ROOT f = f32[5,64,64] fusion(a, b, r), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
 };
 
 std::unique_ptr<Module> ParseText(const std::string& text) {

@@ -81,6 +81,7 @@ struct Slot {
   void* data = nullptr;
   enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
   int64_t number = 0;  // kOperand: which.
+  int64_t offset = 0;  // Bytes; of operands and results.
 };
 
 struct Primitive {
@@ -93,6 +94,14 @@ Slot MakeSlot(const Api& api, int what, const void* descriptor, Slot::Source sou
   const int status = api.memory_create(&slot.memory.handle, descriptor, api.engine, data);
   CHECK(status == kSuccess, "dnnl_memory_create: ", status);
   return slot;
+}
+
+// maximum(x, 0), here and not in oneDNN: its ReLU turns NaN into 0.
+void Relu(void* result, int64_t elements) {
+  auto* x = static_cast<float*>(result);
+  ParallelFor(elements, 1 << 15, [x](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) x[i] = x[i] > 0 || x[i] != x[i] ? x[i] : 0.0f;
+  });
 }
 
 class OneDnnCall : public LibraryCall {
@@ -136,7 +145,7 @@ class BoundOneDnnCall : public BoundCall {
 
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
     TRY(RunPrimitive(call_.primitive_, slots_, operands, results[0], scratch, packed));
-    if (call_.relu_elements_ > 0) Relu(results[0]);
+    Relu(results[0], call_.relu_elements_);
     return {};
   }
 
@@ -147,6 +156,7 @@ class BoundOneDnnCall : public BoundCall {
       const void* descriptor = nullptr;
       call_.api_.memory_get_memory_desc(slot.memory.handle, &descriptor);
       copies.push_back(MakeSlot(call_.api_, slot.what, descriptor, slot.source, slot.number, slot.data));
+      copies.back().offset = slot.offset;
     }
     return copies;
   }
@@ -154,13 +164,13 @@ class BoundOneDnnCall : public BoundCall {
   Status RunPrimitive(const Primitive& primitive, std::vector<Slot>& slots, std::span<void* const> operands,
                       void* result, void* scratch, void* packed) {
     const Api& api = call_.api_;
-    if (api.omp_set_num_threads != nullptr) api.omp_set_num_threads(call_.threads_);
+    api.SetThreads(call_.threads_);
     Argument arguments[40];
     int count = 0;
     for (Slot& slot : slots) {
       void* data = slot.data;
-      if (slot.source == Slot::Source::kOperand) data = operands[slot.number];
-      if (slot.source == Slot::Source::kResult) data = result;
+      if (slot.source == Slot::Source::kOperand) data = static_cast<std::byte*>(operands[slot.number]) + slot.offset;
+      if (slot.source == Slot::Source::kResult) data = static_cast<std::byte*>(result) + slot.offset;
       if (slot.source == Slot::Source::kScratch) data = scratch;
       if (slot.source == Slot::Source::kPacked) data = packed;
       if (data != slot.data) {
@@ -176,14 +186,6 @@ class BoundOneDnnCall : public BoundCall {
     return {};
   }
 
-  // maximum(x, 0), here and not in oneDNN: its ReLU turns NaN into 0.
-  void Relu(void* result) const {
-    auto* x = static_cast<float*>(result);
-    ParallelFor(call_.relu_elements_, 1 << 15, [x](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) x[i] = x[i] > 0 || x[i] != x[i] ? x[i] : 0.0f;
-    });
-  }
-
   const OneDnnCall& call_;
   std::vector<Slot> slots_, pack_slots_;
 };
@@ -191,6 +193,61 @@ class BoundOneDnnCall : public BoundCall {
 Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
+
+// One product as several calls, each on one thread of ours. oneDNN's threads sleep between calls (onednn_api.cpp), and
+// to wake them takes as long as some 10 million operations: with two threads of an Emerald Rapids products of 16.8
+// million took 150 us, on one of them 112.
+class ProductInParts : public LibraryCall {
+ public:
+  ProductInParts(std::vector<std::unique_ptr<LibraryCall>> parts, int64_t relu_elements)
+      : parts_(std::move(parts)), relu_elements_(relu_elements) {}
+
+  std::string how() const override { return parts_[0]->how(); }
+  std::string algorithm() const override { return parts_[0]->algorithm(); }
+  std::vector<std::string> algorithms() const override { return parts_[0]->algorithms(); }
+  int64_t ScratchBytes() const override { return OffsetOf(parts_.size()); }
+  Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override {
+    std::vector<std::unique_ptr<BoundCall>> bound;
+    for (const auto& part : parts_) bound.push_back(TRY(part->Bind(device)));
+    return std::make_unique<Bound>(*this, std::move(bound));
+  }
+
+ private:
+  class Bound : public BoundCall {
+   public:
+    Bound(const ProductInParts& call, std::vector<std::unique_ptr<BoundCall>> parts)
+        : call_(call), parts_(std::move(parts)) {}
+
+    Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch,
+               void* /*packed*/) override {
+      std::vector<Status> outcomes(parts_.size());
+      ParallelFor(std::ssize(parts_), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          void* const own = static_cast<std::byte*>(scratch) + call_.OffsetOf(i);
+          outcomes[i] = parts_[i]->Run(operands, results, own, nullptr);
+        }
+      });
+      for (Status& outcome : outcomes) TRY(std::move(outcome));
+      Relu(results[0], call_.relu_elements_);
+      return {};
+    }
+
+   private:
+    const ProductInParts& call_;
+    std::vector<std::unique_ptr<BoundCall>> parts_;
+  };
+
+  // Of the scratch of a part, by number; of the last and one, the bytes of all.
+  int64_t OffsetOf(size_t part) const {
+    int64_t offset = 0;
+    for (size_t i = 0; i < part; ++i)
+      offset += (parts_[i]->ScratchBytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    return offset;
+  }
+
+  std::vector<std::unique_ptr<LibraryCall>> parts_;
+  int64_t relu_elements_;
+};
 
 // Strides of a dense tensor where size 1 left them open: oneDNN recognises formats by strides.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
@@ -205,6 +262,7 @@ std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_
 struct Tensor {
   int type;
   std::vector<int64_t> dims, strides;
+  int64_t offset = 0;  // Bytes, of its first element.
 };
 
 struct BinaryStep {
@@ -233,23 +291,17 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // Of `options` the implementation to take, empty: the library's first choice; and whether all are to be listed.
-  Builder(const Api& api, const LibraryOptions& options)
-      : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {}
+  // Of `options` the implementation to take, empty: the library's first choice; and whether all are to be listed. On so
+  // many of the library's threads: it cuts the work when the primitive is made, so the number holds for making it, too.
+  Builder(const Api& api, const LibraryOptions& options, int threads)
+      : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {
+    call_->threads_ = threads;
+    api.SetThreads(threads);
+  }
 
   struct Window {
     std::vector<int64_t> strides, dilates, pad_low, pad_high;
   };
-
-  // Waking the other threads costs as much as some 4 million operations take on one. oneDNN cuts the work when the
-  // primitive is made, so the number holds for making it too.
-  void ChooseThreads(const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
-    constexpr double kSmallFlop = 4e6;
-    double flop = 2.0 * static_cast<double>(rhs.back());
-    for (const int64_t dim : lhs) flop *= static_cast<double>(dim);
-    if (flop < kSmallFlop) call_->threads_ = 1;
-    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(call_->threads_);
-  }
 
   // Null `window`: a matrix product. `rhs_any`: the weights are put into the library's own order first, in scratch.
   LibraryAnswer Build(const Tensor& lhs, int64_t lhs_operand, const Tensor& rhs, int64_t rhs_operand, bool rhs_any,
@@ -258,7 +310,6 @@ class Builder {
     Descriptor any(api_, rhs.dims, rhs.type, nullptr), destination(api_, result.dims, result.type, &result.strides);
     if (!source.ok() || !weights.ok() || !any.ok() || !destination.ok())
       return No("oneDNN does not describe its operands");
-    if (window == nullptr) ChooseThreads(lhs.dims, rhs.dims);
     Owned attr(api_.attr_destroy), post_ops(api_.post_ops_destroy), descriptor(api_.primitive_desc_destroy);
     api_.attr_create(&attr.handle);
     api_.attr_set_scratchpad_mode(attr.handle, kUserScratchpad);
@@ -297,14 +348,14 @@ class Builder {
     if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle))
       return No("oneDNN makes no primitive of it");
     const void* packed = api_.primitive_desc_query_md(descriptor.handle, kQueryWeights, 0);
-    AddSlot(primitive, kArgSource, source.get(), Slot::Source::kOperand, lhs_operand);
+    AddSlot(primitive, kArgSource, source.get(), Slot::Source::kOperand, lhs_operand, lhs.offset);
     if (rhs_any && !api_.memory_desc_equal(packed, weights.get())) {
       if (!AddReorder(weights.get(), packed, rhs_operand)) return No("oneDNN does not reorder its weights");
       AddSlot(primitive, kArgWeights, packed, Slot::Source::kPacked, 0);
     } else {
-      AddSlot(primitive, kArgWeights, packed, Slot::Source::kOperand, rhs_operand);
+      AddSlot(primitive, kArgWeights, packed, Slot::Source::kOperand, rhs_operand, rhs.offset);
     }
-    AddSlot(primitive, kArgResult, destination.get(), Slot::Source::kResult, 0);
+    AddSlot(primitive, kArgResult, destination.get(), Slot::Source::kResult, 0, result.offset);
     const size_t first =
         std::find_if(steps.begin(), steps.end(), [](const BinaryStep& step) { return !step.in_place; }) - steps.begin();
     const int base = PostOpBase(descriptor.handle, first);
@@ -390,15 +441,17 @@ class Builder {
   }
 
   void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number,
-               void* data = nullptr) {
+               int64_t offset = 0, void* data = nullptr) {
     primitive.slots.push_back(MakeSlot(api_, what, descriptor, source, number, data));
+    primitive.slots.back().offset = offset;
   }
 
   void AddStep(Primitive& primitive, int what, const BinaryStep& step) {
     const Descriptor descriptor(api_, step.tensor.dims, step.tensor.type, &step.tensor.strides);
-    if (step.operand >= 0) return AddSlot(primitive, what, descriptor.get(), Slot::Source::kOperand, step.operand);
+    if (step.operand >= 0)
+      return AddSlot(primitive, what, descriptor.get(), Slot::Source::kOperand, step.operand, step.tensor.offset);
     call_->constants_.push_back(std::make_unique<float>(static_cast<float>(step.constant)));
-    AddSlot(primitive, what, descriptor.get(), Slot::Source::kFixed, 0, call_->constants_.back().get());
+    AddSlot(primitive, what, descriptor.get(), Slot::Source::kFixed, 0, 0, call_->constants_.back().get());
   }
 
   bool AddReorder(const void* from, const void* to, int64_t operand) {
@@ -458,6 +511,73 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
 }
 
+double Flop(const MatrixProduct& product) {
+  return 2.0 * static_cast<double>(product.batch) * static_cast<double>(product.m) * static_cast<double>(product.n) *
+         static_cast<double>(product.k);
+}
+
+// Where each dimension of a part of a product begins, and how long it is there.
+struct Range {
+  int64_t begin = 0, count = 1;
+};
+struct ProductPart {
+  Range batch, rows, columns;
+};
+
+// One for each thread of ours, where all are worth it: of a batch whole products, else rows; columns of a single row,
+// as those of several would be apart in the result, for which oneDNN's better implementations are not. What takes long
+// is left to the library, which cuts it in two directions.
+std::vector<ProductPart> PartsOf(const MatrixProduct& product) {
+  constexpr double kLeastFlop = 1e6, kMostFlop = 1e9;
+  const ProductPart whole = {{0, product.batch}, {0, product.m}, {0, product.n}};
+  const double flop = Flop(product);
+  const auto most = static_cast<int64_t>(std::min<double>(Threads(), flop / kLeastFlop));
+  if (most < 2 || flop > kMostFlop) return {whole};
+  const auto cut = [&](Range ProductPart::* axis, int64_t multiple) {
+    const int64_t size = (whole.*axis).count;
+    const int64_t step = ((size + most - 1) / most + multiple - 1) / multiple * multiple;
+    std::vector<ProductPart> parts;
+    for (int64_t begin = 0; begin < size; begin += step) {
+      parts.push_back(whole);
+      parts.back().*axis = {begin, std::min(step, size - begin)};
+    }
+    return parts;
+  };
+  if (product.batch > 1) return cut(&ProductPart::batch, 1);
+  return product.m == 1 ? cut(&ProductPart::columns, 16) : cut(&ProductPart::rows, 8);
+}
+
+// Of oneDNN's: waking them takes longer than a small product.
+int ThreadsFor(const MatrixProduct& product) {
+  constexpr double kSmallFlop = 4e6;
+  return Flop(product) < kSmallFlop ? 1 : Threads();
+}
+
+LibraryAnswer MakePart(const Api& api, const LibraryOptions& options, const MatrixProduct& product,
+                       const ProductPart& part, int threads, bool relu) {
+  const auto tensor = [&](const MatrixView& view, const Range& rows, const Range& columns) {
+    Tensor tensor{kTypeF32, {rows.count, columns.count}, {view.row, view.column}};
+    if (product.batch > 1) {
+      tensor.dims.insert(tensor.dims.begin(), view.batch == 0 ? 1 : part.batch.count);
+      tensor.strides.insert(tensor.strides.begin(), view.batch);
+    }
+    tensor.strides = Closed(tensor.dims, tensor.strides);
+    tensor.offset = (part.batch.begin * view.batch + rows.begin * view.row + columns.begin * view.column) *
+                    static_cast<int64_t>(sizeof(float));
+    return tensor;
+  };
+  std::vector<BinaryStep> steps;
+  for (const MatrixStep& step : product.epilogue) {
+    const Range rows = step.strides.row != 0 ? part.rows : Range{},
+                columns = step.strides.column != 0 ? part.columns : Range{};
+    steps.push_back({BinaryAlgorithm(step.op), step.operand, step.constant, tensor(step.strides, rows, columns)});
+  }
+  const Range terms = {0, product.k};
+  return Builder(api, options, threads)
+      .Build(tensor(product.lhs, part.rows, terms), product.lhs_operand, tensor(product.rhs, terms, part.columns),
+             product.rhs_operand, false, tensor(product.result, part.rows, part.columns), steps, relu, nullptr);
+}
+
 }  // namespace
 
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search) { return TRY(GetApi(search))->VersionText(); }
@@ -488,25 +608,16 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (!api) return NotTaken(api.error().message());
   if (options->library.empty() && IsSlowWithAvx2(**api, product))
     return NotTaken("its second operand has rows a multiple of 2 KiB apart");
-  const bool batched = product.batch > 1;
-  const auto tensor = [&](const MatrixView& view, int64_t rows, int64_t columns) {
-    Tensor tensor{kTypeF32, {rows, columns}, {view.row, view.column}};
-    if (batched) {
-      tensor.dims.insert(tensor.dims.begin(), view.batch == 0 ? 1 : product.batch);
-      tensor.strides.insert(tensor.strides.begin(), view.batch);
-    }
-    tensor.strides = Closed(tensor.dims, tensor.strides);
-    return tensor;
-  };
-  std::vector<BinaryStep> steps;
-  for (const MatrixStep& step : product.epilogue) {
-    const bool rows = step.strides.row != 0, columns = step.strides.column != 0;
-    steps.push_back({BinaryAlgorithm(step.op), step.operand, step.constant,
-                     tensor(step.strides, rows ? product.m : 1, columns ? product.n : 1)});
+  std::vector<ProductPart> parts = PartsOf(product);
+  if (parts.size() == 1) return MakePart(**api, *options, product, parts[0], ThreadsFor(product), relu);
+  std::vector<std::unique_ptr<LibraryCall>> calls;
+  for (const ProductPart& part : parts) {
+    LibraryAnswer answer = MakePart(**api, *options, product, part, /*threads=*/1, /*relu=*/false);
+    if (answer.call == nullptr) return answer;
+    calls.push_back(std::move(answer.call));
   }
-  return Builder(**api, *options)
-      .Build(tensor(product.lhs, product.m, product.k), product.lhs_operand, tensor(product.rhs, product.k, product.n),
-             product.rhs_operand, false, tensor(product.result, product.m, product.n), steps, relu, nullptr);
+  const int64_t relu_elements = relu ? product.batch * product.m * product.n : 0;
+  return LibraryAnswer{std::make_unique<ProductInParts>(std::move(calls), relu_elements), ""};
 }
 
 Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options) {
@@ -600,7 +711,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   if (options == nullptr) return LibraryAnswer{};
   const auto api = GetApi(options->search);
   if (!api) return NotTaken(api.error().message());
-  return Builder(**api, *options)
+  return Builder(**api, *options, Threads())
       .Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true, closed(result), steps,
              relu, &window);
 }

@@ -97,6 +97,10 @@ struct Api {
     return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
   }
 
+  // Of its calls, and of what is made for them, on the thread that asks; nothing where it has no OpenMP.
+  void SetThreads(int threads) const {
+    if (omp_set_num_threads != nullptr) omp_set_num_threads(threads);
+  }
   bool IsVersion3() const { return version()->major >= 3; }
   std::string VersionText() const { return Str(version()->major, ".", version()->minor, ".", version()->patch); }
 };
