@@ -96,10 +96,7 @@ void HostEmission::MakeStorage() {
     }
     turned_.push_back(array.pitch ? Storage(TurnedType(array)) : nullptr);
   }
-  for (const SlotInfo& slot : kernel_.slots) {
-    const int64_t threads = slot.level == Level::kBlock ? kernel_.threads : kWarpSize;
-    slots_.push_back(Storage(llvm::ArrayType::get(scalar_.MemoryTypeOf(slot.type), threads * slot.width)));
-  }
+  for (int64_t slot = 0; slot < std::ssize(kernel_.slots); ++slot) slots_.push_back(Storage(SlotType(slot)));
   for (const VariableInfo& variable : kernel_.variables) variables_.push_back(Storage(scalar_.TypeOf(variable.type)));
 }
 
@@ -107,6 +104,12 @@ llvm::AllocaInst* HostEmission::Alloca(llvm::Type* type) {
   llvm::AllocaInst* const alloca = b_.CreateAlloca(type);
   if (type->isArrayTy()) alloca->setAlignment(llvm::Align(64));
   return alloca;
+}
+
+llvm::AllocaInst* HostEmission::AllocaAtEntry(llvm::Type* type) {
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(allocas_);
+  return Alloca(type);
 }
 
 llvm::Value* HostEmission::Get(int32_t id) {

@@ -85,14 +85,23 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   LlvmValue const most = known_end ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
   LlvmValue begin = Index(0);
   const auto vectors = [&](LlvmValue to, int64_t lanes) {
-    Loop(begin, to, Index(lanes), {.lanes = true, .unroll = false, .is_done = true}, [&](LlvmValue index) {
+    const auto vector = [&](LlvmValue index) {
       wide_ = &wide;
       width_ = static_cast<unsigned>(lanes);
       CarryVariables(wide);
       body(index);
       carried_.clear();
       wide_ = nullptr;
-    });
+    };
+    const auto *const from = llvm::dyn_cast<llvm::ConstantInt>(begin), *const until =
+                                                                           llvm::dyn_cast<llvm::ConstantInt>(to);
+    const bool is_written_out =
+        from && until && wide.is_short && until->getSExtValue() - from->getSExtValue() <= kVectorsWrittenOut * lanes;
+    if (is_written_out) {
+      for (int64_t i = from->getSExtValue(); i < until->getSExtValue(); i += lanes) vector(Index(i));
+    } else {
+      Loop(begin, to, Index(lanes), {.lanes = true, .unroll = false, .is_done = true}, vector);
+    }
     begin = to;
   };
   vectors(b_.CreateAnd(most, Index(-width)), width);
@@ -113,10 +122,10 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
 
 // Vectors of `width_` lanes for the variables that live across the loops and branches of a vector body.
 void HostEmission::CarryVariables(const WidePlan& wide) {
-  llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(allocas_);
-  for (const int64_t variable : wide.carried)
-    carried_[variable] = Alloca(llvm::FixedVectorType::get(scalar_.TypeOf(kernel_.variables[variable].type), width_));
+  for (const int64_t variable : wide.carried) {
+    llvm::Type* const type = scalar_.TypeOf(kernel_.variables[variable].type);
+    carried_[variable] = AllocaAtEntry(llvm::FixedVectorType::get(type, width_));
+  }
 }
 
 // The value in all lanes of a vector body; outside of one, just the value.

@@ -185,6 +185,16 @@ void HostEmission::EmitSlotSet(const Instruction& access) {
 
 llvm::Type* HostEmission::SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
 
+// Of all its threads.
+int64_t HostEmission::SlotElements(int64_t slot) const {
+  const SlotInfo& info = kernel_.slots[slot];
+  return (info.level == Level::kBlock ? kernel_.threads : kWarpSize) * info.width;
+}
+
+llvm::ArrayType* HostEmission::SlotType(int64_t slot) {
+  return llvm::ArrayType::get(SlotElement(slot), SlotElements(slot));
+}
+
 // The elements of the current warp.
 llvm::Value* HostEmission::WarpBase(int64_t slot) {
   const SlotInfo& info = kernel_.slots[slot];

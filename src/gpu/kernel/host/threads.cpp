@@ -2,12 +2,25 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <set>
+
 #include "gpu/kernel/host/adjacent.h"
 #include "gpu/kernel/host/vectors.h"
 
 namespace hlo::kernel {
 
 using LlvmValue = llvm::Value*;
+
+namespace {
+
+void FindSlots(const Region& region, std::set<int64_t>& slots) {
+  for (const Instruction& instruction : region.body) {
+    if (instruction.op == Op::kSlotGet || instruction.op == Op::kSlotSet) slots.insert(instruction.imm);
+    for (const Region& inner : instruction.regions) FindSlots(inner, slots);
+  }
+}
+
+}  // namespace
 
 void HostEmission::EmitWarps(const Instruction& warps) {
   in_warps_ = true;
@@ -73,7 +86,39 @@ void HostEmission::EmitTile(const Instruction& tile) {
   if (limit == nullptr || llvm::isa<llvm::ConstantInt>(limit) || !IsWorthTwice(facts_, tile.regions[0]))
     return EmitElements(tile, EndOf(tile));
   LlvmValue const elements = Index(Elements(tile));
-  Branch(b_.CreateICmpSGE(limit, elements), true, [&](int side) { EmitElements(tile, side == 0 ? elements : limit); });
+  Branch(b_.CreateICmpSGE(limit, elements), true, [&](int side) {
+    if (side == 0) EmitElements(tile, elements);
+    else WithSlotsCopied(tile.regions[0], [&] { EmitElements(tile, limit); });
+  });
+}
+
+// Few slots that are gone through at places which only the run knows are copied for that, there and back: then all
+// other accesses to them are at places that are known, and they are registers.
+void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
+  std::set<int64_t> slots;
+  if (kernel_.cluster == 1) FindSlots(region, slots);
+  std::vector<LlvmValue> originals = slots_;
+  const auto copy = [&](int64_t slot, LlvmValue from, LlvmValue to) {
+    const int64_t lanes = VectorBytes() / Bytes(kernel_.slots[slot].type);
+    const llvm::Align align(VectorBytes());
+    for (int64_t i = 0; i < SlotElements(slot); i += lanes) {
+      const auto at = [&](LlvmValue base) { return b_.CreateInBoundsGEP(SlotElement(slot), base, Index(i)); };
+      auto* const vector = llvm::FixedVectorType::get(SlotElement(slot), lanes);
+      b_.CreateAlignedStore(b_.CreateAlignedLoad(vector, at(from), align), at(to), align);
+    }
+  };
+  std::erase_if(slots, [&](int64_t slot) {
+    const int64_t bytes = SlotElements(slot) * Bytes(kernel_.slots[slot].type);
+    const bool is_all = !in_warps_ || kernel_.slots[slot].level == Level::kWarp;
+    return !is_all || bytes % VectorBytes() != 0 || bytes > kVectorsWrittenOut * VectorBytes();
+  });
+  for (const int64_t slot : slots) {
+    slots_[slot] = AllocaAtEntry(SlotType(slot));
+    copy(slot, originals[slot], slots_[slot]);
+  }
+  emit();
+  for (const int64_t slot : slots) copy(slot, slots_[slot], originals[slot]);
+  slots_ = std::move(originals);
 }
 
 void HostEmission::BindElement(const Instruction& tile, LlvmValue element) {
@@ -241,9 +286,7 @@ void HostEmission::EmitStrips(const Region& region, LlvmValue end, const StripPl
 }
 
 llvm::AllocaInst* HostEmission::StripArray(Type type) {
-  llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(allocas_);
-  return Alloca(llvm::ArrayType::get(scalar_.MemoryTypeOf(type), kStrip));
+  return AllocaAtEntry(llvm::ArrayType::get(scalar_.MemoryTypeOf(type), kStrip));
 }
 
 void HostEmission::EmitStripRegion(const Region& region) {
