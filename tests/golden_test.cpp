@@ -9,7 +9,8 @@
 //   // ...
 //   // EXIT: 3
 //
-// A missing block expects nothing, a missing EXIT expects 0. `// REQUIRES: gpu` skips the file where there is none.
+// A missing block expects nothing, a missing EXIT expects 0. `// REQUIRES: gpu` skips the file where there is none,
+// `// REQUIRES: crash reports` where a sanitizer is what tells of crashes.
 // HLO_UPDATE_GOLDEN=1 (`make golden`) rewrites the blocks.
 //
 // Numbers that measure (times, memory) are shown as `#`.
@@ -27,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "base/crash.h"
 #include "tests/read_file.h"
 
 namespace {
@@ -37,7 +39,7 @@ using hlo::ReadFile;
 struct Expectation {
   std::string run;
   int runs = 0;  // RUN lines; only the first would be obeyed.
-  bool requires_gpu = false;
+  bool requires_gpu = false, requires_crash_reports = false;
   std::string input;  // All up to the first block.
   std::string out, err;
   int exit = 0;
@@ -51,6 +53,7 @@ Expectation ReadExpectation(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("// RUN: ") && golden.runs++ == 0) golden.run = line.substr(8);
     if (line == "// REQUIRES: gpu") golden.requires_gpu = true;
+    if (line == "// REQUIRES: crash reports") golden.requires_crash_reports = true;
     if (line == "// STDOUT:" || line == "// STDERR:" || line.starts_with("// EXIT: ")) in_input = false;
     if (line == "// STDOUT:") {
       block = &golden.out;
@@ -112,6 +115,7 @@ TEST_P(Golden, SaysWhatItsEndSays) {
   const Expectation golden = ReadExpectation(text);
   ASSERT_EQ(golden.runs, 1) << "one RUN line a file; ';' joins commands";
   if (golden.requires_gpu) GTEST_SKIP() << "needs a GPU";
+  if (golden.requires_crash_reports && !hlo::CrashesAreReported()) GTEST_SKIP() << "a sanitizer tells of crashes";
   std::string command = golden.run;
   for (size_t at; (at = command.find("%s")) != std::string::npos;) command.replace(at, 2, GetParam());
   const Outcome outcome = RunShell(command);

@@ -191,6 +191,8 @@ void OnCrash(int number) {
 
 }  // namespace
 
+bool CrashesAreReported() { return !kSanitizerTells; }
+
 void SetStageAtHand(std::string_view stage) { Keep(stage, g_kept.stage); }
 
 void TellOfCrashes(const CrashOptions& options) {

@@ -35,6 +35,9 @@ class AtHand {
 // What the whole program is about: "optimizing". The first bytes of it are kept.
 void SetStageAtHand(std::string_view stage);
 
+// False where a sanitizer tells of crashes in its own way.
+bool CrashesAreReported();
+
 struct CrashOptions {
   std::string tool;     // "hlo-run"
   std::string version;  // These two are for the report.
