@@ -120,6 +120,7 @@ void FlagSet::Bool(const std::string& name, std::optional<bool>* value, std::str
 }
 
 void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int64_t least, int64_t most) {
+  least = std::min(least, *value);  // The default that help shows may be given.
   Add(name, "N", std::move(help), Str(*value), true, false,
       [name, value, least, most](std::string_view text) -> Status {
         const std::optional<int64_t> parsed = ParseCount(text);
