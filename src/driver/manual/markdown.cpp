@@ -209,6 +209,7 @@ class PageReader {
 
   Status Table() {
     Block block = {.kind = Block::Kind::kTable};
+    const size_t first = at_;
     for (size_t row = 0; at_ < lines_.size() && Line().starts_with('|'); ++at_, ++row) {
       if (row == 1) {
         if (Line().find_first_not_of("|-") != std::string_view::npos) FAIL(Wrong("|---|---| follows the titles"));
@@ -218,7 +219,10 @@ class PageReader {
       if (block.rows.back().size() != block.rows.front().size())
         FAIL(Wrong(Str("a row of ", block.rows.back().size(), " cells in a table of ", block.rows.front().size())));
     }
-    if (block.rows.size() < 2) FAIL(Wrong("a table has titles, a line |---|---| and rows"));
+    if (block.rows.size() < 2) {
+      at_ = first;
+      FAIL(Wrong("a table has titles, a line |---|---| and rows"));
+    }
     blocks_.push_back(std::move(block));
     return {};
   }
