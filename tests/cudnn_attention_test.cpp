@@ -123,7 +123,7 @@ TEST(ReadAttention, EachPartCounts) {
   EXPECT_TRUE(differs("causal_bf16", [](AttentionProblem& p) { p.masked = std::nullopt; }));
   EXPECT_TRUE(differs("causal_bf16", [](AttentionProblem& p) { p.scale = 1; }));
   EXPECT_TRUE(differs("bias_f16", [](AttentionProblem& p) { p.bias = std::nullopt; }));
-  EXPECT_TRUE(differs("bias_f16", [](AttentionProblem& p) { std::swap(p.bias->strides[1], p.bias->strides[2]); }));
+  EXPECT_TRUE(differs("bias_f16", [](AttentionProblem& p) { p.bias->strides[2] = 0; }));
   EXPECT_TRUE(differs("plain_bf16", [](AttentionProblem& p) { std::swap(p.query.operand, p.value.operand); }));
   EXPECT_TRUE(differs("heads_behind_bf16", [](AttentionProblem& p) { std::swap(p.key.strides[1], p.key.strides[2]); }));
 }
