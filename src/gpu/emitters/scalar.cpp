@@ -177,7 +177,7 @@ Value EmitStochasticConvert(Value x, Value random, Type type) {
   const Value number = Convert(whole, Type::kU64), rounded = Select(up, number + 1, number);
   const Value lowest = Like(number, INT64_MIN >> (64 - kernel::Bits(type)));
   const Value wrapped = Select(wide < 0.0, Like(number, int64_t{0}) - rounded, rounded);
-  const Value beyond = up & (rounded > (int64_t{1} << (kernel::Bits(type) - 1)) - 1);
+  const Value beyond = up & (rounded > (INT64_MAX >> (64 - kernel::Bits(type))));
   Value result = Select(beyond, lowest, wrapped);
   result = Select(wide <= lowest_number, lowest, result);
   result = Select(wide >= -lowest_number - 1, ~lowest, result);
