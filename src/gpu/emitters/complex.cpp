@@ -111,10 +111,13 @@ Number Log1pOf(Number z) {
 }
 
 // Of the halves of the size and the real part, which do not cancel: the other part follows from the product. Denormal
-// numbers have too few bits for that, and are taken a power of two higher.
+// numbers have too few bits for that, and are taken a power of two higher; sizes may be beyond all numbers, and what
+// has such ones is taken lower.
 Number SqrtOf(Number z) {
-  const Value one = Like(z.real, 1.0), is_small = Max(Abs(z.real), Abs(z.imag)) < 0x1p-1000;
-  const Value up = Select(is_small, Like(one, 0x1p104), one), down = Select(is_small, Like(one, 0x1p-52), one);
+  const Value one = Like(z.real, 1.0), larger = Max(Abs(z.real), Abs(z.imag));
+  const Value is_small = larger < 0x1p-1000, is_large = larger > 0x1p1000;
+  const Value up = Select(is_small, Like(one, 0x1p104), Select(is_large, Like(one, 0x1p-104), one));
+  const Value down = Select(is_small, Like(one, 0x1p-52), Select(is_large, Like(one, 0x1p52), one));
   const Number high = {Abs(z.real) * up, Abs(z.imag) * up};
   const Value of_high = Sqrt(high.real * 0.5 + Size(high) * 0.5);
   const Value root = of_high * down, other = Select(of_high == 0.0, high.imag, high.imag / (of_high * 2.0)) * down;
@@ -161,18 +164,33 @@ Number SignOf(Number z) {
 }
 
 // Kahan's, of the roots of 1 - z and 1 + z, which do not cancel (Branch cuts for complex elementary functions, 1987).
+// Products of these roots may be beyond all numbers: of large ones a quarter is taken.
 Number Conjugate(Number z) { return {z.real, -z.imag}; }
+Value QuarterOfLarge(Number root) {
+  const Value one = Like(root.real, 1.0);
+  return Select(Max(Abs(root.real), Abs(root.imag)) > 0x1p500, one * 0.25, one);
+}
+Number Times(Number z, Value factor) { return {z.real * factor, z.imag * factor}; }
+// asinh(x), of x or of a quarter of a large one.
+Value AsinhOfQuarter(Value x, Value quarter) {
+  return Select(quarter < 1.0, CopySign(Log(Abs(x)) + 3 * std::numbers::ln2, x), Asinh(x));
+}
 Number AsinOf(Number z) {
   const Number below = SqrtOf({1.0 - z.real, -z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
-  return {Atan2(z.real, (below * above).real), Asinh((Conjugate(below) * above).imag)};
+  const Value quarter = QuarterOfLarge(above);
+  const Number less = Times(below, quarter);
+  return {Atan2(z.real * quarter, (less * above).real), AsinhOfQuarter((Conjugate(less) * above).imag, quarter)};
 }
 Number AcosOf(Number z) {
   const Number below = SqrtOf({1.0 - z.real, -z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
-  return {Atan2(below.real, above.real) * 2.0, Asinh((Conjugate(above) * below).imag)};
+  const Value quarter = QuarterOfLarge(above);
+  return {Atan2(below.real, above.real) * 2.0,
+          AsinhOfQuarter((Conjugate(above) * Times(below, quarter)).imag, quarter)};
 }
 Number AcoshOf(Number z) {
   const Number less = SqrtOf({z.real - 1.0, z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
-  return {Asinh((Conjugate(less) * above).real), Atan2(less.imag, above.real) * 2.0};
+  const Value quarter = QuarterOfLarge(above);
+  return {AsinhOfQuarter((Conjugate(Times(less, quarter)) * above).real, quarter), Atan2(less.imag, above.real) * 2.0};
 }
 // Of the right half plane, where nothing cancels. Over 1 the square of a small b would be 0; beyond all numbers, and
 // beside 0, the real part is 0 (C, annex G). Where squares would be beyond all numbers it is that of 1 / z.
