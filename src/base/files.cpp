@@ -61,7 +61,10 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   // A device or a pipe cannot be renamed onto.
   struct stat before = {};
   const bool exists = stat(writer.target_.c_str(), &before) == 0;
-  if (exists && S_ISDIR(before.st_mode)) FAIL(CannotMake("A011", Str("cannot write '", Escaped(path), "'"), EISDIR));
+  if (exists && S_ISDIR(before.st_mode)) {
+    errno = EISDIR;  // rename would say "busy" of some.
+    FAIL(CannotWrite(path));
+  }
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
   if (exists && !special) writer.mode_ = before.st_mode & 07777;
   // Hidden, so that whoever lists the directory meanwhile does not take it for a file of it.

@@ -167,13 +167,13 @@ Number SignOf(Number z) {
 // Products of these roots may be beyond all numbers: of large ones a quarter is taken.
 Number Conjugate(Number z) { return {z.real, -z.imag}; }
 Value QuarterOfLarge(Number root) {
-  const Value one = Like(root.real, 1.0);
-  return Select(Max(Abs(root.real), Abs(root.imag)) > 0x1p500, one * 0.25, one);
+  return Select(Max(Abs(root.real), Abs(root.imag)) > 0x1p500, Like(root.real, 0.25), Like(root.real, 1.0));
 }
 Number Times(Number z, Value factor) { return {z.real * factor, z.imag * factor}; }
 // asinh(x), of x or of a quarter of a large one.
 Value AsinhOfQuarter(Value x, Value quarter) {
-  return Select(quarter < 1.0, CopySign(Log(Abs(x)) + 3 * std::numbers::ln2, x), Asinh(x));
+  const Value found = Asinh(x);
+  return Select(quarter < 1.0, found + CopySign(Like(x, 2 * std::numbers::ln2), x), found);
 }
 Number AsinOf(Number z) {
   const Number below = SqrtOf({1.0 - z.real, -z.imag}), above = SqrtOf({z.real + 1.0, z.imag});

@@ -301,6 +301,11 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   return answer;
 }
 
+double Flop(const MatrixProduct& product) {
+  return 2.0 * static_cast<double>(product.batch) * static_cast<double>(product.m) * static_cast<double>(product.n) *
+         static_cast<double>(product.k);
+}
+
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction) {
   MatrixAnswer answer;
   const auto no = [&](std::string why) {

@@ -82,6 +82,7 @@ struct MatrixProduct {
   MatrixView lhs, rhs, result;
   std::vector<MatrixStep> epilogue;
 };
+double Flop(const MatrixProduct& product);
 struct MatrixAnswer {
   MatrixProduct product;
   std::string why_not;

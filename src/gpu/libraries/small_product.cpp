@@ -20,10 +20,6 @@ constexpr double kFlopOfPiece = 4e5;
 constexpr int64_t kTileRows = 8, kVector = 16, kTileColumns = 2 * kVector;
 constexpr int64_t kAhead = 16;  // Rows of rhs fetched before their turn.
 
-double Flop(const MatrixProduct& product) {
-  return 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
-}
-
 __mmask16 MaskOf(int64_t lanes) { return static_cast<__mmask16>((1u << std::clamp<int64_t>(lanes, 0, kVector)) - 1); }
 
 class SmallProduct : public BoundCall {
