@@ -76,7 +76,12 @@ BothSides::BothSides(const Module& input, const Module& optimized, const Widened
   const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
   known_before_.emplace(input, always);
   known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
-  known_after_.emplace(optimized, written);
+  const auto open = [this](const Instruction& inst) {
+    const Instruction* origin = pairs_.OriginOf(inst);
+    return origin != nullptr && inst.shape().IsArray() && !known_before_->Value(*origin);
+  };
+  known_alike_.emplace(optimized, written, open);
+  if (known_alike_->LeftOpen()) known_after_.emplace(optimized, written);
 }
 
 BothSides::ComputedInside::ComputedInside(BothSides& sides, const PairOfComputations& pair,
@@ -101,7 +106,7 @@ shadow::Given BothSides::Cuts(const std::unordered_map<const Instruction*, KeptV
     const auto kept = given.find(pairs_.Twin(inst));
     const bool is_rounded = kept != given.end() && kept->second.left != nullptr;
     if (kept != given.end() && !(is_rounded && computed_inside_.contains(&inst))) return kept->second.Argument();
-    auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
+    auto value = &known == &*known_alike_ ? KnownAfter(inst) : known.Rounded(inst);
     if (!value) return std::nullopt;
     return shadow::ConeArgument{.value = std::move(*value)};
   };
@@ -124,7 +129,7 @@ ShadowOptions BothSides::Options(const shadow::Given& cuts) const {
 std::optional<ShadowValue> BothSides::KnownAfter(const Instruction& inst) const {
   const Instruction* origin = pairs_.OriginOf(inst);
   if (origin != nullptr && !inst.Is(Opcode::kConstant) && !known_before_->Rounded(*origin)) return {};
-  return known_after_->Rounded(inst);
+  return known_alike_->Rounded(inst);
 }
 
 Result<std::vector<shadow::ConeArgument>*> BothSides::ArgsOf(PairOfComputations& pair,

@@ -73,15 +73,15 @@ class BothSides {
   const Correspondence& pairs() const { return pairs_; }
   // What constants alone tell: of the input, and of the optimized module as far as the input has those constants.
   const KnownValues& known_before() const { return *known_before_; }
-  const KnownValues& known_after() const { return *known_after_; }
+  const KnownValues& known_after() const { return known_after_ ? *known_after_ : *known_alike_; }
   // What a pass took apart (a batch-norm-grad of which one result follows from constants alone) may be known after it
-  // and not before: then neither side is rounded as declared, since a decision (tanh(4) as u8, which bf16 rounds to 1)
-  // would differ although the meaning is the same.
+  // and not before: then neither side is rounded as declared, nor is what follows, since a decision (tanh(4) as u8,
+  // which bf16 rounds to 1; a sum of 3830 ones that seeds random bits) would differ although the meaning is the same.
   std::optional<ShadowValue> KnownAfter(const Instruction& inst) const;
 
   // What evaluating stops at on either side: kept values and known ones.
   shadow::Given CutsBefore(const PairOfComputations& pair) const { return Cuts(pair.given_before, *known_before_); }
-  shadow::Given CutsAfter(const PairOfComputations& pair) const { return Cuts(pair.given_after, *known_after_); }
+  shadow::Given CutsAfter(const PairOfComputations& pair) const { return Cuts(pair.given_after, *known_alike_); }
   // In f64, with these.
   ShadowOptions Options(const shadow::Given& cuts) const;
 
@@ -113,7 +113,9 @@ class BothSides {
   const WidenedOptions& options_;
   const Correspondence pairs_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
-  std::optional<KnownValues> known_before_, known_after_;
+  std::optional<KnownValues> known_before_;
+  std::optional<KnownValues> known_alike_;  // Of the optimized module, what is known in the input, too;
+  std::optional<KnownValues> known_after_;  // and all of it, where that is more.
   std::unordered_set<const Instruction*> computed_inside_;  // Of the input, at the moment: see ComputedInside.
 };
 

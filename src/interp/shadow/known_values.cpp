@@ -57,9 +57,6 @@ struct Alone {
   }
 };
 
-// What arithmetic makes of it in a type: f8e8m0fnu has none, and its bytes of 0 are another number.
-Literal ZeroOf(PrimitiveType type) { return IsFloat(type) ? Literal::Scalar(type, 0.0) : Literal(Shape(type, {})); }
-
 // Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
 // |a + bi| |c + di|, which is that of the result, whatever is left of them.
 Literal FewComplexRoundings(const Literal& literal) {
@@ -146,7 +143,9 @@ void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands
 
 }  // namespace
 
-KnownValues::KnownValues(const Module& module, const std::function<bool(const Literal&)>& written) {
+KnownValues::KnownValues(const Module& module, const std::function<bool(const Literal&)>& written,
+                         std::function<bool(const Instruction&)> open)
+    : open_(std::move(open)) {
   const std::vector<Computation*> order = module.PostOrder();
   for (const Computation* computation : order) {
     for (const Instruction* inst : computation->Instructions()) {
@@ -168,6 +167,13 @@ KnownValues::Known KnownValues::Made(Literal value, Literal bound, bool rounded)
   if (bound.byte_size() != 0)
     known.bound = Literal::Scalar(PrimitiveType::kF64, std::ranges::max(bound.data<double>()));
   return known;
+}
+
+// f8e8m0fnu has no 0 (its bytes of 0 are another number): arithmetic makes a NaN there, and 0 in f64.
+KnownValues::Known KnownValues::Zero(PrimitiveType type) {
+  Literal zero = IsFloat(type) ? Literal::Scalar(type, 0.0) : Literal(Shape(type, {}));
+  const bool rounded = IsFloat(type) && !zero.IsAll(0);
+  return {std::move(zero), Literal(), true, rounded, {}};
 }
 
 const KnownValues::Known* KnownValues::Get(const Instruction& inst) const {
@@ -221,7 +227,10 @@ void KnownValues::Visit(const Computation& computation) {
     }
     ++frame.next;
     if (known_.contains(&inst)) continue;
-    if (auto known = Find(inst)) known_.emplace(&inst, std::move(*known));
+    auto known = Find(inst);
+    if (!known) continue;
+    if (open_ && open_(inst)) left_open_ = true;
+    else known_.emplace(&inst, std::move(*known));
   }
 }
 
@@ -263,7 +272,7 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
   if (!inst.shape().IsArray() || inst.shape().NumElements() == 0) return std::nullopt;
   // Along a dimension of size 1 it is 0.
   if (inst.Is(Opcode::kIota) && inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) == 1)
-    return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
+    return Zero(inst.shape().type());
   if (auto moved = Moved(inst)) return moved;
   if (auto decided = ByIdentity(inst)) return decided;
   if (auto evaluated = Evaluated(inst)) return evaluated;
@@ -438,14 +447,14 @@ std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& ins
     }
     case Opcode::kImag:
       if (!IsFloat(inst.operand(0).shape().type())) return std::nullopt;
-      return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
+      return Zero(inst.shape().type());
     case Opcode::kPower:
       if (!IsFloat(inst.shape().type()) || !is(1, 0)) return std::nullopt;
       return Known{Literal::Scalar(inst.shape().type(), 1.0), Literal(), true, false, {}};
     case Opcode::kDot:
     case Opcode::kConvolution:
       if (!is_empty(inst.operand(0)) && !is_empty(inst.operand(1))) return std::nullopt;
-      return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
+      return Zero(inst.shape().type());
     case Opcode::kReduce: {
       const Known* init = is_empty(inst.operand(0)) ? Get(inst.operand(1)) : nullptr;
       return init != nullptr ? std::optional(*init) : std::nullopt;

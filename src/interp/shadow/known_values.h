@@ -26,14 +26,18 @@ class Module;
 
 class KnownValues {
  public:
-  // A constant that was not `written` was made by a pass, and rounded by it.
-  KnownValues(const Module& module, const std::function<bool(const Literal&)>& written);
+  // A constant that was not `written` was made by a pass, and rounded by it. What is `open`, and what follows from it,
+  // is not known, whatever it is made of.
+  KnownValues(const Module& module, const std::function<bool(const Literal&)>& written,
+              std::function<bool(const Instruction&)> open = nullptr);
 
   // Of an array that was rounded or decided on: its value in the declared type, and how far from it what another order
   // of folding, or none at all, may be. Nothing where it is not known, or is no other value in f64.
   std::optional<ShadowValue> Rounded(const Instruction& inst) const;
   // Of any array that is known.
   std::optional<ShadowValue> Value(const Instruction& inst) const;
+  // Is anything not known only because it is `open`?
+  bool LeftOpen() const { return left_open_; }
   // Each array's value that nothing rounded; one element where all are equal. In no order.
   void ForEachExact(const std::function<void(const Literal&)>& f) const;
 
@@ -55,6 +59,7 @@ class KnownValues {
   };
 
   static Known Made(Literal value, Literal bound, bool rounded);
+  static Known Zero(PrimitiveType type);
   void Visit(const Computation& computation);
   std::optional<Known> Find(const Instruction& inst);
   Callee CalleeOf(const Instruction& inst);
@@ -70,6 +75,8 @@ class KnownValues {
   std::optional<Known> Evaluated(const Instruction& inst) const;
   const Known* Get(const Instruction& inst) const;
 
+  const std::function<bool(const Instruction&)> open_;
+  bool left_open_ = false;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_map<const Instruction*, Known> known_;
   std::unordered_map<const Instruction*, std::optional<int64_t>> trips_;  // Of loops.
