@@ -403,7 +403,11 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(CheckFlags(f));
   TRY(Apply(f.log));
   TRY(OneStdin(f.passes, positionals));
-  if (f.passes.target.empty() && (f.platform == "cpu" || f.platform == "host")) f.passes.target = "host";
+  // Code for this machine is shown as it runs here, planned for it.
+  const std::optional<LowerStage> lower = LowerStageOf(f.stage);
+  const bool is_for_host =
+      f.platform == "cpu" || f.platform == "host" || lower == LowerStage::kHostLlvm || lower == LowerStage::kHostAsm;
+  if (f.passes.target.empty() && is_for_host) f.passes.target = "host";
   TRY(ReadTargetFlag(&f.passes));
   if (!f.lock.empty() && f.passes.device == nullptr)
     f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);

@@ -33,8 +33,8 @@ constexpr StageRow kStages[] = {
     {"ptx", "PTX for the target", "//"},
     {"ptxas", "what ptxas says of it: registers, spills, shared memory", "//"},
     {"sass", "machine code for the target, ahead of time: its size, registers, spills, shared memory", "//"},
-    {"host-llvm", "LLVM IR for this machine after LLVM's passes", ";"},
-    {"host-asm", "assembly for this machine", "#"},
+    {"host-llvm", "LLVM IR for this machine after LLVM's passes, planned for it without a --target", ";"},
+    {"host-asm", "assembly for this machine, planned for it without a --target", "#"},
 };
 
 const StageRow& RowOf(LowerStage stage) { return kStages[static_cast<int>(stage)]; }

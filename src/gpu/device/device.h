@@ -30,6 +30,10 @@ class ActivityLog;  // activity_log.h
 
 // Every allocation, and every buffer within one, starts at a multiple of this.
 constexpr int64_t kBufferAlignment = 256;
+// Up to that.
+constexpr int64_t AlignedBytes(int64_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 // What host kernels assume of an argument; the alignment of a Literal's bytes.
 constexpr int64_t kHostAlignment = 64;
 

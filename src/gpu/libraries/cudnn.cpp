@@ -272,16 +272,14 @@ Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Devi
   return {};
 }
 
-int64_t Aligned(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
-
 void PlaceParts(CudnnCall& call) {
   const ConvolutionProblem& problem = call.laid.problem;
-  call.sum_bytes = Aligned(problem.result().dims[1] * ByteWidth(PrimitiveType::kF32));
+  call.sum_bytes = AlignedBytes(problem.result().dims[1] * ByteWidth(PrimitiveType::kF32));
   const int64_t inside = std::ranges::count(problem.sums, -1, &ResultSum::result);
   call.part_bytes = call.finish ? CudnnCall::ByteSize(problem.result())
                     : call.sums ? call.sums->ScratchBytes()
                                 : inside * call.sum_bytes;
-  call.part_offset = call.part_bytes > 0 ? Aligned(call.choice->plan.workspace) : call.choice->plan.workspace;
+  call.part_offset = call.part_bytes > 0 ? AlignedBytes(call.choice->plan.workspace) : call.choice->plan.workspace;
 }
 
 Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, const Laid& laid, Device& device,

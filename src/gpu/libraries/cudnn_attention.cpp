@@ -259,7 +259,7 @@ struct AttentionCall : LibraryCall {
   }
   // Behind what is stored.
   int64_t WorkspaceOffset() const {
-    return (told.stored_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    return AlignedBytes(told.stored_bytes);
   }
   int64_t ScratchBytes() const override { return WorkspaceOffset() + choice->plan.workspace; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;

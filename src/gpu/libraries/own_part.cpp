@@ -17,7 +17,7 @@ Result<OwnPart> OwnPart::Make(std::unique_ptr<Module> module, Device& device) {
         FAIL(Unsupported("U111", Str("a ", kernel.emitter, " beside a library's call needs memory of its own")));
       if (buffer.kind != KernelBuffer::Kind::kScratch || part.scratch_.contains(buffer.scratch)) continue;
       part.scratch_[buffer.scratch] = {part.scratch_bytes_, buffer.bytes, buffer.zeroed};
-      part.scratch_bytes_ += (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      part.scratch_bytes_ += AlignedBytes(buffer.bytes);
     }
     kernels.push_back(kernel.kernel.get());
   }

@@ -11,8 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-int64_t Aligned(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
-
 std::vector<Interval> Union(const std::vector<Interval>& a, const std::vector<Interval>& b) {
   std::vector<Interval> all(a);
   all.insert(all.end(), b.begin(), b.end());
@@ -265,10 +263,10 @@ class Planner {
       for (const int other : placed) {
         if (!Overlap(buffers_[buffer].live, buffers_[other].live)) continue;
         const int64_t begin = place_of_buffer_[other].offset;
-        used.push_back({begin, begin + Aligned(buffers_[other].bytes)});
+        used.push_back({begin, begin + AlignedBytes(buffers_[other].bytes)});
       }
       std::sort(used.begin(), used.end(), [](const Used& a, const Used& b) { return a.begin < b.begin; });
-      const int64_t bytes = Aligned(buffers_[buffer].bytes);
+      const int64_t bytes = AlignedBytes(buffers_[buffer].bytes);
       int64_t best = -1, best_gap = INT64_MAX, top = 0;
       for (const Used& range : used) {
         const int64_t gap = range.begin - top;
@@ -290,8 +288,8 @@ class Planner {
     std::map<int64_t, int64_t> change;
     for (const int buffer : placed) {
       for (const Interval& live : buffers_[buffer].live) {
-        change[live.begin] += Aligned(buffers_[buffer].bytes);
-        change[live.end + 1] -= Aligned(buffers_[buffer].bytes);
+        change[live.begin] += AlignedBytes(buffers_[buffer].bytes);
+        change[live.end + 1] -= AlignedBytes(buffers_[buffer].bytes);
       }
     }
     int64_t bytes = 0;

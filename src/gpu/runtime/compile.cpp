@@ -362,7 +362,7 @@ class Compiler {
 
   Place AddCounters(int64_t bytes) {
     const Place place{Area::kCounters, 0, program_.counter_bytes};
-    program_.counter_bytes += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    program_.counter_bytes += AlignedBytes(bytes);
     return place;
   }
 
@@ -371,7 +371,7 @@ class Compiler {
     const ValueKind kind = values.values[values.of_instruction[operand.id()][0]].kind;
     if (options().pack_once && (kind == ValueKind::kParameter || kind == ValueKind::kConstant)) {
       plan.scratch[kCallPacked] = {Area::kPacked, 0, program_.packed_bytes};
-      program_.packed_bytes += (plan.call->PackedBytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      program_.packed_bytes += AlignedBytes(plan.call->PackedBytes());
       return;
     }
     plan.scratch_value[kCallPacked] = AddScratch(values, *plan.inst, position, plan.call->PackedBytes());
@@ -501,7 +501,7 @@ class Compiler {
   void AddPlaces(LoopNode::Turn& turn, int64_t bytes) {
     for (PlaceNumber& place : turn.places) {
       place = Add({Area::kArena, 0, program_.buffers.arena_bytes}, bytes);
-      const int64_t more = (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      const int64_t more = AlignedBytes(bytes);
       for (int64_t* const all : {&program_.buffers.arena_bytes, &program_.memory.arena_bytes}) *all += more;
     }
   }

@@ -88,7 +88,7 @@ class Adder {
     loop.decided.next = Code("next", LoopConditionKernel, false);
     const Place trips{Area::kCounters, 0, program_.counter_bytes};
     constexpr int64_t kBytes = kTripFields * int64_t{8};
-    program_.counter_bytes += (kBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    program_.counter_bytes += AlignedBytes(kBytes);
     program_.memory.arena_bytes += kBufferAlignment;
     program_.memory.arena_lower_bound += kBufferAlignment;
     loop.decided.arguments = {AddAgain(loop.predicate), 2};

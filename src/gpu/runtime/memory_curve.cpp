@@ -10,9 +10,7 @@ namespace hlo::gpu {
 namespace {
 
 // Results have memory of their own, what lies in the arena begins at multiples.
-int64_t BytesIn(Area area, int64_t bytes) {
-  return area == Area::kOutput ? bytes : (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
+int64_t BytesIn(Area area, int64_t bytes) { return area == Area::kOutput ? bytes : AlignedBytes(bytes); }
 
 bool HoldsAt(const std::vector<Interval>& live, int64_t unit) {
   return std::ranges::any_of(live, [&](const Interval& part) { return part.begin <= unit && unit <= part.end; });

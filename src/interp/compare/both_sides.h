@@ -114,8 +114,8 @@ class BothSides {
   const Correspondence pairs_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
   std::optional<KnownValues> known_before_;
-  std::optional<KnownValues> known_alike_;  // Of the optimized module, what is known in the input, too;
-  std::optional<KnownValues> known_after_;  // and all of it, where that is more.
+  std::optional<KnownValues> known_alike_;                  // Of the optimized module, what is known in the input, too;
+  std::optional<KnownValues> known_after_;                  // and all of it, where that is more.
   std::unordered_set<const Instruction*> computed_inside_;  // Of the input, at the moment: see ComputedInside.
 };
 

@@ -36,7 +36,7 @@ GuardedDevice::~GuardedDevice() {
 }
 
 int64_t GuardedDevice::ZoneBytes(int64_t bytes) {
-  return std::clamp((bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment, kLeastZone, kMostZone);
+  return std::clamp(AlignedBytes(bytes), kLeastZone, kMostZone);
 }
 
 Result<void*> GuardedDevice::Allocate(int64_t bytes) {
