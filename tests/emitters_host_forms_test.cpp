@@ -12,10 +12,11 @@ namespace {
 
 // The fusion of `text` with the host's plan written on it, to be obeyed by whoever emits it; its last kernel is of
 // `kind` with this tile.
-std::unique_ptr<Module> ForHost(const std::string& text, KernelKind kind, const std::vector<int64_t>& tile) {
+std::unique_ptr<Module> ForHost(const std::string& text, KernelKind kind, const std::vector<int64_t>& tile,
+                                int64_t fetched_bytes = 64) {
   auto module = Fused(text, FusionKind::kInput);
   Instruction& root = module->entry().root();
-  auto plan = PlanKernels(root, HostDescription(2, 32));
+  auto plan = PlanKernels(root, HostDescription(2, 32, fetched_bytes));
   if (!plan) {
     ADD_FAILURE() << plan.error().message();
     return module;
@@ -143,26 +144,27 @@ TEST(EmitTranspose, RunsSideBySide) {
   Check(*ForHost(text("f32", 30000, 3, 64), KernelKind::kTranspose, {64, 3}));
 }
 
-// Whole lines on both sides, in strips of which the last is shorter; with what else is there.
+// Whole lines on both sides, in strips of which the last is shorter; with what else is there. Pairs of lines where they
+// are fetched so and a row has no half of one.
 TEST(EmitTranspose, LinesAlongStrips) {
-  Check(
-      *ForHost("ENTRY e { x = f32[2,1040,1056] parameter(0) y = f32[2,1056,1040] parameter(1)"
-               " t = f32[2,1056,1040] transpose(x), dimensions={0,2,1} ROOT r = f32[2,1056,1040] add(t, y) }",
-               KernelKind::kTranspose, {4096, 16, 16}));
-  Check(
-      *ForHost("ENTRY e { x = s32[1552,1360] parameter(0) n = s32[1552,1360] negate(x)"
-               " ROOT t = s32[1360,1552] transpose(n), dimensions={1,0} }",
-               KernelKind::kTranspose, {4096, 16, 16}));
-  // Lines of 32 elements, as squares of 16 in registers.
-  Check(
-      *ForHost("ENTRY e { x = bf16[2,2080,2112] parameter(0) y = bf16[2,2112,2080] parameter(1)"
-               " t = bf16[2,2112,2080] transpose(x), dimensions={0,2,1} ROOT r = bf16[2,2112,2080] add(t, y) }",
-               KernelKind::kTranspose, {4096, 32, 32}));
-  Check(*ForHost("ENTRY e { x = u16[2176,2112] parameter(0) ROOT t = u16[2112,2176] transpose(x), dimensions={1,0} }",
-                 KernelKind::kTranspose, {4096, 32, 32}));
-  // A line of the last does not end with the row.
-  Check(*ForHost("ENTRY e { x = f32[1552,1361] parameter(0) ROOT t = f32[1361,1552] transpose(x), dimensions={1,0} }",
-                 KernelKind::kTranspose, {64, 32}));
+  for (const int64_t lines : {1, 2}) {
+    const auto check = [&](const std::string& text, const std::vector<int64_t>& tile) {
+      Check(*ForHost(text, KernelKind::kTranspose, tile, 64 * lines));
+    };
+    check(
+        "ENTRY e { x = f32[2,1056,1040] parameter(0) y = f32[2,1040,1056] parameter(1)"
+        " t = f32[2,1040,1056] transpose(x), dimensions={0,2,1} ROOT r = f32[2,1040,1056] add(t, y) }",
+        {4096, 16 * lines, 16});
+    check(
+        "ENTRY e { x = s32[1552,1360] parameter(0) n = s32[1552,1360] negate(x)"
+        " ROOT t = s32[1360,1552] transpose(n), dimensions={1,0} }",
+        {4096, 16, 16});
+    // Lines of 32 elements, as squares of 16 in registers.
+    check(
+        "ENTRY e { x = bf16[2,2112,2080] parameter(0) y = bf16[2,2080,2112] parameter(1)"
+        " t = bf16[2,2080,2112] transpose(x), dimensions={0,2,1} ROOT r = bf16[2,2080,2112] add(t, y) }",
+        {4096, 32 * lines, 32});
+  }
 }
 
 // Runs of a few elements on one side or both: boxes of all that lies together, of which the last are smaller.

@@ -32,6 +32,8 @@ std::vector<HostIsa> HostIsaLevels() {
 
 bool MayUseAvx512() { return g_isa != HostIsa::kAvx2 && HasAvx512(); }
 
+int64_t FetchedBytes() { return __builtin_cpu_is("intel") ? 128 : 64; }
+
 std::string HostIsaText() {
   std::string vectors = MayUseAvx512() ? "AVX-512" : "AVX2";
   if (g_isa == HostIsa::kNative) return vectors;

@@ -30,6 +30,9 @@ HostIsa ChosenHostIsa();
 std::vector<HostIsa> HostIsaLevels();
 // May code use AVX-512?
 bool MayUseAvx512();
+// Bytes that this processor's cores fetch from memory at a time: a line, or the aligned pair of lines that Intel's
+// prefetch together.
+int64_t FetchedBytes();
 // "AVX-512"; "AVX2 (--host_isa=avx2)".
 std::string HostIsaText();
 

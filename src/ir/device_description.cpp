@@ -45,11 +45,12 @@ const DeviceDescription* FindDevice(std::string_view name) {
 
 const DeviceDescription& DefaultDevice() { return kDevices[0]; }
 
-DeviceDescription HostDescription(int cores, int vector_bytes) {
+DeviceDescription HostDescription(int cores, int vector_bytes, int64_t fetched_bytes) {
   DeviceDescription host = *FindDevice("host");
   const double more = static_cast<double>(cores) / host.multiprocessors * vector_bytes / host.vector_bytes;
   host.multiprocessors = cores;
   host.vector_bytes = vector_bytes;
+  host.fetched_bytes = fetched_bytes;
   for (double& rate : host.dot_rates) rate *= more;
   host.instruction_rate *= more;
   return host;

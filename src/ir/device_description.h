@@ -25,6 +25,7 @@ struct DeviceDescription {
   int64_t cache_bytes = 0;  // ...and how much that holds.
   // Operations per second of dots and convolutions, of operands of 8, 16, 32 and 64 bits (ir/cost.h).
   std::array<double, 4> dot_rates = {};
+  int64_t fetched_bytes = 64;   // That memory gives at a time at least.
   double instruction_rate = 0;  // Element operations (one lane's add) per second, the whole device.
   double launch_seconds = 0;    // What one more kernel costs in a row of kernels.
 };
@@ -34,8 +35,9 @@ std::span<const DeviceDescription> AllDevices();
 const DeviceDescription* FindDevice(std::string_view name);
 const DeviceDescription& DefaultDevice();  // h200: modules are optimised for it where nothing is said.
 
-// The row `host` with so many cores, and vectors of so many bytes, in the place of its own.
-DeviceDescription HostDescription(int cores, int vector_bytes);
+// The row `host` with so many cores, vectors of so many bytes, and so many that are fetched at a time, in the place of
+// its own.
+DeviceDescription HostDescription(int cores, int vector_bytes, int64_t fetched_bytes = 64);
 // The row of a GPU by the name of the product ("NVIDIA A100-SXM4-80GB"); else the first of the highest compute
 // capability that is not above its own.
 const DeviceDescription& NearestDevice(std::string_view product, int compute_capability);

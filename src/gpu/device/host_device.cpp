@@ -44,7 +44,9 @@ class HostDevice : public Device {
 
   std::string target() const override { return HostIsaText(); }
 
-  DeviceDescription Describe() const override { return HostDescription(Threads(), MayUseAvx512() ? 64 : 32); }
+  DeviceDescription Describe() const override {
+    return HostDescription(Threads(), MayUseAvx512() ? 64 : 32, FetchedBytes());
+  }
 
   bool IsHost() const override { return true; }
 

@@ -61,7 +61,9 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 // (the one processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside
 // a build 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md); bf16[32,1024,1024] 0.39 to 0.67 of tiles
 // of 64 x 64. Along rows of three lines, or to columns of less than 64, it is slower
-// (bench/results/2026-11-27-transposes-2.md).
+// (bench/results/2026-11-27-transposes-2.md). Where lines are fetched in pairs, what is written is a pair: on an
+// Emerald Rapids f32[16,1024,1024] then took 0.78 of the time, bf16[64,64,3136] 0.5, with AVX2 0.74 and 0.33
+// (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
 // Elements of a line; 0: not in lines.
@@ -140,7 +142,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   plan.tile = {tile_rows, tile_columns};
   plan.threads = 256;
   if (const int64_t line = device.is_gpu ? 0 : ElementsOfLines(space, staged); line > 0) {
-    plan.tile = {kLinesStrip, line, line};
+    const int64_t fetched = line * device.fetched_bytes / kLineBytes;
+    plan.tile = {kLinesStrip, columns % fetched == 0 ? fetched : line, line};
     plan.threads = 32;
   }
   return plan;
