@@ -32,31 +32,30 @@ enum class Side { kBoth, kNeither, kKnown, kPasses };  // Who says what x is in 
 struct Next {
   std::string_view text;
   Side after_few, after_many;  // Trips, of integers.
-  Side of_floats;
+  Side floats_after_few, floats_after_many;
 };
 
-// On one side alone: a counter without a known form is interpreted for KnownValues, since unrolling and folding would
-// count it; and what a constant in the state makes in the body, passes see when they have put it there, a counter's
-// step among it.
+// On one side alone: few trips are interpreted for KnownValues, since unrolling and folding would come to that; and
+// what a constant in the state makes in the body, passes see when they have put it there, a counter's step among it.
 constexpr Next kNext[] = {
-    {"x", Side::kBoth, Side::kBoth, Side::kBoth},
-    {"c", Side::kBoth, Side::kBoth, Side::kBoth},
-    {"d", Side::kNeither, Side::kNeither, Side::kNeither},
-    {"constant(7)", Side::kBoth, Side::kBoth, Side::kBoth},
-    {"add(x, k)", Side::kBoth, Side::kBoth, Side::kNeither},
-    {"add(k, x)", Side::kBoth, Side::kBoth, Side::kNeither},
-    {"subtract(x, k)", Side::kBoth, Side::kBoth, Side::kNeither},
-    {"subtract(k, x)", Side::kKnown, Side::kNeither, Side::kNeither},
-    {"multiply(x, k)", Side::kKnown, Side::kNeither, Side::kNeither},
-    {"negate(x)", Side::kKnown, Side::kNeither, Side::kNeither},
-    {"maximum(x, k)", Side::kKnown, Side::kNeither, Side::kNeither},
-    {"minimum(x, k)", Side::kKnown, Side::kNeither, Side::kNeither},
-    {"add(x, c)", Side::kBoth, Side::kPasses, Side::kNeither},
-    {"add(c, k)", Side::kBoth, Side::kPasses, Side::kPasses},
-    {"add(k, k)", Side::kBoth, Side::kBoth, Side::kBoth},
-    {"add(x, d)", Side::kNeither, Side::kNeither, Side::kNeither},
-    {"add(d, k)", Side::kNeither, Side::kNeither, Side::kNeither},
-    {"multiply(d, k)", Side::kNeither, Side::kNeither, Side::kNeither},
+    {"x", Side::kBoth, Side::kBoth, Side::kBoth, Side::kBoth},
+    {"c", Side::kBoth, Side::kBoth, Side::kBoth, Side::kBoth},
+    {"d", Side::kNeither, Side::kNeither, Side::kNeither, Side::kNeither},
+    {"constant(7)", Side::kBoth, Side::kBoth, Side::kBoth, Side::kBoth},
+    {"add(x, k)", Side::kBoth, Side::kBoth, Side::kKnown, Side::kNeither},
+    {"add(k, x)", Side::kBoth, Side::kBoth, Side::kKnown, Side::kNeither},
+    {"subtract(x, k)", Side::kBoth, Side::kBoth, Side::kKnown, Side::kNeither},
+    {"subtract(k, x)", Side::kKnown, Side::kNeither, Side::kKnown, Side::kNeither},
+    {"multiply(x, k)", Side::kKnown, Side::kNeither, Side::kKnown, Side::kNeither},
+    {"negate(x)", Side::kKnown, Side::kNeither, Side::kKnown, Side::kNeither},
+    {"maximum(x, k)", Side::kKnown, Side::kNeither, Side::kKnown, Side::kNeither},
+    {"minimum(x, k)", Side::kKnown, Side::kNeither, Side::kKnown, Side::kNeither},
+    {"add(x, c)", Side::kBoth, Side::kPasses, Side::kKnown, Side::kNeither},
+    {"add(c, k)", Side::kBoth, Side::kPasses, Side::kBoth, Side::kPasses},
+    {"add(k, k)", Side::kBoth, Side::kBoth, Side::kBoth, Side::kBoth},
+    {"add(x, d)", Side::kNeither, Side::kNeither, Side::kNeither, Side::kNeither},
+    {"add(d, k)", Side::kNeither, Side::kNeither, Side::kNeither, Side::kNeither},
+    {"multiply(d, k)", Side::kNeither, Side::kNeither, Side::kNeither, Side::kNeither},
 };
 
 class LoopLaws : public testing::TestWithParam<std::string_view> {};
@@ -77,7 +76,9 @@ TEST_P(LoopLaws, WhatPassesFoldIsKnownAndTheOtherWayRound) {
       const Instruction& root = optimized->entry().root();
       const bool is_folded = root.Is(Opcode::kConstant);
       const std::string which = Str(next.text, " after ", trips, " trips: ");
-      const Side side = type == "f32" ? next.of_floats : trips <= 64 ? next.after_few : next.after_many;
+      const bool few = trips <= 64;
+      const Side side = type == "f32" ? (few ? next.floats_after_few : next.floats_after_many)
+                                      : (few ? next.after_few : next.after_many);
       if (trips >= 2) {
         EXPECT_EQ(value.has_value(), side == Side::kBoth || side == Side::kKnown) << which << "known";
         EXPECT_EQ(is_folded, side == Side::kBoth || side == Side::kPasses) << which << "folded";

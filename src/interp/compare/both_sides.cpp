@@ -14,6 +14,16 @@ uint64_t ConstantKey(const Literal& literal) {
   return literal.Hash();
 }
 
+std::unordered_set<uint64_t> ConstantKeys(const Module& module) {
+  std::unordered_set<uint64_t> keys;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) keys.insert(ConstantKey(inst->literal()));
+    }
+  }
+  return keys;
+}
+
 // Cuts, and `in_f64`, what loops ended with.
 shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts, bool in_f64) {
   if (!in_f64) return cuts;
@@ -67,18 +77,18 @@ std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const I
 BothSides::BothSides(const Module& input, const Module& optimized, const WidenedOptions& options)
     : options_(options),
       pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)) {
-  for (const Computation* computation : input.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
-    }
-  }
+  constants_ = ConstantKeys(input);
   const auto always = [](const Literal&) { return true; };
   const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
   known_before_.emplace(input, always);
   known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
+  known_before_->TakeFolded([&, made = ConstantKeys(optimized)](const Literal& literal) {
+    return made.contains(ConstantKey(literal)) && !written(literal);
+  });
   const auto open = [this](const Instruction& inst) {
     const Instruction* origin = pairs_.OriginOf(inst);
-    return origin != nullptr && inst.shape().IsArray() && !known_before_->Value(*origin);
+    return origin != nullptr && inst.shape().IsArray() && !known_before_->Value(*origin) &&
+           !known_before_->IsFollowed(origin->computation());
   };
   known_alike_.emplace(optimized, written, open);
   if (known_alike_->LeftOpen()) known_after_.emplace(optimized, written);

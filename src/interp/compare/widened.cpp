@@ -138,6 +138,13 @@ class Comparer {
     if (first_vacuous_ == nullptr && result_.vacuous > 0) first_vacuous_ = &inst;
   }
 
+  // Of what is taken for a kernel's sake alone.
+  void NoteFolded(const Instruction& inst, const Comparison& comparison) {
+    const int64_t open = comparison.Count(ElementClass::kUndetermined) + comparison.Count(ElementClass::kVacuous);
+    if (static_cast<double>(open) <= kMostVacuous * static_cast<double>(comparison.elements())) return;
+    result_.notes.push_back(Str("'", inst.name(), "', a constant in a kernel, is within bounds that say nothing"));
+  }
+
   // Both sides are computed from the same values, so that a few may come to lie where a decision is close, but not
   // many.
   void NoteOpened(const Instruction& inst, int64_t opened, int64_t checked) {
@@ -231,6 +238,7 @@ class Comparer {
         if (!comparer.sides_.KnownAfter(*inside)) continue;
         auto folded = comparer.CompareFolded(pair, *origin, *inside);
         if (!folded || !*folded) continue;
+        comparer.NoteFolded(*inside, (*folded)->comparison);
         pair.given_before[origin] = {.value = KeptOf((*folded)->before, (*folded)->before), .left = nullptr};
         given_.push_back(origin);
       }

@@ -181,7 +181,12 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   if (context.options.widened) return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   const ReducePrecisionAttrs& attrs = inst.attrs<ReducePrecisionAttrs>();
   const Rounding own = RoundingTo(inst.shape().type(), context.ftz());
-  const Rounding reduced = RoundingTo(std::min<int>(attrs.exponent_bits, 11), std::min<int>(attrs.mantissa_bits, 52));
+  const bool flushes = attrs.exponent_bits < to.own_exponent_bits;
+  Rounding reduced = RoundingTo(static_cast<int>(std::min(attrs.exponent_bits, to.own_exponent_bits)),
+                                std::min<int>(attrs.mantissa_bits, 52));
+  // The denormals of what holds the elements lose as many bits as its normals.
+  const bool is_double = inst.shape().type() == PrimitiveType::kF64;
+  if (!flushes) reduced.least = (is_double ? 0x1p-1022 : 0x1p-126) * reduced.relative;
   Finish finish = context.FinishOf(inst, 0.5);
   finish.compute = kNoRounding;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "interp/count_trips.h"
 #include "interp/dynamic.h"
@@ -197,6 +198,17 @@ std::optional<ShadowValue> KnownValues::Value(const Instruction& inst) const {
   return value;
 }
 
+void KnownValues::TakeFolded(const std::function<bool(const Literal&)>& made) {
+  constexpr double kSaysNothing = 0.25;  // Of the value.
+  for (auto& [inst, known] : known_) {
+    if (!inst->shape().IsArray() || known.bound.byte_size() == 0 || IsComplex(inst->shape().type())) continue;
+    bool says_nothing = false;
+    for (int64_t i = 0; i < known.value.shape().NumElements() && !says_nothing; ++i)
+      says_nothing = known.bound.GetDouble(i) > kSaysNothing * std::fabs(known.value.GetDouble(i));
+    if (says_nothing && made(known.value)) known.bound = FewRoundings(known.value);
+  }
+}
+
 void KnownValues::ForEachExact(const std::function<void(const Literal&)>& f) const {
   for (const auto& [inst, known] : known_) {
     if (inst->shape().IsArray() && !known.rounded) f(known.value);
@@ -229,7 +241,7 @@ void KnownValues::Visit(const Computation& computation) {
     if (known_.contains(&inst)) continue;
     auto known = Find(inst);
     if (!known) continue;
-    if (open_ && open_(inst)) left_open_ = true;
+    if (open_ && !follows_ && open_(inst)) left_open_ = true;
     else known_.emplace(&inst, std::move(*known));
   }
 }
@@ -372,7 +384,65 @@ std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
     const bool exact = counted && !IsFloat(counted->shape().type()) && !IsComplex(counted->shape().type());
     result.elements.push_back(exact ? std::optional(Made(std::move(*counted), Literal(), false)) : std::nullopt);
   }
+  std::vector<size_t> left;
+  for (size_t i = 0; i < result.elements.size(); ++i) {
+    if (!result.elements[i] && init->elements[i]) left.push_back(i);
+  }
+  const auto followed = trips && !left.empty() ? Followed(loop, *trips, *init, left) : std::nullopt;
+  for (const size_t i : left) {
+    if (followed) result.elements[i] = followed->elements[i];
+  }
   return result;
+}
+
+// Trip by trip, each with what the one before it left, as long as any of the elements `wanted` is known: as passes fold
+// a loop that they unrolled. What is known inside for all trips is again, afterwards.
+std::optional<KnownValues::Known> KnownValues::Followed(const Instruction& loop, int64_t trips, const Known& init,
+                                                        const std::vector<size_t>& wanted) {
+  constexpr int64_t kMostSteps = 10'000;  // As while_loop_unroller's copies.
+  if (trips > kMostInterpretedTrips) return std::nullopt;
+  const Computation& body = *loop.attrs<WhileAttrs>().body;
+  std::vector<const Computation*> inside = {&body};
+  for (size_t i = 0; i < inside.size(); ++i) {
+    for (const Instruction* inst : inside[i]->Instructions()) {
+      for (const Computation* callee : CalledComputations(*inst)) {
+        if (std::ranges::find(inside, callee) == inside.end()) inside.push_back(callee);
+      }
+    }
+  }
+  int64_t steps = 0;
+  for (const Computation* computation : inside) steps += computation->InstructionCount();
+  if (steps * trips > kMostSteps) return std::nullopt;
+
+  std::vector<std::pair<const Instruction*, Known>> before;
+  const auto forget = [&](bool keep) {
+    for (const Computation* computation : inside) {
+      visited_.erase(computation);
+      for (const Instruction* inst : computation->Instructions()) {
+        trips_.erase(inst);
+        const auto known = inst->Is(Opcode::kConstant) ? known_.end() : known_.find(inst);
+        if (known == known_.end()) continue;
+        if (keep) before.emplace_back(inst, std::move(known->second));
+        known_.erase(known);
+      }
+    }
+  };
+  const bool outer = std::exchange(follows_, true);
+  forget(true);
+  std::optional<Known> state = init;
+  for (int64_t trip = 0; state && trip < trips; ++trip) {
+    known_.emplace(&body.parameter(0), std::move(*state));
+    Visit(body);
+    const Known* next = Get(body.root());
+    const auto is_known = [&](size_t i) { return next->elements[i].has_value(); };
+    state = next != nullptr && std::ranges::any_of(wanted, is_known) ? std::optional(*next) : std::nullopt;
+    forget(false);
+  }
+  follows_ = outer;
+  for (auto& [inst, known] : before) known_.emplace(inst, std::move(known));
+  visited_.insert(inside.begin(), inside.end());
+  if (state) followed_.insert(inside.begin(), inside.end());
+  return state;
 }
 
 std::optional<KnownValues::Known> KnownValues::SameEverywhere(std::span<const Instruction* const> operands) const {

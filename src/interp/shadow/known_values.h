@@ -3,8 +3,8 @@
 // interp/compare/widened.h take these values.
 //
 // A value that is the same everywhere is kept as one element, so that its size does not matter, and movements whose
-// indices are not known keep it. Fusions, calls, branches that are taken and loops of one trip are looked into: folding
-// may come after they were dissolved.
+// indices are not known keep it. Fusions, calls, branches that are taken and loops of a few trips are looked into:
+// folding may come after they were dissolved.
 #ifndef HLO_INTERP_SHADOW_KNOWN_VALUES_H_
 #define HLO_INTERP_SHADOW_KNOWN_VALUES_H_
 
@@ -38,6 +38,10 @@ class KnownValues {
   std::optional<ShadowValue> Value(const Instruction& inst) const;
   // Is anything not known only because it is `open`?
   bool LeftOpen() const { return left_open_; }
+  // Was it gone through, trip by trip, in a loop whose results so are known? What is inside is not: it changes.
+  bool IsFollowed(const Computation& computation) const { return followed_.contains(&computation); }
+  // Where bounds say nothing (the trips of a chaotic loop) and a pass made just this constant, it folded this value.
+  void TakeFolded(const std::function<bool(const Literal&)>& made);
   // Each array's value that nothing rounded; one element where all are equal. In no order.
   void ForEachExact(const std::function<void(const Literal&)>& f) const;
 
@@ -69,6 +73,8 @@ class KnownValues {
   void PassArguments(const Instruction& caller, const Callee& called);
   std::optional<Known> OfCallee(const Computation& callee) const;
   std::optional<Known> OfLoop(const Instruction& loop);
+  std::optional<Known> Followed(const Instruction& loop, int64_t trips, const Known& init,
+                                const std::vector<size_t>& wanted);
   std::optional<Known> SameEverywhere(std::span<const Instruction* const> operands) const;
   std::optional<Known> Moved(const Instruction& inst) const;
   std::optional<Known> ByIdentity(const Instruction& inst) const;
@@ -76,11 +82,11 @@ class KnownValues {
   const Known* Get(const Instruction& inst) const;
 
   const std::function<bool(const Instruction&)> open_;
-  bool left_open_ = false;
+  bool left_open_ = false, follows_ = false;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_map<const Instruction*, Known> known_;
   std::unordered_map<const Instruction*, std::optional<int64_t>> trips_;  // Of loops.
-  std::unordered_set<const Computation*> visited_;
+  std::unordered_set<const Computation*> visited_, followed_;
 };
 
 }  // namespace hlo

@@ -254,6 +254,58 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   return tuple;
 }
 
+// One of several results that a reducer makes of its own two parameters alone, by one op: the reduction by itself.
+class Apart {
+ public:
+  static bool Is(const Computation& reducer, int64_t i) {
+    const int64_t arity = std::ssize(reducer.parameters()) / 2;
+    const Instruction& op = reducer.root().operand(i);
+    const auto is = [](const Instruction& x, int64_t number) {
+      return x.Is(Opcode::kParameter) && x.parameter_number() == number;
+    };
+    return op.operand_count() == 2 && ((is(op.operand(0), i) && is(op.operand(1), arity + i)) ||
+                                       (is(op.operand(1), i) && is(op.operand(0), arity + i)));
+  }
+
+  Apart(const Instruction& reduce, int64_t i) {
+    const ReduceAttrs& attrs = reduce.attrs<ReduceAttrs>();
+    const int64_t arity = reduce.operand_count() / 2;
+    const Instruction& op = attrs.to_apply->root().operand(i);
+    Computation& reducer = module_.AddComputation("reducer");
+    Instruction* const parameters[] = {&reducer.AddParameter(0, op.shape()), &reducer.AddParameter(1, op.shape())};
+    const bool turned = op.operand(0).parameter_number() != i;
+    reducer.SetRoot(reducer.AddClone(op, op.shape(), {parameters[turned ? 1 : 0], parameters[turned ? 0 : 1]}));
+    Computation& entry = module_.AddComputation("entry");
+    Instruction& x = entry.AddParameter(0, reduce.operand(i).shape());
+    Instruction& init = entry.AddParameter(1, reduce.operand(arity + i).shape());
+    entry.SetRoot(entry.Add(Opcode::kReduce, reduce.shape().element(i), {&x, &init},
+                            ReduceAttrs{.dimensions = attrs.dimensions, .to_apply = &reducer}));
+    module_.SetEntry(entry);
+  }
+  const Instruction& inst() const { return module_.entry().root(); }
+
+ private:
+  Module module_{"apart"};
+};
+
+// Of several results, each apart from the others: by its own rule, for any order.
+Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instruction& inst, Operands operands) {
+  const Computation& reducer = *inst.attrs<ReduceAttrs>().to_apply;
+  const int64_t arity = std::ssize(operands) / 2;
+  if (!inst.shape().IsTuple() || !reducer.root().Is(Opcode::kTuple)) return std::nullopt;
+  for (int64_t i = 0; i < arity; ++i) {
+    if (!Apart::Is(reducer, i)) return std::nullopt;
+  }
+  ShadowValue tuple;
+  tuple.shape = inst.shape();
+  for (int64_t i = 0; i < arity; ++i) {
+    const Apart apart(inst, i);
+    const ShadowValue* own[] = {operands[i], operands[arity + i]};
+    tuple.elements.push_back(TRY(Reduce(context, apart.inst(), own)));
+  }
+  return tuple;
+}
+
 // Of what ReduceByPicking does not follow. A reducer that picks the better of its sides leaves one that no other is
 // better than. There are several where it does not tell equals apart, or NaNs, and then it is the order that decides:
 // what is left in row-major order, or anything that stays in its place when the two meet, on either side.
@@ -336,6 +388,7 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
     grouping = {outputs, outputs == 0 ? 0 : moved.shape.NumElements() / outputs, 1};
     return Fold(context, inst, moved, *operands[1], combiner, grouping);
   }
+  if (auto apart = TRY(ReduceApart(context, inst, operands))) return std::move(*apart);
   if (auto picked = TRY(ReduceByPicking(context, inst, operands))) return std::move(*picked);
   const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
   ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))

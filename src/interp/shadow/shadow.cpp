@@ -280,6 +280,15 @@ void HoldInFormat(ShadowValue& value) {
   }
 }
 
+// A sum of no products where there is no 0: all products are above it. A pass that folds it makes a NaN of it.
+void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
+  const bool sums = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
+  if (!sums || inst.shape().type() != PrimitiveType::kF8E8M0FNU) return;
+  for (double& value : sum.value.mutable_data<double>()) {
+    if (value == 0) value = std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
 }  // namespace
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
@@ -294,8 +303,12 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
   if (!by_rule && context.options.widened && by_rule.error().exit == ExitCode::kUnsupported)
     return Interpreted(context, inst, operands);
   ShadowValue result = TRY(std::move(by_rule));
-  if (context.options.widened) TRY(AddComputed(context, inst, operands, wanted, result));
-  else HoldInFormat(result);
+  if (context.options.widened) {
+    NoZeroOfNothing(inst, result);
+    TRY(AddComputed(context, inst, operands, wanted, result));
+  } else {
+    HoldInFormat(result);
+  }
   const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == operands[0]->shape.type();
   if (!inst.Is(kElementwise) || copies) return result;
   result.choices = operands.size() == 1 ? TRY(ChoicesOfUnary(context, inst, *operands[0])) : nullptr;
