@@ -41,6 +41,10 @@ class Correspondence {
   const Instruction* OriginOf(const Instruction& inst) const;
   // ... where that runs once in `before`.
   const Instruction* OriginIn(const Instruction& inst, const Computation& before) const;
+  // Of the input: is it `before`, or called by it, once?
+  bool RunsOnceIn(const Computation& computation, const Computation& before) const {
+    return callers_.RunsOnceIn(computation, before);
+  }
   // Of a loop whose state is another one than that of the loop that it is compared with; null: of any other.
   const LoopPair* ChangedLoopOf(const Instruction& loop) const;
   // Whose value it should have; null: it is not compared. A parameter is where it is what the root became.

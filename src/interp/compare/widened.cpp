@@ -255,19 +255,22 @@ class Comparer {
   // What passes folded to a scalar may stand in the input as an array of nothing else, of which they left no
   // instruction (the padding of a pad that took the place of an update is an element of what was updated; of a factor 1
   // or a term 0 nothing is left at all). A value of the input that is such a scalar everywhere, within what the
-  // declared types round, is it here.
+  // declared types round, is it here, in what it calls, too.
   Result<std::optional<Compared>> CompareFoldedScalars(Pair& pair, const Instruction& origin, const Instruction& inst) {
     constexpr int64_t kMostElements = 1 << 16;
     constexpr size_t kMostValues = 256;
     std::vector<ShadowValue> scalars;
     const auto is_kept_after = [&](const Instruction& next) { return pair.given_after.contains(&next); };
     for (const Instruction* next : UpstreamAndInside(inst, is_kept_after)) {
-      auto folded =
-          next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_.Rounded(*next) : std::nullopt;
+      auto folded = next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_.Value(*next) : std::nullopt;
       if (folded) scalars.push_back(std::move(*folded));
     }
     const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
-    std::vector<const Instruction*> upstream = Upstream(origin, is_kept), given;
+    std::vector<const Instruction*> upstream = UpstreamAndInside(origin, is_kept), given;
+    const auto runs_again = [&](const Instruction* next) {
+      return !pairs_.RunsOnceIn(next->computation(), *pair.before);
+    };
+    std::erase_if(upstream, runs_again);
     upstream.resize(std::min(upstream.size(), kMostValues));
     std::set<PrimitiveType> types;
     for (const Instruction* next : upstream) {
