@@ -241,7 +241,8 @@ Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
   const PrimitiveType from = x->shape().type(), through = middle->shape().type(), to = inst.shape().type();
   if (!HoldsAllOf(through, from)) return nullptr;
-  if (IsInteger(from) && IsFloat(through) && IsInteger(to) && !HoldsAllOf(to, from)) return nullptr;
+  const bool is_whole = IsInteger(from) || from == PrimitiveType::kPred;  // Of s1, 1 is beyond all numbers.
+  if (is_whole && IsFloat(through) && IsInteger(to) && !HoldsAllOf(to, from)) return nullptr;
   return Replace(inst, Opcode::kConvert, {x});
 }
 
