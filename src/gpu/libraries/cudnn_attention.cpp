@@ -258,9 +258,7 @@ struct AttentionCall : LibraryCall {
     return names;
   }
   // Behind what is stored.
-  int64_t WorkspaceOffset() const {
-    return AlignedBytes(told.stored_bytes);
-  }
+  int64_t WorkspaceOffset() const { return AlignedBytes(told.stored_bytes); }
   int64_t ScratchBytes() const override { return WorkspaceOffset() + choice->plan.workspace; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
 

@@ -76,8 +76,8 @@ std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const I
 
 BothSides::BothSides(const Module& input, const Module& optimized, const WidenedOptions& options)
     : options_(options),
-      pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)) {
-  constants_ = ConstantKeys(input);
+      pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
+      constants_(ConstantKeys(input)) {
   const auto always = [](const Literal&) { return true; };
   const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
   known_before_.emplace(input, always);

@@ -35,9 +35,7 @@ GuardedDevice::~GuardedDevice() {
   if (other_memory_ != nullptr) device_.Free(other_memory_);
 }
 
-int64_t GuardedDevice::ZoneBytes(int64_t bytes) {
-  return std::clamp(AlignedBytes(bytes), kLeastZone, kMostZone);
-}
+int64_t GuardedDevice::ZoneBytes(int64_t bytes) { return std::clamp(AlignedBytes(bytes), kLeastZone, kMostZone); }
 
 Result<void*> GuardedDevice::Allocate(int64_t bytes) {
   const int64_t zone = zones_ ? ZoneBytes(bytes) : 0;
