@@ -88,7 +88,7 @@ BothSides::BothSides(const Module& input, const Module& optimized, const Widened
   const auto open = [this](const Instruction& inst) {
     const Instruction* origin = pairs_.OriginOf(inst);
     return origin != nullptr && inst.shape().IsArray() && !known_before_->Value(*origin) &&
-           !known_before_->IsFollowed(origin->computation());
+           !known_before_->IsFollowed(*origin);
   };
   known_alike_.emplace(optimized, written, open);
   if (known_alike_->LeftOpen()) known_after_.emplace(optimized, written);

@@ -386,7 +386,7 @@ std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
   }
   std::vector<size_t> left;
   for (size_t i = 0; i < result.elements.size(); ++i) {
-    if (!result.elements[i] && init->elements[i]) left.push_back(i);
+    if (!result.elements[i]) left.push_back(i);
   }
   const auto followed = trips && !left.empty() ? Followed(loop, *trips, *init, left) : std::nullopt;
   for (const size_t i : left) {
@@ -395,8 +395,9 @@ std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
   return result;
 }
 
-// Trip by trip, each with what the one before it left, as long as any of the elements `wanted` is known: as passes fold
-// a loop that they unrolled. What is known inside for all trips is again, afterwards.
+// Trip by trip, each with what the one before it left, as long as any of the elements `wanted` is known or one more
+// element has become so (the input wanders out of a state that hands it on): as passes fold a loop that they unrolled.
+// What is known inside for all trips is again, afterwards.
 std::optional<KnownValues::Known> KnownValues::Followed(const Instruction& loop, int64_t trips, const Known& init,
                                                         const std::vector<size_t>& wanted) {
   constexpr int64_t kMostSteps = 10'000;  // As while_loop_unroller's copies.
@@ -415,6 +416,7 @@ std::optional<KnownValues::Known> KnownValues::Followed(const Instruction& loop,
   if (steps * trips > kMostSteps) return std::nullopt;
 
   std::vector<std::pair<const Instruction*, Known>> before;
+  std::unordered_set<const Instruction*> followed;
   const auto forget = [&](bool keep) {
     for (const Computation* computation : inside) {
       visited_.erase(computation);
@@ -423,6 +425,7 @@ std::optional<KnownValues::Known> KnownValues::Followed(const Instruction& loop,
         const auto known = inst->Is(Opcode::kConstant) ? known_.end() : known_.find(inst);
         if (known == known_.end()) continue;
         if (keep) before.emplace_back(inst, std::move(known->second));
+        else followed.insert(inst);
         known_.erase(known);
       }
     }
@@ -431,17 +434,18 @@ std::optional<KnownValues::Known> KnownValues::Followed(const Instruction& loop,
   forget(true);
   std::optional<Known> state = init;
   for (int64_t trip = 0; state && trip < trips; ++trip) {
-    known_.emplace(&body.parameter(0), std::move(*state));
+    const Known& given = known_.emplace(&body.parameter(0), std::move(*state)).first->second;
     Visit(body);
-    const Known* next = Get(body.root());
-    const auto is_known = [&](size_t i) { return next->elements[i].has_value(); };
-    state = next != nullptr && std::ranges::any_of(wanted, is_known) ? std::optional(*next) : std::nullopt;
+    const Known& next = *Get(body.root());  // A tuple always is known, if none of its elements.
+    bool goes_on = std::ranges::any_of(wanted, [&](size_t i) { return next.elements[i].has_value(); });
+    for (size_t i = 0; i < next.elements.size(); ++i) goes_on = goes_on || (next.elements[i] && !given.elements[i]);
+    state = goes_on ? std::optional(next) : std::nullopt;
     forget(false);
   }
   follows_ = outer;
   for (auto& [inst, known] : before) known_.emplace(inst, std::move(known));
   visited_.insert(inside.begin(), inside.end());
-  if (state) followed_.insert(inside.begin(), inside.end());
+  if (state) followed_.merge(followed);
   return state;
 }
 

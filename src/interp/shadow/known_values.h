@@ -38,8 +38,8 @@ class KnownValues {
   std::optional<ShadowValue> Value(const Instruction& inst) const;
   // Is anything not known only because it is `open`?
   bool LeftOpen() const { return left_open_; }
-  // Was it gone through, trip by trip, in a loop whose results so are known? What is inside is not: it changes.
-  bool IsFollowed(const Computation& computation) const { return followed_.contains(&computation); }
+  // Was it known in the trips of a loop whose results so are known? Its value is not: it changes from trip to trip.
+  bool IsFollowed(const Instruction& inst) const { return followed_.contains(&inst); }
   // Where bounds say nothing (the trips of a chaotic loop) and a pass made just this constant, it folded this value.
   void TakeFolded(const std::function<bool(const Literal&)>& made);
   // Each array's value that nothing rounded; one element where all are equal. In no order.
@@ -86,7 +86,8 @@ class KnownValues {
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_map<const Instruction*, Known> known_;
   std::unordered_map<const Instruction*, std::optional<int64_t>> trips_;  // Of loops.
-  std::unordered_set<const Computation*> visited_, followed_;
+  std::unordered_set<const Computation*> visited_;
+  std::unordered_set<const Instruction*> followed_;
 };
 
 }  // namespace hlo
