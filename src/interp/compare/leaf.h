@@ -122,7 +122,7 @@ class Judge {
     if (distance > e) return {ElementClass::kViolation, ratio};
     // A few roundings below the normals say all there is to say of zeros.
     const double least = std::max(rounding_.least, std::numeric_limits<double>::min());
-    if (e > 0.25 * std::max(std::fabs(v), rms_) && e > least) return {ElementClass::kVacuous, ratio};
+    if (e > kSaysNothing * std::max(std::fabs(v), rms_) && e > least) return {ElementClass::kVacuous, ratio};
     if (distance == 0) return {ElementClass::kExact, 0};
     if (likely_ != nullptr && distance > likely_[i]) return {ElementClass::kSuspicious, ratio};
     return {ElementClass::kWithin, ratio};

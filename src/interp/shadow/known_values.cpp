@@ -199,7 +199,6 @@ std::optional<ShadowValue> KnownValues::Value(const Instruction& inst) const {
 }
 
 void KnownValues::TakeFolded(const std::function<bool(const Literal&)>& made) {
-  constexpr double kSaysNothing = 0.25;  // Of the value.
   for (auto& [inst, known] : known_) {
     if (!inst->shape().IsArray() || known.bound.byte_size() == 0 || IsComplex(inst->shape().type())) continue;
     bool says_nothing = false;

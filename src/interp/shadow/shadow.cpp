@@ -284,9 +284,8 @@ void HoldInFormat(ShadowValue& value) {
 void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
   const bool sums = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
   if (!sums || inst.shape().type() != PrimitiveType::kF8E8M0FNU) return;
-  for (double& value : sum.value.mutable_data<double>()) {
-    if (value == 0) value = std::numeric_limits<double>::quiet_NaN();
-  }
+  const double nothing = Literal::Scalar(inst.shape().type(), 0.0).GetDouble(0);
+  std::ranges::replace(sum.value.mutable_data<double>(), 0.0, nothing);
 }
 
 }  // namespace

@@ -57,6 +57,9 @@ struct ShadowValue {
   bool HasOpen() const { return open.byte_size() != 0; }
 };
 
+// A bound of more than this part of what it is of says nothing.
+inline constexpr double kSaysNothing = 0.25;
+
 // Candidates of decision d: [first[d], first[d + 1]); none: there is nothing to decide.
 struct Decisions {
   std::vector<int64_t> first;
