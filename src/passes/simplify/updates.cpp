@@ -146,9 +146,9 @@ Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
 Result<Instruction*> ElementOfIota(Instruction& inst, const PassContext&) {
   if (inst.shape().rank() != 1 || inst.shape().dim(0) != 1) return nullptr;
   const std::vector<Instruction*> indices = IndicesOf(inst);
-  Instruction *iota = &inst.operand(0), *scale = nullptr;
-  if (m::Multiply(m::Iota(&iota), m::AnyConstant(&scale))(&inst.operand(0)) && ScalarOf(*scale) == nullptr)
-    return nullptr;
+  Instruction *iota = nullptr, *scale = nullptr;
+  if (!m::Multiply(m::Iota(&iota), m::AnyConstant(&scale))(&inst.operand(0))) iota = &inst.operand(0), scale = nullptr;
+  if (scale != nullptr && ScalarOf(*scale) == nullptr) return nullptr;
   if (indices.empty() || !iota->Is(Opcode::kIota) || !IsStaticOfOneType(inst.operand(0))) return nullptr;
   const PrimitiveType type = indices[0]->shape().type();
   if ((type != PrimitiveType::kS32 && type != PrimitiveType::kU32) || iota->shape().dim(0) > LargestOf(type) ||
