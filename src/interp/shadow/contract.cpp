@@ -416,11 +416,40 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
   return rounding;
 }
 
+// Integers and pred as the floats that they are, held in a type that has them all. A 64-bit integer may round.
+ShadowValue AsFloats(const ShadowValue& x) {
+  if (x.IsFloat()) return x;
+  const PrimitiveType type = x.shape.type();
+  const bool is_u64 = type == PrimitiveType::kU64;
+  const Rounding in_f64 = RoundingTo(PrimitiveType::kF64, false);
+  ShadowValue floats;
+  floats.shape = x.shape;
+  floats.held = BitWidth(type) <= 8    ? PrimitiveType::kBF16
+                : BitWidth(type) <= 16 ? PrimitiveType::kF32
+                                       : PrimitiveType::kF64;
+  floats.value = NewBuffer(x.shape);
+  floats.bound = Zeros(x.shape);
+  auto value = floats.value.mutable_data<double>(), bound = floats.bound.mutable_data<double>();
+  for (size_t i = 0; i < value.size(); ++i) {
+    const int64_t n = x.exact.GetInt(static_cast<int64_t>(i));
+    value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
+    if (std::fabs(value[i]) >= 0x1p53) bound[i] = HalfStep(in_f64, std::fabs(value[i]));
+    if (x.HasOpen() && x.open.GetInt(static_cast<int64_t>(i)) != 0) bound[i] = kUndetermined;
+  }
+  DropZeroBound(floats);
+  return floats;
+}
+
 }  // namespace
+
+bool SumsAsFloats(const Instruction& inst) {
+  return IsFloat(inst.shape().type()) && !IsComplex(inst.operand(0).shape().type()) &&
+         !IsComplex(inst.operand(1).shape().type());
+}
 
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& c) {
-  const ShadowValue &a = *operands[0], &b = *operands[1];
+  const ShadowValue a = AsFloats(*operands[0]), b = AsFloats(*operands[1]);
   const InstructionPlan* plan = context.PlanOf(inst);
   int product_bits = SignificandBits(a.held) + SignificandBits(b.held);
   if (plan && plan->sum && plan->sum->operand_bits != 0)

@@ -24,7 +24,10 @@ struct Contraction {
   std::vector<int64_t> result_column;
 };
 
-// By the first two operands. Of the results those that are wanted, as a list; null: all.
+// Does it sum products of numbers as floats, of whatever types the numbers are?
+bool SumsAsFloats(const Instruction& inst);
+// By the first two operands; integers become floats, as docs/ops.md#accumulation has it. Of the results those that are
+// wanted, as a list; null: all.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 

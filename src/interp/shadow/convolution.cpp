@@ -7,7 +7,7 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
                                 const WantedResults* wanted) {
   const ShadowValue &x = *operands[0], &filter = *operands[1];
   const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
-  if (!x.IsFloat() || !filter.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
+  if (!SumsAsFloats(inst)) {
     if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'convolution'"));
     return ThroughInterpreter(context, inst, operands);
   }

@@ -32,7 +32,7 @@ std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
   const ShadowValue &a = *operands[0], &b = *operands[1];
   const DotAttrs& attrs = inst.attrs<DotAttrs>();
-  if (!a.IsFloat() || !b.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
+  if (!SumsAsFloats(inst)) {
     if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'dot'"));
     return ThroughInterpreter(context, inst, operands);
   }

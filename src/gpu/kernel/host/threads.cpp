@@ -174,7 +174,10 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     LlvmValue const operands[] = {dividend, divisor};
     const Type types[] = {Type::kIndex, Type::kIndex};
     LlvmValue const value = scalar_.Emit(*cut, operands, types);
-    LlvmValue const remainder = cut->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
+    // Not dividend - value * divisor: an index that is none, behind some guard, may not fit the 32 bits in which it is
+    // divided, and no segment must come out as empty.
+    const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
+    LlvmValue const remainder = scalar_.Emit(rest, operands, types);
     // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own. What comes
     // out there is no quotient: 0 instead, since a division of it by the next must not make that one's bound
     // negative.
