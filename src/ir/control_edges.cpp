@@ -15,7 +15,8 @@ std::vector<Instruction*> RunsAfter(const Instruction& inst) {
 
 void MoveWaits(const Computation& computation, const InPlaceOfGone& gone) {
   if (gone.empty()) return;
-  for (Instruction* inst : computation.instructions()) {
+  for (Instruction* inst : computation.waiting()) {
+    if (inst->removed()) continue;
     const std::span<Instruction* const> awaited = inst->control_predecessors();
     if (std::ranges::none_of(awaited, [&](const Instruction* before) { return gone.contains(before); })) continue;
     // In their order; each once, however many ways lead to it.

@@ -17,7 +17,7 @@ using InPlaceOfGone = std::unordered_map<const Instruction*, std::vector<Instruc
 // What `inst` runs after: who waited for it waits for these where nothing comes in its place.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Who waited for what is gone waits for what came in its place.
+// Who waited for what is gone waits for what came in its place. (Module::Sweep does so where nobody did.)
 void MoveWaits(const Computation& computation, const InPlaceOfGone& gone);
 
 // The same, and a computation of a scheduled module is in order again. Is anything gone?

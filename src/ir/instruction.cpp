@@ -207,13 +207,16 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
 }
 
 void Instruction::AddControlPredecessor(Instruction& before) {
-  if (control_predecessors_ == nullptr) control_predecessors_ = std::make_unique<std::vector<Instruction*>>();
+  if (control_predecessors_ == nullptr) {
+    control_predecessors_ = std::make_unique<std::vector<Instruction*>>();
+    computation_->waiting_.push_back(this);
+  }
   control_predecessors_->push_back(&before);
   computation_->Touch();
 }
 
 void Instruction::ClearControlPredecessors() {
-  control_predecessors_.reset();
+  if (control_predecessors_ != nullptr) control_predecessors_->clear();
   computation_->Touch();
 }
 

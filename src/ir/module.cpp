@@ -278,6 +278,7 @@ void Computation::Remove(Instruction& inst) {
   CHECK(inst.computation_ == this && !inst.removed_, inst.name());
   CHECK(inst.users().empty(), "removing an instruction that is still used: ", inst.name());
   CHECK(root_ != &inst, "removing the root: ", inst.name());
+  if (!waiting_.empty()) gone_[&inst] = RunsAfter(inst);
   Operands operands = inst.operands_.list();
   inst.operands_ = Operands();
   for (Instruction* operand : operands) --operand->use_count_;
@@ -312,6 +313,9 @@ void Computation::RemoveAll(std::span<Instruction* const> dead) {
     CHECK(inst->computation_ == this && !inst->removed_, inst->name());
     CHECK(root_ != inst, "removing the root: ", inst->name());
     inst->removed_ = true;
+  }
+  if (!waiting_.empty()) {
+    for (const Instruction* inst : dead) gone_[inst] = RunsAfter(*inst);
   }
   // Each value that stays loses its users in one go.
   std::vector<Instruction*> used;
@@ -434,6 +438,8 @@ int64_t Module::InstructionCount() const {
 void Module::Sweep() {
   for (const auto& computation : computations_) {
     if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
+    MoveWaits(*computation, std::exchange(computation->gone_, {}));
+    std::erase_if(computation->waiting_, [](const Instruction* inst) { return inst->removed_; });
     // The last first: what is made next then takes their places in order.
     for (size_t i = computation->instructions_.size(); i-- > 0;) {
       Instruction*& inst = computation->instructions_[i];

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/source_text.h"
+#include "ir/control_edges.h"
 #include "ir/instruction.h"
 #include "ir/name_table.h"
 
@@ -72,6 +73,8 @@ class Computation {
   // The same without a copy, while the computation does not change.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
+  // All that has control predecessors, and more; what was removed, too.
+  std::span<Instruction* const> waiting() const { return waiting_; }
   size_t place_limit() const { return instructions_.size(); }
   // Another one, of all in the module, whenever what Fingerprint looks at may have changed.
   uint64_t version() const { return version_; }
@@ -149,6 +152,8 @@ class Computation {
   Instruction* root_ = nullptr;
   std::vector<Instruction*> instructions_;  // In the module's pool; removed ones too, until the sweep.
   std::vector<Instruction*> parameters_;
+  std::vector<Instruction*> waiting_;
+  InPlaceOfGone gone_;  // What was removed since the last sweep, where anybody waits.
   int64_t live_count_ = 0;
   uint64_t version_ = 0;
   mutable Kept<std::vector<Instruction*>> post_order_;  // Empty: as it is.
@@ -220,7 +225,7 @@ class Module {
   std::string_view MakerOf(const Instruction& inst) const;  // "" for what was read.
   int64_t InstructionCount() const;
 
-  // Frees removed instructions.
+  // Frees removed instructions. Who still waits for one of them waits for what it ran after.
   void Sweep();
 
   // A deep copy; ids are kept, so side tables carry over, and each copy's origin is the id of what it was copied from
