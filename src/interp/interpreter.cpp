@@ -103,7 +103,8 @@ class Runner {
     Frame& frame = frames_.emplace_back();
     frame.program = &programs_.Of(computation);
     frame.slots.resize(frame.program->slots);
-    for (size_t i = 0; i < args.size(); ++i) {
+    // A fusion may give more than its computation takes.
+    for (size_t i = 0; i < std::min(args.size(), frame.program->parameters.size()); ++i) {
       const int slot = frame.program->parameters[i];
       if (slot >= 0) frame.slots[slot] = std::move(args[i]);
     }
