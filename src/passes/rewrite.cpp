@@ -1,10 +1,13 @@
 #include "passes/rewrite.h"
 
 #include <deque>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/side_effects.h"
 #include "ir/text/printer.h"
 #include "passes/log_why.h"
@@ -20,6 +23,29 @@ namespace {
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
+
+// Floats of several widths in one instruction, as HLO allows and hardly anybody writes. Laws are of one type.
+bool MixesWidths(const Instruction& inst) {
+  constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
+  constexpr OpcodeSet kMovements = {
+      Opcode::kBroadcast, Opcode::kReshape,     Opcode::kTranspose,          Opcode::kSlice,   Opcode::kDynamicSlice,
+      Opcode::kPad,       Opcode::kConcatenate, Opcode::kDynamicUpdateSlice, Opcode::kReverse, Opcode::kGather};
+  if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || kMovements.Has(inst.opcode()))) return false;
+  std::optional<PrimitiveType> floats;
+  const auto is_another = [&](const Shape& shape) {
+    if (!shape.IsArray() || !IsFloat(shape.type())) return false;
+    return std::exchange(floats, shape.type()).value_or(shape.type()) != shape.type();
+  };
+  if (is_another(inst.shape())) return true;
+  return std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return is_another(x->shape()); });
+}
+
+// It or what a law may look at above it.
+bool MixesWidthsNear(const Instruction& inst, int depth = 3) {
+  if (MixesWidths(inst)) return true;
+  return depth > 0 &&
+         std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return MixesWidthsNear(*x, depth - 1); });
+}
 
 class Rewriter {
  public:
@@ -59,6 +85,7 @@ class Rewriter {
     queued_.assign(computation.place_limit(), true);
     // What somebody waits for stays, used or not; where there is such, dce looks after what is dead.
     removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
+    mixes_widths_ = std::ranges::any_of(start, [](const Instruction* inst) { return MixesWidths(*inst); });
     left_ = kMostRewritesEach * static_cast<int64_t>(start.size());
     last_.clear();
     stopped_ = false;
@@ -75,6 +102,7 @@ class Rewriter {
   // By the first rule that has something to say. False when none has, or when there is no fuel for it.
   Result<bool> Rewrite(Instruction& inst) {
     Computation& computation = inst.computation();
+    if (mixes_widths_ && MixesWidthsNear(inst)) return false;
     for (const Candidate& candidate : by_opcode_[static_cast<size_t>(inst.opcode())]) {
       if (candidate.entry != nullptr && candidate.entry->fuel <= 0) continue;
       const int first_new = computation.module().id_limit();
@@ -164,7 +192,7 @@ class Rewriter {
   // Of the computation at hand.
   std::deque<Instruction*> worklist_;
   std::vector<bool> queued_;
-  bool removes_ = false, stopped_ = false;
+  bool removes_ = false, stopped_ = false, mixes_widths_ = false;
   int64_t left_ = 0;
   std::deque<const Rule*> last_;
 };
