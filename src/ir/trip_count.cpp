@@ -21,6 +21,7 @@ Place Resolve(Place place) {
   for (;;) {
     const Instruction& inst = *place.inst;
     if (inst.Is(Opcode::kCopy) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape)) {
+      if (inst.shape().type() != inst.operand(0).shape().type()) return place;  // Its bits are another number.
       place = Operand(place, 0);
     } else if (inst.Is(Opcode::kFusion) && place.fusion == nullptr) {
       place = {&FusedComputation(inst).root(), &inst};

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "gpu/plan/elemental.h"
 #include "gpu/plan/scalar.h"
+#include "ir/dynamic_indices.h"
 #include "ir/module.h"
 
 namespace hlo::gpu {
@@ -293,7 +294,7 @@ Result<NodeId> ElementGraph::BuildPad(const Instruction& inst, const std::vector
 
 Result<NodeId> ElementGraph::BuildDynamicSlice(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Instruction& operand = inst.operand(0);
-  if (operand.shape().rank() > 0 && inst.operand_count() != 1 + operand.shape().rank()) {
+  if (!HasScalarIndices(inst)) {
     FAIL(UnsupportedAt(inst, "U106", "no emitter for 'dynamic-slice' with its indices in one array"));
   }
   std::vector<IndexExpr> inner;
@@ -306,7 +307,7 @@ Result<NodeId> ElementGraph::BuildDynamicSlice(const Instruction& inst, const st
 
 Result<NodeId> ElementGraph::BuildDynamicUpdateSlice(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Shape& update = inst.operand(1).shape();
-  if (update.rank() > 0 && inst.operand_count() != 2 + update.rank()) {
+  if (!HasScalarIndices(inst)) {
     FAIL(UnsupportedAt(inst, "U106", "no emitter for 'dynamic-update-slice' with its indices in one array"));
   }
   ElementNode node{.kind = ElementNode::Kind::kGuard, .inst = &inst};

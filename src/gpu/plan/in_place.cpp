@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "ir/dynamic_indices.h"
+
 namespace hlo::gpu {
 
 int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root) {
   const Instruction& inst = *root.inst;
-  const bool is_slice = inst.Is(Opcode::kDynamicUpdateSlice) && inst.operand_count() == 2 + inst.shape().rank();
+  const bool is_slice = inst.Is(Opcode::kDynamicUpdateSlice) && HasScalarIndices(inst);
   const bool is_scatter = inst.Is(Opcode::kScatter) && inst.operand_count() == 3;
   if (!is_slice && !is_scatter) return -1;
   if (inst.operand(is_slice ? 1 : 2).shape().NumElements() == 0) return -1;

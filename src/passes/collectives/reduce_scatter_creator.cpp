@@ -3,6 +3,7 @@
 
 #include "interp/devices/collectives.h"
 #include "interp/interpreter.h"
+#include "ir/dynamic_indices.h"
 #include "passes/collectives/groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -76,7 +77,7 @@ Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;
   const int64_t d = SlicedDimension(inst);
-  if (d < 0 || inst.operand_count() != 1 + inst.shape().rank()) return nullptr;
+  if (d < 0 || !HasScalarIndices(inst)) return nullptr;
   const int64_t size = inst.shape().dim(d), whole = sum.shape().dim(d);
   const auto grid = GridOf(inst.module());
   if (!grid || size == 0 || whole % size != 0 || whole / size > grid->count()) return nullptr;

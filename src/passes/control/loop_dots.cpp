@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/dynamic_indices.h"
 #include "ir/module.h"
 #include "passes/pass.h"
 
@@ -16,7 +17,7 @@ bool IsGiven(const Loop& loop, const Instruction& value) {
 
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand) {
   Instruction& slice = operand.Is(Opcode::kReshape) ? operand.operand(0) : operand;
-  if (!slice.Is(Opcode::kDynamicSlice) || slice.operand_count() != 1 + slice.shape().rank()) return std::nullopt;
+  if (!slice.Is(Opcode::kDynamicSlice) || !HasScalarIndices(slice)) return std::nullopt;
   if (!IsGiven(loop, slice.operand(0))) return std::nullopt;
   const Shape &whole = slice.operand(0).shape(), &part = slice.shape();
   std::optional<int64_t> dimension;

@@ -219,15 +219,21 @@ std::vector<bool> LiveElements(const Loop& loop) {
     if (HasSideEffect(*inst)) worklist.push_back(inst);
   }
   std::vector<bool> seen(ids.size(), false);
-  while (!worklist.empty()) {
-    const Instruction& inst = *worklist.back();
-    worklist.pop_back();
-    if (&inst == &root || seen[ids.Of(inst)]) continue;
-    seen[ids.Of(inst)] = true;
-    if (inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &loop.body->parameter(0)) mark(inst.tuple_index());
-    worklist.insert(worklist.end(), inst.operands().begin(), inst.operands().end());
+  const auto mark_what_is_read = [&] {
+    while (!worklist.empty()) {
+      const Instruction& inst = *worklist.back();
+      worklist.pop_back();
+      if (&inst == &root || seen[ids.Of(inst)]) continue;
+      seen[ids.Of(inst)] = true;
+      if (inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &loop.body->parameter(0)) mark(inst.tuple_index());
+      worklist.insert(worklist.end(), inst.operands().begin(), inst.operands().end());
+    }
+  };
+  mark_what_is_read();
+  if (std::ranges::find(live, true) == live.end()) {  // A state has an element.
+    mark(0);
+    mark_what_is_read();
   }
-  if (std::ranges::find(live, true) == live.end()) live[0] = true;  // A state has an element.
   return live;
 }
 

@@ -8,6 +8,7 @@
 // handed through the loop before goes with simplify-while-loops, and the transpose with dce.
 #include <algorithm>
 
+#include "ir/dynamic_indices.h"
 #include "ir/module.h"
 #include "ir/trip_count.h"
 #include "passes/control/loop.h"
@@ -26,7 +27,7 @@ std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
     for (Instruction* user : element->users()) {
       if (user == &loop.body->root()) continue;  // Element i alone, which IsInvariant says; others are asked below.
       const bool reads = user->Is(Opcode::kDynamicSlice) && &user->operand(0) == element;
-      if (!reads || user->operand_count() != 1 + element->shape().rank()) return {};
+      if (!reads || !HasScalarIndices(*user)) return {};
       slices.push_back(user);
     }
   }

@@ -1,6 +1,7 @@
 // comparison-expander, logistic-expander: elementwise ops as formulas of others.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
 
 namespace hlo {
 namespace {
@@ -36,7 +37,9 @@ Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
 }
 
 // logistic(x) => 1 / (1 + exp(-x)). For x far below 0 the exponential is infinite, and the quotient 0, as it should be.
+// Not of a type without negative numbers.
 Result<Instruction*> ExpandLogistic(Instruction& inst, const PassContext&) {
+  if (!HasNegatives(inst.shape().type())) return nullptr;
   Instruction* const one = ConstantLike(inst, 1);
   Instruction* const negated = Replace(inst, Opcode::kNegate, {&inst.operand(0)});
   Instruction* const sum = Replace(inst, Opcode::kAdd, {one, Replace(inst, Opcode::kExp, {negated})});

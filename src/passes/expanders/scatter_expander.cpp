@@ -32,7 +32,7 @@ class Expansion {
 
   std::vector<Instruction*> Run() {
     std::vector<Instruction*> state(inst_.operands().begin(), inst_.operands().begin() + count_);
-    if (windows_ == 0) return state;
+    if (windows_ == 0 || inst_.operand(0).shape().NumElements() == 0) return state;
     positions_ = PositionsOf(inst_, indices(), attrs_.index_vector_dim, attrs_.scatter_dims_to_operand_dims,
                              attrs_.input_batching_dims, attrs_.scatter_indices_batching_dims);
     std::vector<Instruction*> given = {positions_.table};

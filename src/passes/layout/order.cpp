@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/dynamic_indices.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
 
@@ -56,8 +57,7 @@ Order SpaceOfImage(const Order& image, const Order& order) { return Permuted(Inv
 bool IsMoved(const Instruction& inst) {
   constexpr OpcodeSet kMoved = {Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kIota,
                                 Opcode::kPad,       Opcode::kReverse,     Opcode::kSlice};
-  if (inst.Is(Opcode::kDynamicSlice)) return inst.operand_count() == 1 + inst.shape().rank();
-  if (inst.Is(Opcode::kDynamicUpdateSlice)) return inst.operand_count() == 2 + inst.shape().rank();
+  if (inst.Is(Opcode::kDynamicSlice) || inst.Is(Opcode::kDynamicUpdateSlice)) return HasScalarIndices(inst);
   return inst.Is(kElementwise) || kMoved.Has(inst.opcode());
 }
 

@@ -39,13 +39,18 @@ Result<Instruction*> ConstantToTheRight(Instruction& inst, const PassContext&) {
   return Replace(inst, inst.opcode(), {&inst.operand(1), &inst.operand(0)}, inst.attributes());
 }
 
+bool IsNegativeZero(const Instruction& constant) {
+  const auto number = NumberOf(constant);
+  return number == 0.0 && std::signbit(*number);
+}
+
 // x + 0 => x. For floats -0 is the neutral element; +0 is only where x is never -0.
 Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   if (x->shape() != inst.shape()) return nullptr;
   const bool neutral = IsNumberWithoutZeroSign(inst.shape().type()) ||
-                       (IsFloat(inst.shape().type()) && (!NeverNegativeZero(*zero) || NeverNegativeZero(*x)));
+                       (IsFloat(inst.shape().type()) && (IsNegativeZero(*zero) || NeverNegativeZero(*x)));
   return neutral ? x : nullptr;
 }
 
@@ -59,7 +64,8 @@ Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
 
 // x - x => 0, for integers; a float may be infinite.
 Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()))
+  if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()) ||
+      !IsStatic(inst))
     return nullptr;
   return ConstantLike(inst, 0);
 }
@@ -270,7 +276,7 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
 // A map is its body on whole arrays, when the body is elementwise throughout. A scalar beside arrays, and
 // floats of another type than the body's, are not what the body's operations take.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kMap)) return nullptr;
+  if (!inst.Is(Opcode::kMap) || !IsStatic(inst)) return nullptr;
   const Computation& body = *inst.attrs<MapAttrs>().to_apply;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Shape& shape = inst.operand(i).shape();
@@ -319,7 +325,8 @@ Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
 // real(x) => x, imag(x) => 0, for a real x.
 Result<Instruction*> PartsOfReal(Instruction& inst, const PassContext&) {
   if (inst.operand(0).shape() != inst.shape()) return nullptr;
-  return inst.Is(Opcode::kReal) ? &inst.operand(0) : ConstantLike(inst, 0);
+  if (inst.Is(Opcode::kReal)) return &inst.operand(0);
+  return IsStatic(inst) ? ConstantLike(inst, 0) : nullptr;
 }
 
 // convert(c) => c in the narrower type.

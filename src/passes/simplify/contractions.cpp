@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/dynamic_indices.h"
 #include "ir/module.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
@@ -180,7 +181,7 @@ Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   for (int side = 0; side < 2; ++side) {
     Instruction &part = inst.operand(side), &other = inst.operand(1 - side);
     if (!part.Is(Opcode::kDynamicSlice) || !part.operand(0).Is(Opcode::kConstant) || !other.Is(Opcode::kConstant) ||
-        part.operand_count() != 1 + part.shape().rank() || part.shape().rank() == 0)
+        !HasScalarIndices(part) || part.shape().rank() == 0)
       continue;
     Instruction& whole = part.operand(0);
     const std::vector<int64_t> free = side == 0 ? LhsFree(inst) : RhsFree(inst);

@@ -36,7 +36,7 @@ Result<Instruction*> BitsWithConstant(Instruction& inst, const PassContext&) {
 
 // x ^ x => 0.
 Result<Instruction*> XorSelf(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kXor) || &inst.operand(0) != &inst.operand(1)) return nullptr;
+  if (!inst.Is(Opcode::kXor) || &inst.operand(0) != &inst.operand(1) || !IsStatic(inst)) return nullptr;
   return ConstantLike(inst, 0);
 }
 
@@ -93,7 +93,7 @@ Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
 
 // compare(x, x) is decided for integers; a NaN differs from itself.
 Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1)) return nullptr;
+  if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1) || !IsStatic(inst)) return nullptr;
   const PrimitiveType type = inst.operand(0).shape().type();
   if (!IsInteger(type) && type != PrimitiveType::kPred) return nullptr;
   switch (inst.attrs<CompareAttrs>().direction) {

@@ -1,8 +1,11 @@
 // algsimp: slices, pads, concatenations, updates in place, gathers and scatters.
 #include <algorithm>
+#include <limits>
 
+#include "ir/dynamic_indices.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
 
 namespace hlo {
 namespace {
@@ -33,7 +36,7 @@ Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
 // A slice of a concatenation that lies within one of its parts.
 Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   Instruction* whole;
-  if (!m::Slice(m::Concatenate(&whole))(&inst)) return nullptr;
+  if (!m::Slice(m::Concatenate(&whole))(&inst) || !IsStatic(inst) || !IsStatic(*whole)) return nullptr;
   const int64_t dim = whole->attrs<OneDimensionAttrs>().dimension.value;
   const SliceDim& cut = SliceDims(inst)[dim];
   int64_t begin = 0;
@@ -53,7 +56,7 @@ Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
 // A slice of a pad that lies within the operand, or within the padding.
 Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   Instruction *pad, *x, *value;
-  if (!m::Slice(m::Pad(&pad, m::Any(&x), m::Any(&value)))(&inst)) return nullptr;
+  if (!m::Slice(m::Pad(&pad, m::Any(&x), m::Any(&value)))(&inst) || !IsStatic(inst) || !IsStatic(*pad)) return nullptr;
   SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
   bool inside = true, outside = false;
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
@@ -72,7 +75,8 @@ Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
 // slice(reverse(x)) => reverse(slice(x)), so that less is reversed.
 Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   Instruction *reverse, *x;
-  if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst)) return nullptr;
+  if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst) || !IsStatic(inst) || !IsStatic(*reverse))
+    return nullptr;
   SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
   for (const SliceDim& cut : ranges.dims) {
     if (cut.stride != 1) return nullptr;
@@ -119,7 +123,7 @@ Result<Instruction*> ConcatenateTwice(Instruction& inst, const PassContext&) {
 
 // Neighbouring slices of one value, put together again.
 Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kConcatenate)) return nullptr;
+  if (!inst.Is(Opcode::kConcatenate) || !IsStatic(inst)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
   std::vector<Instruction*> parts;
   for (Instruction* operand : inst.operands()) {
@@ -182,14 +186,9 @@ std::optional<int64_t> ConstantIndex(const Instruction& index) {
   return index.literal().GetInt(0);
 }
 
-// The indices of a dynamic-slice or -update-slice are scalars, from operand `first` on, not one vector.
-bool HasScalarIndices(const Instruction& inst, int64_t first) {
-  return inst.operand_count() == first + inst.shape().rank();
-}
-
 // A dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
 Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kDynamicSlice) || !HasScalarIndices(inst, 1)) return nullptr;
+  if (!inst.Is(Opcode::kDynamicSlice) || !HasScalarIndices(inst)) return nullptr;
   const Shape& from = inst.operand(0).shape();
   SliceRanges ranges;
   for (int64_t d = 0; d < from.rank(); ++d) {
@@ -204,7 +203,7 @@ Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
 
 // An update of everything.
 Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kDynamicUpdateSlice)) return nullptr;
+  if (!inst.Is(Opcode::kDynamicUpdateSlice) || !IsStatic(inst)) return nullptr;
   if (inst.operand(1).shape() == inst.shape()) return &inst.operand(1);
   if (inst.operand(1).shape().NumElements() == 0) return &inst.operand(0);
   return nullptr;
@@ -212,7 +211,7 @@ Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
 
 // An update of a repeated scalar at constant indices => pad.
 Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kDynamicUpdateSlice) || !HasScalarIndices(inst, 2)) return nullptr;
+  if (!inst.Is(Opcode::kDynamicUpdateSlice) || !HasScalarIndices(inst) || !IsStatic(inst)) return nullptr;
   Instruction &base = inst.operand(0), &update = inst.operand(1);
   if (!base.Is(Opcode::kBroadcast) || !base.operand(0).shape().IsScalar()) return nullptr;
   PaddingConfig padding;
@@ -261,8 +260,9 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   const Shape window_shape = x->shape().WithDims(window);
   if (!SameDims(window_shape, update->shape())) update = Step(inst, Opcode::kReshape, window_shape, {update});
   std::vector<Instruction*> operands = {x, update};
-  for (const int64_t s : start)
-    operands.push_back(&inst.computation().AddConstant(Literal::Scalar(PrimitiveType::kS32, s)));
+  const bool is_far = std::ranges::any_of(start, [](int64_t s) { return s > std::numeric_limits<int32_t>::max(); });
+  const PrimitiveType type = is_far ? PrimitiveType::kS64 : PrimitiveType::kS32;
+  for (const int64_t s : start) operands.push_back(&inst.computation().AddConstant(Literal::Scalar(type, s)));
   return Replace(inst, Opcode::kDynamicUpdateSlice, operands);
 }
 

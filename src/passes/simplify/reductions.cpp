@@ -1,9 +1,11 @@
 // algsimp: reduces and products.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
 
 namespace hlo {
 
@@ -45,7 +47,8 @@ Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
 // which elements are combined stays.
 Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
-  if (inst.operand_count() != 2 || !m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst)) return nullptr;
+  if (!m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst) || !IsStatic(inst) || !IsStatic(*reshape))
+    return nullptr;
   const auto paired = PairDimensions(reshape->shape(), x->shape());
   if (!paired) return nullptr;
   const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
@@ -108,8 +111,8 @@ std::optional<ArgReducer> ReadArgReducer(const Computation& reducer) {
 // Are the elements places along the one dimension that is reduced?
 bool ArePlaces(const Instruction& inst, const std::vector<int64_t>& reduced) {
   if (reduced.size() != 1) return false;
-  if (inst.Is(Opcode::kIota)) return inst.attrs<IotaAttrs>().iota_dimension == reduced[0];
-  return inst.Is(Opcode::kBroadcast) && inst.operand(0).Is(Opcode::kIota) && inst.dimensions() == reduced;
+  if (IsCountThatFits(inst)) return inst.attrs<IotaAttrs>().iota_dimension == reduced[0];
+  return inst.Is(Opcode::kBroadcast) && IsCountThatFits(inst.operand(0)) && inst.dimensions() == reduced;
 }
 
 // An argmax takes the first of several NaNs where elements are combined in their order, and either of two where they
@@ -120,7 +123,8 @@ Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
     return nullptr;
   auto attrs = inst.attrs<ReduceAttrs>();
   const auto reducer = ReadArgReducer(*attrs.to_apply);
-  if (!reducer || !ArePlaces(inst.operand(1), attrs.dimensions)) return nullptr;
+  const auto start = NumberOf(inst.operand(2));
+  if (!reducer || !ArePlaces(inst.operand(1), attrs.dimensions) || !start || std::isnan(*start)) return nullptr;
   std::unordered_map<const Instruction*, Instruction*> copies;
   Computation& ordered = inst.module().CloneComputation(*attrs.to_apply, attrs.to_apply->name(), &copies);
   Instruction& y = ordered.parameter(2);

@@ -224,10 +224,12 @@ Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
 }
 
-// pow(exp(a), b) => exp(a * b).
+// pow(exp(a), c) => exp(a * c), for a finite c other than 0: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
 Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
+  const auto exponent = NumberOf(*b);
+  if (!exponent || !std::isfinite(*exponent) || *exponent == 0) return nullptr;
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kMultiply, {a, b})});
 }
 
@@ -266,21 +268,17 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
 }
 
-// log(pow(a, b)) => b * log(abs(a)), and 0 where b is 0; for a that is never negative or b an even number: of odd
-// powers of a negative number there is no logarithm.
+// log(pow(a, c)) => c * log(abs(a)), for a finite c other than 0, of which pow(1, c) and pow(inf, c) are 1; for a that
+// is never negative or c an even number: of odd powers of a negative number there is no logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
   const auto exponent = NumberOf(*b);
-  const bool is_even = exponent && std::isfinite(*exponent) && std::fmod(*exponent, 2) == 0;
+  if (!exponent || !std::isfinite(*exponent) || *exponent == 0) return nullptr;
+  const bool is_even = std::fmod(*exponent, 2) == 0;
   if (!is_even && !(NeverNegative(*a) && NeverNegativeZero(*a))) return nullptr;
   Instruction* size = NeverNegative(*a) ? a : Replace(inst, Opcode::kAbs, {a});
-  Instruction* product = Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
-  if (exponent && *exponent != 0) return product;
-  Instruction* zero = ConstantLike(inst, 0);
-  Instruction* is_zero = Step(inst, Opcode::kCompare, inst.shape().WithType(PrimitiveType::kPred), {b, zero},
-                              CompareAttrs{.direction = ComparisonDirection::kEq});
-  return Replace(inst, Opcode::kSelect, {is_zero, zero, product});
+  return Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
 }
 
 // log(sqrt(x)) => 0.5 * log(x); log(rsqrt(x)) => -0.5 * log(x), for x that is never -0, of which rsqrt is -inf.
@@ -329,13 +327,13 @@ constexpr Rule kRules[] = {
     {"A.div.8",   Opcode::kDivide,   DivideChoice,             kPrecision,               "convert(p) / broadcast(y) => convert(p) * broadcast(1 / y), for a predicate p"},
     {"A.div.9",   Opcode::kDivide,   DivideByBroadcast,        kPrecision,               "a / broadcast(b) => a * broadcast(1 / b)"},
     {"A.pow.1c",  Opcode::kPower,    PowerOfFewFactors,        kPrecision,               "pow(x, 3) => x * x * x; pow(x, 2) => x * x; pow(x, -1) => 1 / x"},
-    {"A.pow.2",   Opcode::kPower,    PowerOfExponential,       kPrecision,               "pow(exp(a), b) => exp(a * b)"},
+    {"A.pow.2",   Opcode::kPower,    PowerOfExponential,       kPrecision,               "pow(exp(a), c) => exp(a * c), for a finite c other than 0"},
     {"A.pow.3",   Opcode::kPower,    PowerToRoot,              kPrecision,               "pow(x, 0.5) => sqrt(x), where x is never negative"},
     {"A.sqrt.1",  Opcode::kSqrt,     RootOfSquare,             kPrecision,               "sqrt(x * x) => abs(x)"},
     {"A.rsqrt.1", Opcode::kRsqrt,    RootOfInverseSquare,      kPrecision,               "rsqrt(pow(x, -2)) => abs(x)"},
     {"A.rsqrt.2", Opcode::kRsqrt,    RootOfInverse,            kPrecision,               "rsqrt(1 / x) => sqrt(x), where x is never negative"},
     {"A.log.1",   Opcode::kLog,      LogOfExponential,         kPrecision,               "log(exp(x)) => x"},
-    {"A.log.2",   Opcode::kLog,      LogOfPower,               kPrecision,               "log(pow(a, b)) => b * log(a), where a is never negative; b * log(abs(a)) for even b"},
+    {"A.log.2",   Opcode::kLog,      LogOfPower,               kPrecision,               "log(pow(a, c)) => c * log(a), for a finite c other than 0, where a is never negative; c * log(abs(a)) for even c"},
     {"A.log.3",   Opcode::kLog,      LogOfRoot,                kPrecision,               "log(sqrt(x)) => 0.5 * log(x); log(rsqrt(x)) => -0.5 * log(x)"},
     {"A.max.5",   Opcode::kMaximum,  ExtremeOfMonotone,        kPrecision,               "max(f(x), f(y)) => f(max(x, y)), for f that never falls"},
     {"A.min.5",   Opcode::kMinimum,  ExtremeOfMonotone,        kPrecision,               "min(f(x), f(y)) => f(min(x, y)), for f that never falls"},

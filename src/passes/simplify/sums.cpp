@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "interp/contraction.h"
 #include "ir/module.h"
 #include "ir/reducer.h"
 #include "passes/match.h"
@@ -187,7 +188,8 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   if (!m::Select(m::Any(), m::Is(&a), m::Is(&b))(&chosen)) return false;
   const auto is_better = [&](const Instruction& compare) {
     if (!compare.Is(Opcode::kCompare) || &compare.operand(0) != &a || &compare.operand(1) != &b) return false;
-    const auto direction = compare.attrs<CompareAttrs>().direction;
+    const auto [direction, type] = compare.attrs<CompareAttrs>();
+    if (type == ComparisonType::kTotalOrder) return false;  // There a NaN is itself, and one is below all numbers.
     return extreme == Opcode::kMaximum ? direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe
                                        : direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
   };
@@ -201,6 +203,12 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
       return true;
   }
   return false;
+}
+
+// A constant, parameter or iota, repeated or not: it waits for no other instruction.
+bool WaitsForNothing(const Instruction& x) {
+  const Instruction& leaf = x.Is(Opcode::kBroadcast) ? x.operand(0) : x;
+  return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
 
 // max(x) beside a search for the largest of x and its place => the value that the search has found; min too. Of floats
@@ -217,6 +225,8 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
   for (Instruction* user : x.users()) {
     if (++looked_at > kMostUsers) return nullptr;
     if (!user->Is(Opcode::kReduce) || user->operand_count() != 4 || &user->operand(0) != &x) continue;
+    // It may depend on `inst` otherwise.
+    if (!WaitsForNothing(user->operand(1)) || !WaitsForNothing(user->operand(3))) continue;
     const auto& attrs = user->attrs<ReduceAttrs>();
     if (attrs.dimensions != inst.attrs<ReduceAttrs>().dimensions || !SameConstant(user->operand(2), inst.operand(1)) ||
         user->shape().element(0) != inst.shape() || !KeepsExtreme(*attrs.to_apply, *op))
@@ -357,10 +367,13 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   if (pad->Is(Opcode::kConvert) && m::OneUse(m::Any())(pad)) convert = pad, pad = &pad->operand(0);
   if (!op || !m::OneUse(m::Pad())(pad) || !IsStatic(*pad) || !IsNeutral(inst.operand(1), *op)) return nullptr;
   const Instruction &value = pad->operand(1), &init = inst.operand(1);
-  if (convert == nullptr ? !SameConstant(value, init) : ScalarOf(value) == nullptr) return nullptr;
-  // -0 is neutral in a sum of floats that starts from 0, and 0 in one that starts from -0 is not.
-  if (convert != nullptr && (!IsNeutral(value, *op) || NeverNegativeZero(value) != NeverNegativeZero(init)))
-    return nullptr;
+  if (convert == nullptr && !SameConstant(value, init)) return nullptr;
+  if (convert != nullptr) {
+    // What skips as `init` does once it is converted: the lowest s8 is no lowest s32.
+    const Literal *padded = ScalarOf(value), *start = ScalarOf(init);
+    if (padded == nullptr || start == nullptr || !Converted(*padded, init.shape().type()).BitEquals(*start))
+      return nullptr;
+  }
   auto attrs = inst.attrs<ReduceWindowAttrs>();
   for (size_t d = 0; d < attrs.window.dims.size(); ++d) {
     const PaddingDim& by = pad->attrs<PadAttrs>().padding.dims[d];
@@ -415,6 +428,8 @@ Result<Instruction*> RunningSumOfConstant(Instruction& inst, const PassContext&)
     return nullptr;
   const auto running = RunningDim(inst);
   if (!running) return nullptr;
+  const PrimitiveType type = inst.shape().type();
+  if (IsFloat(type) && !HoldsCount(type, inst.shape().dim(*running))) return nullptr;
   Instruction* iota = Replace(inst, Opcode::kIota, {}, IotaAttrs{*running});
   return Replace(inst, Opcode::kMultiply, {Replace(inst, Opcode::kAdd, {iota, ConstantLike(inst, 1)}), &x});
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/dynamic_indices.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -10,13 +11,17 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// The indices of a dynamic-slice or -update-slice, where they are scalars and sizes are fixed; else empty. Of rank 0
-// there are none.
+// An index of u64 is read as if it had a sign; what is computed with it has none.
+bool IsReadAsItIs(PrimitiveType index) { return index != PrimitiveType::kU64; }
+
+// The indices of a dynamic-slice or -update-slice, where they are scalars that may be computed with and sizes are
+// fixed; else empty. Of rank 0 there are none.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
-  const Instruction& x = inst.operand(0);
-  if (inst.operand_count() != first + x.shape().rank() || !IsStatic(inst)) return {};
-  return {inst.operands().begin() + first, inst.operands().end()};
+  if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
+  std::vector<Instruction*> indices(inst.operands().begin() + first, inst.operands().end());
+  const auto is_fit = [](const Instruction* index) { return IsReadAsItIs(index->shape().type()); };
+  return std::ranges::all_of(indices, is_fit) ? indices : std::vector<Instruction*>();
 }
 
 // The part that is taken or replaced.
@@ -152,7 +157,8 @@ Result<Instruction*> ElementOfIota(Instruction& inst, const PassContext&) {
   if (indices.empty() || !iota->Is(Opcode::kIota) || !IsStaticOfOneType(inst.operand(0))) return nullptr;
   const PrimitiveType type = indices[0]->shape().type();
   if ((type != PrimitiveType::kS32 && type != PrimitiveType::kU32) || iota->shape().dim(0) > LargestOf(type) ||
-      !(IsInteger(inst.shape().type()) || IsFloat(inst.shape().type())))
+      !(IsInteger(inst.shape().type()) ||
+        (IsFloat(inst.shape().type()) && HoldsCount(inst.shape().type(), iota->shape().dim(0)))))
     return nullptr;
   Instruction* number = Clamped(inst, *indices[0], iota->shape().dim(0), 1);
   if (type != inst.shape().type()) number = Step(inst, Opcode::kConvert, Shape::Scalar(inst.shape().type()), {number});
@@ -261,7 +267,8 @@ Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
       inst.shape().NumElements() == 0)
     return nullptr;
   const PrimitiveType type = indices.shape().type();
-  if (x.shape().type() != inst.shape().type() || LargestOf(type) < kVerySmallGather) return nullptr;
+  if (x.shape().type() != inst.shape().type() || LargestOf(type) < kVerySmallGather || !IsReadAsItIs(type))
+    return nullptr;
   const Shape index_shape = inst.shape().WithType(type).WithDefaultLayout();
   const bool is_asked = x.shape().dim(0) > 1;
   Instruction* const index = is_asked ? Step(inst, Opcode::kReshape, index_shape, {&indices}) : nullptr;

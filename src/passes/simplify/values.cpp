@@ -126,6 +126,15 @@ bool OrderMatters(Opcode op, PrimitiveType type) {
   return (op == Opcode::kAdd || op == Opcode::kMultiply) && (IsFloat(type) || IsComplex(type));
 }
 
+// Two neighbours are numbers of a type only where all integers below them are.
+bool HoldsCount(PrimitiveType type, int64_t count) {
+  const auto holds = [&](int64_t n) {
+    const auto number = static_cast<double>(n);
+    return Literal::Scalar(type, number).GetDouble(0) == number;
+  };
+  return holds(0) && holds(count - 1) && holds(count);
+}
+
 bool IsCountThatFits(const Instruction& x) {
   const PrimitiveType type = x.shape().type();
   if (!x.Is(Opcode::kIota) || !IsInteger(type)) return false;

@@ -28,6 +28,9 @@ bool IsNeutral(const Instruction& init, Opcode op);
 // Sums and products of floats depend on the order and grouping of their terms.
 bool OrderMatters(Opcode op, PrimitiveType type);
 
+// Are all integers from 0 to `count`, which it has itself, numbers of this floating-point type?
+bool HoldsCount(PrimitiveType type, int64_t count);
+
 // An iota whose last number its type holds; beyond that it wraps, or is rounded.
 bool IsCountThatFits(const Instruction& x);
 
