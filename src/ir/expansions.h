@@ -14,6 +14,8 @@ Instruction* ExpandScan(Instruction& inst);
 Instruction* ExpandScaledDot(Instruction& inst);
 // A dot for each group, of which its rows or terms are kept.
 Instruction* ExpandRaggedDot(Instruction& inst);
+// batch-norm-training, -inference and -grad as sums, broadcasts and elementwise ops, so that fusion sees the parts.
+Instruction* ExpandBatchNorm(Instruction& inst);
 
 }  // namespace hlo
 

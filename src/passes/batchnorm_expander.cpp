@@ -1,110 +1,18 @@
-// batchnorm_expander: batch-norm-training, -inference and -grad as sums, broadcasts and elementwise ops, in the type of
-// the operand, so that fusion sees the parts. Formulas: docs/ops.md#batch-normalisation.
+// batchnorm_expander: batch-norm-training, -inference and -grad by their formulas (ir/expansions.h).
+#include "ir/expansions.h"
 #include "passes/pass.h"
-#include "passes/simplify/rules.h"
+#include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
 
-// Builds in the place of one batch norm. `Wide` values have the shape of the operand, the others one element a feature.
-class Expansion {
- public:
-  explicit Expansion(Instruction& inst)
-      : inst_(inst), wide_(inst.operand(0).shape()), feature_index_(inst.attrs<BatchNormAttrs>().feature_index) {}
-
-  Instruction* operand(int64_t i) { return &inst_.operand(i); }
-  // The elements that one feature sums over.
-  double Count() const {
-    const int64_t features = wide_.dim(feature_index_);
-    return features == 0 ? 0 : static_cast<double>(wide_.NumElements() / features);
-  }
-  double epsilon() const { return inst_.attrs<BatchNormAttrs>().epsilon; }
-
-  Instruction* Add(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
-  Instruction* Subtract(Instruction* a, Instruction* b) { return Binary(Opcode::kSubtract, a, b); }
-  Instruction* Multiply(Instruction* a, Instruction* b) { return Binary(Opcode::kMultiply, a, b); }
-  Instruction* Divide(Instruction* a, Instruction* b) { return Binary(Opcode::kDivide, a, b); }
-  Instruction* Rsqrt(Instruction* a) { return Step(inst_, Opcode::kRsqrt, a->shape(), {a}); }
-  Instruction* Plus(Instruction* a, double value) { return Add(a, Constant(value, a->shape())); }
-
-  Instruction* Widen(Instruction* feature) {
-    return Step(inst_, Opcode::kBroadcast, wide_, {feature}, DimensionsAttrs{{feature_index_}});
-  }
-  Instruction* Constant(double value, const Shape& shape) {
-    Instruction& scalar = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), value));
-    return Step(inst_, Opcode::kBroadcast, shape, {&scalar}, DimensionsAttrs{});
-  }
-  Instruction* Sum(Instruction* wide) {
-    if (adder_ == nullptr) {
-      adder_ = &inst_.module().AddComputation("add_batch_norm");
-      const Shape scalar = Shape::Scalar(wide_.type());
-      Instruction& a = adder_->AddParameter(0, scalar, "a");
-      Instruction& b = adder_->AddParameter(1, scalar, "b");
-      adder_->SetRoot(adder_->Add(Opcode::kAdd, scalar, {&a, &b}));
-    }
-    ReduceAttrs attrs;
-    for (int64_t i = 0; i < wide_.rank(); ++i) {
-      if (i != feature_index_) attrs.dimensions.push_back(i);
-    }
-    attrs.to_apply = adder_;
-    Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
-    return Step(inst_, Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
-  }
-  Instruction* Results(const std::vector<Instruction*>& values) { return Replace(inst_, Opcode::kTuple, values); }
-
- private:
-  Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b) { return Step(inst_, opcode, a->shape(), {a, b}); }
-
-  Instruction& inst_;
-  Shape wide_;
-  int64_t feature_index_;
-  Computation* adder_ = nullptr;
-};
-
-bool IsStatic(const Instruction& inst) { return !inst.operand(0).shape().HasDynamicDims(); }
-
-// (x, scale, offset) => (y, mean, variance), the variance as the mean of squares less the square of the mean.
-Result<Instruction*> ExpandTraining(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kBatchNormTraining) || !IsStatic(inst)) return nullptr;
-  Expansion e(inst);
-  Instruction *const x = e.operand(0), *const scale = e.operand(1), *const offset = e.operand(2);
-  Instruction* const count = e.Constant(e.Count(), scale->shape());
-  Instruction* const mean = e.Divide(e.Sum(x), count);
-  Instruction* const variance = e.Subtract(e.Divide(e.Sum(e.Multiply(x, x)), count), e.Multiply(mean, mean));
-  Instruction* const normal = e.Multiply(e.Subtract(x, e.Widen(mean)), e.Widen(e.Rsqrt(e.Plus(variance, e.epsilon()))));
-  return e.Results({e.Add(e.Multiply(normal, e.Widen(scale)), e.Widen(offset)), mean, variance});
-}
-
-// (x, scale, offset, mean, variance) => x * k + (offset - mean * k), k = scale * rsqrt(variance + epsilon).
-Result<Instruction*> ExpandInference(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kBatchNormInference) || !IsStatic(inst)) return nullptr;
-  Expansion e(inst);
-  Instruction* const factor = e.Multiply(e.operand(1), e.Rsqrt(e.Plus(e.operand(4), e.epsilon())));
-  Instruction* const shift = e.Subtract(e.operand(2), e.Multiply(e.operand(3), factor));
-  return e.Add(e.Multiply(e.operand(0), e.Widen(factor)), e.Widen(shift));
-}
-
-// (x, scale, mean, variance, dy) => (dx, dscale, doffset).
-Result<Instruction*> ExpandGrad(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kBatchNormGrad) || !IsStatic(inst)) return nullptr;
-  Expansion e(inst);
-  Instruction *const scale = e.operand(1), *const dy = e.operand(4);
-  Instruction* const spread = e.Plus(e.operand(3), e.epsilon());
-  Instruction* const inverse = e.Rsqrt(spread);
-  Instruction* const centred = e.Subtract(e.operand(0), e.Widen(e.operand(2)));
-  Instruction* const doffset = e.Sum(dy);
-  Instruction* const product = e.Sum(e.Multiply(dy, centred));
-  Instruction* const factor = e.Divide(e.Multiply(scale, inverse), e.Constant(e.Count(), scale->shape()));
-  Instruction* const rest = e.Subtract(e.Subtract(e.Multiply(e.Constant(e.Count(), dy->shape()), dy), e.Widen(doffset)),
-                                       e.Multiply(centred, e.Widen(e.Divide(product, spread))));
-  return e.Results({e.Multiply(e.Widen(factor), rest), e.Multiply(product, inverse), doffset});
-}
+Result<Instruction*> Expand(Instruction& inst, const PassContext&) { return ExpandBatchNorm(inst); }
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"B.bnt.1", Opcode::kBatchNormTraining,  ExpandTraining,  Preserves::kReassociates, "batch-norm-training => mean, variance, (x - mean) * rsqrt(variance + epsilon) * scale + offset"},
-    {"B.bni.1", Opcode::kBatchNormInference, ExpandInference, Preserves::kReassociates, "batch-norm-inference => x * k + (offset - mean * k), k = scale * rsqrt(variance + epsilon)"},
-    {"B.bng.1", Opcode::kBatchNormGrad,      ExpandGrad,      Preserves::kReassociates, "batch-norm-grad => sums of dy and of dy * (x - mean)"},
+    {"B.bnt.1", Opcode::kBatchNormTraining,  Expand, Preserves::kReassociates, "batch-norm-training => mean, variance, (x - mean) * rsqrt(variance + epsilon) * scale + offset"},
+    {"B.bni.1", Opcode::kBatchNormInference, Expand, Preserves::kReassociates, "batch-norm-inference => x * k + (offset - mean * k), k = scale * rsqrt(variance + epsilon)"},
+    {"B.bng.1", Opcode::kBatchNormGrad,      Expand, Preserves::kReassociates, "batch-norm-grad => sums of dy and of dy * (x - mean)"},
 };
 // clang-format on
 

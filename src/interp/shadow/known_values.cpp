@@ -9,6 +9,7 @@
 #include "interp/dynamic.h"
 #include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
+#include "ir/expansions.h"
 #include "ir/module.h"
 #include "ir/taken_branch.h"
 #include "ir/trip_count.h"
@@ -249,6 +250,9 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCall:
     case Opcode::kFusion:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad:
     case Opcode::kConditional: {
       const Callee called = CalleeOf(inst);
       return called.computation == nullptr ? std::nullopt : OfCallee(*called.computation);
@@ -296,6 +300,9 @@ KnownValues::Callee KnownValues::CalleeOf(const Instruction& inst) {
     case Opcode::kCall:
     case Opcode::kFusion:
     case Opcode::kMap: return {CalledComputations(inst)[0], 0, true};
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad: return {ExpansionOf(inst), 0, true};
     case Opcode::kWhile: return {inst.attrs<WhileAttrs>().body, 0, TripsOf(inst) == 1};
     case Opcode::kConditional: {
       const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
@@ -306,6 +313,26 @@ KnownValues::Callee KnownValues::CalleeOf(const Instruction& inst) {
     }
     default: return {};
   }
+}
+
+// What a pass puts in its place, whose steps round as the declared types do.
+const Computation* KnownValues::ExpansionOf(const Instruction& inst) {
+  const auto [found, is_new] = expansions_.emplace(&inst, nullptr);
+  if (!is_new) return found->second == nullptr ? nullptr : &found->second->entry();
+  auto module = std::make_unique<Module>("expansion");
+  Computation& entry = module->AddComputation("entry");
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : inst.operands())
+    operands.push_back(&entry.AddParameter(std::ssize(operands), operand->shape()));
+  Instruction& copy = entry.AddClone(inst, operands);
+  Instruction* const expanded = ExpandBatchNorm(copy);
+  if (expanded == nullptr) return nullptr;
+  entry.SetRoot(*expanded);
+  entry.Remove(copy);
+  module->SetEntry(entry);
+  callers_[&entry] = {&inst};
+  expansions_[&inst] = std::move(module);
+  return &entry;
 }
 
 // Of a loop whose state is known at its start.

@@ -9,6 +9,7 @@
 #define HLO_INTERP_SHADOW_KNOWN_VALUES_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -67,6 +68,7 @@ class KnownValues {
   void Visit(const Computation& computation);
   std::optional<Known> Find(const Instruction& inst);
   Callee CalleeOf(const Instruction& inst);
+  const Computation* ExpansionOf(const Instruction& inst);
   std::optional<int64_t> TripsOf(const Instruction& loop);
   std::function<const Literal*(const Instruction&)> ScalarKnown() const;  // While this object lives.
   const Known* Passed(const Instruction& caller, const Computation& callee, int64_t i);
@@ -85,7 +87,8 @@ class KnownValues {
   bool left_open_ = false, follows_ = false;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_map<const Instruction*, Known> known_;
-  std::unordered_map<const Instruction*, std::optional<int64_t>> trips_;  // Of loops.
+  std::unordered_map<const Instruction*, std::unique_ptr<Module>> expansions_;  // Of batch norms; null: none.
+  std::unordered_map<const Instruction*, std::optional<int64_t>> trips_;        // Of loops.
   std::unordered_set<const Computation*> visited_;
   std::unordered_set<const Instruction*> followed_;
 };
