@@ -35,6 +35,13 @@ std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
   return moved;
 }
 
+// What it is whatever decides between two that are one.
+const Instruction& Undecided(const Instruction& inst) {
+  const Instruction* same = &inst;
+  while (same->Is(Opcode::kSelect) && &same->operand(1) == &same->operand(2)) same = &same->operand(1);
+  return *same;
+}
+
 bool IsEvaluated(const Instruction& inst) {
   if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall) ||
       inst.Is(Opcode::kRngBitGenerator))
@@ -523,7 +530,8 @@ std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& ins
     return IsInteger(x.shape().type()) || x.shape().type() == PrimitiveType::kPred;
   };
   const auto is_empty = [](const Instruction& x) { return x.shape().IsArray() && x.shape().NumElements() == 0; };
-  const bool twice = inst.operand_count() == 2 && &inst.operand(0) == &inst.operand(1) && is_whole(inst.operand(0));
+  const bool twice = inst.operand_count() == 2 && is_whole(inst.operand(0)) &&
+                     &Undecided(inst.operand(0)) == &Undecided(inst.operand(1));
   switch (inst.opcode()) {
     case Opcode::kXor: return twice ? std::optional(all(0)) : std::nullopt;
     case Opcode::kSubtract: return twice && IsInteger(inst.shape().type()) ? std::optional(all(0)) : std::nullopt;
