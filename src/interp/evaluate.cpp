@@ -72,9 +72,21 @@ Result<Literal> EvalMap(Evaluation& e) {
   Literal result = Literal::Uninitialized(e.inst.shape());
   ScalarBody::Scratch scratch;
   const int64_t count = result.shape().NumElements();
+  // A scalar beside arrays is the same for each element.
+  std::vector<std::vector<std::byte>> repeated(e.operands.size());
+  for (size_t i = 0; i < repeated.size(); ++i) {
+    const Literal& operand = e.operands[i];
+    if (!operand.shape().IsScalar() || result.shape().IsScalar()) continue;
+    for (int64_t k = 0; k < std::min(ScalarBody::kLanes, count); ++k)
+      repeated[i].insert(repeated[i].end(), operand.raw(), operand.raw() + ByteWidth(operand.shape().type()));
+  }
   for (int64_t begin = 0; begin < count; begin += ScalarBody::kLanes) {
     std::vector<const std::byte*> in;
-    for (const Literal& operand : e.operands) in.push_back(operand.raw() + begin * ByteWidth(operand.shape().type()));
+    for (size_t i = 0; i < repeated.size(); ++i) {
+      const Literal& operand = e.operands[i];
+      in.push_back(repeated[i].empty() ? operand.raw() + begin * ByteWidth(operand.shape().type())
+                                       : repeated[i].data());
+    }
     std::byte* out = result.mutable_raw() + begin * ByteWidth(result.shape().type());
     TRY(body.Run(in.data(), &out, std::min(ScalarBody::kLanes, count - begin), scratch));
   }

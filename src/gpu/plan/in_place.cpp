@@ -11,7 +11,8 @@ int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root) {
   const bool is_slice = inst.Is(Opcode::kDynamicUpdateSlice) && HasScalarIndices(inst);
   const bool is_scatter = inst.Is(Opcode::kScatter) && inst.operand_count() == 3;
   if (!is_slice && !is_scatter) return -1;
-  if (inst.operand(is_slice ? 1 : 2).shape().NumElements() == 0) return -1;
+  const Shape& update = inst.operand(is_slice ? 1 : 2).shape();
+  if (update.NumElements() == 0 || update.type() != inst.shape().type()) return -1;
   const int leaf = body.LeafOf(inst.operand(0));
   const bool lies_alike =
       leaf >= 0 && body.leaves()[leaf].shape->layout().minor_to_major == root.shape->layout().minor_to_major;

@@ -49,10 +49,13 @@ Status CheckOneFloatType(const Instruction& inst) {
   std::vector<std::optional<PrimitiveType>> types(arrays);
   bool one = true;
   const auto add = [&](int64_t place, const Shape& shape) {
-    if (!IsFloat(shape.type())) return;
+    const PrimitiveType of = shape.type() == PrimitiveType::kC64    ? PrimitiveType::kF32  // Its parts.
+                             : shape.type() == PrimitiveType::kC128 ? PrimitiveType::kF64
+                                                                    : shape.type();
+    if (!IsFloat(of)) return;
     std::optional<PrimitiveType>& type = types[place % arrays];
-    one = one && type.value_or(shape.type()) == shape.type();
-    type = shape.type();
+    one = one && type.value_or(of) == of;
+    type = of;
   };
   for (int64_t i = 0; i < inst.operand_count(); ++i) add(i, inst.operand(i).shape());
   for (const Computation* computation : CalledComputations(inst)) {

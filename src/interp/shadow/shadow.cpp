@@ -97,7 +97,14 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
     case Opcode::kFusion: return Run(context, *inst.attrs<FusionAttrs>().calls, operands);
     case Opcode::kMap: {
       const Lifted body(*inst.attrs<MapAttrs>().to_apply, inst.shape().dims());
-      return body(context, operands);
+      std::vector<ShadowValue> arrays;  // A scalar beside them is the same for each element.
+      for (const ShadowValue* operand : operands) {
+        const bool repeats = operand->shape.IsScalar() && !inst.shape().IsScalar();
+        arrays.push_back(repeats ? Splat(*operand, inst.shape().WithType(operand->shape.type())) : *operand);
+      }
+      std::vector<const ShadowValue*> args;
+      for (const ShadowValue& array : arrays) args.push_back(&array);
+      return body(context, args);
     }
     case Opcode::kWhile: return RunWhile(context, inst, *operands[0]);
     case Opcode::kConditional: return RunConditional(context, inst, operands);
