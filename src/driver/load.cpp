@@ -11,6 +11,7 @@
 #include "driver/bundle.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
+#include "ir/opcode_set.h"
 #include "ir/verifier/verifier.h"
 #include "parser/read_proto.h"
 
@@ -99,11 +100,22 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options) {
 
 namespace {
 
-// What XLA lets pass and does not run as it says: it takes the lines of an FFT of other lengths from where the memory
-// happens to hold them. Errors: [U009].
+// What XLA's verifier lets pass and nothing says the meaning of. It takes the lines of an FFT of other lengths from
+// where the memory happens to hold them, and compiles no movement of one type into another. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
+  constexpr OpcodeSet kMovements = {Opcode::kBroadcast, Opcode::kReshape,      Opcode::kTranspose,
+                                    Opcode::kSlice,     Opcode::kDynamicSlice, Opcode::kReverse,
+                                    Opcode::kPad,       Opcode::kConcatenate,  Opcode::kGather};
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
+      if (kMovements.Has(inst->opcode())) {
+        const auto is_another = [&](const Instruction* x) {
+          return IsFloat(x->shape().type()) && x->shape().type() != inst->shape().type();
+        };
+        if (std::ranges::any_of(inst->operands(), is_another))
+          FAIL(UnsupportedAt(*inst, "U009", Str("'", inst->opcode(), "' of another type than ", inst->shape()))
+                   .Hint("write a convert"));
+      }
       if (!inst->Is(Opcode::kFft) || inst->operand(0).shape().type() != inst->shape().type()) continue;
       const std::vector<int64_t>& lengths = inst->attrs<FftAttrs>().fft_length;
       const Shape& shape = inst->shape();
