@@ -107,7 +107,7 @@ Status CheckIsMeant(const Module& module) {
                                     Opcode::kSlice,     Opcode::kDynamicSlice, Opcode::kReverse,
                                     Opcode::kPad,       Opcode::kConcatenate,  Opcode::kGather};
   for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
+    for (const Instruction* inst : computation->instructions()) {
       if (kMovements.Has(inst->opcode())) {
         const auto is_another = [&](const Instruction* x) {
           return IsFloat(x->shape().type()) && x->shape().type() != inst->shape().type();

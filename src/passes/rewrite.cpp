@@ -24,13 +24,11 @@ constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Floats of several widths in one instruction, as HLO allows and hardly anybody writes. Laws are of one type.
+// Floats of several widths in one instruction, as HLO allows and hardly anybody writes. Laws are of one type. (Other
+// movements than updates keep theirs: driver/load.cpp.)
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
-  constexpr OpcodeSet kMovements = {
-      Opcode::kBroadcast, Opcode::kReshape,     Opcode::kTranspose,          Opcode::kSlice,   Opcode::kDynamicSlice,
-      Opcode::kPad,       Opcode::kConcatenate, Opcode::kDynamicUpdateSlice, Opcode::kReverse, Opcode::kGather};
-  if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || kMovements.Has(inst.opcode()))) return false;
+  if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || inst.Is(Opcode::kDynamicUpdateSlice))) return false;
   std::optional<PrimitiveType> floats;
   const auto is_another = [&](const Shape& shape) {
     if (!shape.IsArray() || !IsFloat(shape.type())) return false;
