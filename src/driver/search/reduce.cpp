@@ -94,7 +94,12 @@ class Reducer {
         trial_.depth = DepthOf(symptom, options_.property);
         if (options_.trial_seconds <= 0) trial_.seconds = kMore + kTimes * symptom.seconds;
       }
-      result_.confirmed += IsTheSame(symptom);
+      bool same = IsTheSame(symptom);
+      if (i == 1 && !same && trial_.depth != Depth::kRun && !options_.property.IsFigure()) {
+        trial_.depth = Depth::kRun;  // Less does not show it: values that a run leaves, say.
+        same = IsTheSame(Trial(text_, options_.run, trial_).symptom());
+      }
+      result_.confirmed += same;
     }
     if (result_.confirmed == options_.confirm) return {};
     const std::string found = result_.symptom.Text();

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 
+#include "interp/compare/joined.h"
 #include "interp/compare/limits.h"
+#include "interp/contraction.h"
+#include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
 
 namespace hlo {
@@ -32,6 +35,15 @@ shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts, bool
     const auto ran = pair.ran.find(&inst);
     return ran == pair.ran.end() ? std::nullopt : std::optional(shadow::ConeArgument{.value = ran->second});
   };
+}
+
+Literal InDeclaredType(const ShadowValue& value) {
+  if (value.shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const ShadowValue& element : value.elements) elements.push_back(InDeclaredType(element));
+    return Literal::Tuple(std::move(elements));
+  }
+  return value.IsFloat() ? Converted(value.value, value.shape.type()) : value.exact;
 }
 
 }  // namespace
@@ -199,6 +211,21 @@ Result<ShadowValue> BothSides::ValueAfter(PairOfComputations& pair, const Instru
     if (parameter->IsRoot() || !parameter->users().empty()) args[i] = cone.args[i].All();
   }
   return TRY(EvaluateShadow(cone.module->entry(), std::span<const ShadowValue>(args), options)).value;
+}
+
+std::optional<Literal> BothSides::InterpretedBefore(PairOfComputations& pair, const Instruction& inst) const {
+  constexpr int64_t kMostSteps = 10'000'000;
+  const auto args = ArgsOf(pair, &inst.computation());
+  if (!args) return std::nullopt;
+  const shadow::Cone cone = shadow::ConeOf(inst, **args, nullptr, nullptr);
+  if (cone.steps > kMostSteps) return std::nullopt;
+  std::vector<Literal> values;
+  for (const shadow::ConeArgument& argument : cone.args) {
+    if (argument.literal == nullptr && HasParts(argument.value)) return std::nullopt;
+    values.push_back(argument.literal != nullptr ? *argument.literal : InDeclaredType(argument.value));
+  }
+  auto value = Interpret(*cone.module, values, {.max_loop_iterations = options_.max_loop_iterations});
+  return value ? std::optional(std::move(*value)) : std::nullopt;
 }
 
 }  // namespace hlo

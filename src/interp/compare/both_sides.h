@@ -91,6 +91,9 @@ class BothSides {
   // `as_declared`: with bounds for what the declared types round.
   Result<ShadowValue> ValueBefore(PairOfComputations& pair, const Instruction& inst, bool as_declared = false) const;
   Result<ShadowValue> ValueAfter(PairOfComputations& pair, const Instruction& inst, bool as_declared = false) const;
+  // What the interpreter makes of `inst`, from the arguments alone: whatever a pass knows of it, to the bit. Nothing
+  // where that is too much work or cannot be run.
+  std::optional<Literal> InterpretedBefore(PairOfComputations& pair, const Instruction& inst) const;
 
   // What a run left is given in the input, to its twins too, and a kernel that computes it again, or a twin, does not
   // round it: for as long as that is compared, the input computes it too.

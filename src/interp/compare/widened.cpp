@@ -91,6 +91,7 @@ class Comparer {
                         options_after = sides_.Options(sides_.CutsAfter(pair));
     const bool is_needed = !OnlyReturned(inst) || !OnlyReturned(origin);
     if (is_needed && !options_.left) return false;
+    if (LeftBefore(pair, origin, inst) != nullptr) return false;
     if (HasComplex(inst.shape())) return false;
     if (known_before_.Rounded(origin) || known_after_.Rounded(inst)) return false;
     const shadow::Cone after = shadow::ConeOf(inst, pair.args_after(), nullptr, sides_.CutsAfter(pair));
@@ -129,6 +130,21 @@ class Comparer {
     Keep(pair, origin, inst, {.value = {}, .left = std::make_shared<const Literal>(std::move(*left))});
     pair.given_for_good.insert(&origin);
     return true;
+  }
+
+  // What a run left as the value of `origin`, which `inst`, a copy of it (in another layout, say), is computed from;
+  // null: nothing.
+  const Literal* LeftBefore(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
+    const auto kept = pair.given_before.find(pairs_.Twin(origin));
+    if (kept == pair.given_before.end() || kept->second.left == nullptr) return nullptr;
+    const Literal* left = kept->second.left.get();
+    const auto is_kept = [&](const Instruction& next) { return pair.given_after.contains(&next); };
+    const auto is_left = [&](const Instruction* operand) {
+      const auto given = pair.given_after.find(operand);
+      return given != pair.given_after.end() && given->second.left.get() == left;
+    };
+    const auto reads_left = [&](const Instruction* next) { return std::ranges::any_of(next->operands(), is_left); };
+    return std::ranges::any_of(Upstream(inst, is_kept), reads_left) ? left : nullptr;
   }
 
   void Note(const Instruction& inst, const Comparison& comparison) {
@@ -208,16 +224,27 @@ class Comparer {
     return compared;
   }
 
-  // Passes may know what the input's constants alone do not tell: a loop makes it, or an update covers what was there.
-  // It is folded as the declared types round it: right within bounds for these, and it goes on as it is on both sides.
+  static int64_t NotEqual(const Comparison& comparison) {
+    return comparison.bad() + comparison.Count(ElementClass::kVacuous) + comparison.Count(ElementClass::kUndetermined);
+  }
+
+  // Passes may know what the input's constants alone do not tell: a loop makes it, an update covers what was there, or
+  // algebra does (x ^ x). It is folded as the declared types round it: right within bounds for these, or where it is
+  // what the interpreter makes of it, and it goes on as it is on both sides.
   Result<std::optional<Compared>> CompareFolded(Pair& pair, const Instruction& origin, const Instruction& inst) {
     auto folded = known_after_.Value(inst);
     if (!folded || known_before_.Value(origin) || HasComplex(inst.shape())) return std::nullopt;
-    auto before = sides_.ValueBefore(pair, origin, true);
-    if (!before) return std::nullopt;
-    Compared compared = Compare(std::move(*before), *folded);
-    if (compared.comparison.bad() > 0) return std::nullopt;
-    compared.before = std::move(*folded);
+    std::optional<Compared> compared;
+    if (auto before = sides_.ValueBefore(pair, origin, true)) compared = Compare(std::move(*before), *folded);
+    if (!compared || NotEqual(compared->comparison) > 0) {
+      const auto interpreted = sides_.InterpretedBefore(pair, origin);
+      if (interpreted) {
+        Compared exact = Compare(ToShadow(*interpreted), DropBounds(*folded));
+        if (exact.comparison.bad() == 0) compared = std::move(exact);
+      }
+    }
+    if (!compared || compared->comparison.bad() > 0) return std::nullopt;
+    compared->before = std::move(*folded);
     return compared;
   }
 
@@ -252,18 +279,20 @@ class Comparer {
     std::vector<const Instruction*> given_;
   };
 
-  // What passes folded to a scalar may stand in the input as an array of nothing else, of which they left no
-  // instruction (the padding of a pad that took the place of an update is an element of what was updated; of a factor 1
-  // or a term 0 nothing is left at all). A value of the input that is such a scalar everywhere, within what the
-  // declared types round, is it here, in what it calls, too.
-  Result<std::optional<Compared>> CompareFoldedScalars(Pair& pair, const Instruction& origin, const Instruction& inst) {
+  // What passes folded may stand in the input as a value of which they left no instruction (the padding of a pad that
+  // took the place of an update is an element of what was updated; of a factor 1 or a term 0 nothing is left at all).
+  // A value of the input that is such a constant, or such a scalar everywhere, within what the declared types round or
+  // as the interpreter makes it, is it here, in what it calls, too.
+  Result<std::optional<Compared>> CompareFoldedConstants(Pair& pair, const Instruction& origin,
+                                                         const Instruction& inst) {
     constexpr int64_t kMostElements = 1 << 16;
     constexpr size_t kMostValues = 256;
-    std::vector<ShadowValue> scalars;
+    std::vector<ShadowValue> constants;
     const auto is_kept_after = [&](const Instruction& next) { return pair.given_after.contains(&next); };
     for (const Instruction* next : UpstreamAndInside(inst, is_kept_after)) {
-      auto folded = next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_.Value(*next) : std::nullopt;
-      if (folded) scalars.push_back(std::move(*folded));
+      const bool is_array = next->Is(Opcode::kConstant) && next->shape().IsArray() && !IsComplex(next->shape().type());
+      if (!is_array || next->shape().NumElements() > kMostElements) continue;
+      if (auto folded = known_after_.Value(*next)) constants.push_back(DropBounds(std::move(*folded)));
     }
     const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
     std::vector<const Instruction*> upstream = UpstreamAndInside(origin, is_kept), given;
@@ -277,26 +306,32 @@ class Comparer {
       if (next->shape().IsArray() && IsFloat(next->shape().type())) types.insert(next->shape().type());
     }
     for (const PrimitiveType type : types) {
-      for (const double neutral : {0.0, 1.0}) scalars.push_back(ToShadow(Literal::Scalar(type, neutral)));
+      for (const double neutral : {0.0, 1.0}) constants.push_back(ToShadow(Literal::Scalar(type, neutral)));
     }
-    if (scalars.empty()) return std::nullopt;
 
     for (const Instruction* next : upstream) {
       if (next == &origin || !next->shape().IsArray() || next->shape().NumElements() > kMostElements) continue;
       if (known_before_.Value(*next)) continue;
-      const auto is_of_type = [&](const ShadowValue& scalar) { return scalar.shape.type() == next->shape().type(); };
-      if (std::ranges::none_of(scalars, is_of_type)) continue;
+      std::vector<ShadowValue> candidates;
+      for (const ShadowValue& constant : constants) {
+        if (constant.shape.type() != next->shape().type()) continue;
+        if (constant.shape.IsScalar()) candidates.push_back(Splat(constant, next->shape()));
+        else if (Compatible(constant.shape, next->shape())) candidates.push_back(constant);
+      }
+      if (candidates.empty()) continue;
+      const auto like = [&](const ShadowValue& value) {
+        return std::ranges::find_if(candidates, [&](const ShadowValue& candidate) {
+          return NotEqual(Compare(value, candidate).comparison) == 0;
+        });
+      };
       const auto declared = sides_.ValueBefore(pair, *next, true);
-      if (!declared) continue;
-      const auto folded = std::ranges::find_if(scalars, [&](const ShadowValue& scalar) {
-        if (!is_of_type(scalar)) return false;
-        const Comparison comparison = Compare(*declared, Splat(scalar, next->shape())).comparison;
-        return comparison.bad() + comparison.Count(ElementClass::kVacuous) +
-                   comparison.Count(ElementClass::kUndetermined) ==
-               0;
-      });
-      if (folded == scalars.end()) continue;
-      pair.given_before[pairs_.Twin(*next)] = {.value = DropBounds(Splat(*folded, next->shape())), .left = nullptr};
+      auto folded = declared ? like(*declared) : candidates.end();
+      if (folded == candidates.end()) {
+        const auto interpreted = sides_.InterpretedBefore(pair, *next);
+        if (interpreted) folded = like(ToShadow(*interpreted));
+      }
+      if (folded == candidates.end()) continue;
+      pair.given_before[pairs_.Twin(*next)] = {.value = std::move(*folded), .left = nullptr};
       given.push_back(pairs_.Twin(*next));
     }
     auto before = given.empty() ? Result<ShadowValue>() : sides_.ValueBefore(pair, origin);
@@ -343,7 +378,8 @@ class Comparer {
     const FoldedInside folded_inside(*this, pair, origin, inst);
     const BothSides::ComputedInside computed_inside(sides_, pair, origin, inst);
     if (pairs_.HasLimit() && TRY(CompareSampled(pair, origin, inst, where))) return {};
-    auto before = sides_.ValueBefore(pair, origin);
+    const Literal* const left = LeftBefore(pair, origin, inst);
+    auto before = left != nullptr ? Result<ShadowValue>(ToShadow(*left)) : sides_.ValueBefore(pair, origin);
     const auto rounded = sides_.KnownAfter(inst);
     const auto evaluate = [&]() -> Result<ShadowValue> {
       if (rounded) return *rounded;
@@ -359,7 +395,7 @@ class Comparer {
       return CompareElements(pair, origin, inst, where);
     if (compared.comparison.bad() > 0) {
       auto folded = TRY(CompareFolded(pair, origin, inst));
-      if (!folded) folded = TRY(CompareFoldedScalars(pair, origin, inst));
+      if (!folded) folded = TRY(CompareFoldedConstants(pair, origin, inst));
       if (!folded && TookApart(pair, origin)) {
         auto declared = CompareAsDeclared(pair, origin, inst);
         if (!declared) return NotCompared(inst, declared.error());
@@ -377,6 +413,10 @@ class Comparer {
       Found(origin, inst, where, std::move(comparison));
       return {};
     }
+    if (left != nullptr) {  // It stays as it is.
+      KeepAfter(pair, inst, {.value = KeptOf(std::move(compared.before), compared.after), .left = nullptr});
+      return {};
+    }
     const bool is_open = compared.by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
     if (is_open || pairs_.IsLarge(inst)) pair.given_for_good.insert(&origin);
     // What passes folded was rounded by that, and what they fold of it begins there.
@@ -391,8 +431,13 @@ class Comparer {
 
   // Where a kernel has several results, one may be computed from another, which in the input is kept, too.
   static void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, KeptValue kept) {
+    KeepAfter(pair, inst, kept);
+    pair.given_before[&origin] = std::move(kept);
+  }
+
+  static void KeepAfter(Pair& pair, const Instruction& inst, KeptValue kept) {
     if (const Instruction* inside = InsideOf(inst)) pair.given_after[inside] = kept;
-    pair.given_before[&origin] = pair.given_after[&inst] = std::move(kept);
+    pair.given_after[&inst] = std::move(kept);
   }
 
   static void Forget(Pair& pair, const Instruction& inst) {
