@@ -111,6 +111,24 @@ TEST(Shadow, ExactProductsMayUnderflow) {
   }
 }
 
+// An operand of f32's largest number is infinite as bf16: beside an infinite product of the other sign that makes a NaN.
+TEST(Shadow, AnOperandThatMayOverflowLeavesAnInfiniteSumOpen) {
+  for (const float second : {std::numeric_limits<float>::max(), 2.0f}) {
+    Program p;
+    Instruction& a = p.Parameter(PrimitiveType::kBF16, {1, 2});
+    Instruction& b = p.Parameter(kF32, {2, 1});
+    Instruction& narrow = p.entry.Add(Opcode::kConvert, Shape(PrimitiveType::kBF16, {2, 1}), {&b});
+    Instruction& dot = p.entry.Add(Opcode::kDot, Shape(kF32, {1, 1}), {&a, &narrow}, MatrixTimesMatrix());
+    const Literal x = ToBF16(Floats({1, 2}, [](int64_t i) { return i == 0 ? -INFINITY : 0.5f; }));
+    const Literal y = Floats({2, 1}, [&](int64_t i) { return i == 0 ? 1.0f : second; });
+    const auto bad = [&](float answer) {
+      return p.Local(dot, {x, y}, Floats({1, 1}, [&](int64_t) { return answer; })).bad();
+    };
+    EXPECT_EQ(bad(-INFINITY), 0);
+    EXPECT_EQ(bad(NAN), second == 2.0f);
+  }
+}
+
 TEST(Shadow, ASumOfNegativeZerosIsNegative) {
   Program program;
   Instruction& x = program.Parameter(kF32, {2, 3});

@@ -100,6 +100,13 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options) {
 
 namespace {
 
+bool IsOfSameSize(const Shape& a, const Shape& b) {
+  const auto bits_of = [](const Shape& shape) {
+    return shape.NumElements() * (shape.type() == PrimitiveType::kPred ? 8 : BitWidth(shape.type()));
+  };
+  return !a.IsArray() || !b.IsArray() || bits_of(a) == bits_of(b);
+}
+
 // What XLA's verifier lets pass and nothing says the meaning of. It takes the lines of an FFT of other lengths from
 // where the memory happens to hold them, and compiles no movement of one type into another. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
@@ -114,6 +121,15 @@ Status CheckIsMeant(const Module& module) {
         };
         if (std::ranges::any_of(inst->operands(), is_another))
           FAIL(UnsupportedAt(*inst, "U009", Str("'", inst->opcode(), "' of another type than ", inst->shape()))
+                   .Hint("write a convert"));
+      }
+      if (inst->Is(Opcode::kBitcast) && !IsOfSameSize(inst->operand(0).shape(), inst->shape()))
+        FAIL(UnsupportedAt(*inst, "U009",
+                           Str("'bitcast' of ", inst->operand(0).shape(), ", of another size than ", inst->shape())));
+      for (int64_t i = 0; inst->Is(Opcode::kSort) && i < inst->operand_count(); ++i) {
+        const Shape& result = inst->shape().IsTuple() ? inst->shape().element(i) : inst->shape();
+        if (result.type() != inst->operand(i).shape().type())
+          FAIL(UnsupportedAt(*inst, "U009", Str("'sort' of ", inst->operand(i).shape(), " that gives ", result))
                    .Hint("write a convert"));
       }
       if (!inst->Is(Opcode::kFft) || inst->operand(0).shape().type() != inst->shape().type()) continue;

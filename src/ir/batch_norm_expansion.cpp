@@ -1,5 +1,6 @@
 // Batch norms as sums, broadcasts and elementwise ops, in the type of the operand. Formulas:
 // docs/ops.md#batch-normalisation.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,11 @@ Instruction* ExpandGrad(Instruction& inst) {
 
 Instruction* ExpandBatchNorm(Instruction& inst) {
   if (inst.operand(0).shape().HasDynamicDims()) return nullptr;
+  const PrimitiveType type = inst.operand(0).shape().type();
+  const auto is_another = [&](const Instruction* operand) { return operand->shape().type() != type; };
+  bool mixes = std::ranges::any_of(inst.operands(), is_another);
+  ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& leaf) { mixes = mixes || leaf.type() != type; });
+  if (mixes) return nullptr;
   switch (inst.opcode()) {
     case Opcode::kBatchNormTraining: return ExpandTraining(inst);
     case Opcode::kBatchNormInference: return ExpandInference(inst);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ir/component_type.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
 #include "ir/side_effects.h"
@@ -31,8 +32,9 @@ bool MixesWidths(const Instruction& inst) {
   if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || inst.Is(Opcode::kDynamicUpdateSlice))) return false;
   std::optional<PrimitiveType> floats;
   const auto is_another = [&](const Shape& shape) {
-    if (!shape.IsArray() || !IsFloat(shape.type())) return false;
-    return std::exchange(floats, shape.type()).value_or(shape.type()) != shape.type();
+    if (!shape.IsArray() || !(IsFloat(shape.type()) || IsComplex(shape.type()))) return false;
+    const PrimitiveType type = ComponentType(shape.type());
+    return std::exchange(floats, type).value_or(type) != type;
   };
   if (is_another(inst.shape())) return true;
   return std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return is_another(x->shape()); });

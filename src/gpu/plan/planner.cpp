@@ -9,9 +9,11 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/plan/fill.h"
+#include "gpu/plan/scalar.h"
 #include "gpu/plan/segments.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/region.h"
 
 namespace hlo::gpu {
@@ -29,9 +31,21 @@ constexpr Planner kPlanners[] = {
 #include "ir/kernel_kinds.def"
 };
 
+// Of floats that differ the interpreter may know something; kernels do not.
+Status CheckFloatTypes(const Instruction& kernel) {
+  constexpr OpcodeSet kOfOneType = {Opcode::kReduce, Opcode::kReduceWindow,    Opcode::kSelectAndScatter,
+                                    Opcode::kScan,   Opcode::kSort,            Opcode::kScatter,
+                                    Opcode::kMap,    Opcode::kTriangularSolve, Opcode::kCholesky};
+  if (kOfOneType.Has(kernel.opcode()) || kernel.Is(kElementwise)) TRY(CheckOneFloatType(kernel));
+  if (!kernel.Is(Opcode::kFusion)) return {};
+  for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) TRY(CheckFloatTypes(*inside));
+  return {};
+}
+
 // The first kind that has a candidate, with the reasons of those before it. A region is a kernel of the kind of its
 // name.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
+  if (kernels) TRY(CheckFloatTypes(inst));
   const FusionBody body(inst);
   PlanRequest request(body, device);
   FusionPlan plan{.target = std::string(device.name)};

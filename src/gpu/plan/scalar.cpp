@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ir/component_type.h"
 #include "ir/module.h"
 
 namespace hlo::gpu {
@@ -43,15 +44,14 @@ bool IsOfComplex(const Instruction& inst) {
 Status CheckOneFloatType(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
   if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert what they read.
-  // What stands side by side in a fold or a map has a type of its own: arrays that may differ from each other.
-  const bool by_array = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kMap);
-  const int64_t arrays = !by_array ? 1 : inst.Is(Opcode::kMap) ? inst.operand_count() : inst.operand_count() / 2;
+  // What stands side by side in a fold, a sort or a map has a type of its own: arrays that may differ from each other.
+  const bool folds = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kScan);
+  const bool sorts = inst.Is(Opcode::kSort), maps = inst.Is(Opcode::kMap);
+  const int64_t arrays = folds ? inst.operand_count() / 2 : sorts || maps ? inst.operand_count() : 1;
   std::vector<std::optional<PrimitiveType>> types(arrays);
   bool one = true;
   const auto add = [&](int64_t place, const Shape& shape) {
-    const PrimitiveType of = shape.type() == PrimitiveType::kC64    ? PrimitiveType::kF32  // Its parts.
-                             : shape.type() == PrimitiveType::kC128 ? PrimitiveType::kF64
-                                                                    : shape.type();
+    const PrimitiveType of = ComponentType(shape.type());
     if (!IsFloat(of)) return;
     std::optional<PrimitiveType>& type = types[place % arrays];
     one = one && type.value_or(of) == of;
@@ -60,9 +60,9 @@ Status CheckOneFloatType(const Instruction& inst) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) add(i, inst.operand(i).shape());
   for (const Computation* computation : CalledComputations(inst)) {
     for (const Instruction* parameter : computation->parameters())
-      add(parameter->parameter_number(), parameter->shape());
+      add(parameter->parameter_number() / (sorts ? 2 : 1), parameter->shape());
   }
-  if (!by_array) add(0, inst.shape());
+  if (!maps) ForEachLeaf(inst.shape(), [&](const ShapeIndex& at, const Shape& leaf) { add(at.empty() ? 0 : at[0], leaf); });
   if (one) return {};
   FAIL(UnsupportedAt(inst, "U101",
                      Str("no kernels for '", inst.opcode(), "' of different float types; XLA compiles none either")));

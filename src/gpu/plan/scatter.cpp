@@ -40,7 +40,10 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
         Str("no emitter for 'scatter' with ", inst.operand_count() / 2, " operands or beside other results")));
   }
   TRY(CheckOneFloatType(inst));
-  TRY(CheckScalarComputation(*inst.attrs<ScatterAttrs>().to_apply));
+  const Computation& combiner = *inst.attrs<ScatterAttrs>().to_apply;
+  if (const PrimitiveType type = inst.operand(2).shape().type(); combiner.parameter(1).shape().type() != type)
+    FAIL(UnsupportedAt(inst, "U109", Str("no emitter for 'scatter' of updates of ", type, ", which its computation does not take")));
+  TRY(CheckScalarComputation(combiner));
   PlanAnswer answer;
   KernelPlan plan{.kind = KernelKind::kScatter};
   if (body.source().Is(Opcode::kFusion)) plan.heroes.emplace_back(inst.name());

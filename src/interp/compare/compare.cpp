@@ -14,6 +14,7 @@
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
 #include "interp/shadow/slice.h"
+#include "ir/component_type.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -299,7 +300,7 @@ Shape PartsOf(const Shape& shape) {
   if (!shape.IsArray() || !IsComplex(shape.type())) return shape;
   std::vector<int64_t> dims = shape.dims();
   dims.push_back(2);
-  return Shape(shape.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims);
+  return Shape(ComponentType(shape.type()), dims);
 }
 Literal Parts(const Literal& literal) {
   if (literal.shape().IsTuple()) {

@@ -248,12 +248,12 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
     }
     value += product;
     exact += std::fabs(product);
-    if (std::isfinite(product)) finite += std::fabs(product);
+    if (std::isfinite(product)) finite += std::fabs(left.sizes()[a] * right.sizes[b]);  // An operand may overflow, too.
     sizes += std::fabs(left.sizes()[a] * right.sizes[b]);
     likely += std::fabs(left.likely()[a] * right.likely[b]);
   }
   // An infinity among the terms, and the others may come to the other one on their way.
-  open |= std::isinf(value) && finite >= overflow;
+  open |= std::isinf(value) && !(finite < overflow);
   // A product of finite factors beyond f64 is infinite when it is rounded, and a number for a fused addition: certain
   // is only what an infinity of the same sign makes of the sum.
   open |= beyond && (std::isnan(value) || !infinite);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ir/component_type.h"
 #include "ir/shapes/shape_checks.h"
 
 namespace hlo {
@@ -17,11 +18,6 @@ Status CheckType(const Instruction& inst, int64_t i, const char* code, Allowed a
 }
 
 bool IsFloatOrComplex(PrimitiveType type) { return IsFloat(type) || IsComplex(type); }
-
-PrimitiveType ComponentType(PrimitiveType type) {
-  if (type == PrimitiveType::kC64) return PrimitiveType::kF32;
-  return type == PrimitiveType::kC128 ? PrimitiveType::kF64 : type;
-}
 
 // V030, V032. Sizes of 1 and scalars stretch here, as in XLA's inference; the verifier then rejects them (V031).
 Result<Shape> BinaryShape(const Instruction& inst) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "ir/component_type.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
@@ -132,8 +133,7 @@ Instruction* Mirrored(Transforms& transforms, Instruction* x, int64_t length) {
   if (length - stored <= 0) return length == stored ? x : transforms.Part(x, 0, length);
   Instruction* const part = transforms.Part(x, 1, length - stored + 1);
   Instruction* const back = transforms.Add(Opcode::kReverse, part->shape(), {part}, DimensionsAttrs{{last}});
-  const Shape real =
-      part->shape().WithType(x->shape().type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64);
+  const Shape real = part->shape().WithType(ComponentType(x->shape().type()));
   Instruction* const imag = transforms.Add(Opcode::kNegate, real, {transforms.Add(Opcode::kImag, real, {back})});
   Instruction* const mirrored =
       transforms.Add(Opcode::kComplex, part->shape(), {transforms.Add(Opcode::kReal, real, {back}), imag});
