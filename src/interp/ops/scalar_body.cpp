@@ -203,6 +203,11 @@ Status CheckBody(const Instruction& inst, const ScalarBody& body, size_t arrays,
     fits = body.parameters()[i] == type && body.parameters()[arrays + i] == values[i].shape().type() &&
            body.results()[i] == type && values[i].shape().type() == type;
   }
+  if (fits && inst.shape().LeafCount() == static_cast<int64_t>(arrays)) {
+    ForEachLeaf(inst.shape(), [&, i = size_t{0}](const ShapeIndex&, const Shape& leaf) mutable {
+      fits = fits && leaf.type() == body.results()[i++];
+    });
+  }
   if (fits) return {};
   FAIL(UnsupportedAt(inst, "U002",
                      Str("'", inst.opcode(),
