@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/parallel.h"
+#include "interp/interpreter.h"
 #include "interp/shadow/totals.h"
 
 namespace hlo::shadow {
@@ -164,6 +165,34 @@ ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   return hull;
 }
 
+// May they be the same, element by element?
+bool Meet(std::span<const ShadowValue> a, std::span<const ShadowValue> b) {
+  const auto meet = [](const ShadowValue& x, const ShadowValue& y) {
+    if (!x.IsFloat()) return AnyOpen(x) || AnyOpen(y) || x.exact.BitEquals(y.exact);
+    const Source v(x), w(y);
+    for (int64_t i = 0; i < x.shape.NumElements(); ++i) {
+      if (std::fabs(v.value[i] - w.value[i]) > v.Bound(i) + w.Bound(i)) return false;
+    }
+    return true;
+  };
+  return std::ranges::equal(a, b, meet);
+}
+
+// Of which nothing is known.
+ShadowValue Open(ShadowValue value) {
+  for (ShadowValue& element : value.elements) element = Open(std::move(element));
+  if (!value.shape.IsArray()) return value;
+  if (value.IsFloat()) {
+    value.bound = NewBuffer(value.shape);
+    std::ranges::fill(value.bound.mutable_data<double>(), kUndetermined);
+    value.likely = Literal();
+    return value;
+  }
+  value.open = Literal(value.shape.WithType(PrimitiveType::kPred));
+  std::ranges::fill(value.open.mutable_data<uint8_t>(), uint8_t{1});
+  return value;
+}
+
 // A broadcast of its own.
 class Spread {
  public:
@@ -188,7 +217,8 @@ Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std
   return Move(context, spread.inst(), args);
 }
 
-// The body applied element after element, and in a balanced tree; the truth is taken to lie between.
+// The body applied element after element, and in a balanced tree; the truth is taken to lie between. Of a body that does
+// not keep any order nothing is known.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                                  const std::vector<int64_t>& dimensions) {
   const size_t arity = operands.size() / 2;
@@ -242,8 +272,19 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   for (const auto& [count, subtotal] : subtotals) tree = TRY(combine(tree, subtotal));
   context.heuristic = true;
 
+  bool any_order = Meet(sequential, tree);
+  for (const int64_t r : {int64_t{0}, g.reduced / 2, g.reduced - 3}) {
+    if (!any_order || r < 0 || r + 2 >= g.reduced || PicksASide(body)) continue;
+    const auto a = at(r), b = at(r + 1), c = at(r + 2);
+    const auto ab = TRY(combine(a, b));
+    any_order = Meet(ab, TRY(combine(b, a))) && Meet(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))));
+  }
+
   std::vector<ShadowValue> result;
-  for (size_t i = 0; i < arity; ++i) result.push_back(Hull(sequential[i], tree[i]));
+  for (size_t i = 0; i < arity; ++i) {
+    ShadowValue hull = Hull(sequential[i], tree[i]);
+    result.push_back(any_order ? std::move(hull) : Open(std::move(hull)));
+  }
   if (!inst.shape().IsTuple()) {
     result[0].shape = inst.shape();
     return std::move(result[0]);
@@ -349,6 +390,36 @@ Status OpenTies(Context& context, const Instruction& inst, Operands operands, Sh
   return meet(elements, dims, kept);
 }
 
+// Do some of the elements, of integers, come to the same in whatever order they are combined?
+Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
+  constexpr int64_t kTriples = 16;
+  const size_t arity = operands.size() / 2;
+  const int64_t count = operands[0]->shape.NumElements();
+  if (count == 0) return true;
+  using Elements = std::vector<Literal>;
+  const auto at = [&](int64_t place) {
+    Elements elements;
+    for (size_t i = 0; i < arity; ++i) {
+      elements.emplace_back(Shape::Scalar(operands[i]->shape.type()));
+      elements.back().SetInt(0, operands[i]->exact.GetInt(place % count));
+    }
+    return elements;
+  };
+  const auto combine = [&](Elements a, const Elements& b) -> Result<Elements> {
+    a.insert(a.end(), b.begin(), b.end());
+    Literal both = TRY(EvaluateComputation(body, a));
+    return both.shape().IsTuple() ? std::move(both.mutable_elements()) : Elements{std::move(both)};
+  };
+  const auto are_equal = [](const Literal& x, const Literal& y) { return x.BitEquals(y); };
+  for (int64_t i = 0; i < kTriples; ++i) {
+    const Elements a = at(3 * i), b = at(7919 * i + 1), c = at(104729 * i + 2);
+    const Elements ab = TRY(combine(a, b));
+    if (!std::ranges::equal(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))), are_equal)) return false;
+    if (!PicksASide(body) && !std::ranges::equal(ab, TRY(combine(b, a)), are_equal)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<ShadowValue> Transposed(Context& context, const ShadowValue& x, const std::vector<int64_t>& order) {
@@ -393,6 +464,11 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
   const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
   ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))
                              : TRY(ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions));
+  const bool integers = std::ranges::none_of(operands, [](const ShadowValue* x) {
+    return x->IsFloat() || IsComplex(x->shape.type());
+  });
+  if (exact && integers && !HasRule(combiner) && !TRY(KeepsAnyOrder(*attrs.to_apply, operands)))
+    return Open(std::move(result));
   if (PicksASide(*attrs.to_apply)) TRY(OpenTies(context, inst, operands, result));
   return result;
 }
