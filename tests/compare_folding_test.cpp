@@ -390,9 +390,9 @@ ENTRY main {
   }
 }
 
-// Passes have more algebra than is known here: that a reverse of a reverse is what it was. What they fold then has to be
-// what the interpreter makes of it, to the bit: 87, where f64 has 86. Another number is never right; in place, what bounds
-// leave open says no more.
+// Passes have more algebra than is known here: that a reverse of a reverse is what it was. What they fold then has to
+// be what the interpreter makes of it, to the bit: 87, where f64 has 86. Another number is never right; in place, what
+// bounds leave open says no more.
 TEST(WidenedFolding, WhatAlgebraTellsIsWhatTheInterpreterMakes) {
   constexpr const char* kAlgebra = R"(HloModule m
 ENTRY main {

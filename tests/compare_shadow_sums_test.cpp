@@ -111,7 +111,8 @@ TEST(Shadow, ExactProductsMayUnderflow) {
   }
 }
 
-// An operand of f32's largest number is infinite as bf16: beside an infinite product of the other sign that makes a NaN.
+// An operand of f32's largest number is infinite as bf16: beside an infinite product of the other sign that makes a
+// NaN.
 TEST(Shadow, AnOperandThatMayOverflowLeavesAnInfiniteSumOpen) {
   for (const float second : {std::numeric_limits<float>::max(), 2.0f}) {
     Program p;

@@ -33,9 +33,9 @@ constexpr Planner kPlanners[] = {
 
 // Of floats that differ the interpreter may know something; kernels do not.
 Status CheckFloatTypes(const Instruction& kernel) {
-  constexpr OpcodeSet kOfOneType = {Opcode::kReduce, Opcode::kReduceWindow,    Opcode::kSelectAndScatter,
-                                    Opcode::kScan,   Opcode::kSort,            Opcode::kScatter,
-                                    Opcode::kMap,    Opcode::kTriangularSolve, Opcode::kCholesky};
+  constexpr OpcodeSet kOfOneType = {
+      Opcode::kReduce,  Opcode::kReduceWindow, Opcode::kSelectAndScatter, Opcode::kScan,    Opcode::kSort,
+      Opcode::kScatter, Opcode::kMap,          Opcode::kTriangularSolve,  Opcode::kCholesky};
   if (kOfOneType.Has(kernel.opcode()) || kernel.Is(kElementwise)) TRY(CheckOneFloatType(kernel));
   if (!kernel.Is(Opcode::kFusion)) return {};
   for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) TRY(CheckFloatTypes(*inside));

@@ -62,7 +62,8 @@ Status CheckOneFloatType(const Instruction& inst) {
     for (const Instruction* parameter : computation->parameters())
       add(parameter->parameter_number() / (sorts ? 2 : 1), parameter->shape());
   }
-  if (!maps) ForEachLeaf(inst.shape(), [&](const ShapeIndex& at, const Shape& leaf) { add(at.empty() ? 0 : at[0], leaf); });
+  if (!maps)
+    ForEachLeaf(inst.shape(), [&](const ShapeIndex& at, const Shape& leaf) { add(at.empty() ? 0 : at[0], leaf); });
   if (one) return {};
   FAIL(UnsupportedAt(inst, "U101",
                      Str("no kernels for '", inst.opcode(), "' of different float types; XLA compiles none either")));

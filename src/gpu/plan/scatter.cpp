@@ -42,7 +42,8 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
   TRY(CheckOneFloatType(inst));
   const Computation& combiner = *inst.attrs<ScatterAttrs>().to_apply;
   if (const PrimitiveType type = inst.operand(2).shape().type(); combiner.parameter(1).shape().type() != type)
-    FAIL(UnsupportedAt(inst, "U109", Str("no emitter for 'scatter' of updates of ", type, ", which its computation does not take")));
+    FAIL(UnsupportedAt(inst, "U109",
+                       Str("no emitter for 'scatter' of updates of ", type, ", which its computation does not take")));
   TRY(CheckScalarComputation(combiner));
   PlanAnswer answer;
   KernelPlan plan{.kind = KernelKind::kScatter};

@@ -217,8 +217,8 @@ Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std
   return Move(context, spread.inst(), args);
 }
 
-// The body applied element after element, and in a balanced tree; the truth is taken to lie between. Of a body that does
-// not keep any order nothing is known.
+// The body applied element after element, and in a balanced tree; the truth is taken to lie between. Of a body that
+// does not keep any order nothing is known.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                                  const std::vector<int64_t>& dimensions) {
   const size_t arity = operands.size() / 2;
@@ -464,9 +464,8 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
   const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
   ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))
                              : TRY(ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions));
-  const bool integers = std::ranges::none_of(operands, [](const ShadowValue* x) {
-    return x->IsFloat() || IsComplex(x->shape.type());
-  });
+  const bool integers =
+      std::ranges::none_of(operands, [](const ShadowValue* x) { return x->IsFloat() || IsComplex(x->shape.type()); });
   if (exact && integers && !HasRule(combiner) && !TRY(KeepsAnyOrder(*attrs.to_apply, operands)))
     return Open(std::move(result));
   if (PicksASide(*attrs.to_apply)) TRY(OpenTies(context, inst, operands, result));
