@@ -108,7 +108,8 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
 }
 
 // What XLA's verifier lets pass and nothing says the meaning of. It takes the lines of an FFT of other lengths from
-// where the memory happens to hold them, and compiles no movement of one type into another. Errors: [U009].
+// where the memory happens to hold them, dies of a bitcast of another size, and compiles no movement of one type into
+// another. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
   constexpr OpcodeSet kMovements = {Opcode::kBroadcast, Opcode::kReshape,      Opcode::kTranspose,
                                     Opcode::kSlice,     Opcode::kDynamicSlice, Opcode::kReverse,

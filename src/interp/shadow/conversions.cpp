@@ -170,6 +170,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   const int64_t own_mantissa_bits = SignificandBits(inst.shape().type()) - 1;
   if (context.options.widened && to.exponent_bits >= to.own_exponent_bits && to.mantissa_bits >= own_mantissa_bits)
     return *operands[0];
+  if (context.options.widened) return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   // Of what is known exactly the rounding is known too.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
@@ -178,7 +179,6 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
       return std::move(*exact);
     }
   }
-  if (context.options.widened) return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   const ReducePrecisionAttrs& attrs = inst.attrs<ReducePrecisionAttrs>();
   const Rounding own = RoundingTo(inst.shape().type(), context.ftz());
   const bool flushes = attrs.exponent_bits < to.own_exponent_bits;
