@@ -133,6 +133,12 @@ Status CheckIsMeant(const Module& module) {
           FAIL(UnsupportedAt(*inst, "U009", Str("'sort' of ", inst->operand(i).shape(), " that gives ", result))
                    .Hint("write a convert"));
       }
+      for (const int64_t i : {3, 4}) {  // The mean and the variance, whose sizes nobody looks at.
+        if (!inst->Is(Opcode::kBatchNormInference)) break;
+        const Shape &shape = inst->operand(i).shape(), &scale = inst->operand(1).shape();
+        if (shape.dims() != scale.dims())
+          FAIL(UnsupportedAt(*inst, "U009", Str("operand ", i, " of ", shape, ", where the scale is ", scale)));
+      }
       if (!inst->Is(Opcode::kFft) || inst->operand(0).shape().type() != inst->shape().type()) continue;
       const std::vector<int64_t>& lengths = inst->attrs<FftAttrs>().fft_length;
       const Shape& shape = inst->shape();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "base/parallel.h"
@@ -255,11 +256,19 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
       slice.push_back(SliceAt(input, Shape(input.shape.type(), first.dims()), g, r));
     return slice;
   };
+  bool any_order = true;
+  for (const int64_t r : {int64_t{0}, g.reduced / 2, g.reduced - 3}) {
+    if (!any_order || r < 0 || r + 2 >= g.reduced || PicksASide(body)) continue;
+    const auto a = at(r), b = at(r + 1), c = at(r + 2);
+    const auto ab = TRY(combine(a, b));
+    any_order = Meet(ab, TRY(combine(b, a))) && Meet(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))));
+  }
+  const int64_t looked_at = any_order ? g.reduced : 1;  // Nothing more is to be learnt.
   std::vector<ShadowValue> sequential = start;
-  for (int64_t r = 0; r < g.reduced; ++r) sequential = TRY(combine(sequential, at(r)));
+  for (int64_t r = 0; r < looked_at; ++r) sequential = TRY(combine(sequential, at(r)));
   // Subtotals of 2^k elements, largest first, as a binary counter holds them.
   std::vector<std::pair<int64_t, std::vector<ShadowValue>>> subtotals;
-  for (int64_t r = 0; r < g.reduced; ++r) {
+  for (int64_t r = 0; r < looked_at; ++r) {
     subtotals.emplace_back(1, at(r));
     while (subtotals.size() >= 2 && subtotals.back().first == subtotals[subtotals.size() - 2].first) {
       auto last = std::move(subtotals.back());
@@ -272,18 +281,11 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   for (const auto& [count, subtotal] : subtotals) tree = TRY(combine(tree, subtotal));
   context.heuristic = true;
 
-  bool any_order = Meet(sequential, tree);
-  for (const int64_t r : {int64_t{0}, g.reduced / 2, g.reduced - 3}) {
-    if (!any_order || r < 0 || r + 2 >= g.reduced || PicksASide(body)) continue;
-    const auto a = at(r), b = at(r + 1), c = at(r + 2);
-    const auto ab = TRY(combine(a, b));
-    any_order = Meet(ab, TRY(combine(b, a))) && Meet(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))));
-  }
-
+  const bool meet = any_order && Meet(sequential, tree);
   std::vector<ShadowValue> result;
   for (size_t i = 0; i < arity; ++i) {
     ShadowValue hull = Hull(sequential[i], tree[i]);
-    result.push_back(any_order ? std::move(hull) : Open(std::move(hull)));
+    result.push_back(meet ? std::move(hull) : Open(std::move(hull)));
   }
   if (!inst.shape().IsTuple()) {
     result[0].shape = inst.shape();
@@ -392,7 +394,7 @@ Status OpenTies(Context& context, const Instruction& inst, Operands operands, Sh
 
 // Do some of the elements, of integers, come to the same in whatever order they are combined?
 Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
-  constexpr int64_t kTriples = 16;
+  constexpr int64_t kSamples = 4, kTerms = 13;
   const size_t arity = operands.size() / 2;
   const int64_t count = operands[0]->shape.NumElements();
   if (count == 0) return true;
@@ -410,12 +412,20 @@ Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
     Literal both = TRY(EvaluateComputation(body, a));
     return both.shape().IsTuple() ? std::move(both.mutable_elements()) : Elements{std::move(both)};
   };
+  const std::function<Result<Elements>(int64_t, int64_t)> tree = [&](int64_t from, int64_t terms) -> Result<Elements> {
+    if (terms == 1) return at(from);
+    return combine(TRY(tree(from, terms / 2)), TRY(tree(from + terms / 2, terms - terms / 2)));
+  };
   const auto are_equal = [](const Literal& x, const Literal& y) { return x.BitEquals(y); };
-  for (int64_t i = 0; i < kTriples; ++i) {
-    const Elements a = at(3 * i), b = at(7919 * i + 1), c = at(104729 * i + 2);
-    const Elements ab = TRY(combine(a, b));
-    if (!std::ranges::equal(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))), are_equal)) return false;
-    if (!PicksASide(body) && !std::ranges::equal(ab, TRY(combine(b, a)), are_equal)) return false;
+  for (int64_t i = 0; i < kSamples; ++i) {
+    const int64_t from = 104729 * i;
+    Elements in_order = at(from), backwards = at(from + kTerms - 1);
+    for (int64_t k = 1; k < kTerms; ++k) {
+      in_order = TRY(combine(in_order, at(from + k)));
+      if (!PicksASide(body)) backwards = TRY(combine(backwards, at(from + kTerms - 1 - k)));
+    }
+    if (!std::ranges::equal(in_order, TRY(tree(from, kTerms)), are_equal)) return false;
+    if (!PicksASide(body) && !std::ranges::equal(in_order, backwards, are_equal)) return false;
   }
   return true;
 }
