@@ -224,7 +224,8 @@ std::optional<Literal> BothSides::InterpretedBefore(PairOfComputations& pair, co
     if (argument.literal == nullptr && HasParts(argument.value)) return std::nullopt;
     values.push_back(argument.literal != nullptr ? *argument.literal : InDeclaredType(argument.value));
   }
-  auto value = Interpret(*cone.module, values, {.max_loop_iterations = options_.max_loop_iterations});
+  const InterpretOptions limits{.max_loop_iterations = options_.max_loop_iterations, .max_steps = kMostSteps / 10};
+  auto value = Interpret(*cone.module, values, limits);
   return value ? std::optional(std::move(*value)) : std::nullopt;
 }
 
