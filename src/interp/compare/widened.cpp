@@ -286,7 +286,7 @@ class Comparer {
   Result<std::optional<Compared>> CompareFoldedConstants(Pair& pair, const Instruction& origin,
                                                          const Instruction& inst) {
     constexpr int64_t kMostElements = 1 << 16;
-    constexpr size_t kMostValues = 256;
+    constexpr size_t kMostValues = 256, kMostTries = 32;
     std::vector<ShadowValue> constants;
     const auto is_kept_after = [&](const Instruction& next) { return pair.given_after.contains(&next); };
     for (const Instruction* next : UpstreamAndInside(inst, is_kept_after)) {
@@ -295,7 +295,7 @@ class Comparer {
       if (auto folded = known_after_.Value(*next)) constants.push_back(DropBounds(std::move(*folded)));
     }
     const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
-    std::vector<const Instruction*> upstream = UpstreamAndInside(origin, is_kept), given;
+    std::vector<const Instruction*> upstream = UpstreamAndInside(origin, is_kept);
     const auto runs_again = [&](const Instruction* next) {
       return !pairs_.RunsOnceIn(next->computation(), *pair.before);
     };
@@ -309,6 +309,7 @@ class Comparer {
       for (const double neutral : {0.0, 1.0}) constants.push_back(ToShadow(Literal::Scalar(type, neutral)));
     }
 
+    std::vector<std::pair<const Instruction*, ShadowValue>> given;
     for (const Instruction* next : upstream) {
       if (next == &origin || !next->shape().IsArray() || next->shape().NumElements() > kMostElements) continue;
       if (known_before_.Value(*next)) continue;
@@ -331,15 +332,24 @@ class Comparer {
         if (interpreted) folded = like(ToShadow(*interpreted));
       }
       if (folded == candidates.end()) continue;
-      pair.given_before[pairs_.Twin(*next)] = {.value = std::move(*folded), .left = nullptr};
-      given.push_back(pairs_.Twin(*next));
+      given.emplace_back(pairs_.Twin(*next), std::move(*folded));
     }
-    auto before = given.empty() ? Result<ShadowValue>() : sides_.ValueBefore(pair, origin);
-    for (const Instruction* next : given) pair.given_before.erase(next);
-    if (given.empty()) return std::nullopt;
-    Compared compared = Compare(TRY(std::move(before)), TRY(sides_.ValueAfter(pair, inst)));
-    if (compared.comparison.bad() > 0) return std::nullopt;
-    return compared;
+    // The nearest may look folded by chance, and be computed on the other side: tanh(2^-12) is 2^-12 in f32. So those
+    // that are further away are taken alone, too.
+    const ShadowValue after = TRY(sides_.ValueAfter(pair, inst));
+    const auto compare_from = [&](size_t first) -> Result<std::optional<Compared>> {
+      for (size_t i = first; i < given.size(); ++i)
+        pair.given_before[given[i].first] = {.value = given[i].second, .left = nullptr};
+      auto before = sides_.ValueBefore(pair, origin);
+      for (size_t i = first; i < given.size(); ++i) pair.given_before.erase(given[i].first);
+      Compared compared = Compare(TRY(std::move(before)), after);
+      if (compared.comparison.bad() > 0) return std::nullopt;
+      return compared;
+    };
+    for (size_t first = 0; first < std::min(given.size(), kMostTries); ++first) {
+      if (auto same = TRY(compare_from(first))) return same;
+    }
+    return std::nullopt;
   }
 
   // Does `origin` follow from what passes take apart, or is it one of several branches? What they fold inside it stands
