@@ -257,8 +257,9 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
     return slice;
   };
   bool any_order = true;
-  for (const int64_t r : {int64_t{0}, g.reduced / 2, g.reduced - 3}) {
-    if (!any_order || r < 0 || r + 2 >= g.reduced || PicksASide(body)) continue;
+  constexpr int64_t kPlaces = 32;
+  const int64_t last = PicksASide(body) ? -1 : g.reduced - 3;  // Where three elements begin.
+  for (int64_t r = 0; r <= last && any_order; r += std::max<int64_t>(1, last / (kPlaces - 1))) {
     const auto a = at(r), b = at(r + 1), c = at(r + 2);
     const auto ab = TRY(combine(a, b));
     any_order = Meet(ab, TRY(combine(b, a))) && Meet(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))));
