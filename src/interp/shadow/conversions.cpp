@@ -165,12 +165,13 @@ Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Opera
 }
 
 Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
-  // To the element's own format it does nothing, whatever number stands for the element in f64.
   const ReducedPrecision to = ReducedPrecisionOf(inst);
-  const int64_t own_mantissa_bits = SignificandBits(inst.shape().type()) - 1;
-  if (context.options.widened && to.exponent_bits >= to.own_exponent_bits && to.mantissa_bits >= own_mantissa_bits)
-    return *operands[0];
-  if (context.options.widened) return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
+  if (context.options.widened) {
+    // To the element's own format it does nothing, whatever number stands for the element in f64.
+    const bool has_bits = to.mantissa_bits >= SignificandBits(inst.shape().type()) - 1;
+    if (has_bits && to.exponent_bits >= to.own_exponent_bits) return *operands[0];
+    return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
+  }
   // Of what is known exactly the rounding is known too.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
