@@ -6,13 +6,15 @@
     compare.py --interpreter --check --rounds 5 > bench/results/DATE.md
 
 Each round runs XLA:CPU and ours after each other, in a new process each, so that what else the machine does falls on
-both; the figures are medians over the rounds, and the last row is the geometric mean of the ratios. Needs the Python of
+both; the figures are medians over the rounds, and the last row is the geometric mean of the ratios. From six rounds on
+there is a 95 % interval of each ratio of run times, from those of the rounds. Needs the Python of
 bench/models/regenerate.sh (build/venv), or any with jax, and build/bin/hlo-run; what cannot be run is a dash and a note
 below the table.
 """
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import re
@@ -148,6 +150,17 @@ def ratio(ours, theirs):
     return None if ours is None or not theirs else ours / theirs
 
 
+def median_interval(values):
+    """(low, high) between which the median of what the values are drawn from lies at 95 %: order statistics, whatever the
+    distribution. None where they are too few (five)."""
+    values, n = sorted(values), len(values)
+    outside, k = 2 / 2**n, 0
+    while outside <= 0.05:
+        k += 1
+        outside += 2 * math.comb(n, k) / 2**n
+    return (values[k - 1], values[n - k]) if k else None
+
+
 def geometric_mean(record, theirs, ours):
     """Of the ratios of medians, where both sides have one."""
     pairs = [(median([a[ours] for a in r['ours']]), median([a.get(theirs) for a in r['xla_cpu']])) for r in record]
@@ -230,6 +243,7 @@ def main():
     options = options.parse_args()
 
     flags, rows, notes, record, load_before = options.flags.split(), [], [], [], os.getloadavg()[0]
+    intervals = options.rounds >= 6
 
     def measure(model, name):
         xla, ours, interpreter, gap = [], [], None, None
@@ -258,6 +272,10 @@ def main():
         xla_ms, ours_ms = median([a.get('median_ms') for a in xla]), median([a['median_ms'] for a in ours])
         xla_s, ours_s = median([a.get('compile_s') for a in xla]), median([a['ready_s'] for a in ours])
         row = [name] + [cell(v) for v in (xla_ms, ours_ms, ratio(ours_ms, xla_ms), xla_s, ours_s, ratio(ours_s, xla_s))]
+        if intervals:
+            ratios = [ratio(a['median_ms'], b.get('median_ms')) for a, b in zip(ours, xla)]
+            interval = None if None in ratios else median_interval(ratios)
+            row.append('%s to %s' % tuple(map(cell, interval)) if interval else '-')
         rows.append(row + [cell(interpreter)] * options.interpreter + [cell(gap)] * options.check)
         record.append({'model': name, 'xla_cpu': xla, 'ours': ours, 'interpreter_s': interpreter, 'difference': gap})
 
@@ -267,6 +285,7 @@ def main():
         rows.append(['geometric mean'] + [cell(means[i]) if i in means else '' for i in range(1, len(rows[0]))])
     print(conditions(options, load_before) + '\n')
     header = ['model', 'XLA:CPU ms', 'ours ms', 'ours/XLA', 'XLA compile s', 'ours ready s', 'ours/XLA']
+    header += ['95 % of ours/XLA'] * intervals
     print(table(header + ['interpreter s'] * options.interpreter + ['difference'] * options.check, rows))
     if notes:
         print('\n' + '\n'.join('- ' + note for note in notes))
