@@ -224,9 +224,9 @@ bench-fusion: all  ## Kernels and bytes after the passes, against XLA:GPU, for e
 seeds: all  ## The tables and figures of the studies behind the project, run again here: build/seeds/index.html (minutes); ONLY=fusion,counts picks parts
 	@python3 bench/seeds.py $(ONLY:%=--only=%)
 
-bench-cpu: all  ## The workloads of $(CORPUS)/bench/cpu against XLA:CPU, by turns, on two cores; FLAGS=... for hlo-run
+bench-cpu: all  ## The workloads of $(CORPUS)/bench/cpu against XLA:CPU, by turns, on two cores; RUN_FLAGS=... for hlo-run
 	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
-	@python3 bench/compare.py --rounds 3 --budget 1 $(if $(FLAGS),--flags='$(FLAGS)') $(CORPUS)/bench/cpu/*.hlo
+	@python3 bench/compare.py --rounds 3 --budget 1 $(if $(RUN_FLAGS),--flags='$(RUN_FLAGS)') $(CORPUS)/bench/cpu/*.hlo
 
 PEER_PYTHON ?= build/venv/bin/python
 bench-compile: all  ## Text to SASS against XLA:GPU (PEER_PYTHON=... with jax-cuda13-plugin), text to ready against XLA:CPU and with a full --cache_dir; MODELS=... picks some
