@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 #include <thread>
+#include <utility>
 
+#include "base/host_isa.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "gpu/device/device.h"
@@ -463,6 +466,63 @@ TEST(LibraryCall, LargerProductsGoToOneDnn) {
   const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
   ASSERT_TRUE(result && expected);
   EXPECT_TRUE(result->BitEquals(*expected));
+}
+
+// Rows, columns and terms that fill tiles, or leave some over, at each level that this processor has. The plan names
+// it, since others may be faster.
+TEST(LibraryCall, OwnSmallProductsAreRightAtTheirEnds) {
+  constexpr std::string_view kProduct = R"(
+fused {
+  a = f32[M,K] parameter(0)
+  b = f32[K,N] parameter(1)
+  v = f32[N] parameter(2)
+  r = f32[M,N] parameter(3)
+  d = f32[M,N] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  two = f32[] constant(2)
+  twice = f32[M,N] broadcast(two), dimensions={}
+  scaled = f32[M,N] multiply(d, twice)
+  columns = f32[M,N] broadcast(v), dimensions={1}
+  sum = f32[M,N] add(scaled, columns)
+  rest = f32[M,N] subtract(sum, r)
+  zero = f32[] constant(0)
+  zeros = f32[M,N] broadcast(zero), dimensions={}
+  ROOT positive = f32[M,N] maximum(rest, zeros)
+}
+ENTRY main {
+  a = f32[M,K] parameter(0)
+  b = f32[K,N] parameter(1)
+  v = f32[N] parameter(2)
+  r = f32[M,N] parameter(3)
+  ROOT f = f32[M,N] fusion(a, b, v, r), kind=kCustom, calls=fused, backend_config={"library":"gemm","plan":{"target":"h200","kernels":[{"kind":"gemm","library":"hlokit"}]}}
+})";
+  const auto with = [&](int64_t rows, int64_t columns, int64_t terms) {
+    std::string text(kProduct);
+    for (const auto& [name, size] : {std::pair("\\bM\\b", rows), {"\\bN\\b", columns}, {"\\bK\\b", terms}})
+      text = std::regex_replace(text, std::regex(name), Str(size));
+    return text;
+  };
+  const HostIsa before = ChosenHostIsa();
+  for (const HostIsa level : HostIsaLevels()) {
+    ASSERT_TRUE(ChooseHostIsa(kHostIsaNames[static_cast<size_t>(level)]));
+    const auto device = OpenHostDevice();
+    for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17}) {
+      for (const int64_t columns : {1, 8, 23, 24, 33, 95, 200}) {
+        for (const int64_t terms : {1, 40}) {
+          const auto module = ParseText(with(rows, columns, terms));
+          ASSERT_TRUE(module);
+          const std::vector<Literal> arguments = SmallIntegers(*module);
+          const auto executable = Compile(*module, *device);
+          ASSERT_TRUE(executable) << executable.error().message();
+          EXPECT_TRUE((*executable)->steps()[0].how.starts_with("unpacked")) << (*executable)->steps()[0].how;
+          const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
+          ASSERT_TRUE(result && expected);
+          EXPECT_TRUE(result->BitEquals(*expected))
+              << rows << " x " << columns << ", " << terms << " terms, " << HostIsaText();
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(ChooseHostIsa(kHostIsaNames[static_cast<size_t>(before)]));
 }
 
 // What was taken stands in the step's plan, which prints, parses back and is obeyed.

@@ -31,10 +31,10 @@ using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* devic
 
 LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
 
-Result<LibraryAnswer> OpenSmallProduct(const Contraction& contraction, Device* device, const LibraryOptions&) {
+Result<LibraryAnswer> OpenSmallProduct(const Contraction& contraction, Device* device, const LibraryOptions& options) {
   const MatrixAnswer matrix = ReadMatrixProduct(contraction);
   if (!matrix.why_not.empty()) return No(matrix.why_not);
-  return SmallMatrixProduct(matrix.product, /*open=*/device != nullptr);
+  return SmallMatrixProduct(matrix.product, device ? &options : nullptr);
 }
 
 Result<LibraryAnswer> OpenOneDnnProduct(const Contraction& contraction, Device* device, const LibraryOptions& options) {

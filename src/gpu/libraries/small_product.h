@@ -1,5 +1,5 @@
 // Our own matrix product on the host, for those so small that a library's call costs more than its arithmetic: the
-// steps of recurrent networks. AVX-512, no packing.
+// steps of recurrent networks. No packing.
 #ifndef HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 #define HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 
@@ -8,9 +8,9 @@
 
 namespace hlo::gpu {
 
-// Not taken when it is too large, not f32, a batch, laid out in another way than by rows, or this CPU has no AVX-512.
-// `open`: else no call is made, and the CPU does not matter.
-LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, bool open);
+// Not taken when it is too large, not f32, a batch, laid out in another way than by rows, or where others are faster on
+// this CPU and no plan names it. Null `options`: no call is made, and the CPU does not matter.
+LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 
 }  // namespace hlo::gpu
 
