@@ -60,6 +60,37 @@ ENTRY main {
   }
 }
 
+TEST(WidenedFolding, APaddingThatWasFoldedAndConvertedIsRoundedInTheTypeBefore) {
+  // exp(3), 20.0855, is 20.125 as bf16, and so as f32 behind it: no other number that is as near will do.
+  constexpr const char* kConverted = R"(HloModule m
+ENTRY main {
+  x = bf16[2] parameter(0)
+  y = bf16[4] parameter(1)
+  zeros = bf16[4] subtract(y, y)
+  c = bf16[] constant(3)
+  cs = bf16[4] broadcast(c), dimensions={}
+  threes = bf16[4] add(zeros, cs)
+  e = bf16[4] exponential(threes)
+  two = s32[] constant(2)
+  updated = bf16[4] dynamic-update-slice(e, x, two)
+  ROOT wide = f32[4] convert(updated)
+})";
+  for (const double padded : {20.125, 20.0625, 20.0}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Instruction &wide = *Named(m, "wide"), &x = *Named(m, "x");
+          Instruction& padding = m.entry().AddConstant(Literal::Scalar(PrimitiveType::kF32, padded));
+          Instruction& part = m.entry().Add(Opcode::kConvert, x.shape().WithType(PrimitiveType::kF32), {&x});
+          wide.ReplaceAllUses(m.entry().Add(Opcode::kPad, wide.shape(), {&part, &padding},
+                                            PadAttrs{.padding = PaddingConfig{{PaddingDim{.low = 2}}}}));
+          m.entry().RemoveDeadTree(wide);
+        },
+        kConverted);
+    EXPECT_EQ(result.verdict, padded == 20.125 ? Verdict::kMatch : Verdict::kMismatch)
+        << padded << ": " << result.reason;
+  }
+}
+
 TEST(WidenedFolding, AConstantFoldedAfterInliningIsRoundedInItsType) {
   // high - low is 2 in f32, a tie: the difference from 1.99999994 is all that is left of 2 - it.
   constexpr const char* kInline = R"(HloModule m

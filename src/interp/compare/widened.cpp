@@ -282,7 +282,8 @@ class Comparer {
   // What passes folded may stand in the input as a value of which they left no instruction (the padding of a pad that
   // took the place of an update is an element of what was updated; of a factor 1 or a term 0 nothing is left at all).
   // A value of the input that is such a constant, or such a scalar everywhere, within what the declared types round or
-  // as the interpreter makes it, is it here, in what it calls, too.
+  // as the interpreter makes it (that alone, where passes converted it on to another type), is it here, in what it
+  // calls, too.
   Result<std::optional<Compared>> CompareFoldedConstants(Pair& pair, const Instruction& origin,
                                                          const Instruction& inst) {
     constexpr int64_t kMostElements = 1 << 16;
@@ -313,26 +314,33 @@ class Comparer {
     for (const Instruction* next : upstream) {
       if (next == &origin || !next->shape().IsArray() || next->shape().NumElements() > kMostElements) continue;
       if (known_before_.Value(*next)) continue;
-      std::vector<ShadowValue> candidates;
+      std::vector<ShadowValue> candidates, converted;
       for (const ShadowValue& constant : constants) {
-        if (constant.shape.type() != next->shape().type()) continue;
-        if (constant.shape.IsScalar()) candidates.push_back(Splat(constant, next->shape()));
-        else if (Compatible(constant.shape, next->shape())) candidates.push_back(constant);
+        const bool is_same = constant.shape.type() == next->shape().type();
+        if (!is_same && !(constant.IsFloat() && IsFloat(next->shape().type()))) continue;
+        std::vector<ShadowValue>& into = is_same ? candidates : converted;
+        if (constant.shape.IsScalar()) into.push_back(Splat(constant, next->shape()));
+        else if (constant.shape.dims() == next->shape().dims()) into.push_back(constant);
+        else continue;
+        into.back().shape = next->shape();
       }
-      if (candidates.empty()) continue;
-      const auto like = [&](const ShadowValue& value) {
-        return std::ranges::find_if(candidates, [&](const ShadowValue& candidate) {
-          return NotEqual(Compare(value, candidate).comparison) == 0;
-        });
+      const auto like = [&](const ShadowValue& value, const std::vector<ShadowValue>& of) -> const ShadowValue* {
+        const auto found = std::ranges::find_if(
+            of, [&](const ShadowValue& candidate) { return NotEqual(Compare(value, candidate).comparison) == 0; });
+        return found == of.end() ? nullptr : &*found;
       };
-      const auto declared = sides_.ValueBefore(pair, *next, true);
-      auto folded = declared ? like(*declared) : candidates.end();
-      if (folded == candidates.end()) {
-        const auto interpreted = sides_.InterpretedBefore(pair, *next);
-        if (interpreted) folded = like(ToShadow(*interpreted));
+      const ShadowValue* folded = nullptr;
+      if (!candidates.empty()) {
+        if (const auto declared = sides_.ValueBefore(pair, *next, true)) folded = like(*declared, candidates);
       }
-      if (folded == candidates.end()) continue;
-      given.emplace_back(pairs_.Twin(*next), std::move(*folded));
+      if (folded == nullptr && (!candidates.empty() || !converted.empty())) {
+        if (const auto interpreted = sides_.InterpretedBefore(pair, *next)) {
+          const ShadowValue exact = ToShadow(*interpreted);
+          folded = like(exact, candidates);
+          if (folded == nullptr) folded = like(exact, converted);
+        }
+      }
+      if (folded != nullptr) given.emplace_back(pairs_.Twin(*next), *folded);
     }
     // The nearest may look folded by chance, and be computed on the other side: tanh(2^-12) is 2^-12 in f32. So those
     // that are further away are taken alone, too.
