@@ -167,8 +167,8 @@ test-exhaustive: $(BUILD)/bin/hlo-test  ## Every value of the narrow float types
 test-inject: $(BUILD)/bin/hlo-test  ## Every planted fault is found, and blamed on the pass, kernel or library it is in
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Inject*'
 
-kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model: host against emulated GPU, sanitizer, ptxas (minutes)
-	HLO_KERNEL_CHECK=all $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
+kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model and workload: host against emulated GPU, sanitizer, ptxas (minutes)
+	HLO_KERNEL_CHECK=all CORPUS=$(CORPUS) $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
 
 asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/
 	@# LeakSanitizer crashes on the threads of the OpenMP that oneDNN brings.

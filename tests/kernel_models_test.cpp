@@ -8,8 +8,8 @@
 // and tails are those that will run. Kernels whose blocks meet (the last one finishes) run as a whole; loops go round
 // twice.
 //
-// `make kernel-check` (HLO_KERNEL_CHECK=all) checks all of them; otherwise a quarter, the same each time, stands for
-// all.
+// `make kernel-check` (HLO_KERNEL_CHECK=all) checks all of them, and those of the workloads of $CORPUS/bench/cpu, on
+// smaller arrays; otherwise a quarter of the models', the same each time, stands for all.
 #define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -32,6 +33,8 @@
 #include "passes/pipeline.h"
 #include "tests/host_isa_levels.h"
 #include "tests/kernel_buffers.h"
+#include "tests/module_files.h"
+#include "tests/reduced_module.h"
 
 namespace hlo::kernel {
 namespace {
@@ -83,8 +86,10 @@ class Collector : public gpu::Device {
   std::unique_ptr<gpu::Device> host_ = gpu::OpenHostDevice();
 };
 
-Status Collect(const std::string& path, Collector& collector) {
-  const auto module = TRY(Parse(TRY(ReadSource(path))));
+// `most_elements`: of an array, where that is made smaller.
+Status Collect(const std::string& path, Collector& collector, std::optional<int64_t> most_elements = {}) {
+  std::unique_ptr<Module> module = TRY(Parse(TRY(ReadSource(path))));
+  if (most_elements) module = Reduced(*module, *most_elements);
   TRY(RunPipeline(*module));
   for (const bool libraries :
        {false, true}) {  // Where there are some, products that they refuse are planned for the host.
@@ -96,21 +101,33 @@ Status Collect(const std::string& path, Collector& collector) {
   return {};
 }
 
-// The different kernels of all models.
+bool IsAskedForAll() {
+  const char* const asked = std::getenv("HLO_KERNEL_CHECK");
+  return asked != nullptr && std::string_view(asked) == "all";
+}
+
+constexpr int64_t kMostElements = 1 << 18;  // Of an array of a workload.
+
+// The different kernels of all models, and of the workloads where all are asked for.
 const std::vector<ModelKernel>& ModelKernels() {
   static const std::vector<ModelKernel> all = [] {
     Collector collector;
+    const auto collect = [&](const std::string& path, std::optional<int64_t> most_elements) {
+      collector.model = std::filesystem::path(path).stem();
+      const Status collected = Collect(path, collector, most_elements);
+      EXPECT_TRUE(collected.has_value()) << path << ": " << collected.error().message();
+    };
     std::set<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator("testdata/models")) {
       if (entry.path().extension() == ".hlo") paths.insert(entry.path());
     }
-    for (const std::string& path : paths) {
-      collector.model = std::filesystem::path(path).stem();
-      const Status collected = Collect(path, collector);
-      EXPECT_TRUE(collected.has_value()) << path << ": " << collected.error().message();
-    }
-    std::printf("%zu models have %ld kernels, %zu different ones\n", paths.size(), collector.given,
-                collector.kernels.size());
+    for (const std::string& path : paths) collect(path, {});
+    std::vector<std::string> workloads;
+    if (const char* const corpus = std::getenv("CORPUS"); corpus != nullptr && IsAskedForAll())
+      workloads = ModuleFilesBelow(Str(corpus, "/bench/cpu"));
+    for (const std::string& path : workloads) collect(path, kMostElements);
+    std::printf("%zu models and %zu workloads have %ld kernels, %zu different ones\n", paths.size(), workloads.size(),
+                collector.given, collector.kernels.size());
     std::vector<ModelKernel> kernels;
     for (auto& [hash, kernel] : collector.kernels) kernels.push_back(std::move(kernel));
     return kernels;
@@ -121,8 +138,7 @@ const std::vector<ModelKernel>& ModelKernels() {
 // Those that are checked: all when asked for, else every fourth. They stand in the order of their hashes, which know
 // nothing of models and emitters.
 std::vector<const ModelKernel*> ChosenKernels() {
-  const char* const asked = std::getenv("HLO_KERNEL_CHECK");
-  const size_t step = asked != nullptr && std::string_view(asked) == "all" ? 1 : 4;
+  const size_t step = IsAskedForAll() ? 1 : 4;
   std::vector<const ModelKernel*> chosen;
   for (size_t i = 0; i < ModelKernels().size(); i += step) chosen.push_back(&ModelKernels()[i]);
   return chosen;
