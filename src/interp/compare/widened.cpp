@@ -342,6 +342,7 @@ class Comparer {
       }
       if (folded != nullptr) given.emplace_back(pairs_.Twin(*next), *folded);
     }
+    if (given.empty()) return std::nullopt;
     // The nearest may look folded by chance, and be computed on the other side: tanh(2^-12) is 2^-12 in f32. So those
     // that are further away are taken alone, too.
     const ShadowValue after = TRY(sides_.ValueAfter(pair, inst));
