@@ -19,13 +19,13 @@ thread_local bool t_inside = false;
 
 // One loop at a time. Helpers spin a while between loops and then sleep; who is not awake by the time that all pieces
 // are taken is not waited for.
-class Pool {
+class WorkerPool {
  public:
-  explicit Pool(int helpers) {
+  explicit WorkerPool(int helpers) {
     for (int i = 0; i < helpers; ++i) helpers_.emplace_back([this] { Help(); });
   }
 
-  ~Pool() {
+  ~WorkerPool() {
     stop_.store(true);
     Announce(0);
     for (std::thread& helper : helpers_) helper.join();
@@ -143,7 +143,7 @@ void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t,
     for (int64_t begin = 0; begin < count; begin += grain) body(begin, std::min(count, begin + grain));
     return;
   }
-  static Pool pool(Threads() - 1);
+  static WorkerPool pool(Threads() - 1);
   pool.Run(count, grain, body);
 }
 

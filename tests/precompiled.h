@@ -1,0 +1,5 @@
+// Headers that most tests include (see src/precompiled.h).
+
+#include <gtest/gtest.h>
+
+#include "src/precompiled.h"
