@@ -68,8 +68,7 @@ $(BUILD)/tests/%.o $(BUILD)/pch/tests/%: private CPPFLAGS += -DGTEST_DONT_DEFINE
 # function of math, whose setting keeps a loop from being vectorised; no result is another without them.
 $(BUILD)/src/interp/%.o $(BUILD)/pch/interp/%: private OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT)) -fno-math-errno -fno-trapping-math
 # Commands, pages and tests spend their time in what they call. -O1 compiles a quarter faster.
-COLD := $(addprefix $(BUILD)/src/driver/,diff/% dump/% fuzz/% inspect/% lsp/% manual/% profile/% search/% %.o) $(BUILD)/tools/% $(BUILD)/tests/%
-COLD_OBJECTS := $(filter-out $(BUILD)/src/driver/run/%,$(filter $(COLD),$(OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS)))
+COLD_OBJECTS := $(filter $(BUILD)/src/driver/% $(BUILD)/tools/% $(BUILD)/tests/%,$(OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
 $(COLD_OBJECTS) $(BUILD)/pch/cold/% $(BUILD)/pch/tests/%: private OPT := $(if $(filter -O2,$(OPT)),-O1,$(OPT))
 
 # What every reader of opcodes is compiled with; all else that a row of ops.def says is edited without compiling them again.
