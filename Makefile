@@ -268,9 +268,8 @@ pass-pairs: all  ## N=100 pairs of a text of $(CORPUS)/corpus/xla-hlo and a pass
 models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
 	bench/models/regenerate.sh
 
-lint:  ## clang-format over all sources, clang-tidy over those that changed since it last was content
-	@scripts/deps lint
-	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
+# BASE=COMMIT: prose is checked on the lines added since then; scripts/prose-index says which commit is the default.
+lint: format-check prose-check  ## clang-format and prose index of changed lines, then clang-tidy over sources changed since its last success
 	@$(MAKE) --no-print-directory -k tidy
 
 tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied) $(DOUBLE_OBJECTS:.o=.tidied) $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.tidied)
@@ -280,6 +279,16 @@ $(BUILD)/%.tidied: %.cpp $(BUILD)/%.o .clang-tidy | compile_commands.json
 	$(call say,TIDY)
 	$(Q)clang-tidy-19 --quiet -p . $< 2>/dev/null
 	@touch $@
+
+format-check:  ## Fail if clang-format would change a source
+	@scripts/deps lint
+	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
+
+prose-check:  ## Fail if more than 3 % of the sentences on lines added since BASE=COMMIT are elliptical
+	scripts/prose-index --changed$(BASE:%==%)
+
+prose:  ## Share of elliptical sentences in comments and documentation, by folder
+	@scripts/prose-index
 
 format:  ## Rewrite the sources as clang-format has them
 	@scripts/deps lint
@@ -318,4 +327,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format site dist deb wheel install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check prose-check prose site dist deb wheel install clean
