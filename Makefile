@@ -148,6 +148,13 @@ $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
 deps:  ## Install what is missing (Debian 12; asks for root only when something is)
 	@scripts/deps
 
+# Git runs the hooks of one folder only, so a folder that is already set is kept.
+hooks:  ## Let git check each commit message by scripts/hooks/commit-msg
+	@old=$$(git config core.hooksPath || echo scripts/hooks); [ "$$old" = scripts/hooks ] || \
+	  { echo "core.hooksPath is $$old; to use the hooks of this repository, type: git config core.hooksPath scripts/hooks" >&2; exit 1; }
+	@git config core.hooksPath scripts/hooks
+	@echo "core.hooksPath is now scripts/hooks: git checks each commit message (at most 72 characters, no semicolon)"
+
 # A second make: what `deps` installed changes what this file finds. With all cores, unless -j says otherwise.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 demo: deps  ## Set up, build, and run ResNet-50 from text to verdict
@@ -327,4 +334,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check prose-check prose site dist deb wheel install clean
+.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check prose-check prose site dist deb wheel install clean
