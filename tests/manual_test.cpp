@@ -26,6 +26,8 @@ constexpr char kPage[] = R"(# Sums & more
 A *word*, **two words** and `code < 1`,
 over two lines: f8*, [a, b) and a * b.
 
+![The sum of *two*](docs/sum.png)
+
 ## In any order
 
 - the first, [of sums](comparison.md#sums),
@@ -56,6 +58,7 @@ TEST(Manual, PagesAsHtml) {
   ASSERT_TRUE(page) << page.error().message();
   EXPECT_EQ(ToHtml(page->blocks), R"(<h1 id="sums--more">Sums &amp; more</h1>
 <p>A <em>word</em>, <strong>two words</strong> and <code>code &lt; 1</code>, over two lines: f8*, [a, b) and a * b.</p>
+<p><em>The sum of <em>two</em></em></p>
 <h2 id="in-any-order">In any order</h2>
 <ul>
 <li>the first, <a href="comparison.html#sums">of sums</a>, goes on</li>
@@ -89,6 +92,8 @@ TEST(Manual, PagesAsText) {
 
 A word, two words and `code < 1`, over
 two lines: f8*, [a, b) and a * b.
+
+The sum of two
 
 In any order
 ------------
@@ -139,7 +144,7 @@ TEST(Manual, WhatPagesAreNotWrittenInIsAnError) {
       {"- item\n1. other\n", "a list of two kinds"},
       {"---\n", "not written with '---'"},
       {"a <b>bold</b> word\n", "no HTML"},
-      {"![picture](x.png)\n", "no pictures"},
+      {"![picture]\n", "a picture is"},
       {"an open `code\n", "nothing closes this `"},
       {"an open **mark\n", "nothing closes what **"},
       {"an open *mark\n", "nothing closes what *"},

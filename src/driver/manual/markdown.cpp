@@ -41,7 +41,7 @@ class SpanReader {
     // f8* and a * b are no emphasis.
     const bool opens = (at_ == 0 || !IsWordChar(text_[at_ - 1])) && rest.size() > 1 && IsWordChar(rest[1]);
     if (rest[0] == '*' && opens) return Marked(spans, Span::Kind::kEmphasis, "*");
-    if (rest.starts_with("![")) FAIL(Wrong(at_, "pages have no pictures"));
+    if (rest.starts_with("![")) return Picture(spans);
     if (rest[0] == '[' && LinkBegins(rest)) return Link(spans);
     if (rest[0] == '<' && rest.size() > 1 && (IsWordChar(rest[1]) || rest[1] == '/' || rest[1] == '!'))
       FAIL(Wrong(at_, "pages have no HTML; write it as `code`"));
@@ -89,6 +89,15 @@ class SpanReader {
       FAIL(Wrong(at_, "the target of a link is one word"));
     at_ = close + 1;
     spans->push_back(std::move(span));
+    return {};
+  }
+
+  Status Picture(Spans* spans) {
+    if (!LinkBegins(text_.substr(at_ + 1))) FAIL(Wrong(at_, "a picture is ![description](file)"));
+    ++at_;
+    TRY(Link(spans));
+    spans->back().kind = Span::Kind::kEmphasis;
+    spans->back().target.clear();
     return {};
   }
 

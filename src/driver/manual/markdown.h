@@ -7,6 +7,7 @@
 //   | a | b |            a table: titles, a line |---|---|, rows; '\|' is a '|'
 //   ```sh ... ```        code, and so are lines that are indented by four
 //   `code`, **strong**, *emphasis*, [text](target)     in all but code
+//   ![description](file)  a picture, which a terminal and the site show as its description
 #ifndef HLO_DRIVER_MANUAL_MARKDOWN_H_
 #define HLO_DRIVER_MANUAL_MARKDOWN_H_
 
