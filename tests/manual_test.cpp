@@ -194,6 +194,20 @@ TEST(Manual, ASectionAlone) {
   EXPECT_EQ(FindPage("no-such-page"), nullptr);
 }
 
+// A term is explained once: in the glossary or, for a word of a report, in tools/words.def.
+TEST(Manual, GlossaryExplainsEachTermOnce) {
+  const auto glossary = Glossary();
+  ASSERT_TRUE(glossary) << glossary.error().message();
+  EXPECT_GE(glossary->size(), 40u);
+  const std::string words = ReadFile("tools/words.def");
+  std::set<std::string> terms;
+  for (const GlossaryTerm& term : *glossary) {
+    EXPECT_TRUE(terms.insert(term.term).second) << "two rows for " << term.term;
+    EXPECT_TRUE(term.meaning.ends_with(".")) << term.term;
+    EXPECT_FALSE(std::regex_search(words, std::regex("WORD\\(\"([^\"]*\\|)?" + term.term + "[|\"]"))) << term.term;
+  }
+}
+
 // Each link of the site leads to a page and a section of it; nothing is fetched, nothing runs.
 TEST(Manual, LinksOfTheSiteHold) {
   const fs::path site = fs::temp_directory_path() / ("hlo-site-" + std::to_string(getpid()));

@@ -1,4 +1,4 @@
-// hlo help CODE, WORD, RULE, TOPIC, PAGE.
+// hlo help CODE, WORD, RULE, TOPIC, PAGE, TERM.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -250,7 +250,8 @@ const WordRow* FindWord(std::string_view asked) {
   return reason == std::string_view::npos || reason == 0 ? nullptr : FindWord(asked.substr(0, reason));
 }
 
-Error Unknown(const std::string& asked, std::span<const std::string_view> commands) {
+Error Unknown(const std::string& asked, std::span<const std::string_view> commands,
+              std::span<const GlossaryTerm> glossary) {
   std::vector<std::string> names(commands.begin(), commands.end());
   for (const WordRow& row : kWords) {
     for (const std::string_view word : Split(row.words, '|')) names.push_back(Folded(word));
@@ -260,6 +261,7 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
     names.emplace_back(page.name.substr(page.name.rfind('/') + 1));
   }
   for (const TopicRow& topic : kTopics) names.emplace_back(topic.name);
+  for (const GlossaryTerm& term : glossary) names.push_back(Folded(term.term));
   std::ranges::sort(names);  // Some are several of these.
   names.erase(std::ranges::unique(names).begin(), names.end());
   const std::vector<std::string_view> known(names.begin(), names.end());
@@ -322,7 +324,13 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
     std::fputs(TRY(PageText(*page, asked.substr(std::min(hash + 1, asked.size())))).c_str(), stdout);
     return ExitCode::kOk;
   }
-  FAIL(Unknown(asked, commands));
+  const std::vector<GlossaryTerm> glossary = TRY(Glossary());
+  for (const GlossaryTerm& term : glossary) {
+    if (Folded(term.term) != Folded(asked)) continue;
+    std::printf("%s: %s\n", term.term.c_str(), term.meaning.c_str());
+    return ExitCode::kOk;
+  }
+  FAIL(Unknown(asked, commands, glossary));
 }
 
 }  // namespace hlo

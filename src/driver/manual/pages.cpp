@@ -105,4 +105,14 @@ Result<std::string> PageText(const ManualPage& page, std::string_view anchor) {
   return Str(ToTerminalText(blocks), SeeAlso(page, blocks));
 }
 
+Result<std::vector<GlossaryTerm>> Glossary() {
+  std::vector<GlossaryTerm> terms;
+  for (const Block& block : TRY(ReadPage(*FindPage("glossary"))).blocks) {
+    if (block.kind != Block::Kind::kTable) continue;
+    for (size_t i = 1; i < block.rows.size(); ++i)  // Row 0 holds the titles.
+      terms.push_back({PlainText(block.rows[i][0]), PlainText(block.rows[i][1])});
+  }
+  return terms;
+}
+
 }  // namespace hlo

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "driver/manual/markdown.h"
@@ -30,6 +31,13 @@ Result<MarkdownPage> ReadPage(const ManualPage& page);
 // The page for a terminal, or the section of it that `anchor` names, with those below it; at its end where its links
 // lead. Errors: kUsage [F001] where there is no such section.
 Result<std::string> PageText(const ManualPage& page, std::string_view anchor = "");
+
+// A row of a table in docs/glossary.md, as plain text.
+struct GlossaryTerm {
+  std::string term, meaning;
+};
+
+Result<std::vector<GlossaryTerm>> Glossary();
 
 // The manual as a folder of HTML: index.html of README.md, the others below it as they lie in the repository. One file
 // each, without scripts. Errors: of the folder; kInternal where a link leads nowhere.
