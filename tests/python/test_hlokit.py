@@ -2,6 +2,7 @@
 
     PATH=build/bin:$PATH PYTHONPATH=python python3 -m unittest discover -s tests/python
 """
+import importlib.util
 import os
 import pathlib
 import stat
@@ -320,6 +321,20 @@ class WithArrays(unittest.TestCase):
         self.assertIs(other.equal, False)
         self.assertFalse(hlokit.diff(ADD, ADD.replace('z', 'renamed')))
         self.assertTrue(hlokit.diff(ADD, ADD.replace('add(', 'multiply(')))
+
+
+@unittest.skipIf(importlib.util.find_spec('jax') is None, 'JAX is not installed')
+class WithJax(unittest.TestCase):
+
+    def test_a_lowered_function_is_a_module(self):
+        import jax  # Takes a second, so the other tests do without it.
+        x = numpy.arange(6, dtype='f4').reshape(2, 3)
+        lowered = jax.jit(lambda x: (2 * x, x.sum(axis=0))).lower(x)
+        doubled, sums = hlokit.run(lowered, [x])
+        numpy.testing.assert_array_equal(doubled, 2 * x)
+        numpy.testing.assert_array_equal(sums, x.sum(axis=0))
+        self.assertEqual(hlokit.verdict(lowered, [jax.numpy.asarray(x)]).word, 'MATCH')
+        self.assertIn('multiply', hlokit.opt(lowered, passes=[]))
 
 
 if __name__ == '__main__':
