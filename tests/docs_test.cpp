@@ -294,6 +294,42 @@ TEST_P(Page, ExamplesHold) {
   EXPECT_EQ(held, text) << page;
 }
 
+// In README.md a line of a `sh` block is a comment, or a command followed by " # " and a part of its output. A `python`
+// block prints MATCH; it is run if JAX is installed.
+TEST(Readme, CommandsRunAsTheyStand) {
+  const std::string folder = fs::temp_directory_path() / ("hlo-readme-" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  const std::string python = folder + "/block.py";
+  std::string language, program;
+  int commands = 0, blocks = 0;
+  for (const std::string& line : Lines(ReadFile("README.md"))) {
+    if (line.starts_with("```")) {
+      if (line == "```" && language == "python") {
+        ++blocks;
+        std::ofstream(python, std::ios::binary) << program;
+        const std::string import = "python3 -c 'import jax, numpy' 2>/dev/null || { echo MATCH; exit; }; ";
+        const std::string printed = OutputOf(import + "PYTHONPATH=python python3 " + python, folder);
+        EXPECT_NE(printed.find("MATCH"), std::string::npos) << program << printed;
+      }
+      language = line.substr(3);
+      program.clear();
+      continue;
+    }
+    program += line + "\n";
+    const size_t comment = line.find(" # ");
+    if (language != "sh" || line.starts_with("#")) continue;
+    ASSERT_NE(comment, std::string::npos) << line;
+    ++commands;
+    std::string command = line.substr(0, comment);
+    for (size_t at; (at = command.find("/tmp/")) != std::string::npos;) command.replace(at, 4, "$OUT");
+    const std::string printed = OutputOf(command, folder);
+    EXPECT_NE(printed.find(line.substr(comment + 3)), std::string::npos) << command << "\n" << printed;
+  }
+  fs::remove_all(folder);
+  EXPECT_EQ(commands, 7);
+  EXPECT_EQ(blocks, 1);
+}
+
 // "comparison", "guides/jax".
 std::vector<std::string> Pages() {
   std::vector<std::string> pages;
