@@ -115,6 +115,12 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS) $(BUILD)/tests/doubles/cudnn_d
 	$(call say,LINK)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
+# A test of hlo-test as a program of its own. It only reads sources, so it builds without the rest.
+$(BUILD)/bin/layering-test: $(BUILD)/tests/layering_test.o
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS) -lgtest_main -lgtest -lpthread -o $@
+
 # CUDA's libraries for tests (docs/architecture.md#doubles). The others find the driver's beside them.
 $(BUILD)/tests/doubles/%.o: FLAGS += -fPIC
 # Its numbers are held against CUDA's headers, where there are some.
@@ -291,6 +297,9 @@ format-check:  ## Fail if clang-format would change a source
 	@scripts/deps lint
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
 
+checks: format-check prose-check $(BUILD)/bin/layering-test  ## The checks that need no build of the program: format, prose of changed lines, includes
+	$(BUILD)/bin/layering-test --gtest_brief=1
+
 prose-check:  ## Fail if more than 3 % of the sentences on lines added since BASE=COMMIT are elliptical
 	scripts/prose-index --changed$(BASE:%==%)
 
@@ -334,4 +343,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check prose-check prose site dist deb wheel install clean
+.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check checks prose-check prose site dist deb wheel install clean

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "tests/read_file.h"
@@ -71,6 +72,16 @@ TEST(Scripts, CommitMessageHookNamesEachProblem) {
     EXPECT_EQ(outcome.exit, 1) << message;
     EXPECT_NE(outcome.text.find(problem), std::string::npos) << message << outcome.text;
   }
+}
+
+TEST(Scripts, EachFuzzTargetRunsEveryNight) {
+  std::set<std::string> targets;
+  for (const auto& entry : fs::directory_iterator("tests/fuzz"))
+    if (entry.path().extension() == ".cpp") targets.insert(entry.path().stem());
+  std::string list;
+  for (const std::string& target : targets) list += (list.empty() ? "" : ", ") + target;
+  const std::string workflow = hlo::ReadFile(".github/workflows/nightly.yml");
+  EXPECT_NE(workflow.find("target: [" + list + "]"), std::string::npos) << "nightly.yml: target: [" << list << "]";
 }
 
 TEST(Scripts, HooksAreInstalledOnceAndOthersAreKept) {
