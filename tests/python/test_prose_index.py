@@ -60,7 +60,8 @@ class ProseIndex(unittest.TestCase):
         }
         for sentence, name in elliptical.items():
             self.assertIn(name, [found for found, _ in prose_index.hits_of(sentence)], sentence)
-        for plain in ('What does the pass change?', 'When the loop ends, the buffer is free.', 'There is no GPU here.', 'The operand is no longer used.',
+        for plain in ('What does the pass change?', 'When the loop ends, the buffer is free.', 'There is no GPU here.',
+                      'The operand is no longer used.',
                       'Byte offset of the pass name in the file name of a dump.', 'Returns the shape of the result.'):
             self.assertEqual(prose_index.hits_of(plain), [], plain)
 
