@@ -283,6 +283,7 @@ models:  ## Lower the programs of bench/models again (needs Python; makes a venv
 
 # BASE=COMMIT: prose is checked on the lines added since then; scripts/prose-index says which commit is the default.
 lint: format-check prose-check  ## clang-format and prose index of changed lines, then clang-tidy over sources changed since its last success
+	@scripts/deps lint
 	@$(MAKE) --no-print-directory -k tidy
 
 tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied) $(DOUBLE_OBJECTS:.o=.tidied) $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.tidied)
@@ -294,20 +295,21 @@ $(BUILD)/%.tidied: %.cpp $(BUILD)/%.o .clang-tidy | compile_commands.json
 	@touch $@
 
 format-check:  ## Fail if clang-format would change a source
-	@scripts/deps lint
+	@scripts/deps checks
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
 
 checks: format-check prose-check $(BUILD)/bin/layering-test  ## The checks that need no build of the program: format, prose of changed lines, includes
 	$(BUILD)/bin/layering-test --gtest_brief=1
 
 prose-check:  ## Fail if more than 3 % of the sentences on lines added since BASE=COMMIT are elliptical
+	@scripts/deps checks
 	scripts/prose-index --changed$(BASE:%==%)
 
 prose:  ## Share of elliptical sentences in comments and documentation, by folder
 	@scripts/prose-index
 
 format:  ## Rewrite the sources as clang-format has them
-	@scripts/deps lint
+	@scripts/deps checks
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
 
 compile_commands.json: Makefile | $(OPCODES)  ## For editors and clang-tidy
