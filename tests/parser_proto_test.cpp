@@ -118,13 +118,43 @@ TEST(ParserProto, EveryWrapperIsTold) {
   EXPECT_EQ(InputFormatOf("computations {\n  c = f32[] constant(1)\n}"), InputFormat::kHloText);
 }
 
-TEST(ParserProto, FieldsThatNobodyKnowsAreSkipped) {
-  // Field 1000 as a varint, as bytes and as numbers of 8 and of 4 bytes.
-  const std::string extra =
-      "\xC0\x3E\x05\xC2\x3E\x02hi\xC1\x3E"
-      "12345678\xC5\x3E"
-      "1234";
-  EXPECT_EQ(Verdict(BytesOf("testdata/proto/calls.pb") + extra), "ok");
+// Field 1000 of a module as a varint, as bytes and as numbers of 8 and of 4 bytes.
+TEST(ParserProto, UnknownFieldsThatAreNotEmptyAreRefused) {
+  const std::string module = BytesOf("testdata/proto/calls.pb");
+  const std::string refused =
+      Str("U010: not read: field 1000 of HloModuleProto, which is not known here and may change the module, at byte ",
+          module.size());
+  for (const std::string_view field : {"\xC0\x3E\x05", "\xC2\x3E\x02hi",
+                                       "\xC1\x3E"
+                                       "12345678",
+                                       "\xC5\x3E"
+                                       "1234"})
+    EXPECT_EQ(Verdict(Str(module, field)), refused);
+  using namespace std::string_view_literals;
+  for (const std::string_view field :
+       {"\xC0\x3E\0"sv, "\xC2\x3E\0"sv, "\xC1\x3E\0\0\0\0\0\0\0\0"sv, "\xC5\x3E\0\0\0\0"sv})
+    EXPECT_EQ(Verdict(Str(module, field)), "ok");
+}
+
+// Each message says what becomes of its unknown fields: metadata is named in a warning, anything else is refused.
+TEST(ParserProto, UnknownFieldsOfMetadataAreNoted) {
+  const std::string instruction =
+      "shape { element_type: F32 } literal { shape { element_type: F32 } f32s: 1.5 } metadata { op_name: 'x' ";
+  std::vector<Diagnostic> warnings;
+  ParseOptions options;
+  options.warnings = &warnings;
+  const auto module = ReadModule(
+      std::make_shared<const SourceText>("test", OneConstant(instruction + "brightness: 3 hue: '' }")), options);
+  ASSERT_TRUE(module) << module.error().message();
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_EQ(warnings[0].code, "W014");
+  EXPECT_EQ(warnings[0].message, "not read: field 'brightness' of OpMetadata");
+  EXPECT_EQ(
+      Verdict(OneConstant("brightness: 3")),
+      "U010: not read: field 'brightness' of HloInstructionProto, which is not known here and may change the module");
+  EXPECT_EQ(
+      Verdict(OneConstant("shape { element_type: F32 } literal { dynamic_sizes: 2 }")),
+      "U010: not read: field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");
 }
 
 TEST(ParserProto, WrongIdsAreNamed) {

@@ -189,16 +189,35 @@ std::string Associative(const AttributeSource& from) {
 }
 
 // Protos of before 2026 do not say it of a topk, whose order among equals is stable.
+// `mode=` of a shuffle: a message of the one form there is.
+std::string ShuffleModeText(const AttributeSource& from) {
+  return from.inst.Message(I::shuffle_mode).Has(proto::ShuffleMode::rotate) ? "rotate" : "";
+}
+
+std::string BlockScaling(const AttributeSource& from) {
+  const WireMessage config = from.inst.Message(I::block_scaling_config);
+  std::vector<std::string> sides;
+  for (const auto& [name, field] :
+       {std::pair("lhs", proto::BlockScalingConfig::lhs), std::pair("rhs", proto::BlockScalingConfig::rhs)}) {
+    if (!config.Has(field)) continue;
+    const WireMessage side = config.Message(field);
+    sides.push_back(Str(name, "={scale_idx=", side.Int(proto::TensorBlockScalingConfig::scale_idx), "}"));
+  }
+  return sides.empty() ? "" : Str("{", Join(sides, " "), "}");
+}
+
 std::string Stable(const AttributeSource& from) { return from.inst.Int(I::is_stable) != 0 ? "true" : ""; }
 
 std::string LargestOfTopK(const AttributeSource& from) { return from.inst.Int(I::largest) != 0 ? "true" : "false"; }
 
 std::string ChannelId(const AttributeSource& from) {
-  return from.inst.Int(I::channel_id) > 0 ? Str(from.inst.Int(I::channel_id)) : "";  // Others are none.
+  const int64_t id = from.inst.Int(from.inst.Int(I::channel_id) > 0 ? I::channel_id : I::all_reduce_id);
+  return id > 0 ? Str(id) : "";  // Others are none.
 }
 
 std::string PrefetchIndex(const AttributeSource& from) {
-  return from.inst.Has(I::cross_program_prefetch_index) ? Str(from.inst.Int(I::cross_program_prefetch_index)) : "";
+  if (from.inst.Has(I::cross_program_prefetch_index)) return Str(from.inst.Int(I::cross_program_prefetch_index));
+  return from.inst.Int(I::is_cross_program_prefetch) != 0 ? "0" : "";
 }
 
 std::string ReplicaGroups(const AttributeSource& from) { return ReplicaGroupsText(from.inst); }
@@ -225,9 +244,6 @@ std::string BackendConfig(const AttributeSource& from) {
   if (config.empty()) config = from.inst.Message(I::backend_config_payload).Bytes(proto::Payload::value);
   return config.empty() ? "" : Quoted(config);
 }
-
-// No proto says it.
-std::string Nowhere(const AttributeSource&) { return ""; }
 
 // ---- Attributes by name ------------------------------------------------------------------------------------------
 
@@ -284,7 +300,7 @@ constexpr AttributeRow kRows[] = {
     {"operand_precision", Precisions},
     {"algorithm", Algorithm},
     {"sparsity_config", Part<I::sparsity_config, SparsityText>},
-    {"block_scaling_config", Nowhere},
+    {"block_scaling_config", BlockScaling},
     {"dim_labels", Part<I::convolution_dimension_numbers, DimLabelsText>},
     {"feature_group_count", Number<I::feature_group_count>},
     {"batch_group_count", Number<I::batch_group_count>},
@@ -322,10 +338,10 @@ constexpr AttributeRow kRows[] = {
     {"replica_groups", ReplicaGroups},
     {"constrain_layout", Flag<I::constrain_layout>},
     {"use_global_device_ids", Flag<I::use_global_device_ids>},
-    {"has_dynamic_root", Nowhere},
-    {"mode", Nowhere},
+    {"has_dynamic_root", Flag<I::has_dynamic_root>},
+    {"mode", ShuffleModeText},
     {"source_target_pairs", SourceTargetPairs},
-    {"shifts", Nowhere},
+    {"shifts", List<I::shuffle_mode, proto::ShuffleMode::rotate, proto::Rotate::shifts>},
     {"cross_program_prefetch_index", PrefetchIndex},
     {"async_execution_thread", Text<I::async_execution_thread>},
     {"is_host_transfer", Flag<I::is_host_transfer>},
@@ -358,7 +374,7 @@ constexpr bool HaveRows(const StructList<Structs...>*) {
   return (HasRows<Structs>() && ...);
 }
 static_assert(HaveRows(static_cast<const AttributeStructs*>(nullptr)) && HasRows<CommonAttrs>(),
-              "each field of ir/attrs.h needs a row of kRows: where a proto has it, or Nowhere");
+              "each field of ir/attrs.h needs a row of kRows: where a proto has it");
 
 void Append(std::string& out, std::string_view name, AttributeSource& source, Presence presence) {
   const AttributeRow* row = RowOf(name);
@@ -380,6 +396,9 @@ std::string AttributesText(Opcode opcode, AttributeSource source) {
       Append(out, field.name, source, field.presence);
     });
   });
+  // The newer spelling of `type`.
+  if (const std::string_view order = source.inst.Bytes(I::comparison_order); !order.empty())
+    out += Str(", order=", WordText(order));
   ForEachField<CommonAttrs>([&](const auto& field) { Append(out, field.name, source, field.presence); });
   return out;
 }

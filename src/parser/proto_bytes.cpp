@@ -32,6 +32,11 @@ ProtoType TypeOfText(std::string_view text) {
   return ProtoType::kHloModuleProto;
 }
 
+// "field 'k' (81) of HloInstructionProto: why it is not read".
+std::string Describe(const UnreadField& field) {
+  return Str("field ", field.name, " of ", NameOf(field.message), field.reason.empty() ? "" : ": ", field.reason);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<const ProtoBytes>> ProtoBytes::Read(std::shared_ptr<const SourceText> source, bool is_text,
@@ -41,15 +46,41 @@ Result<std::unique_ptr<const ProtoBytes>> ProtoBytes::Read(std::shared_ptr<const
   if (is_text) {
     bytes->type_ = TypeOfText(text);
     bytes->encoded_ = TRY(EncodeTextProto(bytes->source_, bytes->type_, max_depth));
+    bytes->unread_ = std::move(bytes->encoded_.unread);
     return bytes;
   }
   bytes->type_ = TypeOfWire(text);
-  if (const auto fault = CheckWire(text, bytes->type_, max_depth)) {
+  if (const auto fault = CheckWire(text, bytes->type_, max_depth, bytes->unread_)) {
     Error error = bytes->AtOffset(fault->too_deep ? "P091" : "P016", fault->message, fault->offset);
     if (fault->too_deep) error.exit = ExitCode::kLimit;
     FAIL(std::move(error));
   }
   return bytes;
+}
+
+Status ProtoBytes::CheckUnread(std::vector<Diagnostic>* warnings) const {
+  std::vector<std::string> noted;
+  for (const UnreadField& field : unread_) {
+    if (field.unread == ProtoUnread::kNoted) {
+      noted.push_back(Describe(field));
+      continue;
+    }
+    const bool known = !field.reason.empty();
+    std::string message =
+        Str("not read: ", Describe(field), known ? "" : ", which is not known here and may change the module");
+    Error error = Unsupported("U010", std::move(message));
+    if (is_text_) {
+      const auto begin = static_cast<uint32_t>(field.offset);
+      error.diagnostics[0].range = {begin, begin + 1};
+      error.source = source_;
+    } else {
+      error.diagnostics[0].message += Str(", at byte ", field.offset);
+    }
+    FAIL(std::move(error).Hint("the module as text may say it: --xla_dump_hlo_as_text, or as_hlo_text() in JAX"));
+  }
+  if (warnings != nullptr && !noted.empty())
+    warnings->push_back({"W014", Str("not read: ", Join(noted, ", and ")), {}, {}, {}});
+  return {};
 }
 
 Error ProtoBytes::At(std::string code, std::string message, const char* place) const {

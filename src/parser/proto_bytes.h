@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/source_text.h"
 #include "parser/proto_text.h"
@@ -22,6 +23,10 @@ class ProtoBytes {
   ProtoType type() const { return type_; }
   WireMessage message() const { return WireMessage(wire()); }
 
+  // U010 for the first field that nothing here reads and that may change what the module means. Other unread fields
+  // are named in one warning (W014), where warnings are wanted.
+  Status CheckUnread(std::vector<Diagnostic>* warnings) const;
+
   // An error at `place`, a pointer into the wire bytes: with its range in a text; in words, as the number of the byte,
   // in a binary file, which has no lines.
   Error At(std::string code, std::string message, const char* place) const;
@@ -30,10 +35,10 @@ class ProtoBytes {
   ProtoBytes(std::shared_ptr<const SourceText> source, bool is_text) : source_(std::move(source)), is_text_(is_text) {}
   std::string_view wire() const { return is_text_ ? std::string_view(encoded_.wire) : source_->text(); }
   Error AtOffset(std::string code, std::string message, size_t offset) const;
-
   std::shared_ptr<const SourceText> source_;
   bool is_text_;
   EncodedProto encoded_;  // Of a text.
+  UnreadFields unread_;
   ProtoType type_ = ProtoType::kHloModuleProto;
 };
 

@@ -6,12 +6,15 @@ namespace {
 struct MessageRow {
   std::string_view name;
   std::span<const ProtoField> fields;
+  std::span<const ProtoSkipped> skipped;
+  ProtoUnread unknown;
 };
 
 // The last entry of each list is none.
-#define PROTO_MESSAGE(Name) constexpr ProtoField k##Name##Fields[] = {
+#define PROTO_MESSAGE(Name, unknown) constexpr ProtoField k##Name##Fields[] = {
 #define PROTO_FIELD(name, number, count, kind, of) \
   {#name, number, ProtoCount::count, ProtoKind::kind, static_cast<uint8_t>(of)},
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END \
   {               \
   }               \
@@ -20,28 +23,43 @@ struct MessageRow {
 #define PROTO_ENUM(Name, ...)
 #include "parser/proto_schema.def"
 
-template <size_t N>
-constexpr std::span<const ProtoField> WithoutLast(const ProtoField (&fields)[N]) {
-  return std::span(fields).first(N - 1);
+#define PROTO_MESSAGE(Name, unknown) constexpr ProtoSkipped k##Name##Skipped[] = {
+#define PROTO_FIELD(name, number, count, kind, of)
+#define PROTO_SKIPPED(name, number, unread, reason) {#name, number, ProtoUnread::unread, reason},
+#define PROTO_END \
+  {               \
+  }               \
+  }               \
+  ;
+#define PROTO_ENUM(Name, ...)
+#include "parser/proto_schema.def"
+
+template <class Row, size_t N>
+constexpr std::span<const Row> WithoutLast(const Row (&rows)[N]) {
+  return std::span(rows).first(N - 1);
 }
 
 constexpr MessageRow kMessages[] = {
-#define PROTO_MESSAGE(Name) {#Name, WithoutLast(k##Name##Fields)},
+#define PROTO_MESSAGE(Name, unknown) \
+  {#Name, WithoutLast(k##Name##Fields), WithoutLast(k##Name##Skipped), ProtoUnread::unknown},
 #define PROTO_FIELD(name, number, count, kind, of)
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...)
 #include "parser/proto_schema.def"
 };
 
-#define PROTO_MESSAGE(Name)
+#define PROTO_MESSAGE(Name, unknown)
 #define PROTO_FIELD(name, number, count, kind, of)
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) constexpr std::string_view k##Name##Words[] = {__VA_ARGS__};
 #include "parser/proto_schema.def"
 
 constexpr std::span<const std::string_view> kEnums[] = {
-#define PROTO_MESSAGE(Name)
+#define PROTO_MESSAGE(Name, unknown)
 #define PROTO_FIELD(name, number, count, kind, of)
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) k##Name##Words,
 #include "parser/proto_schema.def"
@@ -51,6 +69,8 @@ constexpr std::span<const std::string_view> kEnums[] = {
 
 std::string_view NameOf(ProtoType type) { return kMessages[static_cast<int>(type)].name; }
 std::span<const ProtoField> FieldsOf(ProtoType type) { return kMessages[static_cast<int>(type)].fields; }
+std::span<const ProtoSkipped> SkippedOf(ProtoType type) { return kMessages[static_cast<int>(type)].skipped; }
+ProtoUnread UnknownOf(ProtoType type) { return kMessages[static_cast<int>(type)].unknown; }
 std::span<const std::string_view> WordsOf(ProtoEnum type) { return kEnums[static_cast<int>(type)]; }
 
 }  // namespace hlo

@@ -39,26 +39,43 @@ struct ProtoField {
   uint8_t of = 0;  // The ProtoInt, ProtoString, ProtoType or ProtoEnum.
 };
 
+// What is done with a field that is not read, when it is not empty.
+enum class ProtoUnread : uint8_t {
+  kSilent,   // Nothing: the field repeats what other fields say, or says nothing of the module.
+  kNoted,    // A warning (W014): the field is metadata or advice to a compiler.
+  kRefused,  // An error (U010): the field changes, or may change, what the module means.
+};
+
+struct ProtoSkipped {
+  std::string_view name;
+  int16_t number = 0;
+  ProtoUnread unread = ProtoUnread::kRefused;
+  std::string_view reason;
+};
+
 enum class ProtoType : uint8_t {
-#define PROTO_MESSAGE(Name) k##Name,
+#define PROTO_MESSAGE(Name, unknown) k##Name,
 #define PROTO_FIELD(name, number, count, kind, of)
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...)
 #include "parser/proto_schema.def"
 };
 
 enum class ProtoEnum : uint8_t {
-#define PROTO_MESSAGE(Name)
+#define PROTO_MESSAGE(Name, unknown)
 #define PROTO_FIELD(name, number, count, kind, of)
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) k##Name,
 #include "parser/proto_schema.def"
 };
 
 namespace proto {
-#define PROTO_MESSAGE(Name) struct Name {
+#define PROTO_MESSAGE(Name, unknown) struct Name {
 #define PROTO_FIELD(name, number, count, kind, of) \
   static constexpr ProtoField name{#name, number, ProtoCount::count, ProtoKind::kind, static_cast<uint8_t>(of)};
+#define PROTO_SKIPPED(name, number, unread, reason)
 #define PROTO_END \
   }               \
   ;
@@ -68,6 +85,10 @@ namespace proto {
 
 std::string_view NameOf(ProtoType type);
 std::span<const ProtoField> FieldsOf(ProtoType type);
+// The message's fields that are known and not read.
+std::span<const ProtoSkipped> SkippedOf(ProtoType type);
+// What is done with fields of the message that have no row in proto_schema.def.
+ProtoUnread UnknownOf(ProtoType type);
 // An enum's words, by number; "" for a number it does not have.
 std::span<const std::string_view> WordsOf(ProtoEnum type);
 

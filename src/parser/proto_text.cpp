@@ -76,7 +76,7 @@ class Encoder {
   Status Message(const ProtoField& field, int64_t depth);
   Status Scalar(const ProtoField& field);
   Status String(std::string& value);
-  Status SkipValue(int64_t depth);
+  Result<bool> SkipValue(int64_t depth);
   Result<uint64_t> Integer(std::string_view word, size_t begin) const;
   Result<double> Real(std::string_view word, size_t begin) const;
 
@@ -107,11 +107,14 @@ Status Encoder::Fields(ProtoType type, char close, int64_t depth) {
 }
 
 Status Encoder::Field(ProtoType type, int64_t depth) {
+  const size_t begin = at_;
   if (Peek() == '[') {  // An extension, or the type of an Any.
     at_ = std::min(text_.find(']', at_), text_.size());
     if (!Take(']')) FAIL(Expected("']'"));
     Take(':');
-    return SkipValue(depth);
+    const std::string_view extension = text_.substr(begin, at_ - begin);
+    if (!TRY(SkipValue(depth))) AddUnread(out_.unread, type, 0, extension, begin);
+    return {};
   }
   if (!IsLetter(Peek())) FAIL(Expected("the name of a field"));
   const std::string_view name = Word();
@@ -119,7 +122,10 @@ Status Encoder::Field(ProtoType type, int64_t depth) {
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const ProtoField& f) { return f.name == name; });
   Take(':');
   SkipSpace();
-  if (found == fields.end()) return SkipValue(depth);
+  if (found == fields.end()) {
+    if (!TRY(SkipValue(depth))) AddUnread(out_.unread, type, 0, name, begin);
+    return {};
+  }
   if (!Take('[')) return Value(*found, depth);
   while (!Take(']')) {
     TRY(Value(*found, depth));
@@ -248,27 +254,36 @@ Status Encoder::String(std::string& value) {
   return {};
 }
 
-// The value of a field that the schema does not have: scalars, lists and messages, nested by their brackets.
-Status Encoder::SkipValue(int64_t depth) {
+// Reads past the value of a field that is not read: scalars, lists and messages, nested by their brackets. True when
+// the value is empty: 0, false, "", or brackets around such values.
+Result<bool> Encoder::SkipValue(int64_t depth) {
   SkipSpace();
   if (Peek() == '"' || Peek() == '\'') {
-    std::string ignored;
-    return String(ignored);
+    std::string value;
+    TRY(String(value));
+    return value.empty();
   }
   const char open = Peek();
   const char close = open == '{' ? '}' : open == '<' ? '>' : open == '[' ? ']' : '\0';
   if (close == '\0') {
-    if (Word().empty()) FAIL(Expected("a value"));
-    return {};
+    const std::string_view word = Word();
+    if (word.empty()) FAIL(Expected("a value"));
+    return word == "0" || word == "false";
   }
   if (depth >= max_depth_) FAIL(TooDeep());
   ++at_;
+  bool empty = true;
   while (!Take(close)) {
     if (at_ == text_.size()) FAIL(Expected(Str("'", close, "'")));
-    if (Take(',') || Take(';') || Take(':')) continue;
-    TRY(SkipValue(depth + 1));
+    if (Take(',') || Take(';')) continue;
+    if (open != '[' && (IsLetter(Peek()) || Peek() == '[')) {  // The name of a field, or of an extension.
+      if (Peek() == '[') TRY(SkipValue(depth + 1));
+      else Word();
+      Take(':');
+    }
+    if (!TRY(SkipValue(depth + 1))) empty = false;
   }
-  return {};
+  return empty;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/source_text.h"
 #include "parser/proto_schema.h"
+#include "parser/wire.h"
 
 namespace hlo {
 
@@ -17,9 +18,10 @@ struct EncodedProto {
   std::string wire;
   // Where each field of the wire stood in the text: offsets in both, ascending.
   std::vector<std::pair<size_t, uint32_t>> places;
+  UnreadFields unread;  // Their offsets are those of the text.
 };
 
-// Fields that the schema does not have are skipped. Errors: P010, P091 at their place in the text.
+// Errors: P010, P091 at their place in the text.
 Result<EncodedProto> EncodeTextProto(const std::shared_ptr<const SourceText>& source, ProtoType type,
                                      int64_t max_depth);
 

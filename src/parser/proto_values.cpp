@@ -119,6 +119,13 @@ std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& me
   return Join(parts, ", ");
 }
 
+// Of a sharding: one as it is, several in braces; nothing of none.
+std::string ListedMetadata(const std::vector<WireMessage>& messages) {
+  std::vector<std::string> metadata;
+  for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));
+  return metadata.size() > 1 ? Str("{", Join(metadata, ", "), "}") : Join(metadata, "");
+}
+
 std::string NamedShardingText(const WireMessage& named) {
   using N = proto::NamedShardingProto;
   const WireMessage mesh = named.Message(N::mesh);
@@ -131,13 +138,14 @@ std::string NamedShardingText(const WireMessage& named) {
     dims.push_back(Str("{", axes, open ? axes.empty() ? "?" : ", ?" : "", "}"));
   }
   std::string text = Str(MeshText(mesh), ", [", Join(dims, ", "), "]");
-  const auto list = [&](std::string_view name, const ProtoField& field) {
-    if (named.Has(field)) text += Str(", ", name, "={", AxesText(named.Messages(field), mesh), "}");
+  const auto list = [&](std::string_view name, const ProtoField& field, std::string_view how = "") {
+    if (named.Has(field)) text += Str(", ", name, "=", how, "{", AxesText(named.Messages(field), mesh), "}");
   };
   list("replicated", N::replicated_axes);
-  list("unreduced", N::unreduced_axes);
+  list("unreduced", N::unreduced_axes, named.Int(N::reduction_op) == 0 ? "" : Lower(EnumText(named, N::reduction_op)));
   list("manual", N::manual_axes);
-  return text;
+  const std::string metadata = ListedMetadata(named.Messages(N::metadata));
+  return metadata.empty() ? text : Str(text, ", metadata=", metadata);
 }
 
 // What stands in the braces of one sharding.
@@ -161,11 +169,8 @@ std::string OneShardingText(const WireMessage& sharding) {
   if (sharding.Int(S::is_shard_group) != 0)
     text += Str(" shard_", Lower(EnumWord(ProtoEnum::kShardGroupType, sharding.Int(S::shard_group_type))), " ",
                 sharding.Int(S::shard_group_id));
-  std::vector<std::string> metadata;
-  for (const WireMessage& one : sharding.Messages(S::metadata)) metadata.push_back(MetadataText(one));
-  if (metadata.size() == 1) text += Str(" metadata=", metadata[0]);
-  if (metadata.size() > 1) text += Str(" metadata={", Join(metadata, ", "), "}");
-  return text;
+  const std::string metadata = ListedMetadata(sharding.Messages(S::metadata));
+  return metadata.empty() ? text : Str(text, " metadata=", metadata);
 }
 
 std::string IndexText(const WireMessage& array) {
@@ -335,8 +340,8 @@ std::string SparsityText(const WireMessage& sparsity) {
     if (!sparsity.Has(field)) continue;
     using T = proto::TensorSparsityConfig;
     const WireMessage side = sparsity.Message(field);
-    sides.push_back(Str(name, "={sparsity=", side.Int(T::num_non_zero), "x", side.Int(T::block_size),
-                        " dimension=", side.Int(T::dimension), " stride=", side.Int(T::stride), "}"));
+    sides.push_back(Str(name, "={sparsity=", side.Int(T::num_non_zero), "x", side.Int(T::block_size), " dimension=",
+                        side.Int(T::dimension), " stride=", side.Int(T::stride), " idx=", side.Int(T::idx), "}"));
   }
   return Str("{", Join(sides, " "), "}");
 }

@@ -26,6 +26,7 @@ Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> sou
   if (format == InputFormat::kHloText) return Parse(std::move(source), options);
   const int64_t max_depth = std::min(options.max_depth, kDeepestMessage);
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, max_depth));
+  TRY(bytes->CheckUnread(options.warnings));
   const WireMessage module = ModuleIn(*bytes);
   if (!module.Has(proto::HloModuleProto::computations))
     FAIL(bytes->At("P011", "there is no module: the protocol buffer has no computations", module.begin()));
@@ -42,6 +43,7 @@ Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<c
   const InputFormat format = InputFormatOf(source->text());
   if (format == InputFormat::kHloText) return std::nullopt;
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth));
+  TRY(bytes->CheckUnread(nullptr));
   const WireMessage message = bytes->message();
   RecordedValues values;
   std::vector<WireMessage> arguments;

@@ -1,5 +1,6 @@
 #include "parser/wire.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -102,27 +103,54 @@ bool Fits(const ProtoField& field, const RawField& raw) {
   return false;
 }
 
-}  // namespace
+// Zeros only: a number, or a packed list of numbers, that says no more than an absent field. Also empty bytes.
+bool IsEmpty(const RawField& raw) {
+  if (raw.type == WireType::kVarint) return raw.varint == 0;
+  return std::ranges::all_of(raw.bytes, [](char byte) { return byte == '\0'; });
+}
 
-std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth) {
+std::optional<WireFault> CheckMessage(std::string_view bytes, ProtoType type, int64_t max_depth, const char* start,
+                                      UnreadFields& unread) {
   if (max_depth < 0)
     return WireFault{0, Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), true};
   FieldReader reader(bytes);
   for (RawField raw; !reader.AtEnd();) {
     if (const char* fault = reader.Next(raw)) return WireFault{reader.offset(), Str(fault, " in ", NameOf(type))};
     const ProtoField* field = FindField(type, raw.number);
-    if (field == nullptr) continue;
+    if (field == nullptr) {
+      if (!IsEmpty(raw)) AddUnread(unread, type, raw.number, "", bytes.data() + raw.offset - start);
+      continue;
+    }
     if (!Fits(*field, raw)) {
       return WireFault{raw.offset, Str("field '", field->name, "' (", field->number, ") of ", NameOf(type),
                                        " has wire type ", static_cast<int>(raw.type), ", or bytes that are none")};
     }
     if (field->kind != ProtoKind::kMessage) continue;
-    if (auto fault = CheckWire(raw.bytes, static_cast<ProtoType>(field->of), max_depth - 1)) {
+    if (auto fault = CheckMessage(raw.bytes, static_cast<ProtoType>(field->of), max_depth - 1, start, unread)) {
       fault->offset += raw.bytes.data() - bytes.data();
       return fault;
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+void AddUnread(UnreadFields& unread, ProtoType message, int64_t number, std::string_view name, size_t offset) {
+  UnreadField field = {.message = message, .unread = UnknownOf(message), .offset = offset};
+  field.name = name.empty() ? Str(number) : Str("'", name, "'");
+  for (const ProtoSkipped& row : SkippedOf(message)) {
+    if (row.number != number && row.name != name) continue;
+    field.name = Str("'", row.name, "' (", row.number, ")");
+    field.unread = row.unread;
+    field.reason = row.reason;
+  }
+  const bool is_new = std::ranges::find(unread, field) == unread.end();
+  if (field.unread != ProtoUnread::kSilent && is_new) unread.push_back(std::move(field));
+}
+
+std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth, UnreadFields& unread) {
+  return CheckMessage(bytes, type, max_depth, bytes.data(), unread);
 }
 
 WireMessage::WireMessage(std::string_view bytes) : bytes_(bytes) {

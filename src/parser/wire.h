@@ -1,9 +1,8 @@
 // Protocol buffers on the wire: the binary encoding of the messages that proto_schema.def names. Source:
 // protobuf.dev/programming-guides/encoding.
 //
-// CheckWire goes over all bytes once; after that a WireMessage reads its fields and nothing can fail. Fields that the
-// schema does not have are skipped, as any reader of protocol buffers does; of a field that is there more than once
-// and should not be, the last one counts.
+// CheckWire goes over all bytes once; after that a WireMessage reads its fields and nothing can fail. CheckWire lists
+// the fields that no reader here reads. Of a field that is there more than once and should not be, the last one counts.
 #ifndef HLO_PARSER_WIRE_H_
 #define HLO_PARSER_WIRE_H_
 
@@ -26,12 +25,26 @@ struct WireFault {
   bool too_deep = false;
 };
 
+// A field that is in the bytes and that nothing here reads, once for each message type.
+struct UnreadField {
+  ProtoType message = ProtoType::kHloModuleProto;
+  std::string name;  // "'k' (81)", or the number or the name alone where no row of the schema knows the other.
+  ProtoUnread unread = ProtoUnread::kRefused;
+  std::string_view reason;  // Why it is not read; empty for a field without a row.
+  size_t offset = 0;        // Where it first stands: in the wire, or in the text.
+
+  bool operator==(const UnreadField& other) const { return message == other.message && name == other.name; }
+};
+using UnreadFields = std::vector<UnreadField>;
+// Adds the field with this number or, where it is not 0, this name, unless it is there or ProtoUnread::kSilent.
+void AddUnread(UnreadFields& unread, ProtoType message, int64_t number, std::string_view name, size_t offset);
+
 // However large --max_depth is: each level is several calls on the stack. Protobuf's own readers stop at 100.
 inline constexpr int64_t kDeepestMessage = 1000;
 
 // Whether `bytes` are a `type`: tags, lengths, wire types of the known fields, messages nested no deeper than
-// `max_depth`.
-std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth);
+// `max_depth`. `unread` gets the fields that are not read and not empty.
+std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth, UnreadFields& unread);
 
 // The fields of one message, in bytes that CheckWire has accepted and that outlive it.
 class WireMessage {

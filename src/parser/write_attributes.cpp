@@ -87,6 +87,7 @@ constexpr Place kPlaces[] = {
     {"is_host_transfer", I::is_host_transfer},
     {"infeed_config", I::infeed_config},
     {"outfeed_config", I::outfeed_config},
+    {"has_dynamic_root", I::has_dynamic_root},
 };
 
 const Place* FindPlace(std::string_view name) {
@@ -129,6 +130,9 @@ class AttributeWriter {
         return out_.Int(I::is_associative, EnumNumber(I::is_associative, value ? "TRUE" : "FALSE"));
     } else if constexpr (std::same_as<T, std::string> && std::same_as<Struct, AsyncAttrs>) {
       if (value == "main") return;  // As computations have it: where nothing is said, what is called tells the thread.
+    } else if constexpr (std::same_as<Struct, ShuffleAttrs> && std::same_as<T, std::vector<int64_t>>) {
+      if (name == "shifts")
+        return out_.Part(I::shuffle_mode).Part(proto::ShuffleMode::rotate).Ints(proto::Rotate::shifts, value);
     } else if constexpr (std::same_as<Struct, WhileAttrs>) {
       called_.insert(called_.begin(), value);  // The body first.
       return;
@@ -220,10 +224,20 @@ class AttributeWriter {
       out.Int(T::block_size, operand->pattern.block_size);
       out.Int(T::dimension, operand->dimension);
       out.Int(T::stride, operand->stride);
+      out.Int(T::idx, operand->indices);
     };
     side(sparsity.lhs, proto::SparsityConfig::lhs);
     side(sparsity.rhs, proto::SparsityConfig::rhs);
   }
+  void Value(std::string_view, const BlockScalingConfig& scaling) {
+    const auto side = [&](const std::optional<OperandScaling>& operand, const ProtoField& field) {
+      if (operand)
+        out_.Part(I::block_scaling_config).Part(field).Int(proto::TensorBlockScalingConfig::scale_idx, operand->scale);
+    };
+    side(scaling.lhs, proto::BlockScalingConfig::lhs);
+    side(scaling.rhs, proto::BlockScalingConfig::rhs);
+  }
+  void Value(std::string_view, ShuffleMode) { out_.Part(I::shuffle_mode).Part(proto::ShuffleMode::rotate); }
   void Value(std::string_view name, const ListOfLists& lists) {
     if (name != "source_target_pairs") return;
     for (const std::vector<int64_t>& pair : lists) {
@@ -261,6 +275,16 @@ class AttributeWriter {
   bool is_ragged_ = false;
 };
 
+// How a comparison orders its operands, in the field that XLA reads since 2026; `comparison_type` stands beside it for
+// older readers.
+std::string_view OrderOf(const Instruction& compare) {
+  const PrimitiveType element = compare.operand(0).shape().type();
+  const ComparisonType type = compare.attrs<CompareAttrs>().type;
+  const bool is_partial_by_default = IsFloat(element) || IsComplex(element);
+  if (type == ComparisonType::kDefault) return is_partial_by_default ? "PARTIAL" : "TOTAL";
+  return type == ComparisonType::kFloat ? "PARTIAL" : "TOTAL";
+}
+
 void WriteCommon(const Instruction& inst, MessageWriter& out) {
   const CommonAttrs& common = inst.common();
   if (!common.sharding.empty()) WriteSharding(*common.sharding, out.Part(I::sharding));
@@ -281,6 +305,7 @@ void WriteAttributes(const Instruction& inst, MessageWriter& out) {
   std::vector<int64_t> called;
   for (const Computation* computation : writer.called()) called.push_back(IdOf(*computation));
   out.Ints(I::called_computation_ids, called);
+  if (inst.Is(Opcode::kCompare)) out.Bytes(I::comparison_order, OrderOf(inst));
   if (inst.HasCommon()) WriteCommon(inst, out);
 }
 

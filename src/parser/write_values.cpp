@@ -94,7 +94,7 @@ void WriteAxes(const std::vector<AxisRef>& axes, const ProtoField& field, Messag
   }
 }
 
-void WriteNamedSharding(const NamedSharding& named, MessageWriter& out) {
+void WriteNamedSharding(const NamedSharding& named, Reduction reduction, MessageWriter& out) {
   using N = proto::NamedShardingProto;
   WriteMesh(named.mesh, out.Part(N::mesh));
   for (const NamedSharding::Dim& dim : named.dims) {
@@ -104,6 +104,7 @@ void WriteNamedSharding(const NamedSharding& named, MessageWriter& out) {
   }
   WriteAxes(named.replicated, N::replicated_axes, out);
   WriteAxes(named.unreduced, N::unreduced_axes, out);
+  if (reduction != Reduction::kSum) out.Int(N::reduction_op, EnumNumber(N::reduction_op, ToString(reduction)));
   WriteAxes(named.manual, N::manual_axes, out);
 }
 
@@ -218,7 +219,13 @@ void WriteSharding(const Sharding& sharding, MessageWriter& out) {
       out.Int(S::type, EnumNumber(S::type, "OTHER"));
       WriteTiles(*sharding.tiles, out);
       break;
-    case ShardingKind::kNamed: WriteNamedSharding(*sharding.named, out.Part(S::named_sharding)); break;
+    case ShardingKind::kNamed: {
+      MessageWriter& named = out.Part(S::named_sharding);
+      WriteNamedSharding(*sharding.named, sharding.reduction, named);
+      for (const Metadata& metadata : sharding.metadata)
+        WriteMetadata(metadata, "", named.Add(proto::NamedShardingProto::metadata));
+      break;
+    }
     case ShardingKind::kTuple:
       out.Int(S::type, EnumNumber(S::type, "TUPLE"));
       for (const Sharding& leaf : sharding.leaves) WriteSharding(leaf, out.Add(S::tuple_shardings));
@@ -236,6 +243,7 @@ void WriteSharding(const Sharding& sharding, MessageWriter& out) {
     out.Int(S::shard_group_type,
             EnumNumber(S::shard_group_type, sharding.group == Sharding::Group::kAs ? "AS" : "LIKE"));
   }
+  if (sharding.kind == ShardingKind::kNamed) return;
   if (TellsReduction(sharding)) WriteMetadata(MetadataOf(sharding.reduction), "", out.Add(S::metadata));
   for (const Metadata& metadata : sharding.metadata) WriteMetadata(metadata, "", out.Add(S::metadata));
 }
