@@ -19,7 +19,7 @@ uint32_t NanBits(FloatFormat format, bool negative, uint64_t payload52) {
     case Specials::kFn: return sign | ((1u << (format.bits() - 1)) - 1);
     case Specials::kFnuz: return 1u << (format.bits() - 1);
     case Specials::kExponent: return 0xFF;
-    case Specials::kFinite: return sign | LargestFiniteBits(format);
+    case Specials::kFinite: return 1u << (format.bits() - 1);
   }
   return 0;
 }
@@ -67,14 +67,14 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   const bool negative = pattern >> 63;
   if (std::isnan(value)) return NanBits(format, negative, pattern & ((uint64_t{1} << 52) - 1));
   if (format.specials == Specials::kExponent) {
-    // No zero and no sign: what is too small or not positive has no form but NaN; halves round to the even exponent.
+    // No zero and no sign: 0, negative numbers and infinity become NaN. As in XLA and ml_dtypes, a number halfway
+    // between two powers of two becomes the larger one, and so does every number between the two smallest ones.
     if (!(value > 0) || std::isinf(value)) return NanBits(format, false, 0);
     int exponent;
     const double fraction = std::frexp(value, &exponent) * 2;  // [1, 2)
     --exponent;
-    if (fraction > 1.5 || (fraction == 1.5 && (exponent + format.bias) % 2 != 0)) ++exponent;
-    const int biased = exponent + format.bias;
-    if (biased < 0) return 0;
+    const int biased = exponent + format.bias + (fraction >= 1.5 ? 1 : 0);
+    if (exponent + format.bias <= 0) return exponent + format.bias == 0 && fraction > 1 ? 1 : 0;
     return biased > 254 ? NanBits(format, false, 0) : static_cast<uint32_t>(biased);
   }
   const uint32_t sign = negative ? 1u << (format.bits() - 1) : 0;

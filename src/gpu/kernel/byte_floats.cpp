@@ -24,11 +24,12 @@ Value DecodeExponent(Value bits) {
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
 }
 
-// Subnormals of f32 lie below 2^-126: at most as near to it as to 2^-127, the smallest, up to 1.5 * 2^-127. There is no
-// other form for what is not positive and finite than NaN.
+// A number halfway between two powers of two becomes the larger one. Subnormals of f32 lie below 2^-126: above 2^-127,
+// the smallest power, they become 2^-126, as in XLA. What is not positive and finite becomes NaN.
 Value EncodeExponent(Value bits) {
-  const Value subnormal = Select(bits > int64_t{3} << (kFraction - 2), AsValue(bits, 1), AsValue(bits, 0));
-  const Value rounded = Select(bits < int64_t{1} << kFraction, subnormal, RoundedDown(bits, kFraction));
+  const Value subnormal = Select(bits > int64_t{1} << (kFraction - 1), AsValue(bits, 1), AsValue(bits, 0));
+  const Value normal = Down(bits + (int64_t{1} << (kFraction - 1)), kFraction);
+  const Value rounded = Select(bits < int64_t{1} << kFraction, subnormal, normal);
   return Select((bits == 0) | (bits >= kInfinity), AsValue(bits, 0xff), rounded);
 }
 
@@ -98,7 +99,11 @@ Value EncodeByteFloat(FloatFormat format, Value number) {
       break;
     }
     case Specials::kFn: result = Select(is_beyond, AsValue(bits, largest + 1), rounded) | sign; break;
-    case Specials::kFinite: result = Select(is_beyond, AsValue(bits, largest), rounded) | sign; break;
+    case Specials::kFinite: {
+      const Value finite = Select(is_beyond, AsValue(bits, largest), rounded) | sign;
+      result = Select(magnitude > kInfinity, AsValue(bits, sign_bit), finite);  // NaN becomes -0.
+      break;
+    }
     default:  // kFnuz: the pattern of -0 is NaN.
       result = Select(is_beyond, AsValue(bits, sign_bit), Select(rounded == 0, rounded, rounded | sign));
   }

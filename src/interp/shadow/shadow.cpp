@@ -256,8 +256,7 @@ Pair InFormat(FloatFormat format, Pair x) {
   if (!IsDecided(x)) return x;
   constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
   if (std::isnan(x.value)) {
-    // A number of a sign that nobody promises.
-    if (format.specials == Specials::kFinite) return {0, kUndetermined};
+    if (format.specials == Specials::kFinite) return {-0.0, 0};
     return format.specials == Specials::kFn ? Pair{x.value, 0} : kNan;  // The others have one NaN, without a sign.
   }
   if (format.specials == Specials::kExponent && !(x.value > x.bound))
