@@ -1,13 +1,20 @@
-// Where a dynamic-slice or dynamic-update-slice begins.
+// Where windows begin that are found at run time: docs/ops.md#indices.
 #ifndef HLO_IR_DYNAMIC_INDICES_H_
 #define HLO_IR_DYNAMIC_INDICES_H_
 
+#include <cstdint>
+
 #include "ir/instruction.h"
+#include "ir/literal.h"
 
 namespace hlo {
 
-// A scalar for each dimension; not one vector, as old texts have it, which may be of one element.
+// Whether a dynamic-slice or dynamic-update-slice has a scalar for each dimension; not one vector, as old texts have
+// it, which may be of one element.
 bool HasScalarIndices(const Instruction& inst);
+
+// Element i of an array of indices. A u64 of 2^63 or more, which lies behind every array, is INT64_MAX.
+int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo
 

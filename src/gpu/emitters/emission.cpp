@@ -93,10 +93,13 @@ Value Emission::ComputeExpr(IndexExpr e) {
   switch (node.kind) {
     case IndexPool::Kind::kVariable: {
       CHECK(graph_.IsLoadedIndex(node.variable), "an index variable is not bound: ", pool_.ToString(e));
-      // Clamped as a 64-bit number: kIndex may have 32 bits on the device.
-      Value index = Convert(Emit(graph_.LoadedIndex(node.variable)), Type::kS64);
-      index = Min(Max(index, ConstantLike(index, int64_t{0})), ConstantLike(index, node.high));
-      return Convert(index, Type::kIndex);
+      // Clamped as a 64-bit number: kIndex may have 32 bits on the device. A u64 keeps its type, and is never negative.
+      Value index = Emit(graph_.LoadedIndex(node.variable));
+      if (index.type() != Type::kU64) {
+        index = Convert(index, Type::kS64);
+        index = Max(index, ConstantLike(index, int64_t{0}));
+      }
+      return Convert(Min(index, ConstantLike(index, node.high)), Type::kIndex);
     }
     case IndexPool::Kind::kDiv: return Lower(node.operand) / node.divisor;
     case IndexPool::Kind::kMod: return Lower(node.operand) % node.divisor;

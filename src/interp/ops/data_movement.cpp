@@ -8,6 +8,7 @@
 #include "interp/elements.h"
 #include "interp/evaluation.h"
 #include "interp/strided.h"
+#include "ir/dynamic_indices.h"
 #include "ir/shapes/shape_rules.h"
 
 namespace hlo {
@@ -34,7 +35,7 @@ std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<
   const bool vector = first < e.operands.size() && e.operands[first].shape().rank() == 1;
   std::vector<int64_t> starts(dims.size());
   for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t start = vector ? e.operands[first].GetInt(d) : e.operands[first + d].GetInt(0);
+    const int64_t start = vector ? IndexAt(e.operands[first], d) : IndexAt(e.operands[first + d], 0);
     starts[d] = std::clamp<int64_t>(start, 0, dims[d] - sizes[d]);
   }
   return starts;

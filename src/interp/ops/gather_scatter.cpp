@@ -10,6 +10,7 @@
 #include "interp/ops/scalar_body.h"
 #include "interp/ops/window_runs.h"
 #include "interp/strided.h"
+#include "ir/dynamic_indices.h"
 
 namespace hlo {
 
@@ -65,7 +66,7 @@ class WindowStarts {
     start.assign(operand_rank_, 0);
     const int64_t at = Dot(batch, batch_strides_);
     for (size_t k = 0; k < start_map_.size(); ++k)
-      start[start_map_[k]] = indices_.GetInt(at + static_cast<int64_t>(k) * vector_stride_);
+      start[start_map_[k]] = IndexAt(indices_, at + static_cast<int64_t>(k) * vector_stride_);
     for (size_t k = 0; k < operand_batching_.size(); ++k) {
       const int64_t d = indices_batching_[k];
       start[operand_batching_[k]] = batch[d < index_vector_dim_ ? d : d - 1];

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "interp/shadow/totals.h"
+#include "ir/dynamic_indices.h"
 
 namespace hlo::shadow {
 namespace {
@@ -59,7 +60,7 @@ class Destinations {
     const bool has_vector = attrs_.index_vector_dim < indices_.rank();
     for (size_t k = 0; k < attrs_.scatter_dims_to_operand_dims.size(); ++k) {
       start[attrs_.scatter_dims_to_operand_dims[k]] =
-          indices.GetInt(base + (has_vector ? static_cast<int64_t>(k) * index_strides_[attrs_.index_vector_dim] : 0));
+          IndexAt(indices, base + (has_vector ? static_cast<int64_t>(k) * index_strides_[attrs_.index_vector_dim] : 0));
     }
     for (size_t k = 0; k < attrs_.input_batching_dims.size(); ++k)
       start[attrs_.input_batching_dims[k]] = at[attrs_.scatter_indices_batching_dims[k]];

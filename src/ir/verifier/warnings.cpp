@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/dynamic_indices.h"
 #include "ir/reducer.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/side_effects.h"
@@ -136,11 +137,14 @@ Status WarnOfIndices(const Instruction& inst) {
   for (int64_t d = 0; d < whole.rank(); ++d) {
     const Instruction& index = inst.operand(first + d);
     if (!index.Is(Opcode::kConstant)) continue;
-    const int64_t value = index.literal().GetInt(0);
+    const int64_t value = IndexAt(index.literal(), 0);
     const int64_t last = whole.dim(d) - part.dim(d);
     if (value >= 0 && value <= last) continue;
+    const int64_t bits = index.literal().GetInt(0);
+    const bool is_u64 = index.shape().type() == PrimitiveType::kU64;
     FAIL(ErrorAtOperand(inst, first + d, "W012",
-                        Str("index ", value, " of dim ", d, " is clamped to ", value < 0 ? 0 : last)));
+                        Str("index ", is_u64 ? Str(static_cast<uint64_t>(bits)) : Str(bits), " of dim ", d,
+                            " is clamped to ", value < 0 ? 0 : last)));
   }
   return {};
 }

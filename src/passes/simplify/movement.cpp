@@ -179,11 +179,11 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   return &inst.operand(0);
 }
 
-// The value of a scalar integer constant, as an index is read: what does not fit 63 bits is negative.
+// The value of a scalar integer constant, as an index is read.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
   if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
     return std::nullopt;
-  return index.literal().GetInt(0);
+  return IndexAt(index.literal(), 0);
 }
 
 // A dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
@@ -242,7 +242,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   std::vector<int64_t> start(x->shape().rank(), 0);
   for (int64_t i = 0; i < coordinates; ++i) {
     std::optional<int64_t> value;
-    if (indices->Is(Opcode::kConstant)) value = indices->literal().GetInt(i);
+    if (indices->Is(Opcode::kConstant)) value = IndexAt(indices->literal(), i);
     if (indices->Is(Opcode::kBroadcast)) value = ConstantIndex(indices->operand(0));
     if (!value) return nullptr;
     start[attrs.scatter_dims_to_operand_dims[i]] = *value;
@@ -254,7 +254,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
     const bool inserted = std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), d) !=
                           attrs.inserted_window_dims.end();
     window.push_back(inserted ? 1 : update->shape().dim(attrs.update_window_dims[next++]));
-    if (start[d] < 0 || start[d] + window[d] > x->shape().dim(d)) return nullptr;
+    if (start[d] < 0 || start[d] > x->shape().dim(d) - window[d]) return nullptr;
   }
   if (!std::is_sorted(attrs.update_window_dims.begin(), attrs.update_window_dims.end())) return nullptr;
   const Shape window_shape = x->shape().WithDims(window);

@@ -11,17 +11,12 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// An index of u64 is read as if it had a sign; what is computed with it has none.
-bool IsReadAsItIs(PrimitiveType index) { return index != PrimitiveType::kU64; }
-
-// The indices of a dynamic-slice or -update-slice, where they are scalars that may be computed with and sizes are
-// fixed; else empty. Of rank 0 there are none.
+// The indices of a dynamic-slice or -update-slice, where they are scalars and sizes are fixed; else empty. Of rank 0
+// there are none.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
-  std::vector<Instruction*> indices(inst.operands().begin() + first, inst.operands().end());
-  const auto is_fit = [](const Instruction* index) { return IsReadAsItIs(index->shape().type()); };
-  return std::ranges::all_of(indices, is_fit) ? indices : std::vector<Instruction*>();
+  return {inst.operands().begin() + first, inst.operands().end()};
 }
 
 // The part that is taken or replaced.
@@ -267,8 +262,7 @@ Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
       inst.shape().NumElements() == 0)
     return nullptr;
   const PrimitiveType type = indices.shape().type();
-  if (x.shape().type() != inst.shape().type() || LargestOf(type) < kVerySmallGather || !IsReadAsItIs(type))
-    return nullptr;
+  if (x.shape().type() != inst.shape().type() || LargestOf(type) < kVerySmallGather) return nullptr;
   const Shape index_shape = inst.shape().WithType(type).WithDefaultLayout();
   const bool is_asked = x.shape().dim(0) > 1;
   Instruction* const index = is_asked ? Step(inst, Opcode::kReshape, index_shape, {&indices}) : nullptr;
