@@ -147,7 +147,7 @@ bool GrowReducePrecision(Grower& g, Opcode opcode) {
 bool GrowBinary(Grower& g, Opcode opcode) {
   const bool pred_too = opcode != Opcode::kSubtract && opcode != Opcode::kDivide && opcode != Opcode::kRemainder &&
                         opcode != Opcode::kPower;
-  const bool complex_too = opcode != Opcode::kMaximum && opcode != Opcode::kMinimum && opcode != Opcode::kRemainder;
+  const bool complex_too = opcode != Opcode::kRemainder;
   Instruction* a =
       &g.PickOf([&](PrimitiveType type) { return (pred_too || type != kPred) && (complex_too || !IsComplex(type)); });
   Instruction* b = &AnyLike(g, *a);

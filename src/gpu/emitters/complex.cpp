@@ -148,14 +148,28 @@ Number Expm1Of(Number z) {
   return Choose(z.imag == 0.0, {Expm1(z.real), z.imag}, found);
 }
 
-// Powers with the exponent 0 or the base 1 are 1, of NaN too; the rest is e^(y log x).
+// Powers with the exponent 0 or the base 1 are 1, of NaN too; with the exponent 1 they are the base. The others are
+// e^(y log x).
 Number PowerOf(Number x, Number y) {
   const Value is_real = y.imag == 0.0, rises = y.real > 0.0;
   const Number zero = Real(Like(x.real, 0.0)), one = Real(Like(x.real, 1.0)), infinity = Real(Like(x.real, kInfinity));
   Number result = ExpOf(y * LogOf(x));
   result = Choose((x == zero) & is_real & rises, zero, result);
   result = Choose((x == infinity) & is_real, Choose(rises, infinity, zero), result);
-  return Choose((x == one) | (y == zero), one, result);
+  return Choose((x == one) | (y == zero), one, Choose(y == one, x, result));
+}
+
+// By the real parts, then by the imaginary parts. A number with a NaN in it is taken, the left one first; of equal
+// numbers each part is the extreme of both, which matters for zeros alone.
+template <bool kMax>
+Number ExtremeOf(Number x, Number y) {
+  const auto beats = [](Value a, Value b) { return kMax ? a > b : a < b; };
+  const Value same_real = x.real == y.real, same = same_real & (x.imag == y.imag);
+  const Value x_is_nan = IsNan(x.real) | IsNan(x.imag), y_is_nan = IsNan(y.real) | IsNan(y.imag);
+  const Value x_beats = beats(x.real, y.real) | (same_real & beats(x.imag, y.imag));
+  const Number both = {kMax ? Max(x.real, y.real) : Min(x.real, y.real),
+                       kMax ? Max(x.imag, y.imag) : Min(x.imag, y.imag)};
+  return Choose(x_is_nan | (x_beats & ~y_is_nan), x, Choose(same, both, y));
 }
 
 Number SignOf(Number z) {
@@ -275,6 +289,8 @@ FUNCTION(Log, LogOf(x))
 FUNCTION(Log1p, Log1pOf(x))
 FUNCTION(Log2, LogOf(x) * (1 / std::numbers::ln2))
 FUNCTION(Logistic, Real(Like(x.real, 1.0)) / (Real(Like(x.real, 1.0)) + ExpOf(-x)))
+EXACT_OF_TWO(Maximum, ExtremeOf<true>(x, y))
+EXACT_OF_TWO(Minimum, ExtremeOf<false>(x, y))
 EXACT_OF_TWO(Multiply, x* y)
 EXACT(Negate, -x)
 FUNCTION_OF_TWO(Power, PowerOf(x, y))

@@ -29,12 +29,13 @@ int PartsOf(const Shape& shape);
 constexpr bool IsScalarOp(Opcode opcode, bool elementwise) { return elementwise && opcode != Opcode::kComplex; }
 // Those that the table of emitters/complex.cpp computes, where an operand or the result is complex.
 inline constexpr Opcode kComplexOps[] = {
-    Opcode::kAbs,    Opcode::kAcos,  Opcode::kAcosh,   Opcode::kAdd,      Opcode::kAsin,     Opcode::kAsinh,
-    Opcode::kAtan2,  Opcode::kAtanh, Opcode::kCompare, Opcode::kComplex,  Opcode::kConvert,  Opcode::kCopy,
-    Opcode::kCos,    Opcode::kCosh,  Opcode::kDivide,  Opcode::kExp,      Opcode::kExp2,     Opcode::kExpm1,
-    Opcode::kImag,   Opcode::kLog,   Opcode::kLog1p,   Opcode::kLog2,     Opcode::kLogistic, Opcode::kMultiply,
-    Opcode::kNegate, Opcode::kPower, Opcode::kReal,    Opcode::kRsqrt,    Opcode::kSelect,   Opcode::kSign,
-    Opcode::kSin,    Opcode::kSinh,  Opcode::kSqrt,    Opcode::kSubtract, Opcode::kTan,      Opcode::kTanh};
+    Opcode::kAbs,     Opcode::kAcos,     Opcode::kAcosh,   Opcode::kAdd,     Opcode::kAsin,     Opcode::kAsinh,
+    Opcode::kAtan2,   Opcode::kAtanh,    Opcode::kCompare, Opcode::kComplex, Opcode::kConvert,  Opcode::kCopy,
+    Opcode::kCos,     Opcode::kCosh,     Opcode::kDivide,  Opcode::kExp,     Opcode::kExp2,     Opcode::kExpm1,
+    Opcode::kImag,    Opcode::kLog,      Opcode::kLog1p,   Opcode::kLog2,    Opcode::kLogistic, Opcode::kMaximum,
+    Opcode::kMinimum, Opcode::kMultiply, Opcode::kNegate,  Opcode::kPower,   Opcode::kReal,     Opcode::kRsqrt,
+    Opcode::kSelect,  Opcode::kSign,     Opcode::kSin,     Opcode::kSinh,    Opcode::kSqrt,     Opcode::kSubtract,
+    Opcode::kTan,     Opcode::kTanh};
 bool IsOfComplex(const Instruction& inst);
 
 // An error where float types differ that an op takes as one; the verifier lets that pass at default.

@@ -90,8 +90,8 @@ T PowerOf(T x, T y) {
     return static_cast<T>(result);
   }
   if constexpr (kIsComplex<T>) {
-    if (y == T(0)) return T(1);
-    if (x == T(1)) return T(1);
+    if (y == T(0) || x == T(1)) return T(1);
+    if (y == T(1)) return x;
     const auto infinity = std::numeric_limits<typename T::value_type>::infinity();
     if (x.real() == infinity && x.imag() == 0 && y.imag() == 0) return y.real() > 0 ? T(infinity) : T(0);
     if (x == T(0) && y.imag() == 0 && y.real() > 0) return T(0);
@@ -99,14 +99,21 @@ T PowerOf(T x, T y) {
   }
 }
 
-// NaN of x first, then of y. Zeros are ordered: of two equal numbers the bits are combined, which matters for zeros
-// only.
+// Complex numbers are ordered by their real parts, then by their imaginary parts; one with a NaN in it is NaN. Other
+// types: NaN of x first, then of y. Zeros are ordered: of two equal numbers the bits are combined, which matters for
+// zeros only.
 template <bool kMax, class T>
 T ExtremeOf(T x, T y) {
   if constexpr (kIsPred<T>) {
     return kMax ? x | y : x & y;
   } else if constexpr (std::is_integral_v<T>) {
     return (kMax ? x > y : x < y) ? x : y;
+  } else if constexpr (kIsComplex<T>) {
+    const auto beats = [](auto a, auto b) { return kMax ? a > b : a < b; };
+    if (x != x || y != y) return x != x ? x : y;
+    if (x.real() != y.real()) return beats(x.real(), y.real()) ? x : y;
+    if (x.imag() != y.imag()) return beats(x.imag(), y.imag()) ? x : y;
+    return {ExtremeOf<kMax>(x.real(), y.real()), ExtremeOf<kMax>(x.imag(), y.imag())};
   } else {
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     const Bits xb = std::bit_cast<Bits>(x), yb = std::bit_cast<Bits>(y);
@@ -254,8 +261,8 @@ WORD_BINARY(Subtract, kArith, SubtractOf(x, y))
 WORD_BINARY(Xor, kInt | rows::kPred, static_cast<T>(x ^ y))
 
 BINARY(Divide, kArith, DivideOf(x, y))
-BINARY(Maximum, kReal | rows::kPred, (ExtremeOf<true>(x, y)))
-BINARY(Minimum, kReal | rows::kPred, (ExtremeOf<false>(x, y)))
+BINARY(Maximum, kAny, (ExtremeOf<true>(x, y)))
+BINARY(Minimum, kAny, (ExtremeOf<false>(x, y)))
 BINARY(Mulhi, kInt, MulhiOf(x, y, op.bits))
 BINARY(Remainder, kReal, RemainderOf(x, y))
 BINARY_FUNCTION(Atan2, kFloat | rows::kComplex, Atan2Of(x, y))

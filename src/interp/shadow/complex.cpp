@@ -380,6 +380,8 @@ class OnParts {
       case Opcode::kReduceWindow: return complex_ && Summed<ReduceWindowAttrs>(2);
       case Opcode::kScatter: return complex_ && Summed<ScatterAttrs>(3);
       case Opcode::kCompare: return both() && Compare();
+      case Opcode::kMaximum:
+      case Opcode::kMinimum: Extreme(); return true;
       case Opcode::kReal: root_ = real_[0]; return true;
       case Opcode::kImag: root_ = imaginary_[0]; return true;
       case Opcode::kComplex: SetParts(*real_[0], *real_[1]); return true;
@@ -404,6 +406,33 @@ class OnParts {
     Instruction &real = Same({real_[0], real_[1]}), &imaginary = Same({imaginary_[0], imaginary_[1]});
     root_ = &Add(equal ? Opcode::kAnd : Opcode::kOr, &real, &imaginary);
     return true;
+  }
+
+  // By the real parts, then by the imaginary parts. A number with a NaN in it is taken, the left one first.
+  void Extreme() {
+    const Number x = Operand(0), y = Operand(1);
+    const Shape pred = part_.WithType(PrimitiveType::kPred);
+    const auto compare = [&](Instruction* a, Instruction* b, ComparisonDirection direction) {
+      return &entry_.Add(Opcode::kCompare, pred, {a, b}, CompareAttrs{.direction = direction});
+    };
+    const auto both = [&](Opcode opcode, Instruction* a, Instruction* b) { return &entry_.Add(opcode, pred, {a, b}); };
+    const auto is_nan = [&](Number z) {
+      return both(Opcode::kOr, compare(z.real, z.real, ComparisonDirection::kNe),
+                  compare(z.imaginary, z.imaginary, ComparisonDirection::kNe));
+    };
+    const auto beats = inst_.Is(Opcode::kMaximum) ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+    Instruction* const same_real = compare(x.real, y.real, ComparisonDirection::kEq);
+    Instruction* const same =
+        both(Opcode::kAnd, same_real, compare(x.imaginary, y.imaginary, ComparisonDirection::kEq));
+    Instruction* const x_beats = both(Opcode::kOr, compare(x.real, y.real, beats),
+                                      both(Opcode::kAnd, same_real, compare(x.imaginary, y.imaginary, beats)));
+    Instruction* const y_is_number = &entry_.Add(Opcode::kNot, pred, {is_nan(y)});
+    Instruction* const takes_x = both(Opcode::kOr, is_nan(x), both(Opcode::kAnd, x_beats, y_is_number));
+    const auto part = [&](Instruction* a, Instruction* b) -> Instruction& {
+      Instruction& other = entry_.Add(Opcode::kSelect, part_, {same, &Same({a, b}), b});
+      return entry_.Add(Opcode::kSelect, part_, {takes_x, a, &other});
+    };
+    SetParts(part(x.real, y.real), part(x.imaginary, y.imaginary));
   }
 
   bool Convert() {
