@@ -5,6 +5,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/shapes/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 std::optional<PrimitiveType> UnsignedOfWidth(int bits) {
   switch (bits) {
+    case 1: return PrimitiveType::kPred;
     case 2: return PrimitiveType::kU2;
     case 4: return PrimitiveType::kU4;
     case 8: return PrimitiveType::kU8;
@@ -62,19 +64,25 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   Instruction* const repeated = Step(inst, Opcode::kBroadcast, shape, {bits}, all);
   Instruction* const shifted =
       Step(inst, Opcode::kShiftRightLogical, shape, {repeated, Shifts(inst, shape, BitWidth(narrow))});
+  if (narrow == PrimitiveType::kPred) {  // To pred, a convert asks whether anything is left.
+    Instruction& one = inst.computation().AddConstant(Literal::Scalar(wide, 1.0));
+    Instruction* const ones = Step(inst, Opcode::kBroadcast, shape, {&one}, DimensionsAttrs{});
+    return AsType(inst, Step(inst, Opcode::kAnd, shape, {shifted, ones}), narrow, Opcode::kConvert);
+  }
   return AsType(inst, AsType(inst, shifted, narrow, Opcode::kConvert), inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// Not of truth values and complex numbers, which have no bits to speak of.
+// Not of complex numbers, nor of preds that are taken for bytes.
 Result<Instruction*> ExpandBitcast(Instruction& inst, const PassContext&) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   const int bits_from = BitWidth(from.type()), bits_to = BitWidth(to.type());
   const auto narrow = UnsignedOfWidth(std::min(bits_from, bits_to)),
              wide = UnsignedOfWidth(std::max(bits_from, bits_to));
   if (bits_from == bits_to || !narrow || !wide) return nullptr;
+  if (narrow == PrimitiveType::kPred && !TakesPredsForBits(from, to)) return nullptr;
   for (const Shape* shape : {&from, &to}) {
-    const bool is_number = IsInteger(shape->type()) || IsFloat(shape->type());
-    if (!is_number || shape->HasDynamicDims() || !shape->HasDefaultLayout()) return nullptr;
+    const bool has_bits = IsInteger(shape->type()) || IsFloat(shape->type()) || TakesPredsForBits(from, to);
+    if (!has_bits || shape->HasDynamicDims() || !shape->HasDefaultLayout()) return nullptr;
   }
   return bits_from < bits_to ? Join(inst, *narrow, *wide) : Split(inst, *narrow, *wide);
 }

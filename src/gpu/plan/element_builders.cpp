@@ -8,6 +8,7 @@
 #include "gpu/plan/scalar.h"
 #include "ir/dynamic_indices.h"
 #include "ir/module.h"
+#include "ir/shapes/shape_rules.h"
 
 namespace hlo::gpu {
 namespace {
@@ -201,7 +202,8 @@ Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const 
   const auto bits = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
   const int64_t wide = std::max(bits(from), bits(to)), narrow = std::min(bits(from), bits(to));
   const bool whole = wide == narrow || (wide % narrow == 0 && std::has_single_bit(static_cast<uint64_t>(narrow)));
-  if (to == PrimitiveType::kPred || IsComplex(to) || IsComplex(from) || !whole) {
+  const bool of_bits = TakesPredsForBits(operand.shape(), inst.shape());
+  if (to == PrimitiveType::kPred || of_bits || IsComplex(to) || IsComplex(from) || !whole) {
     FAIL(UnsupportedAt(inst, "U105",
                        Str("no emitter for 'bitcast-convert' from ", operand.shape(), " to ", inst.shape())));
   }

@@ -87,6 +87,13 @@ Literal Repacked(const Literal& operand, const Shape& shape) {
   return result;
 }
 
+// The same bytes as elements of a type that takes as many.
+Literal WithBytesOf(const Literal& literal, PrimitiveType type) {
+  Literal result = Literal::Uninitialized(literal.shape().WithType(type));
+  if (result.byte_size() != 0) std::memcpy(result.mutable_raw(), literal.raw(), result.byte_size());
+  return result;
+}
+
 }  // namespace
 
 Result<Literal> EvalIota(Evaluation& e) {
@@ -241,6 +248,10 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape& shape = e.inst.shape();
   const PrimitiveType from = operand.shape().type(), to = shape.type();
+  if (TakesPredsForBits(operand.shape(), shape)) {  // In memory a pred is what a u1 is: 0 or 1, in a byte.
+    if (from == PrimitiveType::kPred) return Repacked(WithBytesOf(operand, PrimitiveType::kU1), shape);
+    return WithBytesOf(Repacked(operand, shape.WithType(PrimitiveType::kU1)), PrimitiveType::kPred);
+  }
   if (to == PrimitiveType::kPred && from != PrimitiveType::kPred) {
     FAIL(UnsupportedAt(e.inst, "U002",
                        Str("'bitcast-convert' from ", from, " to pred is not supported by the interpreter")));

@@ -179,6 +179,15 @@ Result<Shape> ShapeOfConvert(const Instruction& inst) {
   return operand.WithType(inst.shape().type());
 }
 
+bool TakesPredsForBits(const Shape& from, const Shape& to) {
+  const bool joins = from.type() == PrimitiveType::kPred;
+  const Shape &preds = joins ? from : to, &other = joins ? to : from;
+  if (preds.type() != PrimitiveType::kPred || !(IsInteger(other.type()) || IsFloat(other.type()))) return false;
+  std::vector<int64_t> dims = other.dims();
+  dims.push_back(BitWidth(other.type()));
+  return dims.back() > 1 && std::ranges::equal(preds.dims(), dims);
+}
+
 // A last dimension comes or goes where the widths differ: docs/ops.md#bits.
 Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
@@ -193,6 +202,7 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   const auto width = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
   const int from_bits = width(from.type());
   const int to_bits = width(to);
+  if (TakesPredsForBits(from, inst.shape())) return inst.shape();
   if (from_bits == to_bits) return from.WithType(to);
   if (std::max(from_bits, to_bits) % std::min(from_bits, to_bits) != 0) {
     FAIL(ErrorAtOperand(inst, 0, "V046", Str("widths of ", from.type(), " and ", to, " do not divide")));

@@ -17,6 +17,10 @@ namespace hlo {
 class Instruction;
 struct Window;
 
+// Whether a bitcast-convert between these takes each pred for one bit, as StableHLO does, and not for a byte, as XLA's
+// HLO does. The last dimension tells: f64[2] is pred[2,64] in bits and pred[2,8] in bytes.
+bool TakesPredsForBits(const Shape& from, const Shape& to);
+
 Result<Shape> ShapeAsWritten(const Instruction& inst);
 Result<Shape> ShapeOfAbs(const Instruction& inst);
 Result<Shape> ShapeOfAfterAll(const Instruction& inst);
