@@ -194,6 +194,7 @@ class Collector {
       case Opcode::kScatter: return AskForScatter(inst);
       case Opcode::kDynamicSlice: return AskForStarts(inst, 1, inst.operand(0).shape(), inst.shape());
       case Opcode::kDynamicUpdateSlice: return AskForStarts(inst, 2, inst.operand(0).shape(), inst.operand(1).shape());
+      case Opcode::kSetDimensionSize: return AskForSize(inst);
       case Opcode::kWhile: return AskForTrips(inst);
       case Opcode::kConditional: return AskForBranch(inst);
       case Opcode::kCompare: return AskForLabels(inst);
@@ -273,6 +274,12 @@ class Collector {
            .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))},
            .flags = Wish::kStart});
     }
+  }
+
+  // No input profile makes up a size that does not fit: that would be an error (R006), not a result to compare.
+  void AskForSize(const Instruction& inst) {
+    const int64_t most = inst.operand(0).shape().dim(inst.attrs<OneDimensionAttrs>().dimension.value);
+    Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
   }
 
   // Whatever the condition compares stays small, so that loops end soon.
