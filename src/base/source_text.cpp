@@ -121,6 +121,7 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
     FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes)))
              .RaisedBy("max_input"));
   }
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // A byte order mark of UTF-8, which says nothing.
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(text));
 }
 
