@@ -15,6 +15,8 @@ constexpr std::string_view kFromJax =
 constexpr std::string_view kFromTensorFlow =
     "f.experimental_get_compiler_ir(...)(stage='hlo') of a tf.function(jit_compile=True) is HLO text";
 constexpr std::string_view kFromXla = "XLA_FLAGS=--xla_dump_to=DIR writes the HLO text of what XLA compiles";
+constexpr std::string_view kFromLog =
+    "cut off what stands before the module on each line: sed 's/^[^]]*] \\?//', and lines above 'HloModule'";
 constexpr std::string_view kArrays = "arrays go beside a module: --args=FILE.npz";
 constexpr std::string_view kMlir = "MLIR (StableHLO, MHLO)";
 
@@ -96,6 +98,23 @@ bool IsTextProto(std::string_view text) {
   return text.starts_with('}') || (!word().empty() && (text.starts_with(':') || text.starts_with('{')));
 }
 
+// "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] ", or "2026-11-28 21:00:00.123456: I xla/hlo_pass.cc:12] ".
+bool BeginsWithLogLine(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const size_t bracket = line.find("] ");
+  if (bracket == std::string_view::npos) return false;
+  const std::string_view prefix = line.substr(0, bracket);
+  const size_t colon = prefix.rfind(':');
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (colon == std::string_view::npos || !is_number(prefix.substr(colon + 1))) return false;
+  const bool is_glog = prefix.size() > 5 && "IWEF"sv.find(prefix[0]) != std::string_view::npos &&
+                       is_number(prefix.substr(1, 4)) && prefix[5] == ' ';
+  const bool is_tsl = prefix.size() > 5 && is_number(prefix.substr(0, 4)) && prefix[4] == '-';
+  return is_glog || is_tsl;
+}
+
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
@@ -113,6 +132,7 @@ std::optional<ForeignFormat> ForeignFormatOf(std::string_view text) {
         std::all_of(signature.start.begin(), signature.start.end(), [](char c) { return c >= ' ' && c < '\x7F'; });
     return ForeignFormat{signature.name, signature.hint, !is_text};
   }
+  if (BeginsWithLogLine(start)) return ForeignFormat{"a log", kFromLog};
   // A stray control character is an error of its text, at its place; a NUL among the first bytes is no text.
   if (text.substr(0, 4096).find('\0') != std::string_view::npos) return ForeignFormat{"binary data", kFromXla};
   return std::nullopt;
