@@ -9,23 +9,27 @@
 namespace hlo {
 namespace {
 
+// Cells do not wrap, except in columns of long text (`x`), which keep a readable width. A table that is still too wide
+// scrolls inside its box (`t`), never the page.
 constexpr std::string_view kStyle = R"html(<style>
 :root{color-scheme:light dark}
-body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
+body{font:14px/1.5 system-ui,sans-serif;max-width:1320px;margin:0 auto;padding:0 16px 48px;overflow-wrap:anywhere}
 h2{margin:40px 0 4px;border-top:1px solid #8886;padding-top:16px}
-table{border-collapse:collapse;margin:8px 0}
-th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
-td:last-child{overflow-wrap:anywhere}
-th{font-weight:600;border-bottom:1px solid #8886}
-.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+.t{overflow-x:auto;margin:8px 0}
+table{border-collapse:collapse}
+th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top;white-space:nowrap}
+.x{min-width:26ch;white-space:normal;overflow-wrap:anywhere}
+td{border-bottom:1px solid #8882}th{font-weight:600;border-bottom:1px solid #8886}
+.n{text-align:right;font-variant-numeric:tabular-nums}
 td.d{padding:0}
 .s{opacity:.65}
 .w{color:#b45309}
-pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,monospace;background:#8881;max-width:1150px}
+pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,monospace;background:#8881}
+pre.l{white-space:pre-wrap;overflow-wrap:anywhere}
 .m{color:#dc2626}.p{color:#16a34a}.h{color:#0891b2}
 summary{cursor:pointer}
 a{margin-right:10px}
-@media(max-width:720px){body{padding:0 10px 32px}h1{overflow-wrap:anywhere}table{display:block;overflow-x:auto}}
+@media(max-width:720px){body{padding:0 10px 32px}h1{font-size:22px}.x{min-width:18ch}}
 )html";
 
 // "m" of a line that went, "p" of one that came, "h" of a hunk's head; "" of others.
@@ -44,12 +48,14 @@ std::string PageHead(std::string_view title, std::string_view rules) {
 }
 
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
-  std::string out = "<table>\n<tr>";
+  constexpr size_t kLongText = 28;  // Characters.
+  std::string out = "<div class=\"t\"><table>\n<tr>";
   std::vector<std::string_view> classes;
-  for (const std::string& title : titles) {
-    const bool is_number = title.starts_with('>');
-    classes.push_back(is_number ? " class=\"n\"" : "");
-    out += Str("<th", classes.back(), ">", XmlText(std::string_view(title).substr(is_number)), "</th>");
+  for (size_t i = 0; i < titles.size(); ++i) {
+    const bool is_number = titles[i].starts_with('>');
+    const bool is_long = std::ranges::any_of(rows, [&](const auto& row) { return row[i].size() > kLongText; });
+    classes.push_back(is_number ? " class=\"n\"" : is_long ? " class=\"x\"" : "");
+    out += Str("<th", classes.back(), ">", XmlText(std::string_view(titles[i]).substr(is_number)), "</th>");
   }
   out += "</tr>\n";
   for (const std::vector<std::string>& row : rows) {
@@ -57,7 +63,7 @@ std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<
     for (size_t i = 0; i < row.size(); ++i) out += Str("<td", classes[i], ">", XmlText(row[i]), "</td>");
     out += "</tr>\n";
   }
-  return out + "</table>\n";
+  return out + "</table></div>\n";
 }
 
 std::string DiffHtml(std::string_view diff, size_t most_lines, std::string_view left_out) {

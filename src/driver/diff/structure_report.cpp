@@ -213,7 +213,7 @@ void WriteJson(JsonWriter& json, const StructureDiff& diff) {
 }
 
 std::string StructureHtml(const StructureDiff& diff, const StructureView& view) {
-  std::string out = "<pre>";
+  std::string out = "<pre class=\"l\">";
   for (const std::string& line : HeadLines(diff, view)) out += XmlText(line) + "\n";
   for (const std::string& note : diff.notes) out += XmlText(Str("note: ", note)) + "\n";
   out += "</pre>\n";
