@@ -21,7 +21,7 @@ th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top;white-space:nowr
 .x{min-width:26ch;white-space:normal;overflow-wrap:anywhere}
 td{border-bottom:1px solid #8882}th{font-weight:600;border-bottom:1px solid #8886}
 .n{text-align:right;font-variant-numeric:tabular-nums}
-td.d{padding:0}
+table.f{width:100%}td.d{padding:0;max-width:0}
 .s{opacity:.65}
 .w{color:#b45309}
 pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,monospace;background:#8881}

@@ -115,11 +115,11 @@ class Page {
         out_ += Str("<p class=\"w\">", XmlText(Trim(TextOfFile(directory_, file->name))), "</p>\n");
     }
     if (const std::string counts = Counts(module); !counts.empty()) out_ += Str("<p>", counts, "</p>\n");
-    out_ += "<table>\n";
+    out_ += "<div class=\"t\"><table>\n";
     State(module, "before_optimizations", "before the passes");
     State(module, "after_optimizations", "after the passes");
     State(module, kRecordedGraph, "recorded on the device");
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
     if (module.changed > 0) Passes(module);
     else DumpedStates(module);
     Others(module);
@@ -136,8 +136,8 @@ class Page {
 
   void Passes(const ModulePart& module) {
     out_ +=
-        "<table>\n<tr><th class=\"n\">#</th><th>pass that changed it</th><th>pipeline</th><th class=\"n\">ms</th>"
-        "<th class=\"n\">instructions</th><th></th><th>after it</th></tr>\n";
+        "<div class=\"t\"><table class=\"f\">\n<tr><th class=\"n\">#</th><th>pass that changed it</th><th>pipeline</th>"
+        "<th class=\"n\">ms</th><th class=\"n\">instructions</th><th></th><th>after it</th></tr>\n";
     int64_t count = module.first_count;
     for (const JsonValue& run : *module.passes["passes"].Items()) {
       const int64_t now = run["instructions"].Int().value_or(0), more = now - std::exchange(count, now);
@@ -161,7 +161,7 @@ class Page {
               more == 0 ? "" : Format("%+lld", static_cast<long long>(more)), "</td><td>", links, "</td></tr>\n");
       if (diff != nullptr) Diff(*diff);
     }
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
   }
 
   // Where nobody wrote which passes ran: a dump that ended too soon, or is XLA's.
@@ -174,11 +174,11 @@ class Page {
       links += Link(file->name, KindOf(file->name));
     }
     if (states.empty()) return;
-    out_ += "<table>\n";
+    out_ += "<div class=\"t\"><table>\n";
     for (const auto& [number, state] : states)
       out_ += Str("<tr><td class=\"n\">", number, "</td><td>", XmlText(state.first->pass), "</td><td>",
                   XmlText(state.first->pipeline), "</td><td>", state.second, "</td></tr>\n");
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
   }
 
   // Folded, coloured, in a row of its own.
