@@ -58,6 +58,13 @@ const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& place
   for (const Instruction* root : FusionRoots(inst)) {
     if (says(*root)) return *root;
   }
+  // The results of a block are elements of the loops and fusions in it, and have no metadata.
+  const std::vector<Instruction*> inside = FusedComputation(inst).PostOrder();
+  for (size_t i = inside.size(); i-- > 0;) {
+    if (!IsFusion(*inside[i]) && !inside[i]->Is(kControl)) continue;
+    const Instruction& one = WithOrigin(*inside[i], places);
+    if (says(one)) return one;
+  }
   return inst;
 }
 

@@ -26,7 +26,8 @@ class SourcePlaces {
   std::vector<int64_t> frames_;                         // Location.
 };
 
-// Who says where an instruction comes from: itself, else, of a fusion, the first of its results that does.
+// The instruction whose metadata tells the origin of `inst`: `inst` itself; else, in a fusion, the first of its results
+// that has metadata; else the last loop or fusion inside that has.
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places);
 
 // "model.py:12  jit(f)/mul", as far as it is known, of WithOrigin.
