@@ -327,6 +327,33 @@ TEST(ProfilePage, IsOneWholePage) {
   EXPECT_FALSE(ProfileHtml(SummaryOf({})).empty());
 }
 
+TEST(ProfilePage, ShowsLoopsScopesAndNames) {
+  Profile profile = OnHostProfile();
+  // Of the typical run: an outer loop (7) with one trip, in it an inner loop (8) with two.
+  profile.runs[0].trips = {{7, 0, -1, true, 10'000, 58'000},
+                           {8, 0, 0, true, 10'000, 30'000},
+                           {8, 1, 0, true, 30'000, 55'000},
+                           {8, 2, 0, false, 55'000, 56'000},
+                           {7, 1, -1, false, 58'000, 59'000}};
+  profile.loops = {{7, {"outer", "f/g/while", "m.py:3"}}, {8, {"inner", "", ""}}};
+  const ProfileSummary summary = SummaryOf(profile);
+  ASSERT_EQ(summary.sample_loops.size(), 2u);
+  EXPECT_EQ(summary.loops[summary.sample_loops[0].loop].loop.name, "outer");
+  EXPECT_EQ(summary.sample_loops[0].depth, 0);
+  EXPECT_EQ(summary.sample_loops[1].depth, 1);
+  EXPECT_EQ(summary.sample_loops[1].trips, 2);
+  EXPECT_DOUBLE_EQ(summary.sample_loops[1].begin_us, 10);
+  EXPECT_DOUBLE_EQ(summary.sample_loops[1].us, 46);
+  const std::string page = ProfileHtml(summary);
+  for (const char* part :
+       {">loops</text>", ">outer, 1 trip</text>", ">inner, 2 trips</text>", "outer\nf/g/while  m.py:3\n",
+        ">scopes</text>", ">g</text>",                         // Of "f/g/add", without the "f/" of all.
+        "<td class=\"x\">a<span class=\"s\">f/g/add  m.py:7",  // Of a step, below its name.
+        "<td class=\"x\">d</td>",                              // Without either.
+        "a (loop)\nf/g/add  m.py:7\n", ">a</text>"})           // In the time line; on the roofline.
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
 // ---- The trace ------------------------------------------------------------------------------------------------------
 
 JsonValue TraceOf(const Profile& profile, const TraceOptions& options, TraceReport* report = nullptr) {

@@ -310,4 +310,24 @@ std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile) {
   return figures;
 }
 
+std::vector<LoopExecution> LoopExecutionsOf(const gpu::Timeline& run, int64_t until) {
+  std::vector<LoopExecution> executions;
+  std::map<std::pair<int, int>, size_t> open;  // By the trip around the loop, and the loop: index of its execution.
+  for (const gpu::TimelineTrip& trip : run.trips) {
+    if (trip.end > until || trip.end == 0) continue;
+    const auto [at, is_first] = open.try_emplace({trip.parent, trip.loop}, executions.size());
+    if (is_first || trip.number == 0) {
+      int depth = 0;
+      for (int parent = trip.parent; parent >= 0; parent = run.trips[parent].parent) ++depth;
+      at->second = executions.size();
+      executions.push_back({.loop = trip.loop, .depth = depth, .begin = trip.begin});
+    }
+    LoopExecution& execution = executions[at->second];
+    execution.end = trip.end;
+    execution.trips += trip.ran;
+  }
+  std::ranges::stable_sort(executions, {}, [](const LoopExecution& one) { return std::pair(one.begin, one.depth); });
+  return executions;
+}
+
 }  // namespace hlo

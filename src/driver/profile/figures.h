@@ -102,6 +102,16 @@ struct LoopFigures {
 };
 std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile);
 
+// One execution of a loop: all its trips, from the first to the one that ended it.
+struct LoopExecution {
+  int loop;                    // As of TimelineTrip.
+  int depth;                   // How many loops it runs in.
+  int64_t begin = 0, end = 0;  // Nanoseconds of the clock of the timeline.
+  int64_t trips = 0;           // Those in which the body ran.
+};
+// In the order of their beginnings, an outer loop before the loops in it. Trips that end after `until` are left out.
+std::vector<LoopExecution> LoopExecutionsOf(const gpu::Timeline& run, int64_t until);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_PROFILE_FIGURES_H_

@@ -109,6 +109,11 @@ void Fields(V& v, SampleSpan& span) {
 }
 
 template <class V>
+void Fields(V& v, SampleLoop& loop) {
+  v("loop", loop.loop)("depth", loop.depth)("begin_us", loop.begin_us)("us", loop.us)("trips", loop.trips);
+}
+
+template <class V>
 void Fields(V& v, ProfileSummary& s) {
   v("path", s.path)("module", s.module_name)("input", s.input)("code", s.code)("platform", s.platform);
   v("device", s.device)("target", s.target)("is_host", s.is_host)("roof", s.roof_name)("memory_rate", s.memory_rate);
@@ -120,6 +125,7 @@ void Fields(V& v, ProfileSummary& s) {
   v("tensor_cores", s.tensor_cores)("launches", s.launches)("short_executions", s.short_executions);
   v("plan_copies", s.plan_copies)("memory", s.memory)("steps", s.steps)("loops", s.loops)("scopes", s.scopes);
   v("sources", s.sources)("sample_ms", s.sample_ms)("sample", s.sample)("sample_left_out", s.sample_left_out);
+  v("sample_loops", s.sample_loops);
 }
 
 constexpr gpu::StepKind kSorts[] = {gpu::StepKind::kKernel,    gpu::StepKind::kGemm, gpu::StepKind::kConvolution,
@@ -281,6 +287,9 @@ Result<ProfileSummary> ReadProfileSummary(const std::string& path) {
   for (SampleSpan& span : summary.sample) {
     if (span.step < -1 || span.step >= std::ssize(summary.steps)) span.step = -1;
   }
+  std::erase_if(summary.sample_loops, [&](const SampleLoop& one) {
+    return one.loop < 0 || one.loop >= std::ssize(summary.loops) || one.depth < 0;
+  });
   return summary;
 }
 

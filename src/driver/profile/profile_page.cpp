@@ -8,33 +8,26 @@
 
 #include "base/text.h"
 #include "driver/inspect/text.h"
+#include "driver/page.h"
 #include "driver/profile/advice.h"
+#include "driver/profile/merged_lane.h"
 #include "driver/xml.h"
 
 namespace hlo {
 namespace {
 
-constexpr std::string_view kHead = R"html(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>TITLE</title><style>
-:root{color-scheme:light dark}
-body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
-h1{overflow-wrap:anywhere}
-h2{margin:36px 0 4px;border-top:1px solid #8886;padding-top:12px;font-size:18px}
-table{border-collapse:collapse;margin:8px 0}.t{overflow-x:auto}
-th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
-th{font-weight:600;border-bottom:1px solid #8886}
-.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.s{opacity:.65}
+constexpr std::string_view kRules = R"html(
+h2{margin-top:36px;padding-top:12px;font-size:18px}
+td .s{display:block;white-space:normal;overflow-wrap:anywhere;font-size:12px;line-height:1.35}
 .b{min-width:140px}.b div{height:10px;margin-top:6px;background:#3f74b5}
-svg{width:100%;height:auto;display:block;background:#8881;margin:8px 0}
+svg{width:100%;height:auto;display:block;background:#8881}
 svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .a{stroke:currentColor;stroke-opacity:.2}
+.o{fill:#8883;stroke:currentColor;stroke-opacity:.4;stroke-width:.5}.i{stroke:none}
 .c{display:flex;flex-wrap:wrap;gap:12px}.c div{border:1px solid #8886;padding:6px 14px;min-width:110px}
 .c b{display:block;font-size:20px}
-@media(max-width:720px){body{padding:0 10px 32px}h1{font-size:22px}svg{min-width:720px}.s{overflow-wrap:anywhere}
-.c{gap:6px}.c div{padding:4px 8px;min-width:calc(50% - 24px);flex:1}.b{min-width:60px}}
-</style></head><body>
+@media(max-width:720px){svg{min-width:720px}.c{gap:6px}.c div{padding:4px 8px;min-width:calc(50% - 24px);flex:1}
+.b{min-width:60px}}
 )html";
 
 // By what a step is; the same in all pictures.
@@ -51,7 +44,7 @@ const Colour& ColourOf(const ProfiledStep* step) {
 }
 
 // Pixels.
-constexpr double kWidth = 1160, kLeft = 70, kRight = 20;
+constexpr double kWidth = 1160, kLeft = 70, kRight = 20, kLane = 30, kNamedLane = 20;
 
 std::string Number(double value) { return Format("%.2f", value); }
 std::string Label(double x, double y, std::string_view anchor, std::string_view text) {
@@ -65,6 +58,33 @@ std::string Line(double x1, double y1, double x2, double y2, std::string_view at
 std::string Svg(double height, const std::string& content) {
   return Str("<div class=\"t\"><svg viewBox=\"0 0 ", Number(kWidth), " ", Number(height), "\" role=\"img\">\n", content,
              "</svg></div>\n");
+}
+
+// About the width of a character of 11 pixels.
+constexpr double kCharacter = 6.2;
+
+// The text, cut to `width` pixels; "" where fewer than four characters fit.
+std::string Fitted(std::string_view text, double width) {
+  auto fits = static_cast<size_t>(std::max(0.0, width / kCharacter));
+  if (text.size() <= fits) return std::string(text);
+  while (fits >= 4 && (text[fits - 1] & 0xC0) == 0x80) --fits;  // No part of a character.
+  return fits < 4 ? "" : Str(text.substr(0, fits - 1), "\u2026");
+}
+
+// The origin of a step, as far as it is known: "jit(f)/model/mul  model.py:9".
+std::string OriginOf(const std::string& op_name, const std::string& source) {
+  return Str(op_name, op_name.empty() || source.empty() ? "" : "  ", source);
+}
+
+// Length of the path that all names begin with, its last '/' included.
+size_t SharedPrefix(const std::vector<std::string_view>& names) {
+  if (names.empty()) return 0;
+  size_t shared = names.front().rfind('/') + 1;  // 0 without a '/'.
+  for (const std::string_view name : names) {
+    while (shared > 0 && name.substr(0, shared) != names.front().substr(0, shared))
+      shared = shared < 2 ? 0 : names.front().rfind('/', shared - 2) + 1;
+  }
+  return shared;
 }
 
 // 1, 2 or 5 times a power of ten, at most `most` of them in `range`.
@@ -81,8 +101,7 @@ class Page {
   explicit Page(const ProfileSummary& summary) : summary_(summary) {}
 
   std::string Take() {
-    out_ = kHead;
-    out_.replace(out_.find("TITLE"), 5, XmlText(Str("Profile of ", summary_.module_name)));
+    out_ = PageHead(Str("Profile of ", summary_.module_name), kRules);
     out_ += Str("<h1>", XmlText(summary_.module_name), "</h1>\n<p class=\"s\">", XmlText(summary_.path), " on ",
                 XmlText(summary_.platform), " (", XmlText(summary_.device), "), planned for ", XmlText(summary_.target),
                 "</p>\n");
@@ -91,12 +110,12 @@ class Page {
     TimeLine();
     MemoryCurve();
     Roofline();
-    Steps();
+    StepTable();
     Loops();
     Groups("By scope of op_name", summary_.scopes);
     Groups("By line of the source", summary_.sources);
     Held();
-    return std::move(out_) + "</body></html>\n";
+    return Str(out_, kPageEnd);
   }
 
  private:
@@ -152,27 +171,105 @@ class Page {
     return axis;
   }
 
-  void TimeLine() {
-    if (summary_.sample.empty()) return;
-    out_ += Str("<h2>A run</h2>\n<p class=\"s\">The one nearest to the median, ", HumanMilliseconds(summary_.sample_ms),
-                summary_.sample_left_out > 0 ? Str("; without its ", summary_.sample_left_out, " shortest events") : "",
-                ". A step's name and time show under the mouse.</p>\n");
-    constexpr double kTop = 10, kLane = 30;
-    std::string lanes = TimeAxis(kTop, kTop + kLane * std::size(kColours));
-    for (size_t lane = 0; lane < std::size(kColours); ++lane)
-      lanes += Label(kLeft - 6, kTop + kLane * static_cast<double>(lane) + 19, "end",
-                     lane == 3 ? "interpreter" : kColours[lane].what);
+  // A bar from `begin` to `end` microseconds with its name in it, as far as that fits, and a tooltip.
+  std::string NamedBar(double begin, double end, double top, std::string_view name, const std::string& tooltip) const {
+    const double width = std::max(0.5, X(end) - X(begin));
+    const std::string label = Fitted(name, width - 6);
+    constexpr double kWideEnough = 3;  // For a border.
+    return Str("<rect class=\"", width < kWideEnough ? "o i" : "o", "\" x=\"", Number(X(begin)), "\" y=\"",
+               Number(top + 2), "\" width=\"", Number(width), "\" height=\"", kNamedLane - 4, "\"><title>",
+               XmlText(tooltip), "</title></rect>\n",
+               label.empty() ? "" : Label(X(begin) + 3, top + 14, "start", label));
+  }
+
+  std::string StepLanes(const std::vector<size_t>& lanes, double top) const {
+    std::string out;
+    for (size_t i = 0; i < lanes.size(); ++i)
+      out += Label(kLeft - 6, top + kLane * static_cast<double>(i) + 19, "end",
+                   lanes[i] == 3 ? "interpreter" : kColours[lanes[i]].what);
     for (const SampleSpan& span : summary_.sample) {
       const ProfiledStep* const step = StepOfSpan(span);
       const Colour& colour = ColourOf(step);
-      const auto lane = static_cast<double>(&colour - kColours);
-      lanes += Str("<rect x=\"", Number(X(span.begin_us)), "\" y=\"", Number(kTop + kLane * lane + 4), "\" width=\"",
-                   Number(std::max(0.5, X(span.begin_us + span.us) - X(span.begin_us))), "\" height=\"", kLane - 8,
-                   "\" fill=\"", colour.code, "\"><title>",
-                   XmlText(step == nullptr ? "copies of the buffer plan" : Str(step->name, " (", step->kind, ")")),
-                   Format(" %.2f us</title></rect>\n", span.us));
+      const auto lane = std::ranges::find(lanes, static_cast<size_t>(&colour - kColours)) - lanes.begin();
+      std::string about = "copies of the buffer plan";
+      if (step != nullptr) {
+        const std::string origin = OriginOf(step->op_name, step->source);
+        about = Str(step->name, " (", step->kind, ")", origin.empty() ? "" : "\n", origin, "\n");
+      }
+      out += Str("<rect x=\"", Number(X(span.begin_us)), "\" y=\"", Number(top + kLane * static_cast<double>(lane) + 4),
+                 "\" width=\"", Number(std::max(0.5, X(span.begin_us + span.us) - X(span.begin_us))), "\" height=\"",
+                 kLane - 8, "\" fill=\"", colour.code, "\"><title>", XmlText(about),
+                 Format(" %.2f us</title></rect>\n", span.us));
     }
-    out_ += Svg(kTop + kLane * std::size(kColours) + 24, lanes);
+    return out;
+  }
+
+  // A lane for each level of loops in loops.
+  std::string LoopLanes(double* top) const {
+    constexpr int kMostLanes = 3;
+    std::string out;
+    int lanes = 0;
+    for (const SampleLoop& one : summary_.sample_loops) {
+      if (one.depth >= kMostLanes) continue;
+      lanes = std::max(lanes, one.depth + 1);
+      const ProfiledLoop& loop = summary_.loops[one.loop].loop;
+      const std::string name = loop.name.empty() ? "loop" : loop.name, origin = OriginOf(loop.op_name, loop.source);
+      out += NamedBar(one.begin_us, one.begin_us + one.us, *top + kNamedLane * one.depth,
+                      Str(name, ", ", Counted(one.trips, "trip")),
+                      Str(name, origin.empty() ? "" : "\n", origin, "\n ", Counted(one.trips, "trip"),
+                          Format(", %.2f us", one.us)));
+    }
+    if (lanes > 0) out += Label(kLeft - 6, *top + 15, "end", "loops");
+    *top += lanes * kNamedLane;
+    return out;
+  }
+
+  // Lanes for the scopes of op_names, from the first part in which they differ.
+  std::string ScopeLanes(double* top) const {
+    constexpr size_t kMostLanes = 3;
+    std::vector<std::string_view> names;
+    for (const SampleSpan& span : summary_.sample) {
+      const ProfiledStep* const step = StepOfSpan(span);
+      if (step != nullptr && step->op_name.contains('/')) names.push_back(step->op_name);
+    }
+    const size_t shared = SharedPrefix(names);
+    std::string out;
+    size_t lanes = 0;
+    const auto emit = [&](size_t depth, double begin, double end, std::string_view name) {
+      if (depth >= kMostLanes) return;
+      lanes = std::max(lanes, depth + 1);
+      out += NamedBar(begin, end, *top + kNamedLane * static_cast<double>(depth), name,
+                      Str(name, Format("\n %.2f us", end - begin)));
+    };
+    MergedLane<double> scopes(/*is_nested=*/true);
+    for (const SampleSpan& span : summary_.sample) {
+      const ProfiledStep* const step = StepOfSpan(span);
+      if (step == nullptr || step->op_name.empty()) continue;  // Does not interrupt a scope.
+      const std::string_view name = step->op_name;
+      const size_t end = name.rfind('/');  // The last part is the operation.
+      const bool has_scope = end != std::string_view::npos && end > shared;
+      scopes.Add(has_scope ? name.substr(shared, end - shared) : "", span.begin_us, span.begin_us + span.us, emit);
+    }
+    scopes.Close(0, emit);
+    if (lanes > 0) out += Label(kLeft - 6, *top + 15, "end", "scopes");
+    *top += static_cast<double>(lanes) * kNamedLane;
+    return out;
+  }
+
+  void TimeLine() {
+    if (summary_.sample.empty()) return;
+    out_ += Str("<h2>A run</h2>\n<p class=\"s\">The run nearest to the median, ", HumanMilliseconds(summary_.sample_ms),
+                summary_.sample_left_out > 0 ? Str("; without its ", summary_.sample_left_out, " shortest events") : "",
+                ". Point at a bar for its name, origin and time.</p>\n");
+    std::vector<size_t> lanes;  // Indices into kColours.
+    for (size_t lane = 0; lane < std::size(kColours); ++lane) {
+      const auto is_here = [&](const SampleSpan& span) { return &ColourOf(StepOfSpan(span)) == &kColours[lane]; };
+      if (std::ranges::any_of(summary_.sample, is_here)) lanes.push_back(lane);
+    }
+    constexpr double kTop = 10;
+    double bottom = kTop + kLane * static_cast<double>(lanes.size());
+    const std::string loops = LoopLanes(&bottom), scopes = ScopeLanes(&bottom);
+    out_ += Svg(bottom + 24, Str(TimeAxis(kTop, bottom), StepLanes(lanes, kTop), loops, scopes));
   }
 
   void MemoryCurve() {
@@ -197,6 +294,50 @@ class Page {
     points += Str(Number(X(1000 * summary_.sample_ms)), ",", Number(y(last)));
     curve += Str("<polyline fill=\"none\" stroke=\"#3f74b5\" stroke-width=\"1.5\" points=\"", points, "\"/>\n");
     out_ += Svg(kTop + kHeight + 24, curve);
+  }
+
+  struct Labelled {
+    double x, y, radius;
+    std::string_view name;
+  };
+
+  // The names of the first discs, which take the most time, each beside its disc where no disc or name is in the way.
+  static std::string NamesOf(const std::vector<Labelled>& discs, double top, double bottom) {
+    constexpr size_t kMost = 12;
+    constexpr double kHeight = 12;
+    struct Box {
+      double left, top, right, bottom;
+    };
+    std::vector<Box> taken;
+    for (const Labelled& disc : discs) {
+      const double inside = 0.7 * disc.radius;  // Half the side of the square in the disc.
+      taken.push_back({disc.x - inside, disc.y - inside, disc.x + inside, disc.y + inside});
+    }
+    std::string out;
+    for (size_t i = 0; i < std::min(kMost, discs.size()); ++i) {
+      const Labelled& disc = discs[i];
+      const std::string name = Fitted(disc.name, 30 * kCharacter);
+      const double width = kCharacter * static_cast<double>(name.size()), beside = disc.radius + 3;
+      const Box places[] = {{disc.x + beside, disc.y - 6, disc.x + beside + width, disc.y + 6},
+                            {disc.x - beside - width, disc.y - 6, disc.x - beside, disc.y + 6},
+                            {disc.x - width / 2, disc.y - beside - kHeight, disc.x + width / 2, disc.y - beside},
+                            {disc.x - width / 2, disc.y + beside, disc.x + width / 2, disc.y + beside + kHeight},
+                            {disc.x + 3, disc.y - beside - kHeight, disc.x + 3 + width, disc.y - beside},
+                            {disc.x - 3 - width, disc.y - beside - kHeight, disc.x - 3, disc.y - beside},
+                            {disc.x + 3, disc.y + beside, disc.x + 3 + width, disc.y + beside + kHeight},
+                            {disc.x - 3 - width, disc.y + beside, disc.x - 3, disc.y + beside + kHeight}};
+      for (const Box& box : places) {
+        const auto meets = [&](const Box& other) {
+          return box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+        };
+        const bool is_inside = box.left >= kLeft && box.right <= kWidth - 4 && box.top >= top && box.bottom <= bottom;
+        if (!is_inside || std::ranges::any_of(taken, meets)) continue;
+        taken.push_back(box);
+        out += Label(box.left, box.bottom - 2, "start", name);
+        break;
+      }
+    }
+    return out;
   }
 
   // Arithmetic for each byte against arithmetic for each second, both by powers of ten.
@@ -243,15 +384,19 @@ class Page {
     const double from = std::max(std::pow(10, x0), std::pow(10, y0) / memory), bend = peak / memory;
     plot += Line(x(from), y(from * memory), x(bend), y(peak), kRoof);
     plot += Line(x(bend), y(peak), x(std::pow(10, x1)), y(peak), kRoof);
+    std::vector<Labelled> discs;
     for (const Dot& dot : dots) {
       const double radius = 2.5 + 22 * std::sqrt(std::min(1.0, summary_.Share(dot.row->figures.ms)));
-      plot +=
-          Str("<circle cx=\"", Number(x(dot.intensity)), "\" cy=\"", Number(y(std::max(dot.rate, std::pow(10, y0)))),
-              "\" r=\"", Number(radius), "\" fill=\"", ColourOf(&dot.row->step).code,
-              "\" fill-opacity=\"0.55\"><title>", XmlText(dot.row->step.name), " (", XmlText(dot.row->step.kind),
-              Format(") %.3g flop/byte, %.3g GFLOP/s, %.1f %% of the run</title></circle>\n", dot.intensity, dot.rate,
-                     100 * summary_.Share(dot.row->figures.ms)));
+      const ProfiledStep& step = dot.row->step;
+      discs.push_back({x(dot.intensity), y(std::max(dot.rate, std::pow(10, y0))), radius, step.name});
+      const std::string origin = OriginOf(step.op_name, step.source);
+      plot += Str("<circle cx=\"", Number(discs.back().x), "\" cy=\"", Number(discs.back().y), "\" r=\"",
+                  Number(radius), "\" fill=\"", ColourOf(&step).code, "\" fill-opacity=\"0.55\"><title>",
+                  XmlText(step.name), " (", XmlText(step.kind), ")", origin.empty() ? "" : "\n", XmlText(origin),
+                  Format("\n%.3g flop/byte, %.3g GFLOP/s, %.1f %% of the run</title></circle>\n", dot.intensity,
+                         dot.rate, 100 * summary_.Share(dot.row->figures.ms)));
     }
+    plot += NamesOf(discs, kTop, kTop + kHeight);
     out_ += Svg(kTop + kHeight + 40, plot);
   }
 
@@ -266,14 +411,20 @@ class Page {
   }
   static std::string Cell(const std::string& text) { return Str("<td>", XmlText(text), "</td>"); }
   static std::string NumberCell(const std::string& text) { return Str("<td class=\"n\">", XmlText(text), "</td>"); }
+  // A name with its origin below it, where that is known.
+  static std::string NameCell(const std::string& name, const std::string& op_name, const std::string& source) {
+    const std::string origin = OriginOf(op_name, source);
+    return Str("<td class=\"x\">", XmlText(name),
+               origin.empty() ? "" : Str("<span class=\"s\">", XmlText(origin), "</span>"), "</td>");
+  }
   std::string Bar(double ms) const {
     return Format("<td class=\"b\"><div style=\"width:%.1f%%\"></div></td>", std::min(100.0, 100 * summary_.Share(ms)));
   }
 
-  void Steps() {
+  void StepTable() {
     constexpr size_t kMost = 200;
-    constexpr std::string_view kTitles[] = {"step",  "kind",  "",         ">%",    ">ms",   ">count",  ">us",
-                                            ">bits", ">GB/s", ">GFLOP/s", ">roof", "bound", "op_name", "source"};
+    constexpr std::string_view kTitles[] = {"step", "kind",  "",      ">%",       ">ms",   ">count",
+                                            ">us",  ">bits", ">GB/s", ">GFLOP/s", ">roof", "bound"};
     out_ += "<h2>Steps</h2>\n";
     Head(kTitles);
     size_t rows = 0;
@@ -282,12 +433,12 @@ class Page {
       ++rows;
       const ProfiledStep& step = row.step;
       out_ += Str(
-          "<tr>", Cell(step.name), Cell(step.kind), Bar(row.figures.ms),
+          "<tr>", NameCell(step.name, step.op_name, step.source), Cell(step.kind), Bar(row.figures.ms),
           NumberCell(Format("%.1f", 100 * summary_.Share(row.figures.ms))), NumberCell(Format("%.4f", row.figures.ms)),
           NumberCell(Format("%g", row.figures.executions)), NumberCell(Format("%.2f", row.figures.mean_us)),
           NumberCell(Str(step.bits)), NumberCell(Format("%.1f", row.GigabytesPerSecond())),
           NumberCell(Format("%.2f", row.GigaflopsPerSecond())), NumberCell(Format("%.0f %%", 100 * row.OfRoof())),
-          Cell(std::string(ToString(step.bound))), Cell(step.op_name), Cell(step.source), "</tr>\n");
+          Cell(std::string(ToString(step.bound))), "</tr>\n");
     }
     out_ += "</table></div>\n";
     if (rows < summary_.steps.size())
@@ -296,15 +447,14 @@ class Page {
 
   void Loops() {
     if (summary_.loops.empty()) return;
-    constexpr std::string_view kTitles[] = {"loop", "", ">%", ">ms", ">trips", ">us of a trip", "op_name", "source"};
+    constexpr std::string_view kTitles[] = {"loop", "", ">%", ">ms", ">trips", ">us of a trip"};
     out_ += "<h2>Loops</h2>\n";
     Head(kTitles);
     for (const auto& [loop, figures] : summary_.loops)
-      out_ +=
-          Str("<tr>", Cell(loop.name), Bar(figures.ms), NumberCell(Format("%.1f", 100 * summary_.Share(figures.ms))),
-              NumberCell(Format("%.4f", figures.ms)), NumberCell(Format("%g", figures.trips)),
-              NumberCell(Format("%.2f", figures.trips > 0 ? 1000 * figures.ms / figures.trips : 0)), Cell(loop.op_name),
-              Cell(loop.source), "</tr>\n");
+      out_ += Str("<tr>", NameCell(loop.name, loop.op_name, loop.source), Bar(figures.ms),
+                  NumberCell(Format("%.1f", 100 * summary_.Share(figures.ms))), NumberCell(Format("%.4f", figures.ms)),
+                  NumberCell(Format("%g", figures.trips)),
+                  NumberCell(Format("%.2f", figures.trips > 0 ? 1000 * figures.ms / figures.trips : 0)), "</tr>\n");
     out_ += "</table></div>\n";
   }
 
@@ -317,7 +467,7 @@ class Page {
     for (size_t i = 0; i < std::min(kMost, groups.size()); ++i)
       out_ += Str("<tr>", Bar(groups[i].ms), NumberCell(Format("%.1f", 100 * summary_.Share(groups[i].ms))),
                   NumberCell(Format("%.4f", groups[i].ms)), NumberCell(Format("%g", groups[i].executions)),
-                  Cell(groups[i].name), "</tr>\n");
+                  NameCell(groups[i].name, "", ""), "</tr>\n");
     out_ += "</table></div>\n";
     if (groups.size() > kMost) out_ += Str("<p class=\"s\">", groups.size() - kMost, " more take less.</p>\n");
   }
@@ -325,14 +475,14 @@ class Page {
   void Held() {
     if (summary_.memory.at_peak.empty()) return;
     constexpr size_t kMost = 50;
-    constexpr std::string_view kTitles[] = {">bytes", "value", "shape", "from", "to", "op_name", "source"};
+    constexpr std::string_view kTitles[] = {">bytes", "value", "shape", "from", "to"};
     out_ += "<h2>Held where the most is</h2>\n";
     Head(kTitles);
     const std::vector<HeldValue>& all = summary_.memory.at_peak;
     for (size_t i = 0; i < std::min(kMost, all.size()); ++i)
       out_ += Str("<tr>", NumberCell(HumanBytes(static_cast<double>(all[i].bytes))),
-                  Cell(Str(all[i].name, all[i].is_output ? " (output)" : "")), Cell(all[i].shape), Cell(all[i].from),
-                  Cell(all[i].to), Cell(all[i].op_name), Cell(all[i].source), "</tr>\n");
+                  NameCell(Str(all[i].name, all[i].is_output ? " (output)" : ""), all[i].op_name, all[i].source),
+                  Cell(all[i].shape), Cell(all[i].from), Cell(all[i].to), "</tr>\n");
     out_ += "</table></div>\n";
     if (all.size() > kMost) out_ += Str("<p class=\"s\">", all.size() - kMost, " smaller ones.</p>\n");
   }

@@ -46,8 +46,9 @@ const gpu::Timeline* TypicalRun(const Profile& profile) {
   return typical;
 }
 
-// `row_of`: of a step of the profile, its row.
-void AddSample(const Profile& profile, const std::vector<int>& row_of, ProfileSummary* summary) {
+// `row_of`: of a step of the profile, its row; `loop_row_of`: of the id of a loop.
+void AddSample(const Profile& profile, const std::vector<int>& row_of, const std::map<int, int>& loop_row_of,
+               ProfileSummary* summary) {
   const gpu::Timeline* const run = TypicalRun(profile);
   if (run == nullptr) return;
   summary->sample_ms = static_cast<double>(run->end - run->begin) * 1e-6;
@@ -68,6 +69,13 @@ void AddSample(const Profile& profile, const std::vector<int>& row_of, ProfileSu
                                static_cast<double>(event->begin - run->begin) * 1e-3,
                                static_cast<double>(event->end - event->begin) * 1e-3});
   }
+  std::vector<LoopExecution> loops = LoopExecutionsOf(*run, run->end);
+  std::ranges::stable_sort(loops, {}, &LoopExecution::depth);
+  if (loops.size() > kMostSpans) loops.resize(kMostSpans);
+  for (const LoopExecution& one : loops)
+    summary->sample_loops.push_back({loop_row_of.at(one.loop), one.depth,
+                                     static_cast<double>(one.begin - run->begin) * 1e-3,
+                                     static_cast<double>(one.end - one.begin) * 1e-3, one.trips});
 }
 
 }  // namespace
@@ -117,14 +125,19 @@ ProfileSummary SummaryOf(const Profile& profile) {
     row_of[step] = static_cast<int>(summary.steps.size());
     summary.steps.push_back({profile.steps[step], figures[step], runs_ns[step], step});
   }
-  for (const auto& [loop, figure] : FiguresOfLoops(profile)) {
+  const std::map<int, LoopFigures> loop_figures = FiguresOfLoops(profile);
+  std::vector<int> loop_ids;
+  for (const auto& [loop, figure] : loop_figures) loop_ids.push_back(loop);
+  std::ranges::stable_sort(loop_ids, std::greater<>(), [&](int loop) { return loop_figures.at(loop).ms; });
+  std::map<int, int> loop_row_of;
+  for (const int loop : loop_ids) {
     const auto known = profile.loops.find(loop);
-    summary.loops.push_back({known == profile.loops.end() ? ProfiledLoop() : known->second, figure});
+    loop_row_of[loop] = static_cast<int>(summary.loops.size());
+    summary.loops.push_back({known == profile.loops.end() ? ProfiledLoop() : known->second, loop_figures.at(loop)});
   }
-  std::ranges::stable_sort(summary.loops, std::greater<>(), [](const LoopRow& row) { return row.figures.ms; });
   summary.scopes = GroupBy(summary.steps, [](const ProfiledStep& step) { return ScopeOf(step.op_name); });
   summary.sources = GroupBy(summary.steps, [](const ProfiledStep& step) { return step.source; });
-  AddSample(profile, row_of, &summary);
+  AddSample(profile, row_of, loop_row_of, &summary);
   return summary;
 }
 

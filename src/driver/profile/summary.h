@@ -49,6 +49,14 @@ struct SampleSpan {
   double begin_us, us;
 };
 
+// One execution of a loop in that run.
+struct SampleLoop {
+  int loop;   // Into ProfileSummary::loops.
+  int depth;  // How many loops it runs in.
+  double begin_us, us;
+  int64_t trips;
+};
+
 struct ProfileSummary {
   std::string path, module_name;
   uint64_t input = 0, code = 0;  // As of Profile.
@@ -79,6 +87,7 @@ struct ProfileSummary {
   double sample_ms = 0;            // The run whose time is next to the median.
   std::vector<SampleSpan> sample;  // Its longest events, in their order.
   int64_t sample_left_out = 0;
+  std::vector<SampleLoop> sample_loops;  // Its executions of loops, outer loops first.
 
   double Share(double ms) const { return run_ms > 0 ? ms / run_ms : 0; }  // Of a run.
 };

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "driver/profile/figures.h"
+#include "driver/profile/merged_lane.h"
 
 namespace hlo {
 namespace {
@@ -68,39 +69,6 @@ std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   json.Key("flops").Value(static_cast<int64_t>(step.cost.flops + step.cost.transcendentals));
   return json.text();
 }
-
-// Events that follow each other without the same name become one. Those of a name with '/' stand in each other: "a/b"
-// inside "a".
-class MergedLane {
- public:
-  MergedLane(int thread, bool is_nested) : thread_(thread), is_nested_(is_nested) {}
-
-  template <class Emit>
-  void Add(std::string_view name, int64_t begin, int64_t end, const Emit& emit) {
-    const std::vector<std::string_view> parts =
-        !is_nested_ && !name.empty() ? std::vector<std::string_view>{name} : Split(name, '/');
-    size_t same = 0;
-    while (same < open_.size() && same < parts.size() && open_[same].first == parts[same]) ++same;
-    Close(same, emit);
-    // Steps that overlap are one behind the other here.
-    for (size_t i = same; i < parts.size() && !name.empty(); ++i) open_.emplace_back(parts[i], std::max(begin, until_));
-    until_ = std::max(until_, end);
-  }
-
-  template <class Emit>
-  void Close(size_t depth, const Emit& emit) {
-    while (open_.size() > depth) {
-      emit(thread_, open_.back().second, until_, open_.back().first);
-      open_.pop_back();
-    }
-  }
-
- private:
-  int thread_;
-  bool is_nested_;
-  std::vector<std::pair<std::string_view, int64_t>> open_;  // Names, which live in the profile, and their beginnings.
-  int64_t until_ = 0;
-};
 
 class Tracer {
  public:
@@ -297,10 +265,12 @@ class Tracer {
   }
 
   Status WriteRun(const gpu::Timeline& run, int64_t number, int64_t* left) {
-    const auto merged = [&](int thread, int64_t begin, int64_t end, std::string_view name) {
-      Complete(kDevice, thread, begin, end, Quoted(name), "merged");
+    const auto merged = [&](int thread) {
+      return [this, thread](size_t /*depth*/, int64_t begin, int64_t end, std::string_view name) {
+        Complete(kDevice, thread, begin, end, Quoted(name), "merged");
+      };
     };
-    MergedLane scopes(kScopes, true), sources(kSources, false);
+    MergedLane<int64_t> scopes(/*is_nested=*/true), sources(/*is_nested=*/false);
     int64_t until = run.begin, live = -1;
     graphs_ = 0;
     for (const Event& event : run.events) {
@@ -318,15 +288,15 @@ class Tracer {
       until = event.end;
       if (is_step) {
         const ProfiledStep& step = profile_.steps[event.step];
-        scopes.Add(step.op_name, event.begin, event.end, merged);
-        sources.Add(step.source, event.begin, event.end, merged);
+        scopes.Add(step.op_name, event.begin, event.end, merged(kScopes));
+        sources.Add(step.source, event.begin, event.end, merged(kSources));
         if (step.live_bytes != std::exchange(live, step.live_bytes))
           Counter(event.begin, "memory in use", "MiB", static_cast<double>(step.live_bytes) / (1 << 20));
       }
       TRY(Flush());
     }
-    scopes.Close(0, merged);
-    sources.Close(0, merged);
+    scopes.Close(0, merged(kScopes));
+    sources.Close(0, merged(kSources));
     const bool is_whole = *left >= 0 && run.dropped == 0;
     if (is_whole) until = run.end;
     for (const auto& [process, lane] : {std::pair(kDevice, kRuns), std::pair(kHost, kRunsOfHost)})
@@ -340,33 +310,19 @@ class Tracer {
     return Flush();
   }
 
-  // All that a loop does in one go, around its trips.
   void Loops(const gpu::Timeline& run, int64_t until) {
-    struct Execution {
-      int64_t begin, end, trips = 0;
-    };
-    std::map<std::pair<int, int>, Execution> open;  // By the trip around it, and the loop.
     const auto name_of = [&](int loop) {
       const auto known = profile_.loops.find(loop);
       return known == profile_.loops.end() ? Str("while ", loop) : known->second.name;
     };
-    const auto close = [&](int loop, const Execution& one) {
-      Complete(kDevice, kLoops, one.begin, one.end, Quoted(name_of(loop)), "loop", Str("{\"trips\":", one.trips));
-    };
     for (const gpu::TimelineTrip& trip : run.trips) {
-      if (trip.end > until || trip.end == 0) continue;
-      lanes_[kLoops] = "loops";
-      const auto [at, fresh] = open.try_emplace({trip.parent, trip.loop}, Execution{trip.begin, trip.end});
-      if (!fresh && trip.number == 0) {
-        close(trip.loop, at->second);
-        at->second = {trip.begin, trip.end};
-      }
-      at->second.end = trip.end;
-      at->second.trips += trip.ran;
-      if (trip.ran)
+      if (trip.end <= until && trip.ran && trip.end != 0)
         Complete(kDevice, kLoops, trip.begin, trip.end, Quoted(Str(name_of(trip.loop), " trip ", trip.number)), "trip");
     }
-    for (const auto& [key, one] : open) close(key.second, one);
+    for (const LoopExecution& one : LoopExecutionsOf(run, until)) {
+      lanes_[kLoops] = "loops";
+      Complete(kDevice, kLoops, one.begin, one.end, Quoted(name_of(one.loop)), "loop", Str("{\"trips\":", one.trips));
+    }
   }
 
   // Shorter ones are what any two steps have between them: as many events, and nothing to see.
