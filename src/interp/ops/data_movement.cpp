@@ -58,15 +58,17 @@ Literal FromMemoryOrder(const Literal& memory, const Shape& shape) {
   return Moved(memory, shape, LayoutStrides(shape));
 }
 
-// Bits of an array whose elements of less than a byte are packed; pred takes a byte.
-int StoredBits(PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); }
+// Bits of an array whose elements of less than a byte are packed; a pred has `pred_bits`.
+int StoredBits(PrimitiveType type, int pred_bits = 8) {
+  return type == PrimitiveType::kPred ? pred_bits : BitWidth(type);
+}
 int64_t PackedBits(const Shape& shape) { return shape.NumElements() * StoredBits(shape.type()); }
 
-// The same bits, as far as the result goes, as elements of another type. Little-endian; of elements of less than a byte
-// (which lie one to a byte in a literal) the first is in the low bits.
-Literal Repacked(const Literal& operand, const Shape& shape) {
+// The first bits of `operand` as elements of the type of `shape`. Little-endian: of several elements that share a byte
+// the first has the low bits, although a literal has one byte for each.
+Literal Repacked(const Literal& operand, const Shape& shape, int pred_bits = 8) {
   const PrimitiveType to = shape.type();
-  const int from_bits = StoredBits(operand.shape().type()), to_bits = StoredBits(to);
+  const int from_bits = StoredBits(operand.shape().type(), pred_bits), to_bits = StoredBits(to, pred_bits);
   Literal result = Literal::Uninitialized(shape);
   if (result.byte_size() == 0) return result;
   if (operand.shape().type() == to || (from_bits >= 8 && to_bits >= 8)) {
@@ -76,7 +78,7 @@ Literal Repacked(const Literal& operand, const Shape& shape) {
     auto* out = reinterpret_cast<uint8_t*>(result.mutable_raw());
     std::memset(out, 0, result.byte_size());
     const auto place = [](int64_t bit, int bits) { return bits >= 8 ? bit : bit / bits * 8 + bit % bits; };
-    for (int64_t bit = 0; bit < PackedBits(shape); ++bit) {
+    for (int64_t bit = 0; bit < shape.NumElements() * to_bits; ++bit) {
       const int64_t source = place(bit, from_bits), target = place(bit, to_bits);
       out[target / 8] |= ((in[source / 8] >> (source % 8)) & 1) << (target % 8);
     }
@@ -84,13 +86,6 @@ Literal Repacked(const Literal& operand, const Shape& shape) {
   if (to_bits < 8) {
     for (int64_t i = 0; !IsFloat(to) && i < shape.NumElements(); ++i) result.SetInt(i, result.GetInt(i));  // Extends.
   }
-  return result;
-}
-
-// The same bytes as elements of a type that takes as many.
-Literal WithBytesOf(const Literal& literal, PrimitiveType type) {
-  Literal result = Literal::Uninitialized(literal.shape().WithType(type));
-  if (result.byte_size() != 0) std::memcpy(result.mutable_raw(), literal.raw(), result.byte_size());
   return result;
 }
 
@@ -248,10 +243,7 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape& shape = e.inst.shape();
   const PrimitiveType from = operand.shape().type(), to = shape.type();
-  if (TakesPredsForBits(operand.shape(), shape)) {  // In memory a pred is what a u1 is: 0 or 1, in a byte.
-    if (from == PrimitiveType::kPred) return Repacked(WithBytesOf(operand, PrimitiveType::kU1), shape);
-    return WithBytesOf(Repacked(operand, shape.WithType(PrimitiveType::kU1)), PrimitiveType::kPred);
-  }
+  if (TakesPredsForBits(operand.shape(), shape)) return Repacked(operand, shape, /*pred_bits=*/1);
   if (to == PrimitiveType::kPred && from != PrimitiveType::kPred) {
     FAIL(UnsupportedAt(e.inst, "U002",
                        Str("'bitcast-convert' from ", from, " to pred is not supported by the interpreter")));
