@@ -99,14 +99,14 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
     };
     // A flag of that name may be another one here, as --platform of hlo-opt is: it has words of its own.
     const auto is_taken = [&](std::string_view flag) {
-      const std::vector<std::string> known = flags.Completions({}, flag.substr(0, flag.find('=') + 1));
-      return known.empty() || std::ranges::find(known, flag) != known.end();
+      const size_t equals = flag.find('=');
+      return equals == flag.npos ? flags.Knows(NameOf(flag)) : flags.Takes(NameOf(flag), flag.substr(equals + 1));
     };
     for (const std::string& flag : bundle.flags) {
       // The arguments are the one flag that is not kept from who made it, but added.
       const bool is_known = NameOf(flag) == "args" || RowOf(NameOf(flag)) != nullptr;
       if (!is_known) std::fprintf(stderr, "note: no flag of a bundle: %s\n", Escaped(flag).c_str());
-      else if (flags.Knows(NameOf(flag)) && !is_replaced(NameOf(flag)) && is_taken(flag)) words.push_back(flag);
+      else if (!is_replaced(NameOf(flag)) && is_taken(flag)) words.push_back(flag);
     }
   }
   words.insert(words.end(), args.begin(), args.end());

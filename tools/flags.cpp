@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/check.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "tools/man_page.h"
@@ -217,6 +218,12 @@ void FlagSet::Alias(std::string alias, std::string_view name) {
   flags_.push_back(std::move(flag));
 }
 
+void FlagSet::Complete(std::string_view name, std::function<std::vector<std::string>()> words) {
+  const auto found = std::ranges::find(flags_, name, &Flag::name);
+  CHECK(found != flags_.end(), "no such flag: ", name);
+  found->completions = std::move(words);
+}
+
 const FlagSet::Flag* FlagSet::Find(std::string_view name) const {
   const std::string wanted = Canonical(name);
   const auto found = std::ranges::find_if(flags_, [&](const Flag& flag) { return Canonical(flag.name) == wanted; });
@@ -268,22 +275,39 @@ std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) 
   return files;
 }
 
+// The placeholder lists the words: "local|all". Upper case describes a value instead: NAME|FILE.
+std::vector<std::string_view> FlagSet::Flag::Words() const {
+  if (!placeholder.contains('|')) return {};
+  std::vector<std::string_view> words = Split(placeholder, '|');
+  std::erase(words, "");
+  const bool is_any =
+      std::ranges::any_of(words, [](std::string_view word) { return word[0] >= 'A' && word[0] <= 'Z'; });
+  return is_any ? std::vector<std::string_view>() : words;
+}
+
+bool FlagSet::Takes(std::string_view name, std::string_view value) const {
+  const Flag* const flag = Find(name);
+  if (flag == nullptr) return false;
+  const std::vector<std::string_view> words = flag->Words();
+  return words.empty() || std::ranges::find(words, value) != words.end();
+}
+
 std::vector<std::string> FlagSet::Completions(std::span<const std::string> args, std::string_view word) const {
   const auto name_in = [](std::string_view text) {
     const std::string_view name = text.substr(0, text.find('='));
     return name.substr(std::min(name.find_first_not_of('-'), name.size()));
   };
-  // Values stand in the placeholder: "local|all".
   std::vector<std::string> found;
+  // A value of a list completes the text after the last comma: "cse,dce".
   const auto add_values = [&](const Flag* flag, std::string_view before) {
-    if (flag == nullptr || !flag->placeholder.contains('|')) return;
-    const std::vector<std::string_view> values = Split(flag->placeholder, '|');
-    // NAME|FILE says what may stand there, and is none of it.
-    const auto is_any = [](std::string_view value) { return !value.empty() && value[0] >= 'A' && value[0] <= 'Z'; };
-    if (std::ranges::any_of(values, is_any)) return;
-    for (const std::string_view value : values) {
-      if (!value.empty()) found.push_back(Str(before, value));
+    if (flag == nullptr) return;
+    if (flag->completions) {
+      const size_t comma = flag->placeholder == "LIST" ? word.rfind(',') : word.npos;
+      const std::string_view begin = comma == word.npos ? before : word.substr(0, comma + 1);
+      for (const std::string& value : flag->completions()) found.push_back(Str(begin, value));
+      return;
     }
+    for (const std::string_view value : flag->Words()) found.push_back(Str(before, value));
   };
   const bool follows_flag = !args.empty() && args.back().starts_with("-") && !args.back().contains('=');
   const Flag* const before = follows_flag ? Find(name_in(args.back())) : nullptr;

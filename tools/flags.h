@@ -47,6 +47,9 @@ class FlagSet {
   void OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
                       std::string help);
   void Alias(std::string alias, std::string_view name);
+  // Gives the values that a shell offers for a flag whose placeholder does not list them. `words` is called only when a
+  // shell asks. A flag with the placeholder LIST takes several values, separated by commas.
+  void Complete(std::string_view name, std::function<std::vector<std::string>()> words);
 
   // Sets values from arguments; what is no flag is returned, in order. `--` ends flags; "-" is no flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
@@ -68,6 +71,8 @@ class FlagSet {
   // Of each name that begins with `prefix`, those of aliases too, the line of --help: of an alias what it stands for.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
+  // There is such a flag, and if it takes one of several words, this is one of them.
+  bool Takes(std::string_view name, std::string_view value) const;
 
   // What was set, wherever it stood, in that order: "--random_seed=3", of --seed=3 too, "--libraries=false", "--json".
   const std::vector<std::string>& Given() const { return given_; }
@@ -87,7 +92,10 @@ class FlagSet {
     bool is_bool;
     bool hidden;  // Aliases.
     std::function<Status(std::string_view value)> set;
+    std::function<std::vector<std::string>()> completions = {};  // Empty: the words of the placeholder.
 
+    // The words that the placeholder lists, if the value must be one of them.
+    std::vector<std::string_view> Words() const;
     // --name=VALUE, --name[=VALUE]; what it does, and its default.
     std::string Head() const;
     std::string Text() const;

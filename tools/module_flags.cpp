@@ -56,12 +56,26 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
   flags.String("input_profile", &run->input_profile, "LIST",
                Str("how the others are made up: ", Join(InputProfileNames(), ", "),
                    "; all. hlo-run runs each of a list in turn"));
+  flags.Complete("input_profile", [] {
+    const auto profiles = InputProfileNames();
+    return std::vector<std::string>(profiles.begin(), profiles.end());
+  });
   flags.String("arg_range", &run->arg_range, "A,B", "random floats lie in [A,B), whatever the profile");
   flags.Bool("constrain_inputs", &run->constrain_inputs,
              "indices in range, promises of order kept, initial values neutral, divisors not 0");
   flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
 }
+
+namespace {
+
+std::vector<std::string> PassNames() {
+  std::vector<std::string> names;
+  for (const PassRow& row : AllPasses()) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
 
 void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
@@ -70,11 +84,14 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.String(
       "pipeline", &passes->pipeline, "NAME|FILE",
       Str("the passes that run: ", Join(names, ", "), ", or a text of one's own, - is stdin; 'hlo help pipelines'"));
+  flags.Complete("pipeline", [names] { return std::vector<std::string>(names.begin(), names.end()); });
   flags.String("passes", &passes->passes, "LIST",
                "run these instead of the pipeline, in the same words: a,b,c; simplification(fixed-point)");
   flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST",
              "leave these out: names, pipelines, instances (algsimp#2)");
   flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these of the pipeline");
+  for (const char* flag : {"passes", "xla_disable_hlo_passes", "xla_enable_hlo_passes_only"})
+    flags.Complete(flag, PassNames);
   flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
   flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
   flags.List("disable_rules", &passes->disabled_rules, "LIST",

@@ -42,6 +42,7 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.String(
       "platform", &run->platform, "P",
       "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto is the interpreter for what needs several devices");
+  flags.Complete("platform", [] { return std::vector<std::string>{"auto", "interpreter", "cpu", "cuda"}; });
   flags.Alias("device", "platform");
   flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "cpu", "none", ""},
                "what the results are compared with; default: the interpreter, where that takes seconds; cpu: our "
