@@ -1,4 +1,5 @@
 """Arrays to files and back. A bf16 array is two bytes an element in a file, an f8 array one."""
+import os
 import re
 from pathlib import Path
 
@@ -21,20 +22,35 @@ def need_numpy():
     return numpy
 
 
-def _as_stored(value):
-    """An array that is written as it lies; types of ml_dtypes as their bytes."""
-    array = numpy.asarray(value)
+def _as_stored(value, name='what should be an array'):
+    """The array that is written to a file: types of ml_dtypes as bytes, other types unchanged. `name` is for errors: 'argument 1'."""
+    try:
+        array = numpy.asarray(value)
+    except ValueError as error:  # Lists of different lengths.
+        raise ValueError(f'hlokit: {name} is no array: {error}') from None
     if array.dtype == object:
-        raise TypeError(f'hlokit: {type(value).__name__} is no array')
+        raise TypeError(f'hlokit: {name} is no array, but of type {type(value).__name__}')
     if array.dtype.kind == 'V' or array.dtype.type.__module__.split('.')[0] == 'ml_dtypes':
         return numpy.ascontiguousarray(array).view(f'V{array.dtype.itemsize}')
     return array
 
 
+def _argument(which):
+    """An argument as errors name it, by number or by name."""
+    return f'argument {which}' if isinstance(which, int) else f'argument {which!r}'
+
+
+def in_words_of_arrays(said, folder):
+    """The program's message `said`, which names files of the folder, reworded to speak of the arrays in these files."""
+    said = re.sub(re.escape(os.path.join(folder, 'args.npz')) + r':[^\s,\']+', 'the array', said)
+    said = re.sub(re.escape(folder) + r'/arg\d+\.npy', 'the array', said)
+    return said.replace(f"'{os.path.join(folder, 'args.npz')}'", 'what was given')
+
+
 def _leaves(key, value):
     """Keys and arrays of a value, a tuple's by their places: '0.1'."""
     if not isinstance(value, tuple):
-        yield key, _as_stored(value)
+        yield key, _as_stored(value, repr(key))
         return
     for place, part in enumerate(value):
         yield from _leaves(f'{key}.{place}', part)
@@ -74,7 +90,7 @@ def argument_words(args, folder):
     items = _items(args)
     if hasattr(args, 'keys') and any(re.fullmatch(r'arg\d+(\.\d+)+', str(which)) for which, _ in items):
         path = Path(folder) / 'args.npz'  # Leaves of tuples, as the program writes them.
-        numpy.savez(path, **{str(which): _as_stored(value) for which, value in items})
+        numpy.savez(path, **{str(which): _as_stored(value, _argument(which)) for which, value in items})
         return [f'--args={path}']
     if any(isinstance(value, tuple) for _, value in items):
         stem = 'arg' if all(isinstance(which, int) for which, _ in items) else ''
@@ -91,7 +107,7 @@ def argument_words(args, folder):
             words.append(f'--arg={which}={text}')
             continue
         path = Path(folder) / f'arg{place}.npy'
-        numpy.save(path, _as_stored(value))
+        numpy.save(path, _as_stored(value, _argument(which)))
         words.append(f'--arg={which}={path}')
     return words
 

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from .arrays import argument_words, need_numpy, read_outputs, write_arrays
-from .errors import Diagnostic, UsageError, diagnostics_in, error_of
+from .arrays import argument_words, in_words_of_arrays, need_numpy, read_outputs, write_arrays
+from .errors import Diagnostic, HloError, UsageError, diagnostics_in, error_of
 from .process import call, flag_words
 
 # Verdicts; all else is an error of what was asked for, of the machine, or ours.
@@ -92,6 +92,14 @@ def _of_one(done, path):
     return report
 
 
+def _run(folder, *words, **options):
+    """call('run', ...), whose arguments are in the folder. Errors speak of arrays, not of the files that they became."""
+    try:
+        return call('run', *words, accept=_JUDGED, **options)
+    except HloError as error:
+        raise type(error)(in_words_of_arrays(str(error), folder), error.exit, error.report) from None
+
+
 def example(name='poisson_jacobi') -> Path:
     """A module that came with this package; another name: FileNotFoundError, with the names that there are."""
     folder = Path(__file__).parent / 'examples'
@@ -117,8 +125,8 @@ def run(module, args=None, *, timeout=None, **flags) -> List[Any]:
     with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
         outputs = os.path.join(folder, 'outputs.npz')
         words = flag_words(flags) + argument_words(args, folder)
-        done = call('run', '-q', '--json', *words, f'--save_outputs={outputs}', '--', path, input=content,
-                    accept=_JUDGED, timeout=timeout)
+        done = _run(folder, '-q', '--json', *words, f'--save_outputs={outputs}', '--', path, input=content,
+                    timeout=timeout)
         report = _of_one(done, path)
         if done.returncode != 0:
             raise error_of(done.returncode, done.stderr or str(Verdict(report['verdict'], done.returncode, report, '')),
@@ -131,7 +139,7 @@ def verdict(module, args=None, *, timeout=None, **flags) -> Verdict:
     path, content = _module(module)
     with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
         words = flag_words(flags) + argument_words(args, folder)
-        done = call('run', '--json', *words, '--', path, input=content, accept=_JUDGED, timeout=timeout)
+        done = _run(folder, '--json', *words, '--', path, input=content, timeout=timeout)
     report = _of_one(done, path)
     return Verdict(report['verdict'], done.returncode, report, done.stderr)
 

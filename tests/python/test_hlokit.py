@@ -298,8 +298,18 @@ class WithArrays(unittest.TestCase):
         self.assertEqual(shape.exception.code, 'A004')
         with self.assertRaises(hlokit.RejectedError):
             hlokit.run(ADD, [self.x.astype('f8'), self.x])
-        with self.assertRaises(TypeError):
-            hlokit.run(ADD, [object(), self.x])
+
+    def test_an_error_names_the_argument_and_its_shapes(self):
+        x = numpy.zeros((2, 3), 'f4')
+        for args, said in (([x, x.T], r"argument 1 \('y.1'\) wants f32\[2,3\], the array has float32 \(3,2\)"),
+                           ({'y': x[0]}, r"argument 1 \('y.1'\) wants f32\[2,3\], the array has float32 \(3,\)"),
+                           ([x, [1, 2]], r"argument 1 \('y.1'\): .*f32\[2,3\]")):
+            with self.assertRaisesRegex(hlokit.RejectedError, said):
+                hlokit.run(ADD, args)
+        with self.assertRaisesRegex(TypeError, 'argument 1 is no array, but of type object'):
+            hlokit.run(ADD, [x, object()])
+        with self.assertRaisesRegex(TypeError, "argument 'y' is no array, but of type object"):
+            hlokit.run(ADD, {'y': object()})
 
     def test_run_compares_when_it_is_asked_to(self):
         (z,) = hlokit.run(ADD, [self.x, self.x], reference_platform='default', platform='cpu')

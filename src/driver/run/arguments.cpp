@@ -30,7 +30,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
   const auto stated = ParseShape(text.substr(0, bracket + 1));
   if (!stated) return ParseLiteral(text, shape);
-  if (!Fits(*stated, shape)) FAIL(Rejected("A004", Str("--arg gives a literal ", *stated, " for a parameter ", shape)));
+  if (!Fits(*stated, shape)) FAIL(Rejected("A004", Str("the parameter is ", shape, ", and the literal ", *stated)));
   text = Trim(text.substr(bracket + 1));
   const size_t brace = text.find('}');
   if (brace != std::string_view::npos && Trim(text.substr(brace + 1)).starts_with('{')) text.remove_prefix(brace + 1);

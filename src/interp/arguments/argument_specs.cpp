@@ -70,8 +70,14 @@ bool IsLiteralText(std::string_view spec) {
   return std::string_view("+-.(0123456789").find(spec[0]) != std::string_view::npos;
 }
 
-Result<Literal> Given(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
-  if (NamesTensor(spec)) return ReadTensor(std::string(spec), parameter, options.cast);
+// Says which argument an error is about.
+Error InArgument(const Instruction& parameter, Error error) {
+  std::string& message = error.diagnostics.front().message;
+  message = Str("argument ", parameter.parameter_number(), " ('", parameter.name(), "'): ", message);
+  return error;
+}
+
+Result<Literal> Made(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
   // A tuple's literal is written whole, "({1,2}, 3)"; a generator makes each leaf.
   if (parameter.shape().IsTuple() && spec.starts_with('(') && options.parse_literal)
     return options.parse_literal(parameter.shape(), spec);
@@ -79,6 +85,13 @@ Result<Literal> Given(const Instruction& parameter, std::string_view spec, const
   return ByLeaf(parameter.shape(), leaf, [&](const Shape& part, int64_t i) {
     return MakeLiteral(part, spec, options.seed, parameter.parameter_number(), i, options);
   });
+}
+
+Result<Literal> Given(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
+  if (NamesTensor(spec)) return ReadTensor(std::string(spec), parameter, options.cast);
+  auto literal = Made(parameter, spec, options);
+  if (!literal) FAIL(InArgument(parameter, std::move(literal).error()));
+  return literal;
 }
 
 }  // namespace
