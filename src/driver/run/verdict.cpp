@@ -7,11 +7,13 @@
 #include "base/text.h"
 #include "driver/bundle.h"
 #include "driver/command_line.h"
+#include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
 #include "driver/load.h"
 #include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
 #include "driver/run/run_check.h"
+#include "ir/module.h"
 
 namespace hlo {
 namespace {
@@ -65,8 +67,11 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
     case Culprit::Kind::kRuntime:
       return Str("hlo-opt --stage=hlo-backend ", ShellWord(report.path), "   shows the steps in their order");
     case Culprit::Kind::kReference:
-      return Again(options, report, report.platform == "interpreter" ? "--platform=cpu --reference=" : "--reference=",
-                   "compares with the interpreter instead");
+      if (options.reference_file.empty())
+        return Again(options, report, "--platform=cpu --reference_platform=interpreter", "judges the run on cpu");
+      return Again(
+          options, report, "--platform=interpreter --trace_values=. --reference=",
+          "prints the value of each op here: look for the first one that the reference's program does not have");
     case Culprit::Kind::kRounding:
       return "--abs_error_bound or --rel_error_bound, beyond the 'smallest passing bounds' above; without a tolerance "
              "of "
@@ -75,10 +80,10 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
       if (options.reference_file.empty()) return Again(options, report, "--compare_mode=all", "asks all who judge");
       return Again(options, report, "--reference= --compare_mode=all", "judges the run without the file");
     case Culprit::Kind::kStub:
-      return report.stubs.empty() ? "print the module with its constants (--xla_dump_large_constants; JAX: "
-                                    "as_hlo_text(print_large_constants=True))"
-                                  : Str("--custom_call=", ShellWord(report.stubs.front().target),
-                                        "=FILE.hlo puts what the call means in its place");
+      return report.filled_constants > 0 ? "the module with its constants: XLA_FLAGS=--xla_dump_large_constants, or as "
+                                           "a protocol buffer ('hlo help guides/jax')"
+                                         : Str("--custom_call=", ShellWord(report.stubs.front().target),
+                                               "=FILE.hlo puts what the call means in its place");
     default: return "";
   }
 }
@@ -114,7 +119,7 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
     SetVerdict(report, Verdict::kMismatch, "");
     report->next = NextOf(report->culprit, options, *report);
     if (report->culprit.kind == Culprit::Kind::kRounding) report->detail += "; rounding explains it";
-    else if (report->culprit.kind == Culprit::Kind::kReference) report->detail += "; not by us";
+    else if (report->culprit.kind == Culprit::Kind::kReference) report->detail += "; only the reference differs";
     else if (report->culprit.kind == Culprit::Kind::kStub) report->detail += "; part of the program is made up";
     else if (report->culprit.kind == Culprit::Kind::kRuntime) report->detail += "; wrong: run time";
     else if (report->culprit.kind != Culprit::Kind::kUnknown) report->detail += Str("; wrong: ", report->culprit.name);
@@ -152,14 +157,20 @@ std::string ReferenceName(const RunOptions& options) {
   return options.reference_platform == "cpu" ? "the run on cpu" : "the interpreter";
 }
 
-// What of the program is not what whoever made the reference ran; "": nothing.
+// A sentence on the parts of the program that have made-up values, unlike the program of the reference. "": there are
+// none.
 std::string MadeUpText(const RunReport& report) {
   std::vector<std::string> parts;
-  for (const CustomCallStub& stub : report.stubs)
-    parts.push_back(
-        Str("custom call \"", Escaped(stub.target), "\" = ", stub.policy, " in ", Counted(stub.calls, "call")));
-  if (report.filled_constants > 0) parts.push_back(Counted(report.filled_constants, "elided constant"));
-  return Join(parts, ", ");
+  const int64_t constants = report.filled_constants;
+  if (constants > 0)
+    parts.push_back(Str(Counted(constants, "constant"), constants == 1 ? " was" : " were", " printed as {...} and ",
+                        constants == 1 ? "is" : "are", " made up"));
+  for (const CustomCallStub& stub : report.stubs) {
+    const std::string calls = Str(Counted(stub.calls, "call"), " of \"", Escaped(stub.target), "\"");
+    parts.push_back(Str(calls, stub.calls == 1 ? " was" : " were", " replaced (", stub.policy, ")"));
+  }
+  if (parts.empty()) return "";
+  return Str(Join(parts, ", "), ", so a reference from elsewhere ", constants > 0 ? "cannot" : "need not", " match");
 }
 
 // Whether what came out is what roundings make of the other program, where the reference is a bundle that has it; null:
@@ -179,52 +190,109 @@ Result<std::optional<EnsembleResult>> RoundingsOfOther(Experiment& experiment, c
   return explains ? std::optional(std::move(*roundings)) : std::nullopt;
 }
 
-// Whether roundings account for what the reference has, who is not `culprit` yet. `right`: why we are.
+bool HasFloats(const Shape& shape) {
+  if (shape.IsTuple()) return std::ranges::any_of(shape.elements(), HasFloats);
+  return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type()));
+}
+
+// Whether implementations of the instruction may round its result in different ways. A conversion rounds once, so all
+// of them give the same bits. The operations of reducers are instructions of their own computations.
+bool RoundsFreely(const Instruction& inst) {
+  if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
+  if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
+  constexpr Opcode kArithmetic[] = {Opcode::kBatchNormGrad,
+                                    Opcode::kBatchNormInference,
+                                    Opcode::kBatchNormTraining,
+                                    Opcode::kCholesky,
+                                    Opcode::kConvolution,
+                                    Opcode::kCustomCall,
+                                    Opcode::kDot,
+                                    Opcode::kFft,
+                                    Opcode::kRaggedDot,
+                                    Opcode::kRng,
+                                    Opcode::kScaledDot,
+                                    Opcode::kStochasticConvert,
+                                    Opcode::kTriangularSolve};
+  return std::ranges::find(kArithmetic, inst.opcode()) != std::end(kArithmetic);
+}
+
+bool NothingRounds(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    if (std::ranges::any_of(computation->Instructions(), [](const Instruction* inst) { return RoundsFreely(*inst); }))
+      return false;
+  }
+  return true;
+}
+
+// A sentence that names the first output with a bad element and the instruction that computes it.
+std::string FirstBadOutput(const Module& module, const Comparison& ends) {
+  const auto bad = std::ranges::find_if(ends.outputs, [](const TensorComparison& tensor) { return tensor.bad() > 0; });
+  if (bad == ends.outputs.end()) return "";
+  const Instruction* inst = &module.entry().root();
+  for (size_t depth = 0; depth < bad->output.size() && inst->Is(Opcode::kTuple); ++depth)
+    inst = &inst->operand(bad->output[depth]);
+  const std::string source = SourcePlaces(module).Of(WithOrigin(*inst, SourcePlaces(module)));
+  return Str(". The first output that differs, {", Join(bad->output, ","), "}, is '", inst->name(), "' (",
+             inst->opcode(), ")", source.empty() ? "" : Str(" of ", source));
+}
+
+// Names every explanation for a reference that differs although our side has no known fault. Nothing here can tell
+// which explanation is right. `known`: the facts. `more`: explanations besides the usual ones.
+Status BlameNobody(Experiment& experiment, std::string_view known, std::string_view more, RunReport* report) {
+  Culprit& culprit = report->culprit;
+  culprit.kind = Culprit::Kind::kReference;
+  if (experiment.options().reference_file.empty()) {
+    culprit.text = Str("not known: ", known, ", and ", ReferenceName(experiment.options()), " is beyond the tolerance");
+    return {};
+  }
+  culprit.text = Str("not known: ", known, "; the reference has other arguments", more,
+                     ", or we read or define an op differently from its maker, or the other program is wrong",
+                     report->ends ? FirstBadOutput(*TRY(experiment.Input())->module, *report->ends) : "");
+  return {};
+}
+
+// Decides whether roundings explain a difference from the reference. `right`: why our side has no known fault.
 Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::string_view right, RunReport* report) {
   // The ensemble only explains, so it is run where it fits in half a minute.
   constexpr double kMostMs = 30'000;
-  Culprit& culprit = report->culprit;
-  const std::string reference = ReferenceName(experiment.options());
+  constexpr std::string_view kOrRoundings = " or another precision, or roundings explain it";
+  const Module& module = *TRY(experiment.Input())->module;
+  if (NothingRounds(module)) {
+    const std::string_view agree =
+        experiment.IsInterpreted() ? "the interpreter ran it" : "our kernels agree with our interpreter";
+    return BlameNobody(experiment, Str(agree, ", and roundings cannot differ here"), "", report);
+  }
   const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
                                     .interpret = TRY(experiment.Interpreter()),
                                     .most_seconds = kMostMs / 1000};
   if (interpretation_ms * (ensemble.runs + 1) > kMostMs) {
-    culprit.text = Str("not known: ", right, ", so it is ", reference, " or roundings; telling which takes ",
-                       ensemble.runs + 1, " interpretations");
-    return {};
+    const std::string known = Str(right, " (to ask about roundings takes ", ensemble.runs + 1, " interpretations)");
+    return BlameNobody(experiment, known, kOrRoundings, report);
   }
   experiment.progress().Stage("interpreting with other roundings");
-  const Module& module = *TRY(experiment.Input())->module;
   const EnsembleResult roundings =
       TRY(CompareEnsemble(module, TRY(experiment.Arguments())->values, TRY(experiment.Reference())->outputs, ensemble));
   const auto of_other =
       roundings.suspect ? TRY(RoundingsOfOther(experiment, ensemble)) : std::optional<EnsembleResult>();
-  if (of_other) {
-    culprit.kind = Culprit::Kind::kRounding;
-    culprit.text = Str(kNobody, right, kExplained, " (of the program in ", reference, ": ", ToString(*of_other), ")");
-  } else if (!roundings.unsupported.empty()) {
-    culprit.text =
-        Str("not known: ", right, ", so it is ", reference, " or roundings (no ensemble: ", roundings.unsupported, ")");
-  } else if (const std::string made_up = MadeUpText(*report); roundings.suspect && !made_up.empty()) {
-    culprit.kind = Culprit::Kind::kStub;
-    culprit.name = "a stub";
-    culprit.text = Str("what is made up in the program: ", made_up, ". ", reference, " has results of the real one; ",
-                       right, ", and roundings do not explain it (", ToString(roundings), ")");
-  } else if (roundings.suspect) {
-    culprit.kind = Culprit::Kind::kReference;
-    culprit.name = Str("reference ", reference);
-    culprit.text = Str("not us: ", right, ". ", culprit.name,
-                       " was made from other arguments or in another precision, or roundings decide more than ",
-                       "the ensemble met (", ToString(roundings), ")");
-  } else {
-    culprit.kind = Culprit::Kind::kRounding;
-    culprit.text = Str(kNobody, right, kExplained, " (", ToString(roundings), ")");
+  if (!roundings.unsupported.empty() && !of_other)
+    return BlameNobody(experiment, Str(right, " (no ensemble: ", roundings.unsupported, ")"), kOrRoundings, report);
+  // An ensemble's text ends with an example, which need not be a bad element: the table of outputs has those.
+  const std::string words = ToString(roundings);
+  const std::string ensemble_text = words.substr(0, words.find('\n'));
+  if (roundings.suspect && !of_other) {
+    const std::string known = Str(right, ", and roundings do not explain the difference (", ensemble_text, ")");
+    return BlameNobody(experiment, known, " or another precision", report);
   }
+  const std::string reference = ReferenceName(experiment.options());
+  report->culprit.kind = Culprit::Kind::kRounding;
+  report->culprit.text =
+      Str(kNobody, right, kExplained, " (",
+          of_other ? Str("of the program in ", reference, ": ", ToString(*of_other)) : ensemble_text, ")");
   return {};
 }
 
-// Results that are not those of the reference: is it us, is it nothing but roundings, or is it the reference?
-Status BlameForReference(Experiment& experiment, RunReport* report) {
+// Explains why the results differ from the reference: a fault of ours, roundings, or unknown.
+Status BlameByParts(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
   if (!TRY(experiment.Arguments())->by_device.empty()) return {};
   TRY(JudgeParts(experiment, report));
@@ -236,7 +304,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
     return {};
   }
   const std::string_view right =
-      experiment.IsInterpreted() ? "the interpreter is the ground truth" : "every kernel is within its rounding bounds";
+      experiment.IsInterpreted() ? "the interpreter ran it" : "every kernel is within its rounding bounds";
   if (options.reference_file.empty() && options.wants_interpreter()) {
     culprit.kind = Culprit::Kind::kRounding;
     culprit.text = Str(kNobody, right, ", and so are the passes", kExplained);
@@ -244,12 +312,27 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
   }
   const Interpretation& interpretation = *TRY(experiment.Interpreted());
   const Literal& expected = TRY(experiment.Reference())->outputs;
-  const Comparison truth = options.compare_mode == "bitwise"
+  const bool by_bits = options.compare_mode == "bitwise" || options.compare_mode == "exact";
+  const Comparison truth = by_bits
                                ? CompareBitwise(expected, interpretation.outputs, options.compare)
                                : CompareTolerance(expected, interpretation.outputs, options.tolerance, options.compare);
   if (truth.verdict != Verdict::kMatch) return BlameRoundings(experiment, interpretation.ms, right, report);
   culprit.kind = Culprit::Kind::kRounding;
   culprit.text = Str(kNobody, right, ", and the interpreter's results are those of the reference", kExplained);
+  return {};
+}
+
+// Calls BlameByParts. If it finds no explanation, made-up parts of the program are the explanation.
+Status BlameForReference(Experiment& experiment, RunReport* report) {
+  TRY(BlameByParts(experiment, report));
+  Culprit& culprit = report->culprit;
+  const bool is_open = culprit.kind == Culprit::Kind::kNone || culprit.kind == Culprit::Kind::kUnknown ||
+                       culprit.kind == Culprit::Kind::kReference;
+  const std::string made_up = MadeUpText(*report);
+  if (!is_open || made_up.empty() || experiment.options().reference_file.empty()) return {};
+  culprit.kind = Culprit::Kind::kStub;
+  culprit.name = "a stub";
+  culprit.text = made_up;
   return {};
 }
 
@@ -279,6 +362,8 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
   if (report->exact) {
     const std::string& why = report->exact->reason;
     if (!replicas_differ) SetVerdict(report, report->exact->verdict, why.empty() ? "" : "exact: " + why);
+    const bool is_explained = report->culprit.kind != Culprit::Kind::kNone;
+    if (report->exact->verdict == Verdict::kMismatch && !is_explained) TRY(BlameForReference(experiment, report));
     if (report->exit == ExitCode::kInconclusive)
       report->next = Again(experiment.options(), *report, "--compare_mode=ensemble", kByRoundings);
     return {};
