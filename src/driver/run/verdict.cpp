@@ -13,6 +13,7 @@
 #include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
 #include "driver/run/run_check.h"
+#include "driver/run/value_text.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -357,6 +358,29 @@ Status DecideByParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
+// Text for the last line if every element is NaN, else "". NaN equals NaN, so a match then shows little.
+std::string AllNanText(const RunOptions& options, const ValueStats& outputs) {
+  if (outputs.nans == 0 || outputs.nans < outputs.elements) return "";
+  const bool made_up = options.args.empty() && options.arg.empty();
+  return Str(outputs.elements == 1 ? "the element is NaN" : Str("all ", outputs.elements, " elements are NaN"),
+             made_up ? "; try --args, --arg_range=1,2 or --input_profile=exact"
+                     : "; --detect_nan=warn names the first op that makes one");
+}
+
+// Text for the last line if some elements are NaN, else "".
+std::string SomeNanText(const RunReport& report, const ValueStats& outputs) {
+  if (outputs.nans == 0) return "";
+  const bool on_both = report.ends && std::ranges::all_of(report.ends->outputs, [](const TensorComparison& tensor) {
+                         return tensor.nan_actual == tensor.nan_expected;
+                       });
+  return Str(outputs.nans, " of ", Counted(outputs.elements, "element"), outputs.nans == 1 ? " is NaN" : " are NaN",
+             on_both ? " on both sides" : "");
+}
+
+ValueStats StatsOfNan(const Literal& outputs) {
+  return FindFirst(outputs, Oddity::kNan) ? StatsOf(outputs) : ValueStats();
+}
+
 // The verdict of the outputs, where they have it.
 Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* report) {
   if (report->exact) {
@@ -401,8 +425,13 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
 
 Status JudgeRun(Experiment& experiment, RunReport* report) {
   const bool has_reference = TRY(experiment.Reference()) != nullptr;
-  if (!has_reference && report->reference_skipped.empty()) return {};  // Nothing was asked for.
-  const CompareMode& mode = ModeOf(experiment.options());
+  const RunOptions& options = experiment.options();
+  if (!has_reference && report->reference_skipped.empty()) {  // Nothing was asked for.
+    if (!options.bench && report->detail.empty())
+      report->detail = AllNanText(options, StatsOfNan(TRY(experiment.Results())->outputs));
+    return {};
+  }
+  const CompareMode& mode = ModeOf(options);
   const bool replicas_differ = report->exit == ExitCode::kNo;
   for (const Oracle& oracle : AllOracles()) {
     const bool can = oracle.need == Need::kCode ? !experiment.IsInterpreted() : has_reference;
@@ -411,8 +440,13 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   report->ends_decide = mode.outputs_decide;
   if (mode.outputs_decide) TRY(DecideByOutputs(experiment, replicas_differ, report));
   if (replicas_differ) return {};
-  const auto [outputs, elements] = SizeOf(*report, TRY(experiment.Results())->outputs);
-  Judge(report, experiment.options(), outputs, elements);
+  const Literal& results = TRY(experiment.Results())->outputs;
+  const auto [outputs, elements] = SizeOf(*report, results);
+  Judge(report, options, outputs, elements);
+  if (report->exit == ExitCode::kNo) return {};  // The table of outputs counts them.
+  const ValueStats stats = StatsOfNan(results);
+  const std::string all = AllNanText(options, stats), nans = all.empty() ? SomeNanText(*report, stats) : all;
+  if (!nans.empty()) report->detail += Str("; ", nans);
   return {};
 }
 

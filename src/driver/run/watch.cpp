@@ -180,6 +180,12 @@ class Watch {
 
 std::string_view NameOf(Oddity what) { return what == Oddity::kNan ? "NaN" : "infinite"; }
 
+// The note for a search that found nothing. `noun` names the items that were searched: "instruction", "step".
+std::string FoundNone(Oddity what, std::string_view noun) {
+  return what == Oddity::kNan ? Str("--detect_nan: no ", noun, " made a NaN from operands without one")
+                              : Str("--detect_inf: no ", noun, " made an infinity from operands without one");
+}
+
 // The finding as an error at its instruction, with what its operands were: one more run, up to there.
 Result<Error> Explain(const Module& module, std::span<const Literal> args, InterpretOptions options,
                       const Finding& finding, Oddity what) {
@@ -249,11 +255,14 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
   auto result = Interpret(module, args, watched);
   Watched done = {.notes = OddArguments(module, args, watch)};
   for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
+    const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
     const Finding* finding = watcher.FirstOf(what);
-    if (finding == nullptr) continue;
+    if (finding == nullptr) {
+      if (mode != "none" && result) done.notes.push_back(FoundNone(what, "instruction"));
+      continue;
+    }
     Error error = TRY(Explain(module, args, options, *finding, what));
-    if ((what == Oddity::kNan ? watch.detect_nan : watch.detect_inf) == "fail")
-      return std::unexpected(std::move(error));
+    if (mode == "fail") return std::unexpected(std::move(error));
     done.notes.push_back(error.message());
   }
   if (!result) return std::unexpected(std::move(result).error());
@@ -319,7 +328,10 @@ Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, cons
     const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
     if (mode == "none") continue;
     const FoundStep found = TRY(FindStep(executable, what));
-    if (found.step == nullptr) continue;
+    if (found.step == nullptr) {
+      notes.push_back(FoundNone(what, "step"));
+      continue;
+    }
     Error error = ExplainStep(found, options, what);
     if (mode == "fail") FAIL(std::move(error));
     notes.push_back(error.message());

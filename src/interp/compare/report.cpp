@@ -99,13 +99,15 @@ std::string TensorComparison::ShapeText() const {
 }
 
 std::string OutputTable(const Comparison& comparison, bool mismatch) {
-  std::vector<std::vector<std::string>> rows;
-  if (mismatch) {
-    rows.push_back(
-        {"output", "shape", "bad", "max abs", "max rel", "max ulp", "rms rel", "NaN act/exp", "worst err/bound", ""});
-  } else {
-    rows.push_back({"output", "shape", "elements", "max abs", "max rel", "max ulp", "worst err/bound", ""});
-  }
+  const bool has_nan = mismatch || std::ranges::any_of(comparison.outputs,
+                                                       [](const auto& t) { return t.nan_actual + t.nan_expected > 0; });
+  std::vector<std::string> titles{"output", "shape"};
+  titles.emplace_back(mismatch ? "bad" : "elements");
+  titles.insert(titles.end(), {"max abs", "max rel", "max ulp"});
+  if (mismatch) titles.emplace_back("rms rel");
+  if (has_nan) titles.emplace_back("NaN act/exp");
+  titles.insert(titles.end(), {"worst err/bound", ""});
+  std::vector<std::vector<std::string>> rows{titles};
   for (const TensorComparison& t : comparison.outputs) {
     std::vector<std::string> row{OutputName(t), t.ShapeText()};
     if (mismatch) {
@@ -115,7 +117,8 @@ std::string OutputTable(const Comparison& comparison, bool mismatch) {
       row.push_back(Str(t.elements));
     }
     row.insert(row.end(), {Scientific(t.max_abs, 2), Scientific(t.max_rel), Str(t.max_ulps)});
-    if (mismatch) row.insert(row.end(), {Scientific(t.rms_rel), Str(t.nan_actual, "/", t.nan_expected)});
+    if (mismatch) row.push_back(Scientific(t.rms_rel));
+    if (has_nan) row.push_back(Str(t.nan_actual, "/", t.nan_expected));
     row.push_back(Ratio(t.worst_ratio));
     row.push_back(StatusText(t));
     rows.push_back(std::move(row));
