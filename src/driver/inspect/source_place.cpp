@@ -74,4 +74,18 @@ std::string SourceOf(const Instruction& inst, const SourcePlaces& places) {
   return Str(place, place.empty() ? "" : "  ", said.metadata().op_name);
 }
 
+std::string NameWithSource(const Instruction& inst, const Module& module) {
+  const SourcePlaces places(module);
+  const std::string place = places.Of(WithOrigin(inst, places));
+  return Str("'", inst.name(), "'", place.empty() ? "" : Str(" (", place, ")"));
+}
+
+std::string SourceAtEnd(const Instruction& inst) {
+  const SourcePlaces places(inst.module());
+  const Instruction& said = WithOrigin(inst, places);
+  const std::string place = places.Of(said);
+  const std::string_view op_name = said.metadata().op_name;
+  return Str(place.empty() ? "" : Str("  ", place), op_name.empty() ? "" : Str("  op_name=\"", op_name, "\""));
+}
+
 }  // namespace hlo

@@ -33,6 +33,13 @@ const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& place
 // "model.py:12  jit(f)/mul", as far as it is known, of WithOrigin.
 std::string SourceOf(const Instruction& inst, const SourcePlaces& places);
 
+// "'log.3' (model.py:12)": the name of an instruction of `module`, and the line of the source program if the metadata
+// has it.
+std::string NameWithSource(const Instruction& inst, const Module& module);
+
+// "  model.py:12  op_name="jit(f)/mul"" at the end of a line, as far as the metadata has it. `inst` is in a module.
+std::string SourceAtEnd(const Instruction& inst);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_INSPECT_SOURCE_PLACE_H_

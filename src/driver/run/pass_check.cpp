@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "driver/command_line.h"
+#include "driver/inspect/source_place.h"
 #include "driver/optimize.h"
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
@@ -219,8 +220,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
     culprit.input = result.finding->input->name();
     culprit.text += Str("\n                changed the value of '", result.finding->input->name(), "'",
                         result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
-    if (!result.finding->input->metadata().op_name.empty())
-      culprit.text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
+    culprit.text += SourceAtEnd(*result.finding->input);
     culprit.comparison = std::move(result.finding->comparison);
   }
   culprit.text += Str("\n                look:  ", LookCommand(experiment, NameOf(wrong)));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/divergence.h"
@@ -387,8 +388,7 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
   culprit.made_by = step.instruction->module().MakerOf(*step.instruction);
   culprit.text = Str(library ? "library call '" : "kernel '", culprit.name, "' (", step.kind, ", ", step.how, ")",
                      culprit.made_by.empty() ? "" : ", made by ", culprit.made_by, LoopText(loops));
-  if (!step.instruction->metadata().op_name.empty())
-    culprit.text += Str("  op_name=\"", step.instruction->metadata().op_name, "\"");
+  culprit.text += SourceAtEnd(*step.instruction);
   culprit.comparison = std::move(comparison);
   return culprit;
 }

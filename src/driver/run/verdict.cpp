@@ -232,9 +232,7 @@ std::string FirstBadOutput(const Module& module, const Comparison& ends) {
   const Instruction* inst = &module.entry().root();
   for (size_t depth = 0; depth < bad->output.size() && inst->Is(Opcode::kTuple); ++depth)
     inst = &inst->operand(bad->output[depth]);
-  const std::string source = SourcePlaces(module).Of(WithOrigin(*inst, SourcePlaces(module)));
-  return Str(". The first output that differs, {", Join(bad->output, ","), "}, is '", inst->name(), "' (",
-             inst->opcode(), ")", source.empty() ? "" : Str(" of ", source));
+  return Str(". The first output that differs, {", Join(bad->output, ","), "}, is ", NameWithSource(*inst, module));
 }
 
 // Names every explanation for a reference that differs although our side has no known fault. Nothing here can tell

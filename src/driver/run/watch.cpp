@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "driver/inspect/source_place.h"
 #include "driver/pattern.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/step_alone.h"
@@ -206,7 +207,7 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
   const Shape& leaf = SubShape(inst.shape(), finding.place.leaf);
   const std::string index = IndexText(leaf, finding.place.linear);
   Error error = ErrorAt(inst, what == Oddity::kNan ? "N001" : "N002",
-                        Str("'", inst.name(), "' is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
+                        Str(NameWithSource(inst, module), " is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
                             LoopText(finding.loops), ", and no operand of it was"));
   error.exit = ExitCode::kNo;
   for (const Instruction* operand : inst.operands()) {
@@ -309,11 +310,11 @@ Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddit
   const auto ran = InterpretWatched(*alone, arguments, options, watch);
   const bool explained = !ran && ran.error().exit == ExitCode::kNo;
   const std::string index = IndexText(SubShape(step.shape(), found.place.leaf), found.place.linear);
-  Error error = explained
-                    ? ran.error()
-                    : ErrorAt(step, is_nan ? "N001" : "N002",
-                              Str("'", step.name(), "' is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
-                                  ", and by the interpreter it is not, on the same operands"));
+  Error error = explained ? ran.error()
+                          : ErrorAt(step, is_nan ? "N001" : "N002",
+                                    Str(NameWithSource(step, step.module()), " is ", NameOf(what),
+                                        index.empty() ? "" : Str(" at ", index),
+                                        ", and by the interpreter it is not, on the same operands"));
   error.exit = ExitCode::kNo;
   error.diagnostics.front().message += Str(explained ? Str(", in kernel '", step.name(), "'") : "", found.loops);
   return error;
