@@ -254,6 +254,20 @@ Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::s
   return ParseArgs(flags, args);
 }
 
+namespace {
+
+constexpr const char* kVmodule = "TF_CPP_VMODULE";
+
+std::vector<std::string> ModulesOfEnvironment() {
+  std::vector<std::string> entries;
+  if (const char* text = std::getenv(kVmodule); text != nullptr && *text != '\0') {
+    for (const std::string_view entry : Split(text, ',')) entries.emplace_back(entry);
+  }
+  return entries;
+}
+
+}  // namespace
+
 Status Apply(const LogFlags& log) {
   constexpr int64_t kMostThreads = 1024;
   if (log.threads < 0 || log.threads > kMostThreads)
@@ -262,25 +276,25 @@ Status Apply(const LogFlags& log) {
   if (!log.host_isa.empty()) TRY(ChooseHostIsa(log.host_isa));
   LogOptions options;
   options.level = static_cast<int>(log.v);
-  const auto level_from = [&](const char* name) {
+  for (const char* name : {"TF_CPP_MAX_VLOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL"}) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr || *text == '\0') continue;
     int64_t level = 0;
-    if (const char* text = std::getenv(name); text != nullptr && ParseInt(text, &level))
-      options.level = std::max(options.level, static_cast<int>(level));
-  };
-  level_from("TF_CPP_MAX_VLOG_LEVEL");
-  level_from("TF_CPP_MIN_VLOG_LEVEL");
-  std::vector<std::string> modules = log.vmodule;
-  if (const char* text = std::getenv("TF_CPP_VMODULE")) {
-    for (const std::string_view entry : Split(text, ',')) modules.emplace_back(entry);
+    if (!ParseInt(text, &level)) FAIL(UsageError("F004", Str(name, " wants an integer, not '", Escaped(text), "'")));
+    options.level = std::max(options.level, static_cast<int>(level));
   }
-  for (const std::string& entry : modules) {
-    const size_t equals = entry.find('=');
-    int64_t level = 0;
-    if (equals == std::string::npos || !ParseInt(std::string_view(entry).substr(equals + 1), &level)) {
-      FAIL(UsageError("F004", Str("--vmodule wants FILE=N, not '", Escaped(entry), "'")));
+  const auto add_modules = [&](std::string_view name, std::span<const std::string> entries) -> Status {
+    for (const std::string& entry : entries) {
+      const size_t equals = entry.find('=');
+      int64_t level = 0;
+      if (equals == std::string::npos || !ParseInt(std::string_view(entry).substr(equals + 1), &level))
+        FAIL(UsageError("F004", Str(name, " wants FILE=N, not '", Escaped(entry), "'")));
+      options.modules.emplace_back(entry.substr(0, equals), static_cast<int>(level));
     }
-    options.modules.emplace_back(entry.substr(0, equals), static_cast<int>(level));
-  }
+    return {};
+  };
+  TRY(add_modules("--vmodule", log.vmodule));
+  TRY(add_modules(kVmodule, ModulesOfEnvironment()));
   if (const char* path = std::getenv("TF_CPP_VLOG_FILENAME")) options.path = path;
   int64_t thread_id = 0;
   const char* const wants_thread_id = std::getenv("TF_CPP_LOG_THREAD_ID");
@@ -291,10 +305,16 @@ Status Apply(const LogFlags& log) {
 
 void WarnOfUnmetPatterns(const LogFlags& log) {
   const std::vector<std::string> unmet = UnmetLogPatterns();
+  const auto met_nothing = [&](const std::string& entry) {
+    return std::ranges::find(unmet, entry.substr(0, entry.find('='))) != unmet.end();
+  };
+  constexpr const char* kNothing = "nothing that ran logs from such a file";
   for (const std::string& entry : log.vmodule) {
-    if (std::ranges::find(unmet, entry.substr(0, entry.find('='))) == unmet.end()) continue;
-    std::fprintf(stderr, "warning: %s\n",
-                 MetNothing("vmodule", entry, "nothing that ran logs from such a file").c_str());
+    if (met_nothing(entry)) std::fprintf(stderr, "warning: %s\n", MetNothing("vmodule", entry, kNothing).c_str());
+  }
+  // What the environment names may be meant for another program, so it is no more than a note.
+  for (const std::string& entry : ModulesOfEnvironment()) {
+    if (met_nothing(entry)) std::fprintf(stderr, "note: %s=%s: %s\n", kVmodule, Escaped(entry).c_str(), kNothing);
   }
 }
 

@@ -256,6 +256,13 @@ Status SettleRunFlags(RunFlags* f) {
     run.args = arguments;
   run.tolerance_given =
       run.compare_mode != "auto" || !f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0;
+  if (run.reference_platform == "none" && run.reference_file.empty() && run.tolerance_given) {
+    const bool has_mode = run.compare_mode != "auto";
+    FAIL(UsageError("F004", Str("--reference_platform=none compares nothing, and ",
+                                has_mode ? Str("--compare_mode=", run.compare_mode) : "a tolerance",
+                                " says how to compare"))
+             .Hint("--reference=FILE or --reference_platform=interpreter gives something to compare with"));
+  }
   if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
   if (run.reference_platform == "cpu" && !run.reference_file.empty())
     FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
