@@ -44,7 +44,7 @@ Result<ExitCode> DebugCommand(Args args) {
   const RunArguments arguments = TRY(PrepareArguments(*module, run, false, options.interpret));
   if (!arguments.by_device.empty()) FAIL(Unsupported("U002", "hlo debug runs one device"));
   Debug(*module, arguments.values, options, stdin, stdout);
-  WarnOfUnmetPatterns(log);
+  WarnOfUnmetPatterns(log, /*quiet=*/false);
   return ExitCode::kOk;
 }
 

@@ -303,7 +303,7 @@ Status Apply(const LogFlags& log) {
   return {};
 }
 
-void WarnOfUnmetPatterns(const LogFlags& log) {
+void WarnOfUnmetPatterns(const LogFlags& log, bool quiet) {
   const std::vector<std::string> unmet = UnmetLogPatterns();
   const auto met_nothing = [&](const std::string& entry) {
     return std::ranges::find(unmet, entry.substr(0, entry.find('='))) != unmet.end();
@@ -312,7 +312,7 @@ void WarnOfUnmetPatterns(const LogFlags& log) {
   for (const std::string& entry : log.vmodule) {
     if (met_nothing(entry)) std::fprintf(stderr, "warning: %s\n", MetNothing("vmodule", entry, kNothing).c_str());
   }
-  // What the environment names may be meant for another program, so it is no more than a note.
+  if (quiet) return;
   for (const std::string& entry : ModulesOfEnvironment()) {
     if (met_nothing(entry)) std::fprintf(stderr, "note: %s=%s: %s\n", kVmodule, Escaped(entry).c_str(), kNothing);
   }

@@ -87,8 +87,9 @@ Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::s
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 // Sets threads, host_isa and logging, the latter from TF_CPP_* too.
 Status Apply(const LogFlags& log);
-// At the end: which patterns of --vmodule named no file that logs. TF_CPP_VMODULE may be meant for others.
-void WarnOfUnmetPatterns(const LogFlags& log);
+// Warns at the end of patterns of --vmodule that matched no logging file. A pattern of TF_CPP_VMODULE may be meant for
+// another program, so it gets a note, unless `quiet`.
+void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] when the pipeline and a module would both be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
 // What the command of a reproducer needs. After ReadTargetFlag.

@@ -256,11 +256,13 @@ Status SettleRunFlags(RunFlags* f) {
     run.args = arguments;
   run.tolerance_given =
       run.compare_mode != "auto" || !f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0;
+  if (f->json && f->json->empty() && run.dump.directory == "-")
+    FAIL(UsageError("F004", "--json and --xla_dump_to=- both write to stdout").Hint("--json=FILE"));
   if (run.reference_platform == "none" && run.reference_file.empty() && run.tolerance_given) {
     const bool has_mode = run.compare_mode != "auto";
-    FAIL(UsageError("F004", Str("--reference_platform=none compares nothing, and ",
-                                has_mode ? Str("--compare_mode=", run.compare_mode) : "a tolerance",
-                                " says how to compare"))
+    FAIL(UsageError("F004",
+                    Str("--reference_platform=none compares nothing, and ",
+                        has_mode ? Str("--compare_mode=", run.compare_mode) : "a tolerance", " says how to compare"))
              .Hint("--reference=FILE or --reference_platform=interpreter gives something to compare with"));
   }
   if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
@@ -537,7 +539,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   if (jobs.size() != 1) return RunMany(jobs, f);
   f.run.input_profile = jobs[0].profile;
   const ExitCode exit = TRY(RunOne(jobs[0].path, f));
-  WarnOfUnmetPatterns(f.log);
+  WarnOfUnmetPatterns(f.log, f.quiet);
   return exit;
 }
 

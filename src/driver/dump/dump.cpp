@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -21,6 +22,8 @@ namespace hlo {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kStdout = "-";
 
 // Several processes may dump into one directory: while this lives, no other chooses a number there or writes the index.
 // The lock is on the directory and leaves no file. A file system without locks gives none; names are taken exclusively
@@ -83,11 +86,13 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
                                        Str("the module is '", module.name(), "', and is not dumped")));
     return dumper;
   }
-  TRY(MakeDirectories(options.directory));
+  dumper.to_stdout_ = options.directory == kStdout;
+  if (!dumper.to_stdout_) TRY(MakeDirectories(options.directory));
   if (!options.large_constants) dumper.print_.constants = Constants::kSmall;
   dumper.print_.metadata = !options.disable_metadata;
   dumper.directory_ = options.directory;
-  dumper.prefix_ = TRY(TakePrefix(options.directory, FileNamePart(module.name())));
+  const std::string name = FileNamePart(module.name());
+  dumper.prefix_ = dumper.to_stdout_ ? Str("module_0000.", name) : TRY(TakePrefix(options.directory, name));
   dumper.pass_pattern_ = options.pass_pattern;
   dumper.diff_ = options.diff;
   dumper.as_proto_ = options.as_proto;
@@ -95,6 +100,12 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   dumper.as_html_ = options.as_html;
   dumper.snapshots_ = options.snapshots;
   dumper.limit_mib_ = options.limit_mib;
+  if (dumper.to_stdout_) {
+    if (dumper.as_proto_ || dumper.as_html_ || dumper.snapshots_)
+      dumper.notes_.emplace_back("--xla_dump_to=-: only texts and .dot go to stdout");
+    dumper.as_proto_ = dumper.as_html_ = dumper.snapshots_ = false;
+    if (!dumper.emitters_) return dumper;
+  }
   if (std::ranges::none_of(kEmitters, [&](std::string_view emitter) { return dumper.WantsEmitter(emitter); })) {
     dumper.notes_.push_back(
         MetNothing("xla_dump_emitter_re", options.emitter_pattern, Str("none of ", Join(kEmitters, ", "))));
@@ -122,7 +133,7 @@ Status Dumper::Before(const Module& module) {
   // The name was taken with an empty file, which says nothing where the state did not fit.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
-  if (!prefix_.empty() && !active() && fs::is_empty(first, error)) fs::remove(first, error);
+  if (!prefix_.empty() && !to_stdout_ && !active() && fs::is_empty(first, error)) fs::remove(first, error);
   return {};
 }
 
@@ -230,6 +241,15 @@ void Dumper::Put(std::string_view name, std::string_view bytes) const {
 }
 
 void Dumper::PutInAnyCase(std::string_view name, std::string_view bytes) const {
+  if (to_stdout_) {
+    // XLA prints the same texts, and has no files of these kinds.
+    if (name.ends_with(".json") || name.ends_with(".html") || name.ends_with(".diff")) return;
+    const std::string text = Str("*** Begin ", name, " ***\n", bytes, "\n*** End ", name, " ***\n");
+    const std::lock_guard lock(end_->mutex);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    return;
+  }
   const auto written = WriteFile(Str(directory_, "/", name), bytes);
   if (written) return;
   const std::lock_guard lock(end_->mutex);
@@ -239,7 +259,7 @@ void Dumper::PutInAnyCase(std::string_view name, std::string_view bytes) const {
 std::string Dumper::FileName(std::string_view suffix) const { return Str(prefix_, ".", suffix); }
 
 bool Dumper::WantsEmitter(std::string_view emitter) const {
-  return active() && (!emitters_ || emitters_->FoundIn(emitter));
+  return active() && (emitters_ ? emitters_->FoundIn(emitter) : !to_stdout_);
 }
 
 Status Dumper::Snapshot(const Module& module, std::span<const Literal> arguments, const Literal& result) {
@@ -272,7 +292,7 @@ Status Dumper::Passes(const PipelineReport& report) {
 }
 
 Status Dumper::WriteIndex() const {
-  if (prefix_.empty()) return {};
+  if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
   // In a folder that is full they may fit or not. What --dump_limit_mib leaves out, they name.

@@ -26,7 +26,7 @@
 namespace hlo {
 
 struct DumpOptions {
-  std::string directory;        // Empty: no dump.
+  std::string directory;        // Empty: no dump. "-": texts to stdout, as XLA does.
   std::string pass_pattern;     // Regular expression; empty: no module per pass.
   std::string module_pattern;   // Modules to dump; empty: all.
   std::string emitter_pattern;  // Of kEmitters: which code of the kernels; empty: all.
@@ -89,6 +89,7 @@ class Dumper {
   Status Flush(std::string_view next_pass);
 
   std::string directory_;
+  bool to_stdout_ = false;
   std::string prefix_;  // module_0003.jit_f
   std::optional<Pattern> passes_, emitters_;
   std::string pass_pattern_;
