@@ -158,7 +158,8 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
                         .measured = f.metric == "time",
                         .directory = {},
                         .flags = SplitXlaFlags(f.flags_bad),
-                        .with_flags = {}};
+                        .with_flags = {},
+                        .on_known = [](const std::string& known) { TellWhenInterrupted(Str("so far: ", known)); }};
   const std::string stem = f.run.path == "-" ? "stdin" : std::filesystem::path(f.run.path).stem().string();
   if (!f.out.empty()) options.directory = Str(f.out, "/bisect-", FileNamePart(stem));
   if (options.measured && options.property.kind != PropertyKind::kSlower)
@@ -188,6 +189,7 @@ Result<ExitCode> BisectCommand(Args args) {
   if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
   std::vector<std::shared_ptr<const Target>> targets;
   const BisectOptions options = TRY(OptionsOf(f, &targets));
+  TellWhenInterrupted("nothing is known yet");
   if (options.over == BisectOver::kAutotune) f.run.run.flags = WithoutFlags(f.run.run.flags, kLockFlags, f.run.path);
   auto found = Bisect(f.run.path, options, ProgressLine(f.run.path, f.run.quiet));
   ClearProgressLine(f.run.quiet);

@@ -145,13 +145,14 @@ void FlagSet::Bytes(const std::string& name, int64_t* value, std::string help, i
 }
 
 void FlagSet::Double(const std::string& name, double* value, std::string help, bool may_be_infinite) {
-  Add(name, "X", std::move(help), "", true, false, [name, value, may_be_infinite](std::string_view text) -> Status {
-    double parsed = 0;
-    if (!ParseDouble(text, &parsed) || !(parsed >= 0)) FAIL(BadValue(name, text, "a number of at least 0"));
-    if (std::isinf(parsed) && !may_be_infinite) FAIL(BadValue(name, text, "a number"));
-    *value = parsed;
-    return {};
-  });
+  Add(name, "X", std::move(help), "", true, false,
+      [name, value, may_be_infinite](std::string_view text) -> Status {
+        double parsed = 0;
+        if (!ParseDouble(text, &parsed) || !(parsed >= 0)) FAIL(BadValue(name, text, "a number of at least 0"));
+        if (std::isinf(parsed) && !may_be_infinite) FAIL(BadValue(name, text, "a number"));
+        *value = parsed;
+        return {};
+      });
 }
 
 void FlagSet::String(std::string name, std::string* value, std::string placeholder, std::string help) {

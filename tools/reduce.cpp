@@ -104,6 +104,8 @@ Result<ExitCode> ReduceCommand(Args args) {
   if (options.property.IsFigure() && !options.property.limit)
     FAIL(UsageError("F004", Str("--property=", options.property.text, " wants a number: ", options.property.text,
                                 ":N, more than N")));
+  TellWhenInterrupted(options.output == "-" ? "nothing is kept: -o=FILE has the smallest so far at any time"
+                                            : "nothing smaller was found yet");
   if (options.output != "-")
     options.on_smaller = [&](int64_t instructions) {
       TellWhenInterrupted(Str("the smallest so far: ", options.output, ", ", Counted(instructions, "instruction"),

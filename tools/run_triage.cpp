@@ -8,8 +8,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/command_line.h"
+#include "driver/inspect/text.h"
 #include "driver/search/triage.h"
 #include "tools/bundle_flags.h"
+#include "tools/command.h"
 #include "tools/search_flags.h"
 
 namespace hlo {
@@ -36,10 +38,13 @@ Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const Tri
                               .seconds = flags.seconds,
                               .jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
   const bool is_told = !json || !json->empty();
+  TellWhenInterrupted("nothing was found yet");
   const auto found = Triage(path, options, ProgressLine(path, quiet), [&](const TriageReport& report) {
     ClearProgressLine(quiet);
     if (is_told) std::fputs(ToLine(report.steps.back(), report.steps.size()).c_str(), stdout);
     std::fflush(stdout);
+    TellWhenInterrupted(
+        Str("found so far, in ", directory, "/REPORT.md: ", Counted(std::ssize(report.steps), "step"), ""));
   });
   ClearProgressLine(quiet);
   if (!found) FAIL(found.error());

@@ -12,7 +12,7 @@ namespace hlo {
 
 struct TriageFlags {
   std::optional<std::string> directory;  // "": a name from the module's.
-  double seconds = 600;
+  double seconds = 60;
 
   bool asked() const { return directory.has_value(); }
 };

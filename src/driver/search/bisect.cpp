@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "driver/bundle.h"
+#include "driver/inspect/text.h"
 #include "driver/module_diff.h"
 #include "driver/run/experiment.h"
 #include "driver/search/edits.h"
@@ -206,6 +207,10 @@ class Bisector {
     return "hlo-run says who is wrong";
   }
 
+  void TellKnown(const std::string& known) const {
+    if (options_.on_known) options_.on_known(known);
+  }
+
   void Note(const std::string& what, Answer answer) { result_.trials.push_back(Str(what, " ", ToString(answer))); }
 
   // ---- Over passes ----
@@ -248,6 +253,8 @@ class Bisector {
       const Answer answer = AskLimit(*limit);
       if (answer == Answer::kUntried) untried.insert(*limit);
       else (answer == Answer::kBad ? bad : good) = *limit;
+      TellKnown(Str("good with ", good, " pass instances, bad with ", bad, "; hlo-bisect --opt_bisect_limit=", bad,
+                    " goes on from there"));
     }
     TRY(NameInstance(good, bad));
     // A script is told of limits alone.
@@ -292,6 +299,7 @@ class Bisector {
       result_.without_flags = Str("--xla_disable_hlo_passes=", name);
     }
     result_.show_flags = Str("--opt_bisect_limit=", bad);
+    TellKnown(Str("culprit: ", result_.culprit));
     return {};
   }
 
@@ -403,6 +411,7 @@ class Bisector {
       } else {
         break;
       }
+      TellKnown(Str("bad with ", Counted(std::ssize(items), noun), " of ", all.size(), ": ", Join(items, ", ")));
     }
     result_.guilty = items;
     result_.culprit = Str(noun, items.size() == 1 ? " " : "s ", Join(items, ", "));

@@ -35,6 +35,8 @@ struct BisectOptions {
   // Over flags: those of the bad end, and the options with some of them.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;
+  // Called with a sentence on the findings so far, after each new finding. May be empty.
+  std::function<void(const std::string&)> on_known = {};
 };
 
 struct Bisection {

@@ -24,6 +24,8 @@ namespace {
 [[noreturn]] void LiveAsChild(const ChildProcess::Body& body, int commands, int answers, std::FILE* words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
   LeaveCrashesToParent();
+  for (const int interrupt : {SIGINT, SIGTERM})
+    signal(interrupt, SIG_DFL);  // The parent prints the message of an interruption.
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   if (words != nullptr) dup2(fileno(words), STDERR_FILENO);
