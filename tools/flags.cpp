@@ -68,6 +68,8 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
   return ParseCount(text);
 }
 
+constexpr size_t kColumns = 100;  // As wide as help is.
+
 // `text` broken into lines of at most `width` bytes at spaces.
 std::vector<std::string> Wrap(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
@@ -145,7 +147,7 @@ void FlagSet::Bytes(const std::string& name, int64_t* value, std::string help, i
 }
 
 void FlagSet::Double(const std::string& name, double* value, std::string help, bool may_be_infinite) {
-  Add(name, "X", std::move(help), "", true, false,
+  Add(name, "X", std::move(help), *value > 0 ? Format("%g", *value) : "", true, false,
       [name, value, may_be_infinite](std::string_view text) -> Status {
         double parsed = 0;
         if (!ParseDouble(text, &parsed) || !(parsed >= 0)) FAIL(BadValue(name, text, "a number of at least 0"));
@@ -489,17 +491,34 @@ std::string FlagSet::Flag::Text() const {
 }
 
 std::string FlagSet::Flag::HelpLines() const {
+  constexpr size_t kColumn = 36;
   std::string head = Str("  ", Head()), out;
-  constexpr size_t kColumn = 38;
   if (head.size() + 2 > kColumn) {
     out += head + "\n";
     head.clear();
   }
-  for (const std::string& line : Wrap(Text(), 120 - kColumn)) {
+  for (const std::string& line : Wrap(Text(), kColumns - kColumn)) {
     out += head + std::string(kColumn - head.size(), ' ') + line + "\n";
     head.clear();
   }
   return out;
+}
+
+std::vector<std::pair<std::string_view, std::vector<const FlagSet::Flag*>>> FlagSet::Sections() const {
+  std::vector<std::pair<std::string_view, std::vector<const Flag*>>> sections;
+  if (!common_.empty()) sections.emplace_back("Common flags", std::vector<const Flag*>());
+  for (const std::string& name : common_) {
+    const Flag* const flag = Find(name);
+    CHECK(flag != nullptr, "no such flag: ", name);
+    sections.front().second.push_back(flag);
+  }
+  std::string_view group;
+  for (const Flag& flag : flags_) {
+    if (flag.hidden || std::ranges::find(common_, flag.name) != common_.end()) continue;
+    if (std::exchange(group, flag.group) != flag.group) sections.emplace_back(flag.group, std::vector<const Flag*>());
+    sections.back().second.push_back(&flag);
+  }
+  return sections;
 }
 
 std::string FlagSet::HelpPage() const {
@@ -510,27 +529,21 @@ std::string FlagSet::HelpPage() const {
                   .flags_title = "Options",
                   .sections = {}};
   std::ranges::replace(page.command, '-', ' ');
-  for (const Flag& flag : flags_) {
-    if (flag.hidden) continue;
-    if (page.sections.empty() || page.sections.back().title != flag.group) page.sections.push_back({flag.group, {}});
-    page.sections.back().entries.push_back({flag.Head(), flag.Text()});
+  for (const auto& [title, flags] : Sections()) {
+    page.sections.push_back({std::string(title), {}});
+    for (const Flag* flag : flags) page.sections.back().entries.push_back({flag->Head(), flag->Text()});
   }
   return Roff(page);
 }
 
 std::string FlagSet::Help() const {
   if (man_asked_) return HelpPage();
-  std::string out = Str(command_, " ", usage_, "\n", about_, "\n");
+  std::string out = Str(command_, " ", usage_, "\n", Join(Wrap(about_, kColumns), "\n"), "\n");
   if (!examples_.empty()) out += "\nExamples:\n";
   for (const std::string& example : examples_) out += Str("  ", example, "\n");
-  std::string group;
-  for (const Flag& flag : flags_) {
-    if (flag.hidden) continue;
-    if (flag.group != group) {
-      group = flag.group;
-      out += Str("\n", group, ":\n");
-    }
-    out += flag.HelpLines();
+  for (const auto& [title, flags] : Sections()) {
+    out += Str("\n", title, ":\n");
+    for (const Flag* flag : flags) out += flag->HelpLines();
   }
   return out;
 }

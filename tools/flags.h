@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -47,6 +48,8 @@ class FlagSet {
   void OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
                       std::string help);
   void Alias(std::string alias, std::string_view name);
+  // The flags that help shows first, in this order, as "Common flags"; the groups have the others.
+  void Common(std::vector<std::string> names) { common_ = std::move(names); }
   // Gives the values that a shell offers for a flag whose placeholder does not list them. `words` is called only when a
   // shell asks. A flag with the placeholder LIST takes several values, separated by commas.
   void Complete(std::string_view name, std::function<std::vector<std::string>()> words);
@@ -102,6 +105,8 @@ class FlagSet {
     std::string HelpLines() const;
   };
   std::string HelpPage() const;
+  // Groups and flags in the order of help.
+  std::vector<std::pair<std::string_view, std::vector<const Flag*>>> Sections() const;
   void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
            bool is_bool, std::function<Status(std::string_view)> set);
   template <class T>
@@ -122,6 +127,7 @@ class FlagSet {
   std::string command_, usage_, about_, group_ = "Flags";
   std::vector<std::string> examples_;
   std::vector<Flag> flags_;
+  std::vector<std::string> common_;
   std::vector<std::string> given_;
   bool help_asked_ = false, man_asked_ = false;
   int files_read_ = 0;

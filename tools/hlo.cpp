@@ -52,9 +52,7 @@ constexpr CommandRow kCommands[] = {
     {"fuzz", FuzzCommand, "random modules through every oracle"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
-    {"help", HelpCommand,
-     "help [COMMAND|PAGE|CODE|WORD|RULE]: a command's flags, a page of the manual, a diagnostic code, a word of a "
-     "report, a rewrite rule; help --man [COMMAND]: a manual page"},
+    {"help", HelpCommand, "help COMMAND|PAGE|CODE|WORD|RULE explains it; help --man [COMMAND]: a manual page"},
     {"completion", CompletionCommand, "completion bash|zsh|fish: commands, flags and their words, for that shell"},
     {"version", VersionCommand, "the version"},
 };
@@ -69,10 +67,10 @@ std::string Overview() {
       "  hlo opt --passes=algsimp,dce model.hlo\n"
       "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n"
       "'hlo help pages' lists the pages of the manual and the guides, 'hlo help guides/jax' shows one.\n"
-      "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a diagnostic code "
-      "('hlo help codes'),\n'hlo help A.add.1' a rewrite rule ('hlo help algebra'), "
-      "'hlo help pipelines' how passes are put together,\n'hlo help oracles' who judges a run, 'hlo help advice' what "
-      "a profile leads to.\n";
+      "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a\n"
+      "diagnostic code ('hlo help codes'), 'hlo help A.add.1' a rewrite rule ('hlo help algebra'),\n"
+      "'hlo help pipelines' how passes are put together, 'hlo help oracles' who judges a run, and\n"
+      "'hlo help advice' what a profile leads to.\n";
   return out;
 }
 

@@ -138,7 +138,7 @@ Result<std::string> PrintAs(const Module& module, const PrintFlags& flags) {
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Group("Dumps");
   flags.String("xla_dump_to", &dump->directory, "DIR",
-               "module before and after the passes, and what was compiled from it");
+               "module before and after the passes, and what was compiled from it; -: texts to stdout");
   flags.String("xla_dump_hlo_pass_re", &dump->pass_pattern, "RE",
                "also the module after each pass that changed it and matches");
   flags.String("xla_dump_emitter_re", &dump->emitter_pattern, "RE",

@@ -120,7 +120,7 @@ void AddRunningFlags(FlagSet& flags, RunFlags* f) {
   flags.Bool("bench", &run->bench,
              "warm up, then run for at least 3 s and 10 times, all on the same arguments; on a "
              "host kernels are planned for it, unless --target names another");
-  flags.Double("bench_seconds", &run->bench_seconds, "of --bench, instead of 3");
+  flags.Double("bench_seconds", &run->bench_seconds, "of --bench");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
   flags.Bytes("memory_limit", &run->memory_limit,
@@ -314,6 +314,8 @@ FlagSet MakeFlags(RunFlags* f) {
                  "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
                  "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
   AddRunFlags(flags, f, /*with_searches=*/true);
+  flags.Common({"platform", "args", "arg", "random_seed", "reference", "tolerance", "print_literals", "save_outputs",
+                "bench", "profile", "detect_nan", "triage", "bundle", "xla_dump_to", "json"});
   return flags;
 }
 

@@ -23,7 +23,7 @@ void AddTriageFlags(FlagSet& flags, TriageFlags* triage) {
       "does it fail each time; who is accused; which rewrite, or instruction in the kernel; what else "
       "has to be there; the smallest module that still fails; a bundle of it. A line as each is found, "
       "and all of it in DIR, hlo-out/triage-MODULE without one");
-  flags.Double("triage_budget", &triage->seconds, "seconds of all of it");
+  flags.Double("triage_budget", &triage->seconds, "seconds that all of it may take");
 }
 
 Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const TriageFlags& flags, const FlagSet& given,
