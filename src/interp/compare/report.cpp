@@ -59,15 +59,16 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-// Without columns, the least needed first, until a line is as long as a terminal is wide.
+// Drops columns, the least needed first, until the lines fit the terminal, or 100 columns where there is none.
 void DropColumns(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::string_view> least_needed) {
-  const size_t columns = TerminalColumns();
+  constexpr size_t kWithoutTerminal = 100;
+  const size_t columns = TerminalColumns() > 0 ? TerminalColumns() : kWithoutTerminal;
   for (const std::string_view title : least_needed) {
     const std::string table = Table(rows);
     size_t width = 0;
     for (const std::string_view line : Split(table, '\n')) width = std::max(width, line.size());
     const auto found = std::ranges::find(rows.front(), title);
-    if (columns == 0 || width <= columns) return;
+    if (width <= columns) return;
     if (found == rows.front().end()) continue;
     const auto place = found - rows.front().begin();
     for (auto& row : rows) row.erase(row.begin() + place);
