@@ -172,7 +172,7 @@ std::optional<std::string> Stale(const Mistakes& m, const std::vector<Extent>&) 
   if (Most(m, [&](int64_t i) { return m.actual[i] == 0; })) return "ZEROS: never written, or cleared";
   if (!IsFloat(m.shape.type())) return {};
   if (Most(m, [&](int64_t i) { return std::isnan(m.actual[i]) && !std::isnan(m.expected[i]); })) {
-    return "STALE MEMORY: NaN where a number should be; reads of memory that nobody wrote give this";
+    return "NaN, OR STALE MEMORY: a number was expected; --detect_nan=warn names the op that makes it, if one does";
   }
   return {};
 }
