@@ -1,4 +1,4 @@
-# hlokit. `make help` lists what there is to ask for; README.md says what it is.
+# The build of hlokit. `make help` lists the targets; README.md describes the program.
 BUILD ?= build
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 LLVM_CONFIG ?= llvm-config-19
@@ -8,21 +8,22 @@ T ?=
 VERSION := 0.1.0
 
 CCACHE := $(shell command -v ccache 2>/dev/null)
-# Paths are relative to the folder of this file: the objects of one clone serve the next.
+# Paths are relative to the folder of this file, so that clones share cached objects.
 export CCACHE_NOHASHDIR := 1
 LLD := $(shell command -v ld.lld-19 >/dev/null 2>&1 && echo -fuse-ld=lld -B/usr/lib/llvm-19/bin -Wl,-T,scripts/llvm_late.ld)
 LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
-# By file, not by component: "nvptx" is not expanded for static linking. --as-needed and gc keep the rest out.
+# Single libraries instead of components, because "nvptx" is not expanded for static linking. --as-needed and gc-sections
+# remove unused code.
 LLVM_LIBS = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs NVPTXCodeGen NVPTXDesc NVPTXInfo X86CodeGen X86Desc X86Info OrcJIT Passes IRReader Linker BitReader Coroutines 2>/dev/null)
 
 CPPFLAGS += -Isrc -I. -I$(BUILD)/gen -DHLO_VERSION='"$(VERSION)"'
-# No fused multiply-add but where the source writes one: the interpreter's results are those of the definition.
+# -ffp-contract=off: only an explicit fma is fused, so that the interpreter's results follow the definition.
 MARCH = -march=x86-64-v3
 # The heap limit of g++'s garbage collector: less collecting saves a tenth of the time for 0.2 GB a process.
 COLLECTOR = $(if $(filter g++%,$(notdir $(CXX))),--param ggc-min-heapsize=1000000)
 FLAGS = -std=c++23 $(MARCH) -ffp-contract=off $(OPT) -g1 $(COLLECTOR) -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
         -ffunction-sections -fdata-sections $(CXXFLAGS)
-# -no-pie: no relocations at start-up, which would write to all tables of LLVM.
+# -no-pie avoids relocations at start-up, which would write to all tables of LLVM.
 LDFLAGS_ALL = $(LLD) -no-pie -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc $(LDFLAGS)
 LIBS = $(LLVM_LIBS) -l:libre2.a -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
@@ -51,27 +52,26 @@ say = $(if $(V),,@printf '%-5s %s\n' $(1) $@)
 # ---- Building ------------------------------------------------------------------------------------------------------
 
 $(BUILD)/src/gpu/%.o: private CPPFLAGS += -isystem $(LLVM_INCLUDE)
-# g++ 12 mistakes the placement of LLVM's globals.
+# g++ 12 misunderstands the placement of LLVM's globals.
 $(BUILD)/src/gpu/%.o: private CXXFLAGS += -Wno-mismatched-new-delete
-# False alarms of g++ 12: in its std::string, in its AVX-512 header.
+# False warnings of g++ 12 in its std::string and in its AVX-512 header.
 $(BUILD)/src/driver/%.o: private CXXFLAGS += -Wno-restrict
 $(BUILD)/src/gpu/libraries/small_product.o: private CXXFLAGS += -Wno-maybe-uninitialized
-# Runs where nothing else would, to say so.
+# This code also runs on older processors, to print that they are too old.
 $(BUILD)/src/base/processor_check.o: private MARCH := -march=x86-64
-# It holds the texts that stand beside it.
+# These objects embed files: the texts of pipelines, the pages of the manual.
 $(BUILD)/src/passes/pipelines/presets.o: $(wildcard src/passes/pipelines/*.txt)
-# And it the pages.
 $(BUILD)/src/driver/manual/pages.o: README.md CONTRIBUTING.md $(wildcard docs/*.md docs/guides/*.md)
 # FAIL is ours (base/result.h); gtest's is GTEST_FAIL.
 $(BUILD)/tests/%.o $(BUILD)/pch/tests/%: private CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
-# Inner loops over elements: the vectoriser is what they are written for. Nobody reads errno or the exception flags of a
-# function of math, whose setting keeps a loop from being vectorised; no result is another without them.
+# The inner loops over elements are written for the vectoriser. Setting errno or exception flags in mathematical functions
+# would prevent it. The interpreter never reads them, and results are the same without them.
 $(BUILD)/src/interp/%.o $(BUILD)/pch/interp/%: private OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT)) -fno-math-errno -fno-trapping-math
-# Commands, pages and tests spend their time in what they call. -O1 compiles a quarter faster.
+# Commands, pages and tests spend little time in their own code. -O1 compiles a quarter faster.
 COLD_OBJECTS := $(filter $(BUILD)/src/driver/% $(BUILD)/tools/% $(BUILD)/tests/%,$(OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
 $(COLD_OBJECTS) $(BUILD)/pch/cold/% $(BUILD)/pch/tests/%: private OPT := $(if $(filter -O2,$(OPT)),-O1,$(OPT))
 
-# What every reader of opcodes is compiled with; all else that a row of ops.def says is edited without compiling them again.
+# The part of ops.def that every user of opcodes depends on. Editing other parts of a row does not compile them again.
 OPCODES := $(BUILD)/gen/ir/opcodes.inc
 $(OPCODES): src/ir/ops.def
 	@mkdir -p $(@D)
@@ -151,7 +151,7 @@ $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
 
 # ---- Setting up ----------------------------------------------------------------------------------------------------
 
-deps:  ## Install what is missing (Debian 12; asks for root only when something is)
+deps:  ## Install missing packages (Debian 12; asks for root only if some are missing)
 	@scripts/deps
 
 # Git runs the hooks of one folder only, so a folder that is already set is kept.
@@ -161,17 +161,17 @@ hooks:  ## Let git check each commit message by scripts/hooks/commit-msg
 	@git config core.hooksPath scripts/hooks
 	@echo "core.hooksPath is now scripts/hooks: git checks each commit message (at most 72 characters, no semicolon)"
 
-# A second make: what `deps` installed changes what this file finds. With all cores, unless -j says otherwise.
+# A second make is needed because this file looks for the packages that `deps` installs. It uses all cores unless -j is set.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 demo: deps  ## Set up, build, and run ResNet-50 from text to verdict
 	@$(MAKE) --no-print-directory $(JOBS) all
 	$(BUILD)/bin/hlo-run testdata/models/resnet50_infer.hlo
 
-# After demo when both are asked for: they build the same files.
+# If demo and test are both given, test runs after demo, because both build the same files.
 test: deps | $(filter demo,$(MAKECMDGOALS))  ## Set up, build, and run the tests; T=pattern picks some
 	@$(MAKE) --no-print-directory $(JOBS) run-tests
 
-# HOST_ISA=avx2|avx512|native: what kernels may use, in all that is run from here; the best that there is by default.
+# HOST_ISA=avx2|avx512|native limits the instructions of kernels in all programs that make runs. The default is native.
 ifdef HOST_ISA
 export HLO_HOST_ISA := $(HOST_ISA)
 endif
@@ -188,26 +188,26 @@ N ?= 200
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 DIFF_ISAS = $(or $(HOST_ISA),$(if $(shell grep -w avx512vl /proc/cpuinfo),avx2) native)
 diff: SEED := $(SEED)
-diff: all  ## Random modules through every oracle, N=200 of them from SEED=(drawn), at each level of instructions, and through random passes
+diff: all  ## Judge N=200 random modules from SEED=(random) by every oracle, at each level of instructions, and with random passes
 	$(foreach isa,$(DIFF_ISAS),$(BUILD)/bin/hlo-fuzz --host_isa=$(isa) --count=$(N) --seed=$(SEED) &&) :
 	$(BUILD)/bin/hlo-fuzz --passes=random --count=$(N) --seed=$(SEED)
 
-golden-check: $(BUILD)/bin/hlo-test  ## The interpreter (PLATFORM=cpu: passes and kernels) against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
+golden-check: $(BUILD)/bin/hlo-test  ## Compare the interpreter (PLATFORM=cpu: passes and kernels) with XLA:CPU's results in $(CORPUS)/golden and $(CORPUS)/corpus
 	@mkdir -p $(BUILD)/golden
 	@for archive in golden/corpus corpus/programs corpus/xla-hlo-large; do tar -xJf $(CORPUS)/$$archive.tar.xz -C $(BUILD)/golden; done
 	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 \
 	  --gtest_filter='XlaCpu/*.AgreesWithXlaCpu$(if $(filter cpu,$(PLATFORM)),OnTheDevice)/*'
 
-test-exhaustive: $(BUILD)/bin/hlo-test  ## Every value of the narrow float types through every op of the interpreter
+test-exhaustive: $(BUILD)/bin/hlo-test  ## Test every op of the interpreter on every value of the narrow float types
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Exhaustive*'
 
-test-inject: $(BUILD)/bin/hlo-test  ## Every planted fault is found, and blamed on the pass, kernel or library it is in
+test-inject: $(BUILD)/bin/hlo-test  ## Check that every planted fault is found and blamed on the right pass, kernel or library
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Inject*'
 
-kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model and workload: host against emulated GPU, sanitizer, ptxas (minutes)
+kernel-check: $(BUILD)/bin/hlo-test  ## Check every kernel of every model and workload: host against emulated GPU, sanitizer, ptxas (minutes)
 	HLO_KERNEL_CHECK=all CORPUS=$(CORPUS) $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
 
-asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/
+asan:  ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/
 	@# LeakSanitizer crashes on the threads of the OpenMP that oneDNN brings.
 	@# Frames are larger there: a test of nested loops overruns 8 MB of stack.
 	@ulimit -s 1000000 && ASAN_OPTIONS=detect_leaks=0 $(MAKE) --no-print-directory $(JOBS) run-tests BUILD=build-asan OPT='-O1' \
@@ -216,31 +216,31 @@ asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in bu
 # T seconds for each target of TARGETS=...
 TARGETS ?= $(FUZZ_TARGETS:tests/fuzz/%.cpp=%)
 FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-fuzz:  ## libFuzzer with sanitizers on parser, verifier and printer, in build-fuzz/; T=60 seconds for each of TARGETS=...
+fuzz:  ## Fuzz parser, verifier and printer with sanitizers, in build-fuzz/; T=60 seconds for each of TARGETS=...
 	@scripts/deps fuzz
 	@$(MAKE) --no-print-directory $(JOBS) BUILD=build-fuzz CXX=clang++-19 OPT='-O1' \
 	  CXXFLAGS='-fsanitize=fuzzer-no-link $(FUZZ_FLAGS)' LDFLAGS='-fsanitize=fuzzer $(FUZZ_FLAGS)' $(TARGETS:%=build-fuzz/bin/fuzz-%)
 	@scripts/fuzz '$(or $(T),60)' '$(CORPUS)' $(TARGETS)
 
-verifier-coverage:  ## The rules of the verifier: where each is said, which file breaks it, which are open
+verifier-coverage:  ## List the rules of the verifier: the source of each, a file that breaks it, rules without either
 	@scripts/verifier-coverage
 
-# Engines that are compiled for a graph need the driver's library, of which CUDA has a stub.
+# Engines that are compiled for a graph need the driver's library. CUDA provides a stub of it.
 CUDA_STUB = $(firstword $(wildcard /usr/local/cuda/lib64/stubs/libcuda.so /usr/local/cuda/targets/x86_64-linux/lib/stubs/libcuda.so))
-cudnn-plans: $(BUILD)/bin/hlo-test  ## What cuDNN (CUDNN_PATH=DIR) has for each of testdata/convolutions, asked without a GPU
+cudnn-plans: $(BUILD)/bin/hlo-test  ## List the plans of cuDNN (CUDNN_PATH=DIR) for testdata/convolutions and attentions; needs no GPU
 	@mkdir -p $(BUILD)/stubs && $(if $(CUDA_STUB),ln -sf $(CUDA_STUB) $(BUILD)/stubs/libcuda.so.1,:)
 	CUDNN_PLANS=1 LD_LIBRARY_PATH=$(BUILD)/stubs:$$LD_LIBRARY_PATH $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='CudnnPlans.*'
 
-cuda-doubles: all $(BUILD)/bin/hlo-test  ## Without a GPU: models and workloads on doubles of CUDA's libraries, every call of a run failing once (minutes)
+cuda-doubles: all $(BUILD)/bin/hlo-test  ## Run models and workloads on doubles of CUDA's libraries, with every call failing once; needs no GPU (minutes)
 	HLO_DOUBLES=all CORPUS=$(CORPUS) HLO=$(BUILD)/bin $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Doubles*'
 
-gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
+gpu-check: all  ## Run everything that needs a GPU; prints SKIPPED if there is none
 	@HLO=$(BUILD)/bin OUT=$(BUILD)/gpu-check CORPUS=$(CORPUS) scripts/gpu-check
 
-bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written kernels; prints ratio tables
+bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written kernels; prints tables of ratios
 	scripts/bench
 
-bench-interp: all  ## The interpreter against XLA:CPU, by family of ops and by model; MODELS=DIR has more models
+bench-interp: all  ## Compare the interpreter with XLA:CPU, by family of ops and by model; MODELS=DIR has more models
 	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
 	@$(PEER_PYTHON) bench/interpreter.py $(MODELS:%=--models %)
 
@@ -250,39 +250,39 @@ bench-parse: all  ## Compare the parser with XLA's on the largest of TEXTS=..., 
 	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
 	@build/venv/bin/python bench/parse.py --largest 10 $(TEXTS)
 
-bench-scale: all  ## Time of each stage and pass at 10k, 30k, 100k instructions on five shapes of modules, and its exponent
+bench-scale: all  ## Measure each stage and pass at 10k, 30k and 100k instructions on five shapes of modules, and the exponent
 	@python3 bench/scale.py
 
-bench-fusion: all  ## Kernels and bytes after the passes, against XLA:GPU, for each single-device row of $(CORPUS)/bench/xla-gpu-kernels.csv
+bench-fusion: all  ## Compare kernels and bytes after the passes with XLA:GPU, for each single-device row of $(CORPUS)/bench/xla-gpu-kernels.csv
 	@mkdir -p $(BUILD)/corpus
 	@for archive in models xla-hlo-large; do tar -xJf $(CORPUS)/corpus/$$archive.tar.xz -C $(BUILD)/corpus; done
 	@python3 bench/fusion.py $(CORPUS) $(BUILD)/corpus/models $(BUILD)/corpus/xla-hlo $(CORPUS)/corpus/xla-hlo
 
-seeds: all  ## The tables and figures of the studies behind the project, run again here: build/seeds/index.html (minutes); ONLY=fusion,counts picks parts
+seeds: all  ## Repeat the studies behind the project, with tables and figures: build/seeds/index.html (minutes); ONLY=fusion,counts picks parts
 	@python3 bench/seeds.py $(ONLY:%=--only=%)
 
-bench-cpu: all  ## The workloads of $(CORPUS)/bench/cpu against XLA:CPU, by turns, on two cores; RUN_FLAGS=... for hlo-run
+bench-cpu: all  ## Compare the workloads of $(CORPUS)/bench/cpu with XLA:CPU, by turns, on two cores; RUN_FLAGS=... for hlo-run
 	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
 	@python3 bench/compare.py --rounds 3 --budget 1 $(if $(RUN_FLAGS),--flags='$(RUN_FLAGS)') $(CORPUS)/bench/cpu/*.hlo
 
 PEER_PYTHON ?= build/venv/bin/python
-bench-compile: all  ## Text to SASS against XLA:GPU (PEER_PYTHON=... with jax-cuda13-plugin), text to ready against XLA:CPU and with a full --cache_dir; MODELS=... picks some
+bench-compile: all  ## Compare compile times with XLA:GPU (PEER_PYTHON=... with jax-cuda13-plugin) and XLA:CPU, also with a full --cache_dir; MODELS=... picks some
 	@python3 bench/compile.py --peer $(CORPUS)/tools/xla_gpu_peer.py --peer_python $(PEER_PYTHON) $(MODELS)
 
-corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
+corpus: all  ## Compare reading and printing with XLA on every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
 	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
 	@mkdir -p $(BUILD)/corpus
 	@for archive in $(CORPUS)/corpus/*.tar.xz; do tar -xJf $$archive -C $(BUILD)/corpus; done
 	@$(PEER_PYTHON) bench/corpus.py $(CORPUS)/corpus/xla-hlo $(BUILD)/corpus
 
-pass-pairs: all  ## N=100 pairs of a text of $(CORPUS)/corpus/xla-hlo and a pass, drawn from SEED=(drawn), each pass judged by itself
+pass-pairs: all  ## Judge N=100 pairs of a pass and a text of $(CORPUS)/corpus/xla-hlo, from SEED=(random)
 	bench/pass_pairs.py --binary=$(BUILD)/bin/hlo-opt --count=$(if $(filter command line,$(origin N)),$(N),100) --seed=$(SEED) $(CORPUS)/corpus/xla-hlo
 
 models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
 	bench/models/regenerate.sh
 
 # BASE=COMMIT: prose is checked on the lines added since then; scripts/prose-index says which commit is the default.
-lint: format-check prose-check  ## clang-format and prose index of changed lines, then clang-tidy over sources changed since its last success
+lint: format-check prose-check  ## Check format and prose of changed lines, then run clang-tidy on sources changed since its last success
 	@scripts/deps lint
 	@$(MAKE) --no-print-directory -k tidy
 
@@ -298,43 +298,43 @@ format-check:  ## Fail if clang-format would change a source
 	@scripts/deps checks
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
 
-checks: format-check prose-check $(BUILD)/bin/layering-test  ## The checks that need no build of the program: format, prose of changed lines, includes
+checks: format-check prose-check $(BUILD)/bin/layering-test  ## Run the checks that need no build of the program: format, prose of changed lines, includes
 	$(BUILD)/bin/layering-test --gtest_brief=1
 
 prose-check:  ## Fail if more than 3 % of the sentences on lines added since BASE=COMMIT are elliptical
 	@scripts/deps checks
 	scripts/prose-index --changed$(BASE:%==%)
 
-prose:  ## Share of elliptical sentences in comments and documentation, by folder
+prose:  ## Print the share of elliptical sentences in comments and documentation, by folder
 	@scripts/prose-index
 
-format:  ## Rewrite the sources as clang-format has them
+format:  ## Format the sources with clang-format
 	@scripts/deps checks
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
 
-compile_commands.json: Makefile | $(OPCODES)  ## For editors and clang-tidy
+compile_commands.json: Makefile | $(OPCODES)  ## Write the compilation database for editors and clang-tidy
 	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(DOUBLE_SOURCES) $(FUZZ_TARGETS); do \
 	  [ -z "$$first" ] || echo ','; first=1; \
 	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\\",$(subst ','\'',$(CPPFLAGS))) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -DGTEST_DONT_DEFINE_FAIL=1 -c %s"}' "$(CURDIR)" $$f $$f; \
 	done; echo ']'; } >$@
 
-site: all  ## The manual as HTML, build/site/index.html; hlo help shows the same pages
+site: all  ## Write the manual as HTML, build/site/index.html; hlo help shows the same pages
 	$(BUILD)/bin/hlo help --html=$(BUILD)/site
 
 # ---- Shipping ------------------------------------------------------------------------------------------------------
 
 DIST := hlokit-$(VERSION)-x86_64-linux
 
-dist: all  ## build/$(DIST).tar.xz: one stripped program with testdata and gpu-check
+dist: all  ## Make build/$(DIST).tar.xz: the stripped program with testdata and gpu-check
 	BUILD=$(BUILD) scripts/dist $(DIST)
 
-deb: all  ## build/hlokit_$(VERSION)_amd64.deb, for Debian 12, Ubuntu 22.04 and what is newer
+deb: all  ## Make build/hlokit_$(VERSION)_amd64.deb, for Debian 12, Ubuntu 22.04 or newer
 	BUILD=$(BUILD) scripts/deb $(VERSION)
 
-wheel: all  ## build/hlokit-$(VERSION)-*.whl: the program and a module for Python, by `pip install`; DEFLATE=1: by uv, too
+wheel: all  ## Make build/hlokit-$(VERSION)-*.whl: the program and a module for Python, for pip; DEFLATE=1: also for uv
 	BUILD=$(BUILD) scripts/wheel $(if $(DEFLATE),--deflate )$(VERSION)
 
-# STRIP=1: without what a debugger wants of it.
+# STRIP=1 removes debug information.
 PREFIX ?= /usr/local
 install: all  ## Copy the program, its links, man pages and completion below PREFIX
 	install -D $(if $(STRIP),-s )-m 755 $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/bin/hlo
@@ -342,7 +342,7 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 	scripts/share $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/share
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/hlokit README.md CHANGELOG.md LICENSE packaging/copyright
 
-clean:  ## Remove what was built
+clean:  ## Remove all build folders
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
 .PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check checks prose-check prose site dist deb wheel install clean
