@@ -232,7 +232,8 @@ Result<DiffReport> DiffPair(const DumpedModule& left, const DumpedModule& right,
   if (options.format == DiffFormat::kSummary)
     report.text = Str(head, report.text, end.empty() ? "" : Str("  ", end, "\n"));
   if (options.format == DiffFormat::kHtml)
-    report.html = Str("<h2>", XmlText(name), "</h2>\n<pre class=\"l\">", XmlText(head), XmlText(end), "</pre>\n", report.html);
+    report.html =
+        Str("<h2>", XmlText(name), "</h2>\n<pre class=\"l\">", XmlText(head), XmlText(end), "</pre>\n", report.html);
   report.detail = Str(name, ": first differing pass ", parting->pass);
   json.Key("first_differing_pass").Value(parting->pass).Key("why").Value(Trim(parting->why));
   json.Key("left_state").Value(parting->left->name).Key("right_state").Value(parting->right->name);

@@ -289,8 +289,8 @@ Result<DiffReport> DiffProfiles(const std::string& left, const std::string& righ
   report.text += SumsText(diff) + "\n";
   for (const std::string& note : notes) report.text += Str("  note: ", note, "\n");
   if (options.format == DiffFormat::kHtml) {
-    report.html = Str("<pre class=\"l\">", XmlText(Join(head, "\n")), "</pre>\n", TableHtml(run), TableHtml(steps), "<p>",
-                      XmlText(SumsText(diff)), "</p>\n");
+    report.html = Str("<pre class=\"l\">", XmlText(Join(head, "\n")), "</pre>\n", TableHtml(run), TableHtml(steps),
+                      "<p>", XmlText(SumsText(diff)), "</p>\n");
     for (const std::string& note : notes) report.html += Str("<p>note: ", XmlText(note), "</p>\n");
   }
   JsonWriter json;
