@@ -9,13 +9,14 @@ namespace hlo {
 
 Result<ExitCode> InspectGraph(Args args) {
   LoadOptions load;
-  std::string format = "dot", path = "-", computation, around, fusions = "expanded";
+  std::string format = "dot", path = "-", computation, around, fusions = "expanded", tuples = "folded";
   GraphOptions options;
+  auto most_nodes = static_cast<int64_t>(options.most_nodes);
   FlagSet flags(
       "hlo-inspect graph", "[flags] MODULE",
       "A computation as a graph: users below what they use, colours by what ops are for, fusions as frames. "
-      "html is one file with zoom, pan, details and search, in which loops and calls lead to their bodies, and which "
-      "needs no network; dot is for Graphviz.",
+      "html is one file with zoom, pan, details and search, in which loops, calls and scopes lead to their insides, "
+      "and which needs no network; dot is for Graphviz.",
       {"hlo-inspect graph --format=html model.hlo -o model.html",
        "hlo-opt model.hlo | hlo-inspect graph --format=html --fusions=collapsed - -o kernels.html",
        "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
@@ -25,6 +26,9 @@ Result<ExitCode> InspectGraph(Args args) {
   flags.String("around", &around, "NAME", "only what is near this instruction");
   flags.Int("width", &options.width, "how many edges away");
   flags.Choice("fusions", &fusions, {"expanded", "collapsed"}, "frames around their instructions, or single nodes");
+  flags.Choice("tuples", &tuples, {"folded", "expanded"}, "lines past tuples, or tuples and their elements as nodes");
+  flags.Int("fold_scopes", &most_nodes,
+            "html: scopes of op_name are nodes, which open, in a picture of more nodes than this; 0: never");
   flags.String("o", &path, "FILE", "where it goes; - is stdout");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
@@ -35,6 +39,8 @@ Result<ExitCode> InspectGraph(Args args) {
   }
   if (place == nullptr) place = &module->entry();
   options.expand_fusions = fusions == "expanded";
+  options.fold_tuples = tuples == "folded";
+  options.most_nodes = static_cast<size_t>(most_nodes);
   const std::string title = Str(module->name(), ": ", place->name());
   TRY(WriteFile(path, format == "dot"   ? GraphDot(GraphOf(*place, options), title)
                       : format == "svg" ? TRY(GraphSvg(GraphOf(*place, options)))

@@ -1,6 +1,7 @@
 #include "driver/inspect/graph.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -34,8 +35,10 @@ std::string OpText(const Instruction& inst) {
   return text;
 }
 
+constexpr size_t kWidest = 44;
+constexpr std::string_view kResult = "result";  // How the line begins that marks a result.
+
 std::vector<std::string> LabelOf(const Instruction& inst) {
-  constexpr size_t kWidest = 44;
   std::vector<std::string> lines = {OpText(inst), Cut(std::string(inst.name()), kWidest),
                                     Cut(inst.shape().ToString(), kWidest)};
   if (inst.Is(Opcode::kConstant) && inst.shape().IsScalar()) lines.push_back(Cut(Print(inst.literal()), kWidest));
@@ -68,6 +71,32 @@ std::vector<bool> Near(const Instruction& center, int64_t width) {
   return near;
 }
 
+// The origin of a value, behind all tuples that it goes through.
+struct Source {
+  const Instruction* base;     // The instruction that computes the value; never a get-tuple-element.
+  std::vector<int64_t> index;  // The element of `base`; empty: all of it.
+  const Instruction* element;  // The instruction nearest to `base` that has the value; `base` where `index` is empty.
+};
+
+Source SourceOf(const Instruction& value) {
+  Source source{&value, {}, &value};
+  while (true) {
+    const Instruction& inst = *source.base;
+    if (inst.Is(Opcode::kGetTupleElement)) {
+      source.index.insert(source.index.begin(), inst.tuple_index());
+      source.base = &inst.operand(0);
+    } else if (inst.Is(Opcode::kTuple) && !source.index.empty()) {
+      source.base = &inst.operand(source.index.front());
+      source.index.erase(source.index.begin());
+      if (source.index.empty()) source.element = source.base;
+    } else {
+      return source;
+    }
+  }
+}
+
+std::string IndexText(const std::vector<int64_t>& index) { return Str("{", Join(index, ","), "}"); }
+
 class Builder {
  public:
   explicit Builder(const GraphOptions& options) : options_(options) {}
@@ -77,27 +106,110 @@ class Builder {
     if (options_.around != nullptr) shown = Near(*options_.around, options_.width);
     std::unordered_map<const Instruction*, int> nodes;
     for (const Instruction* inst : computation.PostOrder()) {
-      if (!shown[inst->id()] || StandsInLabels(*inst)) continue;
+      if (!shown[inst->id()] || StandsInLabels(*inst) || IsFolded(*inst)) continue;
       const bool frame = options_.expand_fusions && inst->Is(Opcode::kFusion) && !IsLibraryCall(*inst);
       const int node = AddNode(*inst, -1);
       nodes[inst] = node;
+      if (IsElementOfParameter(*inst)) {
+        const Source source = SourceOf(*inst);
+        graph_.nodes[node].lines[0] = Str("parameter ", source.base->parameter_number(), " ", IndexText(source.index));
+        graph_.nodes[node].family = OpFamily::kParameter;
+        continue;
+      }
       std::vector<int> ports;
       if (frame) ports = AddInside(node);
       for (int64_t i = 0; i < inst->operand_count(); ++i) {
-        const auto from = nodes.find(&inst->operand(i));
-        if (from != nodes.end()) AddEdge({from->second, node, frame ? ports[i] : -1});
+        for (const Instruction* source : SourcesOf(inst->operand(i))) {
+          const auto from = nodes.find(source);
+          if (from != nodes.end()) AddEdge({from->second, node, frame ? ports[i] : -1});
+        }
       }
+      NameElements(*inst, node);
     }
+    MarkResults(computation.root(), nodes);
     return std::move(graph_);
   }
 
  private:
   bool StandsInLabels(const Instruction& inst) const {
-    return ScalarConstant(inst) != nullptr && !inst.users().empty() && !inst.IsRoot() && &inst != options_.around;
+    if (ScalarConstant(inst) == nullptr || inst.users().empty() || inst.IsRoot() || &inst == options_.around)
+      return false;
+    // A folded root has no label.
+    return std::ranges::none_of(inst.users(),
+                                [&](const Instruction* user) { return user->IsRoot() && IsFolded(*user); });
+  }
+
+  bool IsElementOfParameter(const Instruction& inst) const {
+    return options_.fold_tuples && inst.Is(Opcode::kGetTupleElement) && SourceOf(inst).base->Is(Opcode::kParameter);
+  }
+
+  // Whether lines go past the instruction, which has no node then. Elements that nothing reads have none either.
+  bool IsFolded(const Instruction& inst) const {
+    if (!options_.fold_tuples || &inst == options_.around) return false;
+    const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };
+    const bool has_users = !inst.users().empty();
+    if (inst.Is(Opcode::kTuple)) {
+      const auto others =
+          std::ranges::count_if(inst.users(), [&](const Instruction* user) { return !is_element(user); });
+      return inst.operand_count() > 0 && (inst.IsRoot() ? !has_users : has_users && others <= 1);
+    }
+    if (inst.IsRoot()) return false;
+    if (!has_users) return inst.Is(Opcode::kGetTupleElement);
+    const bool only_elements_are_read = std::ranges::all_of(inst.users(), is_element);
+    if (inst.Is(Opcode::kParameter)) return inst.shape().IsTuple() && only_elements_are_read;
+    if (!inst.Is(Opcode::kGetTupleElement)) return false;
+    return !SourceOf(inst).base->Is(Opcode::kParameter) || (inst.shape().IsTuple() && only_elements_are_read);
+  }
+
+  // The instructions with nodes that compute `value`: itself, or its origins behind folded tuples.
+  std::vector<const Instruction*> SourcesOf(const Instruction& value) const {
+    if (!IsFolded(value)) return {&value};
+    std::vector<const Instruction*> sources, left = {&value};
+    while (!left.empty()) {
+      const Source source = SourceOf(*left.back());
+      left.pop_back();
+      const Instruction* const from = IsElementOfParameter(*source.element) ? source.element : source.base;
+      if (from->Is(Opcode::kTuple) && IsFolded(*from)) {
+        for (int64_t i = from->operand_count(); i-- > 0;) left.push_back(&from->operand(i));
+      } else if (std::ranges::find(sources, from) == sources.end()) {
+        sources.push_back(from);
+      }
+    }
+    return sources;
+  }
+
+  // Adds lines "operand 1 = while.2 {3}" to the label, for the first operands that are elements of other nodes.
+  void NameElements(const Instruction& inst, int node) {
+    constexpr int kMost = 4;
+    int named = 0;
+    for (int64_t i = 0; i < inst.operand_count() && named < kMost; ++i) {
+      if (!inst.operand(i).Is(Opcode::kGetTupleElement) || !IsFolded(inst.operand(i))) continue;
+      const Source source = SourceOf(inst.operand(i));
+      if (source.index.empty() || source.base->Is(Opcode::kParameter)) continue;
+      ++named;
+      graph_.nodes[node].lines.push_back(
+          Cut(Str("operand ", i, " = ", source.base->name(), " ", IndexText(source.index)), kWidest));
+    }
+  }
+
+  // Adds a line "result {2}" to the label of the node that computes element 2 of a folded root.
+  void MarkResults(const Instruction& root, const std::unordered_map<const Instruction*, int>& nodes) {
+    if (!IsFolded(root)) return;
+    std::map<int, std::string> results;  // By node.
+    for (int64_t i = 0; i < root.operand_count(); ++i) {
+      for (const Instruction* source : SourcesOf(root.operand(i))) {
+        const auto node = nodes.find(source);
+        if (node == nodes.end()) continue;
+        std::string& text = results[node->second];
+        text += Str(text.empty() ? "" : ",", i);
+      }
+    }
+    for (const auto& [node, text] : results)
+      graph_.nodes[node].lines.push_back(Cut(Str(kResult, " {", text, "}"), kWidest));
   }
 
   int AddNode(const Instruction& inst, int frame) {
-    graph_.nodes.push_back({&inst, LabelOf(inst), frame, false});
+    graph_.nodes.push_back({.inst = &inst, .lines = LabelOf(inst), .family = FamilyOf(inst), .frame = frame});
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
   void AddEdge(GraphEdge edge) {
@@ -194,6 +306,12 @@ Graph GraphOf(const Computation& computation, const GraphOptions& options) {
   return Builder(options).Build(computation);
 }
 
+std::string FrameTitle(const GraphNode& frame) {
+  std::string title = Str(frame.lines[0], " ", frame.inst->name());
+  if (frame.lines.back().starts_with(kResult)) title += Str("  ", frame.lines.back());
+  return title;
+}
+
 std::string GraphDot(const Graph& graph, const std::string& title) {
   // By family. Light, so that black text stands out.
   constexpr const char* kColors[] = {"#dbeafe", "#e5e7eb", "#dcfce7", "#fde68a",
@@ -214,7 +332,7 @@ std::string GraphDot(const Graph& graph, const std::string& title) {
     }
     if (node.is_frame) {
       open = static_cast<int>(i);
-      out += Str("  subgraph cluster_", i, " {\n    label=", DotText(Str(node.lines[0], " ", node.inst->name())),
+      out += Str("  subgraph cluster_", i, " {\n    label=", DotText(FrameTitle(node)),
                  " fontname=monospace fontsize=10 style=rounded\n");
       continue;
     }
@@ -222,7 +340,7 @@ std::string GraphDot(const Graph& graph, const std::string& title) {
     for (const std::string& line : node.lines)
       label += Str(label.empty() ? "" : "\\n", DotText(line).substr(1, DotText(line).size() - 2));
     out += Str(node.frame >= 0 ? "    n" : "  n", i, " [label=\"", label, "\" fillcolor=\"",
-               kColors[static_cast<int>(FamilyOf(*node.inst))], "\" tooltip=", DotText(ToString(*node.inst)), "]\n");
+               kColors[static_cast<int>(node.family)], "\" tooltip=", DotText(ToString(*node.inst)), "]\n");
   }
   if (open >= 0) out += "  }\n";
   for (const GraphEdge& edge : graph.edges) {

@@ -2,6 +2,9 @@
 //
 // Nodes are instructions. Scalar constants, and broadcasts of them, stand in their users' labels. A fusion is a frame
 // around its computation, whose parameters are its ports; or, collapsed, a node.
+//
+// Tuples are folded unless `fold_tuples` is off: lines go from the instruction that computes an element to the one that
+// reads it. The elements of a parameter are nodes of their own; elements of the root are marked as results.
 #ifndef HLO_DRIVER_INSPECT_GRAPH_H_
 #define HLO_DRIVER_INSPECT_GRAPH_H_
 
@@ -15,6 +18,9 @@ namespace hlo {
 
 struct GraphOptions {
   bool expand_fusions = true;
+  bool fold_tuples = true;
+  // A page shows the scopes of op_name as nodes, which open, where a picture has more nodes than this; 0: never.
+  size_t most_nodes = 60;
   const Instruction* around = nullptr;  // Only what is at most `width` edges away from it; null: everything.
   int64_t width = 2;
 };
@@ -35,8 +41,13 @@ OpFamily FamilyOf(const Instruction& inst);
 struct GraphNode {
   const Instruction* inst;
   std::vector<std::string> lines;  // The label: the op, the name, the shape, constants.
-  int frame = -1;                  // The fusion's node, when it stands inside one.
-  bool is_frame = false;           // A fusion that is shown with its inside.
+  OpFamily family = OpFamily::kOther;
+  int frame = -1;              // The fusion's node, when it stands inside one.
+  bool is_frame = false;       // A fusion that is shown with its inside.
+  bool is_outside = false;     // In the picture of a scope: a value from elsewhere that the scope reads.
+  int scope = -1;              // The picture (graph_scopes.h) of the scope that the node shows; -1: no scope.
+  std::string_view mark = {};  // "wrong": drawn with a red border.
+  std::string about = {};      // The text that a page shows for a scope when it is pointed at.
 };
 
 struct GraphEdge {
@@ -51,6 +62,8 @@ struct Graph {
 
 Graph GraphOf(const Computation& computation, const GraphOptions& options);
 
+// The line at the top of a frame.
+std::string FrameTitle(const GraphNode& frame);
 std::string GraphDot(const Graph& graph, const std::string& title);
 // Errors: [A014], more than can be laid out.
 Result<std::string> GraphSvg(const Graph& graph);

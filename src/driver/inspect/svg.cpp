@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "driver/inspect/graph.h"
+#include "driver/inspect/graph_scopes.h"
 #include "driver/inspect/layout.h"
 #include "driver/xml.h"
 #include "ir/text/printer.h"
@@ -22,8 +23,17 @@ struct Place {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-// Of a page: the numbers of the computations that have a section there.
-using Sections = std::unordered_map<const Computation*, size_t>;
+// Numbers of the sections of a page, one for each picture.
+struct Sections {
+  std::unordered_map<const Computation*, size_t> of_computation;
+  size_t of_scopes = 0;  // The section of the first picture of the graph that is drawn; the others follow it.
+};
+
+// A line of a box that leads to a section.
+struct SectionLink {
+  size_t section;
+  std::string text;
+};
 
 // What a box leads to: what runs as steps of its own.
 std::vector<const Computation*> Entered(const Instruction& inst) {
@@ -90,6 +100,8 @@ class Drawing {
       "rect{stroke:#6b7280;rx:3}path{fill:none;stroke:#9ca3af}path.a{fill:#6b7280;stroke:none}"
       ".f0 rect{fill:#dbeafe}.f1 rect{fill:#e5e7eb}.f2 rect{fill:#dcfce7}.f3 rect{fill:#fde68a}.f4 rect{fill:#fecaca}"
       ".f5 rect{fill:#f3f4f6}.f6 rect{fill:#e9d5ff}.f7 rect{fill:#fbcfe8}.frame rect{fill:#faf5ff;stroke-dasharray:4 2}"
+      ".scope rect{fill:#fff;stroke:#2563eb;stroke-width:2}.outside rect{stroke-dasharray:2 2;fill-opacity:.6}"
+      ".wrong rect{stroke:#dc2626;stroke-width:5}"
       "</style>\n";
 
   static std::string Number(double value) { return Format("%.1f", value); }
@@ -104,8 +116,8 @@ class Drawing {
       Place& place = places_[i];
       if (!node.is_frame) {
         for (const std::string& line : node.lines) place.width = std::max(place.width, TextWidth(line));
-        const std::vector<const Computation*> links = LinksOf(node);
-        for (const Computation* to : links) place.width = std::max(place.width, TextWidth(LinkText(*to)));
+        const std::vector<SectionLink> links = LinksOf(node);
+        for (const SectionLink& link : links) place.width = std::max(place.width, TextWidth(link.text));
         place.width += 2 * kPadding;
         place.height = static_cast<double>(node.lines.size() + links.size()) * kLineHeight + kPadding;
       }
@@ -156,14 +168,12 @@ class Drawing {
     while (root + 1 < static_cast<int>(graph_.nodes.size()) && graph_.nodes[root + 1].frame == frame) ++root;
     exits_.resize(graph_.nodes.size());
     exits_[frame] = kFramePadding + places_[root].x + places_[root].width / 2;
-    places_[frame].width = std::max(places_[frame].width, TextWidth(Title(graph_.nodes[frame])) + 2 * kPadding);
+    places_[frame].width = std::max(places_[frame].width, TextWidth(FrameTitle(graph_.nodes[frame])) + 2 * kPadding);
     const double inside = places_[frame].height - kFrameTitle - kFramePadding;
     const double x = places_[root].x + places_[root].width / 2;
     lines_[root].push_back({{x, places_[root].y + places_[root].height}, {x, inside}});
     return {};
   }
-
-  static std::string Title(const GraphNode& frame) { return Str(frame.lines[0], "  ", frame.inst->name()); }
 
   void AppendLines(std::string& out, int node) const {
     if (lines_[node].empty()) return;
@@ -187,35 +197,43 @@ class Drawing {
   void AppendNode(std::string& out, int index, const std::string& inputs) const {
     const GraphNode& node = graph_.nodes[index];
     const Place& place = places_[index];
-    std::string about = ToString(*node.inst);
-    if (!node.inst->metadata().op_name.empty()) about += Str("\n", node.inst->metadata().op_name.view());
-    out += Str("<g id=\"n", index, "\" class=\"n ",
-               node.is_frame ? std::string("frame") : Str("f", static_cast<int>(FamilyOf(*node.inst))), "\" data-in=\"",
-               inputs, "\"><title>", XmlText(about), "</title><rect x=\"", Number(place.x), "\" y=\"", Number(place.y),
-               "\" width=\"", Number(place.width), "\" height=\"", Number(place.height), "\"/>");
+    std::string about = node.about;
+    if (node.scope < 0) {
+      about = ToString(*node.inst);
+      if (!node.inst->metadata().op_name.empty()) about += Str("\n", node.inst->metadata().op_name.view());
+    }
+    std::string classes = node.is_frame     ? std::string("frame")
+                          : node.scope >= 0 ? std::string("scope")
+                                            : Str("f", static_cast<int>(node.family));
+    if (node.is_outside) classes += " outside";
+    if (!node.mark.empty()) classes += Str(" ", node.mark);
+    out += Str("<g id=\"n", index, "\" class=\"n ", classes, "\" data-in=\"", inputs, "\"><title>", XmlText(about),
+               "</title><rect x=\"", Number(place.x), "\" y=\"", Number(place.y), "\" width=\"", Number(place.width),
+               "\" height=\"", Number(place.height), "\"/>");
     double y = place.y + kLineHeight - 1;
-    const std::vector<std::string> lines = node.is_frame ? std::vector{Title(node)} : node.lines;
+    const std::vector<std::string> lines = node.is_frame ? std::vector{FrameTitle(node)} : node.lines;
     for (size_t i = 0; i < lines.size(); ++i, y += kLineHeight) {
       out += Str("<text", i == 0 ? " class=\"o\"" : "", " x=\"", Number(place.x + kPadding), "\" y=\"", Number(y),
                  "\">", XmlText(lines[i]), "</text>");
     }
-    for (const Computation* to : LinksOf(node)) {
-      out += Str("<a href=\"#c", sections_->at(to), "\"><text x=\"", Number(place.x + kPadding), "\" y=\"", Number(y),
-                 "\">", XmlText(LinkText(*to)), "</text></a>");
+    for (const SectionLink& link : LinksOf(node)) {
+      out += Str("<a href=\"#c", link.section, "\"><text x=\"", Number(place.x + kPadding), "\" y=\"", Number(y), "\">",
+                 XmlText(link.text), "</text></a>");
       y += kLineHeight;
     }
     out += "</g>\n";
   }
 
-  std::vector<const Computation*> LinksOf(const GraphNode& node) const {
-    std::vector<const Computation*> links;
-    if (sections_ == nullptr) return links;
+  std::vector<SectionLink> LinksOf(const GraphNode& node) const {
+    if (sections_ == nullptr || node.is_outside) return {};
+    if (node.scope >= 0) return {{sections_->of_scopes + static_cast<size_t>(node.scope), "-> open"}};
+    std::vector<SectionLink> links;
     for (const Computation* to : Entered(*node.inst)) {
-      if (sections_->contains(to)) links.push_back(to);
+      const auto section = sections_->of_computation.find(to);
+      if (section != sections_->of_computation.end()) links.push_back({section->second, Str("-> ", to->name())});
     }
     return links;
   }
-  static std::string LinkText(const Computation& to) { return Str("-> ", to.name()); }
 
   const Graph& graph_;
   const Sections* const sections_;
@@ -225,45 +243,58 @@ class Drawing {
   double width_ = 0, height_ = 0;
 };
 
-// Wheel: zoom at the pointer. Drag: pan. Double click: all of it. Pointing: what it is, and its edges. Typing: nodes
-// whose text has the words; Enter goes to the next one, with Shift to the one before. A link in a box: what that calls;
-// the browser's way back leads back.
+// Wheel or two fingers: zoom. Drag: pan. Double click: fit the window. Pointing at a box: details, and its edges in
+// red. Typing: finds nodes by words of their details; Enter goes to the next one, Shift and Enter to the one before. A
+// link in a box opens the computation or scope; "up" and the browser's Back return.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
-<html><head><meta charset="utf-8"><title>TITLE</title><style>
-html,body{margin:0;height:100%;overflow:hidden;font:13px system-ui,sans-serif;background:#fff}
-#bar{position:fixed;top:0;left:0;right:0;padding:6px 10px;background:#fff;border-bottom:1px solid #ddd;z-index:1}
-#bar span{padding:1px 6px;margin-left:4px;border:1px solid #ccc}
-#about{position:fixed;bottom:0;left:0;right:0;margin:0;padding:6px 10px;background:#fff;border-top:1px solid #ddd;
-white-space:pre-wrap;font:12px ui-monospace,monospace;max-height:30%;overflow:auto}
-section{height:100%}section p{padding:60px 20px}svg{width:100%;height:100%;cursor:grab}a text{fill:#2563eb;text-decoration:underline}
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>TITLE</title><style>
+:root{color-scheme:light dark}
+html,body{margin:0;height:100%;overflow:hidden;font:13px system-ui,sans-serif;background:Canvas}
+body{display:flex;flex-direction:column}
+#bar{padding:6px 10px;border-bottom:1px solid #8886;display:flex;flex-wrap:wrap;gap:4px;align-items:baseline}
+#bar b,#bar i{overflow-wrap:anywhere}
+#bar span{padding:1px 6px;border:1px solid #ccc;color:#000}
+#about{margin:0;padding:6px 10px;border-top:1px solid #8886;white-space:pre-wrap;overflow-wrap:anywhere;
+font:12px ui-monospace,monospace;min-height:2.6em;max-height:20%;overflow:auto}
+section{flex:1;min-height:0}section[hidden]{display:none}section p{padding:20px}
+svg{width:100%;height:100%;cursor:grab;touch-action:none;user-select:none}a text{fill:#2563eb;text-decoration:underline}
 .hot path{stroke:#dc2626;stroke-width:2}.hot path.a{fill:#dc2626;stroke:none}
 .n:hover rect{stroke:#dc2626;stroke-width:2}.found rect{stroke:#2563eb;stroke-width:4}
+@media(max-width:720px){#bar span{font-size:10px;padding:0 3px}#find{width:9em}}
 </style></head><body>
-<div id="bar"><b>TITLE</b> <i id="name"></i> &nbsp;<input id="find" placeholder="find" size="24"> <i id="count"></i>
+<div id="bar"><b>TITLE</b> <i id="name"></i> <a id="up">up</a> <input id="find" placeholder="find" size="24">
+<i id="count"></i>
 <span style="background:#dbeafe">parameter</span><span style="background:#e5e7eb">constant</span>
 <span style="background:#dcfce7">elementwise</span><span style="background:#fde68a">dot, convolution</span>
 <span style="background:#fecaca">reduction</span><span style="background:#f3f4f6">movement</span>
 <span style="background:#e9d5ff">control</span><span style="background:#fbcfe8">other</span></div>
-<pre id="about">wheel: zoom, drag: pan, double click: all, point: details, Enter: next one found</pre>
-SECTIONS<script>
+SECTIONS<pre id="about">wheel or two fingers: zoom, drag: pan, double click: all, point: details, Enter: next one found</pre>
+<script>
 const about = document.getElementById('about'), views = [...document.querySelectorAll('section')];
+const up = document.getElementById('up');
 let svg = null, box, whole;
 const show = (x, y, w, h) => { box.x = x; box.y = y; box.width = w; box.height = h; };
 const scale = () => Math.max(box.width / svg.clientWidth, box.height / svg.clientHeight);
+// All of the picture, in the middle; a small one is not made larger than one and a half times.
+const fit = () => {
+  const w = svg.clientWidth, h = svg.clientHeight, f = Math.max(whole[0] / w, whole[1] / h, 1 / 1.5);
+  show((whole[0] - w * f) / 2, Math.min(0, (whole[1] - h * f) / 2), w * f, h * f);
+};
 const open = () => {
   const view = views.find(v => '#' + v.id === location.hash) || views[0];
   for (const v of views) v.hidden = v !== view;
   document.getElementById('name').textContent = view === views[0] ? '' : view.dataset.name;
+  up.hidden = view === views[0];
+  up.href = '#' + (view.dataset.up || views[0].id);
   svg = view.querySelector('svg');
   if (!svg) return;
   box = svg.viewBox.baseVal;
-  if (!view.whole) {
-    view.whole = [box.width, box.height];
-    svg.removeAttribute('width'); svg.removeAttribute('height');
-    if (box.width > svg.clientWidth * 2 || box.height > svg.clientHeight * 2)
-      show(box.width / 2 - svg.clientWidth / 2, -40, svg.clientWidth, svg.clientHeight);
-  }
   whole = view.whole;
+  if (whole) return;
+  whole = view.whole = [box.width, box.height];
+  svg.removeAttribute('width'); svg.removeAttribute('height');
+  fit();
 };
 addEventListener('hashchange', () => { open(); search(); });
 const on = (name, f, options) => { for (const v of views) v.querySelector('svg')?.addEventListener(name, f, options); };
@@ -273,12 +304,21 @@ on('wheel', e => {
   const f = Math.exp(e.deltaY * 0.0015);
   show(p.x - (p.x - box.x) * f, p.y - (p.y - box.y) * f, box.width * f, box.height * f);
 }, { passive: false });
-let drag = null;
-on('pointerdown', e => { drag = [e.clientX, e.clientY, box.x, box.y]; });
+const fingers = new Map();  // Pointers that are down: where each is.
+const spread = () => { const [a, b] = fingers.values(); return Math.hypot(a.x - b.x, a.y - b.y); };
+on('pointerdown', e => { fingers.set(e.pointerId, { x: e.clientX, y: e.clientY }); });
 addEventListener('pointermove', e => {
-  if (drag) { box.x = drag[2] - (e.clientX - drag[0]) * scale(); box.y = drag[3] - (e.clientY - drag[1]) * scale(); }
+  const at = fingers.get(e.pointerId);
+  if (!at) return;
+  const dx = e.clientX - at.x, dy = e.clientY - at.y, before = fingers.size === 2 ? spread() : 0;
+  at.x = e.clientX; at.y = e.clientY;
+  const share = scale() / fingers.size;
+  box.x -= dx * share; box.y -= dy * share;
+  if (!before || !spread()) return;
+  const f = before / spread();
+  show(box.x + box.width * (1 - f) / 2, box.y + box.height * (1 - f) / 2, box.width * f, box.height * f);
 });
-addEventListener('pointerup', () => { drag = null; });
+for (const name of ['pointerup', 'pointercancel']) addEventListener(name, e => { fingers.delete(e.pointerId); });
 let hot = [];
 on('pointerover', e => {
   const node = e.target.closest('.n');
@@ -289,10 +329,7 @@ on('pointerover', e => {
   hot = [node.id.slice(1), ...node.dataset.in.split(' ')].map(i => svg.querySelector('#e' + i)).filter(Boolean);
   for (const edge of hot) edge.classList.add('hot');
 });
-on('dblclick', () => {  // Clear of the bars above and below.
-  const bars = whole[1] * 72 / Math.max(1, svg.clientHeight - 72);
-  show(0, -bars / 2, whole[0], whole[1] + bars);
-});
+on('dblclick', fit);
 const find = document.getElementById('find'), count = document.getElementById('count');
 let found = [], at = 0;
 const center = () => {
@@ -352,21 +389,41 @@ Result<std::string> GraphSvg(const Graph& graph) {
 }
 
 Result<std::string> GraphHtml(const Computation& computation, const GraphOptions& options, const std::string& title) {
-  const std::vector<const Computation*> reached = Reached(computation);
+  struct Part {
+    const Computation* computation;
+    std::vector<GraphPicture> pictures;
+    size_t first_section;
+  };
+  std::vector<Part> parts;
   Sections sections;
-  for (const Computation* one : reached) sections.emplace(one, sections.size());
+  size_t count = 0;
+  for (const Computation* one : Reached(computation)) {
+    GraphOptions own = options;
+    if (one != &computation) own.around = nullptr;
+    const size_t most = own.around != nullptr ? 0 : own.most_nodes;
+    parts.push_back({one, PicturesOf(GraphOf(*one, own), most), count});
+    sections.of_computation.emplace(one, count);
+    count += parts.back().pictures.size();
+  }
   std::string all;
-  for (size_t i = 0; i < reached.size(); ++i) {
-    const Graph graph = GraphOf(*reached[i], i == 0 ? options : GraphOptions{.expand_fusions = options.expand_fusions});
-    Drawing drawing(graph, &sections);
-    const Status laid_out = drawing.LayOutAll();
-    if (i == 0) TRY(laid_out);
-    all += Str("<section id=\"c", i, "\" data-name=\"", XmlText(reached[i]->name()), "\"", i == 0 ? "" : " hidden", ">",
-               laid_out ? drawing.Svg() : Str("<p>", XmlText(laid_out.error().message()), "</p>"), "</section>\n");
+  for (const Part& part : parts) {
+    sections.of_scopes = part.first_section;
+    for (size_t i = 0; i < part.pictures.size(); ++i) {
+      const GraphPicture& picture = part.pictures[i];
+      Drawing drawing(picture.graph, &sections);
+      const Status laid_out = drawing.LayOutAll();
+      const size_t number = part.first_section + i;
+      if (number == 0) TRY(laid_out);
+      const std::string scope = picture.name.empty() ? "" : Str(" ", picture.name);
+      all += Str("<section id=\"c", number, "\" data-name=\"", XmlText(Str(part.computation->name(), scope)), "\"",
+                 picture.parent < 0 ? "" : Str(" data-up=\"c", part.first_section + picture.parent, "\""),
+                 number == 0 ? "" : " hidden", ">",
+                 laid_out ? drawing.Svg() : Str("<p>", XmlText(laid_out.error().message()), "</p>"), "</section>\n");
+    }
   }
   std::string page(kPage);
   Replace(page, "TITLE", XmlText(title));
-  const size_t at = page.find("SECTIONS<script>");
+  const size_t at = page.find("SECTIONS<pre");
   return page.replace(at, 8, all);
 }
 
