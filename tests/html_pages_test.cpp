@@ -53,6 +53,12 @@ const Page kPages[] = {
      .file = "page.html",
      .shows = {"jit_mlp_train", "dot_general.8", "parameter 19"},
      .least_shapes = 300},
+    {.name = "Report",
+     .command = "hlo-run -qq --platform=cpu --html=$OUT/page.html --inject=kernel:input_reduce_fusion:dropped_term "
+                "testdata/cli/isolate.hlo; [ $? = 1 ]",
+     .file = "page.html",
+     .shows = {"MISMATCH", "kernel 'input_reduce_fusion' is wrong", "model.py:10", "128 of 128 elements"},
+     .least_shapes = 6},
     {.name = "Manual",
      .command = "hlo help --html=$OUT",
      .file = "docs/commands.html",

@@ -24,6 +24,7 @@
 #include "driver/run/arguments.h"
 #include "driver/run/error_report.h"
 #include "driver/run/oracles.h"
+#include "driver/run/report_page.h"
 #include "driver/run/run.h"
 #include "driver/run/tuning.h"
 #include "tools/bundle_flags.h"
@@ -182,6 +183,11 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   flags.Group("Report");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
   flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
+  if (with_searches)
+    flags.String(
+        "html", &f->html, "FILE",
+        "the report as a page for a browser, too: the verdict, who is wrong, where that is in the program, and "
+        "the worst elements");
   flags.Bool("q", &f->quiet, "no notes, no progress");
   flags.Bool("qq", &f->silent, "nor the report: the exit code alone");
 
@@ -321,7 +327,7 @@ FlagSet MakeFlags(RunFlags* f) {
 
 Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   Progress progress(f.quiet);
-  auto report = RunModule(path, f.run, progress);
+  auto report = RunModuleWithPage(path, f.run, f.html, progress);
   progress.Clear();
   if (!report) {
     const bool verdict = report.error().exit == ExitCode::kUnsupported || report.error().exit == ExitCode::kLimit;
@@ -397,7 +403,7 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
     close(ends[0]);
     LeaveCrashesToParent(ends[1]);
     Progress progress(f.quiet, title);
-    const auto report = RunModule(path, f.run, progress);
+    const auto report = RunModuleWithPage(path, f.run, f.html, progress);
     progress.Clear();
     const Row row = report ? RowOf(*report) : RowOf(path, report.error(), f.run);
     const std::string bytes = Packed(row);
@@ -457,6 +463,8 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
   const ProfileOptions& profile = f.run.profile;
   if (jobs.size() > 1 && (!profile.trace.empty() || !profile.json.empty()))
     FAIL(UsageError("F004", "--trace and --profile_json keep one run, and there are several"));
+  if (jobs.size() > 1 && !f.html.empty())
+    FAIL(UsageError("F004", "--html is the page of one run, and there are several"));
   return jobs;
 }
 
@@ -526,11 +534,13 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
     FAIL(flags.WrongFiles("no module given", positionals).Hint("hlo-run model.hlo; '-' is stdin"));
   f.path = positionals.front();
   std::ranges::remove_copy_if(args, std::back_inserter(f.run.flags), [&](const std::string& arg) {
-    return std::ranges::find(positionals, arg) != positionals.end();
+    return std::ranges::find(positionals, arg) != positionals.end() || arg.starts_with("--html=");
   });
   TRY(OneStdin(f.passes, positionals));
   TRY(SettleRunFlags(&f));
   TRY(SettleBundle(flags, "--bundle", &f.run.bundle));
+  if (!f.html.empty() && (f.triage.asked() || f.isolate.asked() || f.ablate.asked()))
+    FAIL(UsageError("F004", "--html is the page of a run, not of --triage, --isolate or --ablate"));
   f.run.of_kernels = FlagsOfKernels(flags, f.run);
   if (f.triage.asked() && positionals.size() == 1) return TriageModule(f.path, f.run, f.triage, flags, f.json, f.quiet);
   if (f.triage.asked()) FAIL(UsageError("F002", "--triage wants one module"));

@@ -23,6 +23,7 @@ struct RunFlags {
   CacheFlags cache;
   TuningFlags tuning;
   std::optional<std::string> json;
+  std::string html;  // The page of the report; "": none.
   std::vector<std::string> inject;
   std::optional<std::string> profile, command_buffers;
   std::optional<bool> concurrent;  // --xla_gpu_graph_enable_concurrent_region.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/files.h"
 #include "base/hash_bytes.h"
 #include "base/parallel.h"
 #include "base/text.h"
@@ -10,6 +11,7 @@
 #include "driver/run/bundle_writer.h"
 #include "driver/run/experiment.h"
 #include "driver/run/profile_report.h"
+#include "driver/run/report_page.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/saved_run.h"
 #include "driver/run/scopes.h"
@@ -300,8 +302,14 @@ Result<RunReport> Run(Experiment& experiment) {
 }
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress) {
+  return RunModuleWithPage(path, options, "", progress);
+}
+
+Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& options, const std::string& page,
+                                    Progress& progress) {
   Experiment experiment(path, options, progress);
   auto report = Run(experiment);
+  if (report && !page.empty()) TRY(WriteFile(page, TRY(ReportHtml(experiment, *report))));
   if (options.bundle.directory.empty()) return report;
   progress.Stage("writing the bundle");
   const std::string folder = TRY(WriteBundle(experiment, report));
