@@ -29,6 +29,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
 // sources.
 const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"ir", {"ir/shapes", "ir/text"}},
+    {"ir/mesh", {"ir"}},
     {"ir/shapes", {"ir"}},
     {"ir/text", {"ir"}},
     {"ir/verifier", {"ir", "ir/shapes"}},
@@ -37,7 +38,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"interp/calls", {"interp", "interp/ops"}},
     {"interp/devices", {"interp", "interp/ops"}},
     {"interp/shadow", {"interp", "interp/ops"}},
-    {"interp/arguments", {"interp"}},
+    {"interp/arguments", {"interp", "interp/devices"}},
     {"interp/compare", {"interp", "interp/arguments", "interp/shadow"}},
     {"passes", {"passes/simplify"}},
     {"passes/collectives", {"passes", "passes/fusion", "passes/simplify"}},

@@ -7,8 +7,8 @@
 #include "interp/custom_call.h"
 #include "interp/devices/shardy_text.h"
 #include "interp/strided.h"
-#include "ir/device_groups.h"
 #include "ir/markers.h"
+#include "ir/mesh/parts.h"
 #include "ir/module.h"
 #include "ir/verifier/checks.h"
 
@@ -16,61 +16,6 @@ namespace hlo {
 namespace {
 
 constexpr char kMeshes[] = "xla.sdy.meshes", kManualAxes[] = "xla.sdy.manual_axes";
-
-// ---- How a sharding deals out tiles --------------------------------------------------------------------------------
-
-// An array of devices: into how many tiles each dimension is split, and which tile a device has.
-struct Dealt {
-  std::vector<int64_t> tiles;
-  std::map<int64_t, std::vector<int64_t>> tile_of;  // By device.
-  std::vector<int64_t> devices;                     // In the order of the sharding.
-};
-
-std::vector<int64_t> Unravelled(int64_t number, std::span<const int64_t> sizes) {
-  std::vector<int64_t> index(sizes.size());
-  for (size_t d = sizes.size(); d-- > 0; number /= sizes[d]) index[d] = number % sizes[d];
-  return index;
-}
-
-Dealt DealtBy(const Tiles& tiles) {
-  Dealt dealt;
-  const size_t rank = tiles.dims.size() - tiles.subgroups.size();
-  dealt.tiles.assign(tiles.dims.begin(), tiles.dims.begin() + static_cast<int64_t>(rank));
-  dealt.devices = Listed(tiles.devices);
-  for (size_t i = 0; i < dealt.devices.size(); ++i) {
-    std::vector<int64_t> index = Unravelled(static_cast<int64_t>(i), tiles.dims);
-    index.resize(rank);
-    dealt.tile_of[dealt.devices[i]] = std::move(index);
-  }
-  return dealt;
-}
-
-// Of `axis`, the part that the reference names: major parts before it are left out, minor ones behind it too.
-int64_t PlaceAlong(const Mesh& mesh, const AxisRef& axis, std::span<const int64_t> place) {
-  if (axis.size == 0) return place[axis.axis];
-  return place[axis.axis] / (mesh.axes[axis.axis].size / (axis.before * axis.size)) % axis.size;
-}
-
-Dealt DealtBy(const NamedSharding& named) {
-  Dealt dealt;
-  for (const NamedSharding::Dim& dim : named.dims) {
-    int64_t& tiles = dealt.tiles.emplace_back(1);
-    for (const AxisRef& axis : dim.axes) tiles *= named.mesh.SizeOf(axis);
-  }
-  std::vector<int64_t> sizes;
-  for (const MeshAxis& axis : named.mesh.axes) sizes.push_back(axis.size);
-  dealt.devices = Listed(named.mesh.devices);
-  for (size_t i = 0; i < dealt.devices.size(); ++i) {
-    const std::vector<int64_t> place = Unravelled(static_cast<int64_t>(i), sizes);
-    std::vector<int64_t>& tile = dealt.tile_of[dealt.devices[i]];
-    for (const NamedSharding::Dim& dim : named.dims) {
-      int64_t& number = tile.emplace_back(0);
-      for (const AxisRef& axis : dim.axes)
-        number = number * named.mesh.SizeOf(axis) + PlaceAlong(named.mesh, axis, place);
-    }
-  }
-  return dealt;
-}
 
 // ---- Parts ---------------------------------------------------------------------------------------------------------
 
@@ -97,7 +42,7 @@ class Region {
     if (whole == part || Compatible(whole, part)) return Same(whole);
     if (!whole.IsArray() || !part.IsArray() || whole.rank() != part.rank() || whole.type() != part.type())
       FAIL(Misfit(whole, part, "they differ in more than sizes"));
-    const Dealt dealt = TRY(DealtOf(i, whole, part));
+    const DeviceTiles dealt = TRY(TilesOfValue(i, whole, part));
     if (static_cast<int64_t>(dealt.devices.size()) != grid_.partitions) {
       const size_t wanted = dealt.devices.size();
       FAIL(Misfit(whole, part,
@@ -105,21 +50,22 @@ class Region {
                       grid_.partitions == 1 ? "is " : "are ", grid_.partitions))
                .Advise(Str("platform=interpreter --num_partitions=", wanted)));
     }
-    if (static_cast<int64_t>(dealt.tiles.size()) != whole.rank())
-      FAIL(Misfit(whole, part, Str("the sharding has ", dealt.tiles.size(), " dimensions")));
+    if (static_cast<int64_t>(dealt.counts.size()) != whole.rank())
+      FAIL(Misfit(whole, part, Str("the sharding has ", dealt.counts.size(), " dimensions")));
     std::vector<int64_t> parts;
     for (int64_t d = 0; d < whole.rank(); ++d) {
-      parts.push_back(PartsAlong(whole.dim(d), part.dim(d), dealt.tiles[d]));
+      parts.push_back(PartsAlong(whole.dim(d), part.dim(d), dealt.counts[d]));
       if (parts.back() == 0)
-        FAIL(Misfit(whole, part, Str("the sharding splits dimension ", d, " into ", dealt.tiles[d])));
+        FAIL(Misfit(whole, part, Str("the sharding splits dimension ", d, " into ", dealt.counts[d])));
     }
     Parts result;
     result.start.resize(grid_.partitions);
     result.kind.resize(grid_.partitions);
     std::map<std::vector<int64_t>, int> seen;
-    for (const int64_t device : dealt.devices) {
-      std::vector<int64_t> start = dealt.tile_of.at(device);
-      for (int64_t d = 0; d < whole.rank(); ++d) start[d] = start[d] * parts[d] / dealt.tiles[d] * part.dim(d);
+    for (size_t place = 0; place < dealt.devices.size(); ++place) {
+      const int64_t device = dealt.devices[place];
+      std::vector<int64_t> start = dealt.tile_of[place];
+      for (int64_t d = 0; d < whole.rank(); ++d) start[d] = start[d] * parts[d] / dealt.counts[d] * part.dim(d);
       if (device < 0 || device >= grid_.partitions)
         FAIL(Misfit(whole, part, Str("the sharding names partition ", device)));
       result.kind[device] = seen[start]++;
@@ -130,7 +76,7 @@ class Region {
 
   // 0: the sharding does not say.
   int64_t PartitionsFor(int64_t i, const Shape& whole, const Shape& part) const {
-    const auto dealt = DealtOf(i, whole, part);
+    const auto dealt = TilesOfValue(i, whole, part);
     return dealt ? static_cast<int64_t>(dealt->devices.size()) : 0;
   }
 
@@ -143,23 +89,23 @@ class Region {
     return parts;
   }
 
-  Result<Dealt> DealtOf(int64_t i, const Shape& whole, const Shape& part) const {
+  Result<DeviceTiles> TilesOfValue(int64_t i, const Shape& whole, const Shape& part) const {
     const bool begins = MarkerOf(marker_) == Marker::kShard;
     const auto text = FrontendAttribute(marker_, begins ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings");
-    if (text) return DealtByShardy(i, *text, whole, part);
+    if (text) return TilesByShardy(i, *text, whole, part);
     const Instruction& says = begins ? marker_.operand(i) : marker_;
     const Boxed<Tiles>* tiles = nullptr;
     if (says.HasCommon() && !says.common().sharding.empty()) {
       const Sharding& sharding = *says.common().sharding;
       if (sharding.kind == ShardingKind::kTiled) tiles = &sharding.tiles;
-      if (sharding.kind == ShardingKind::kNamed && !sharding.named->mesh.single_device) return DealtBy(*sharding.named);
+      if (sharding.kind == ShardingKind::kNamed && !sharding.named->mesh.single_device) return TilesOf(*sharding.named);
     }
-    if (tiles != nullptr) return DealtBy(**tiles);
+    if (tiles != nullptr) return TilesOf(**tiles);
     FAIL(Misfit(whole, part, Str("'", says.name(), "' has no sharding that splits it")));
   }
 
   // The manual axes only: the region sees the others whole.
-  Result<Dealt> DealtByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
+  Result<DeviceTiles> TilesByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
     const std::string meshes = FrontendAttribute(marker_.module().header.frontend_attributes, kMeshes).value_or("");
     auto shardings = ReadShardySharding(text, meshes);
     const std::string axes_text = FrontendAttribute(marker_, kManualAxes).value_or("");
@@ -173,7 +119,7 @@ class Region {
         return std::ranges::find(*manual, sharding.mesh.axes[axis.axis].name) == manual->end();
       });
     }
-    return DealtBy(sharding);
+    return TilesOf(sharding);
   }
 
   Error Misfit(const Shape& whole, const Shape& part, std::string_view why) const {

@@ -1,0 +1,32 @@
+#include "interp/devices/parts.h"
+
+#include "interp/devices/collectives.h"
+
+namespace hlo {
+
+Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device) {
+  if (!table.IsCut()) return whole;
+  Literal part(local);
+  const Part box = table.PartOf(device, whole.shape().dims());
+  const std::vector<int64_t> origin(local.rank(), 0);
+  CopyBox(whole, box.start, part, origin, box.size);
+  return part;
+}
+
+JoinedParts JoinParts(std::span<const Literal* const> parts, const Shape& whole, const PartTable& table) {
+  JoinedParts joined{.whole = Literal(whole), .differing = {}};
+  const std::vector<int64_t> origin(whole.rank(), 0);
+  for (int64_t device = 0; device < table.devices(); ++device) {
+    int64_t first = 0;
+    while (!table.HoldSamePart(first, device)) ++first;
+    if (first == device) {
+      const Part box = table.PartOf(device, whole.dims());
+      CopyBox(*parts[device], origin, joined.whole, box.start, box.size);
+    } else if (!joined.differing && !parts[first]->BitEquals(*parts[device])) {
+      joined.differing = {first, device};
+    }
+  }
+  return joined;
+}
+
+}  // namespace hlo
