@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "driver/command_line.h"
+#include "driver/run/recording.h"
 #include "driver/search/bisect.h"
 #include "tools/command.h"
 #include "tools/search_flags.h"
@@ -64,8 +65,8 @@ const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "autotune_report"};
 
 // The options of hlo-run's flags and of more of them.
-Result<RunOptions> OptionsWith(const std::vector<std::string>& given, const std::vector<std::string>& more,
-                               std::vector<std::shared_ptr<const Target>>* targets) {
+Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::string>& given,
+                               const std::vector<std::string>& more, std::vector<std::shared_ptr<const Target>>* targets) {
   RunFlags f;
   FlagSet flags("hlo-run", "", "", {});
   AddRunFlags(flags, &f);
@@ -75,6 +76,8 @@ Result<RunOptions> OptionsWith(const std::vector<std::string>& given, const std:
   if (!positionals.empty())
     FAIL(UsageError("F003", Str("--flags_bad: '", Escaped(positionals.front()), "' is no flag")));
   TRY(SettleRunFlags(&f));
+  SettleRecording(flags, &f.run);
+  TakeRecording(path, &f.run);
   targets->push_back(f.passes.device);  // Which the pipeline's device is part of.
   return f.run;
 }
@@ -173,8 +176,8 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
     std::ranges::copy(good, std::back_inserter(shared));
     // What both ends have is no difference.
     std::erase_if(options.flags, [&](const auto& flag) { return std::ranges::find(good, flag) != good.end(); });
-    options.with_flags = [shared, targets](const std::vector<std::string>& flags) {
-      return OptionsWith(shared, flags, targets);
+    options.with_flags = [path = f.run.path, shared, targets](const std::vector<std::string>& flags) {
+      return OptionsWith(path, shared, flags, targets);
     };
     options.run = TRY(options.with_flags({}));
   }
@@ -187,6 +190,7 @@ Result<ExitCode> BisectCommand(Args args) {
   BisectFlags f;
   FlagSet flags = MakeFlags(&f);
   if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
+  TakeRecording(f.run.path, &f.run.run);
   std::vector<std::shared_ptr<const Target>> targets;
   const BisectOptions options = TRY(OptionsOf(f, &targets));
   TellWhenInterrupted("nothing is known yet");

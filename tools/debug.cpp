@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "driver/run/arguments.h"
 #include "driver/run/debugger.h"
+#include "driver/run/recording.h"
 #include "tools/command.h"
 #include "tools/module_flags.h"
 
@@ -35,6 +36,8 @@ Result<ExitCode> DebugCommand(Args args) {
     FAIL(flags.WrongFiles(Str("one module is wanted, found ", positionals.size()), positionals)
              .Hint("commands come from stdin, modules from files"));
   TRY(Apply(log));
+  SettleRecording(flags, &run);
+  TakeRecordedArguments(positionals[0], &run);
   const auto module = TRY(LoadModule(positionals[0], run.load));
   const auto filled = TRY(FillElided(*module, run.load, static_cast<uint64_t>(run.seed), run.memory_limit));
   if (filled > 0) std::fprintf(stderr, "note: %s\n", FilledText(filled, run.load).c_str());

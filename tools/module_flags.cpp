@@ -46,7 +46,9 @@ void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
 
 void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
   flags.Group("Arguments");
-  flags.String("args", &run->args, "FILE", ".npz or .npy, keys argN or parameter names; or an HloSnapshot");
+  flags.String("args", &run->args, "FILE",
+               ".npz or .npy, keys argN or parameter names; or a snapshot. A module that is a snapshot runs on what it "
+               "recorded; '--args=' makes arguments up all the same");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
                  "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
                  "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
@@ -65,6 +67,14 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
              "indices in range, promises of order kept, initial values neutral, divisors not 0");
   flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
+}
+
+void SettleRecording(const FlagSet& flags, RunOptions* run) {
+  const auto is_given = [&](std::initializer_list<std::string_view> names) {
+    return !flags.GivenOf({}, std::vector<std::string_view>(names)).empty();
+  };
+  if (is_given({"args", "input_profile", "arg_range", "random_seed", "iterations", "hlo_argument_mode"}))
+    run->recorded_arguments = Recorded::kIgnored;
 }
 
 namespace {

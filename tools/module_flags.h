@@ -60,6 +60,8 @@ void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 // Where arguments come from.
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
+// Leaves the recorded arguments of a snapshot unused where a flag gives arguments or how to make them.
+void SettleRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // --target, which AddPassFlags has too.
 void AddTargetFlag(FlagSet& flags, std::string* target);

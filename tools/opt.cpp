@@ -18,6 +18,7 @@
 #include "driver/pass_times.h"
 #include "driver/pass_watch.h"
 #include "driver/run/each_pass_check.h"
+#include "driver/run/recording.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/tuning.h"
 #include "driver/target.h"
@@ -405,6 +406,8 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(CheckFlags(f));
   TRY(Apply(f.log));
   TRY(OneStdin(f.passes, positionals));
+  SettleRecording(flags, &f.run);
+  if (f.check_each_pass) TakeRecordedArguments(positionals[0], &f.run);
   // Code for this machine is shown as it runs here, planned for it.
   const std::optional<LowerStage> lower = LowerStageOf(f.stage);
   const bool is_for_host =

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/inspect/text.h"
+#include "driver/run/recording.h"
 #include "driver/search/reduce.h"
 #include "tools/command.h"
 #include "tools/search_flags.h"
@@ -91,6 +92,7 @@ Result<ExitCode> ReduceCommand(Args args) {
   ReduceFlags f;
   FlagSet flags = MakeFlags(&f);
   if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
+  TakeRecordedArguments(f.run.path, &f.run.run);
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   ReduceOptions options{.run = f.run.run,
                         .property = TRY(PropertyOf(f.search)),

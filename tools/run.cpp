@@ -538,6 +538,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   });
   TRY(OneStdin(f.passes, positionals));
   TRY(SettleRunFlags(&f));
+  SettleRecording(flags, &f.run);
   TRY(SettleBundle(flags, "--bundle", &f.run.bundle));
   if (!f.html.empty() && (f.triage.asked() || f.isolate.asked() || f.ablate.asked()))
     FAIL(UsageError("F004", "--html is the page of a run, not of --triage, --isolate or --ablate"));

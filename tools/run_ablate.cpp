@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "driver/run/recording.h"
 #include "driver/search/ablate.h"
 
 namespace hlo {
@@ -69,7 +70,9 @@ Result<ExitCode> AblateModules(const std::vector<std::string>& paths, const RunO
   std::vector<Ablation> ablations;
   ExitCode exit = ExitCode::kOk;
   for (const std::string& path : paths) {
-    ablations.push_back(TRY(Ablate(path, options, [&](const std::string& what) {
+    AblateOptions own = options;
+    TakeRecordedArguments(path, &own.run);
+    ablations.push_back(TRY(Ablate(path, own, [&](const std::string& what) {
       if (shows) std::fprintf(stderr, "\r\033[K%s: %s", path.c_str(), what.c_str());
     })));
     for (const AblationRow& row : ablations.back().rows) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "driver/load.h"
 #include "driver/run/isolate.h"
+#include "driver/run/recording.h"
 
 namespace hlo {
 
@@ -66,7 +67,9 @@ Result<ExitCode> IsolateModules(const std::vector<std::string>& paths, const Run
   ExitCode exit = ExitCode::kOk;
   for (const std::string& path : paths) {
     Progress progress(quiet);
-    auto found = Isolate(path, run, options, progress);
+    RunOptions own = run;
+    TakeRecordedArguments(path, &own);
+    auto found = Isolate(path, own, options, progress);
     progress.Clear();
     if (!found) FAIL(std::move(found).error());
     if (quiet) found->notes.clear();

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/inspect/text.h"
+#include "driver/run/recording.h"
 #include "driver/search/triage.h"
 #include "tools/bundle_flags.h"
 #include "tools/command.h"
@@ -33,6 +34,7 @@ Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const Tri
   if (directory.empty()) directory = "hlo-out/triage-" + FileNamePart(std::filesystem::path(path).stem().string());
   run.bundle.directory = directory + "/repro";
   TRY(SettleBundle(given, "--triage", &run.bundle));
+  TakeRecording(path, &run);
   const TriageOptions options{.run = run,
                               .directory = directory,
                               .seconds = flags.seconds,

@@ -42,6 +42,7 @@ Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const st
   std::erase(run->run.flags, run->path);
   TRY(OneStdin(run->passes, positionals));
   TRY(SettleRunFlags(run));
+  SettleRecording(flags, &run->run);
   return run->path;
 }
 

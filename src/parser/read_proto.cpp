@@ -39,24 +39,56 @@ Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> sou
                parse);
 }
 
+namespace {
+
+// The arguments of each partition, and the result if there is one.
+struct RecordedMessages {
+  std::vector<std::vector<WireMessage>> arguments;
+  std::optional<WireMessage> result;
+};
+
+RecordedMessages RecordedIn(const ProtoBytes& bytes) {
+  using S = proto::HloSnapshot;
+  const WireMessage message = bytes.message();
+  RecordedMessages found;
+  if (bytes.type() == ProtoType::kHloSnapshot) {
+    if (auto arguments = message.Messages(S::arguments); !arguments.empty())
+      found.arguments.push_back(std::move(arguments));
+    if (message.Has(S::result)) found.result = message.Message(S::result);
+  } else if (bytes.type() == ProtoType::kHloProto) {
+    for (const WireMessage& partition : message.Messages(proto::HloProto::partitions)) {
+      if (auto arguments = partition.Messages(proto::HloInputs::arguments); !arguments.empty())
+        found.arguments.push_back(std::move(arguments));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source) {
   const InputFormat format = InputFormatOf(source->text());
   if (format == InputFormat::kHloText) return std::nullopt;
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth));
   TRY(bytes->CheckUnread(nullptr));
-  const WireMessage message = bytes->message();
+  const RecordedMessages found = RecordedIn(*bytes);
+  if (found.arguments.empty() && !found.result) return std::nullopt;
   RecordedValues values;
-  std::vector<WireMessage> arguments;
-  using S = proto::HloSnapshot;
-  if (bytes->type() == ProtoType::kHloSnapshot) {
-    arguments = message.Messages(S::arguments);
-    if (message.Has(S::result)) values.result = TRY(LiteralFromProto(*bytes, message.Message(S::result)));
-  } else if (bytes->type() == ProtoType::kHloProto) {
-    arguments = message.Message(proto::HloProto::partitions).Messages(proto::HloInputs::arguments);
+  if (found.result) values.result = TRY(LiteralFromProto(*bytes, *found.result));
+  for (const std::vector<WireMessage>& partition : found.arguments) {
+    std::vector<Literal>& arguments = values.arguments.emplace_back();
+    for (const WireMessage& argument : partition) arguments.push_back(TRY(LiteralFromProto(*bytes, argument)));
   }
-  for (const WireMessage& argument : arguments) values.arguments.push_back(TRY(LiteralFromProto(*bytes, argument)));
-  if (values.arguments.empty() && !values.result) return std::nullopt;
   return values;
+}
+
+RecordedParts FindRecordedValues(const std::shared_ptr<const SourceText>& source) {
+  const InputFormat format = InputFormatOf(source->text());
+  if (format == InputFormat::kHloText) return {};
+  const auto bytes = ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth);
+  if (!bytes) return {};
+  const RecordedMessages found = RecordedIn(**bytes);
+  return {.arguments = !found.arguments.empty(), .result = found.result.has_value()};
 }
 
 }  // namespace hlo

@@ -14,12 +14,19 @@ namespace hlo {
 // buffer is its HLO text, so that all later errors have a line to show; it is called after the file.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// What an HloSnapshot recorded beside the module: its arguments and its result. None for other content.
+// The values in a snapshot: an HloSnapshot has the arguments and the result of one device, an HloUnoptimizedSnapshot the
+// arguments of each partition.
 struct RecordedValues {
-  std::vector<Literal> arguments;
+  std::vector<std::vector<Literal>> arguments;  // By partition.
   std::optional<Literal> result;
 };
+// None for other content.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
+// The kinds of values in a snapshot. The values are not read.
+struct RecordedParts {
+  bool arguments = false, result = false;
+};
+RecordedParts FindRecordedValues(const std::shared_ptr<const SourceText>& source);
 
 }  // namespace hlo
 

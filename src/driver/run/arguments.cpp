@@ -10,11 +10,16 @@
 #include "base/text.h"
 #include "interp/arguments/argument_files.h"
 #include "interp/arguments/arguments.h"
+#include "interp/devices/parts.h"
 #include "interp/dynamic.h"
+#include "ir/mesh/parts.h"
+#include "ir/module.h"
 #include "parser/read_proto.h"
 
 namespace hlo {
 namespace {
+
+using ByDevice = std::vector<std::vector<Literal>>;
 
 // One --arg=WHICH=SPEC.
 Result<ArgumentSpec> ParseSpec(const std::string& text) {
@@ -53,20 +58,57 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module, CastArgs cast,
-                                             const std::set<int64_t>& given) {
-  auto recorded = TRY(ReadRecorded(path));
-  if (!recorded) return ReadArguments(path, module, cast, given);
+// The recorded values of all partitions for one parameter, as values of the parameter's shape. XLA records the parts on
+// the devices together with the module before the partitioner, whose parameter is the whole array: then parts are joined.
+Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
+                                               std::vector<std::string>* notes) {
+  const Shape& shape = parameter.shape();
+  const std::string what = Str("argument ", parameter.parameter_number());
+  const Sharding* sharding = values.size() > 1 && shape.IsArray() ? ShardingOfLeaf(parameter, 0) : nullptr;
+  const auto table = sharding == nullptr ? Result<PartTable>(PartTable())
+                                         : PartTable::Make(*sharding, shape.rank(), std::ssize(values));
+  const auto is_part = [&](const Literal& value) {
+    return value.shape().IsArray() && value.shape().type() == shape.type() &&
+           table->Fits(shape.dims(), value.shape().dims());
+  };
+  if (!table || !table->IsCut() || !std::ranges::all_of(values, is_part)) {
+    for (Literal& value : values) value = TRY(Fitting(std::move(value), shape, what));
+    return values;
+  }
+  std::vector<const Literal*> parts;
+  for (const Literal& value : values) parts.push_back(&value);
+  JoinedParts joined = JoinParts(parts, shape, *table);
+  if (joined.differing)
+    notes->push_back(Str("partitions ", joined.differing->first, " and ", joined.differing->second,
+                         " hold the same part of ", what, ", and it was recorded with different values"));
+  return std::vector<Literal>(values.size(), std::move(joined.whole));
+}
+
+Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& path, const Module& module,
+                                  int64_t devices, std::vector<std::string>* notes) {
   const auto parameters = module.entry().parameters();
-  if (recorded->arguments.size() != parameters.size()) {
-    FAIL(Rejected("A003", Str("'", Escaped(path), "' records ", recorded->arguments.size(),
-                              " arguments, the module has ", parameters.size(), " parameters")));
+  const auto partitions = std::ssize(recorded.arguments);
+  const auto wrong_count = [&](size_t count) {
+    return Rejected("A003", Str("'", Escaped(path), "' records ", count, count == 1 ? " argument" : " arguments",
+                                ", the module has ", parameters.size(),
+                                parameters.size() == 1 ? " parameter" : " parameters"));
+  };
+  if (recorded.arguments.empty() && !parameters.empty()) FAIL(wrong_count(0));
+  for (const std::vector<Literal>& arguments : recorded.arguments) {
+    if (arguments.size() != parameters.size()) FAIL(wrong_count(arguments.size()));
   }
+  const int64_t of_header = module.header.replica_count * module.header.num_partitions;
+  if (partitions > 1 && partitions != of_header && partitions != module.header.num_partitions)
+    FAIL(Rejected("A003", Str("'", Escaped(path), "' records the arguments of ", partitions,
+                              " partitions, the module is for ", module.header.num_partitions)));
+  ByDevice by_device(devices, std::vector<Literal>(parameters.size()));
   for (size_t i = 0; i < parameters.size(); ++i) {
-    Literal& value = recorded->arguments[i];
-    value = TRY(Fitting(std::move(value), parameters[i]->shape(), Str("argument ", i)));
+    std::vector<Literal> values;
+    for (std::vector<Literal>& arguments : recorded.arguments) values.push_back(std::move(arguments[i]));
+    values = TRY(FittingPartitions(std::move(values), *parameters[i], notes));
+    for (int64_t device = 0; device < devices; ++device) by_device[device][i] = values[device % partitions];
   }
-  return std::move(recorded->arguments);
+  return by_device;
 }
 
 // The first few of a list, and how many more there are.
@@ -130,8 +172,6 @@ Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string
   return std::pair(low, high);
 }
 
-using ByDevice = std::vector<std::vector<Literal>>;
-
 // By device: what it has instead of the shared arguments, by parameter.
 using OwnArguments = std::vector<std::map<int64_t, Literal>>;
 
@@ -173,9 +213,11 @@ ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
 
 // From a file, which may have arguments for each device.
 Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices, CastArgs cast,
-                              const std::set<int64_t>& given) {
-  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module, cast, given);
-  return ByDevice(devices, TRY(ReadArgumentsOf(path, module, cast, given)));
+                              const std::set<int64_t>& given, std::vector<std::string>* notes) {
+  if (auto recorded = TRY(ReadRecorded(path)))
+    return RecordedByDevice(std::move(*recorded), path, module, devices, notes);
+  if (devices > 1) return ReadArgumentsByDevice(path, module, cast, given);
+  return ByDevice{TRY(ReadArguments(path, module, cast, given))};
 }
 
 // Parameters that have a value without a file, on all devices.
@@ -243,12 +285,14 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   };
   if (!options.args.empty()) {
     const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
-    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices, make.cast, NumbersOf(shared, own)));
+    ByDevice by_device =
+        TRY(ReadByDevice(options.args, module, devices, make.cast, NumbersOf(shared, own), &arguments.notes));
     for (const auto& [number, value] : shared) {
       for (std::vector<Literal>& values : by_device) values[number] = value;
     }
     by_device = WithOwn(std::move(by_device), own);
-    arguments.description = options.args;
+    arguments.description = Str(options.recorded_arguments == Recorded::kTaken ? "recorded in the file" : options.args,
+                                options.recorded_arguments == Recorded::kTaken ? given : "");
     if (interpret) arguments.reference = TRY(timed_interpret(by_device));
     keep(std::move(by_device));
     return arguments;

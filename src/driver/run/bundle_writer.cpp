@@ -63,8 +63,11 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   if (!experiment.options().save_run.empty() && !experiment.IsInterpreted())
     TRY(SaveValues(experiment, folder + "/values.npz"));
   if (!report.ends) return {};
-  if (const Expected* expected = TRY(experiment.Reference()); expected != nullptr)
-    TRY(WriteOutputs(folder + "/expected.npz", expected->outputs));
+  const Expected* const expected = TRY(experiment.Reference());
+  if (expected == nullptr) return {};
+  TRY(WriteOutputs(folder + "/expected.npz", expected->outputs));
+  if (experiment.options().recorded_result == Recorded::kTaken)
+    flags->emplace_back("--reference={bundle}/expected.npz");
   return {};
 }
 

@@ -157,7 +157,10 @@ std::string ReferenceText(const RunReport& report) {
   if (!report.reference_skipped.empty())
     return Str("  reference skipped: ", report.reference_skipped, "; --reference_platform=interpreter runs it", check,
                "\n");
-  std::string out = is_file ? Str("  reference '", report.reference_file, "'") : "  reference interpreter";
+  std::string out = "  reference ";
+  if (report.reference_recorded) out += "recorded in the file";
+  else if (is_file) out += Str("'", report.reference_file, "'");
+  else out += "interpreter";
   if (report.times.reference > 0)
     out += Str("   ", is_file ? "interpreter " : "run ", HumanMilliseconds(report.times.reference));
   out += check;

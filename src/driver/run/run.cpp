@@ -11,6 +11,7 @@
 #include "driver/run/bundle_writer.h"
 #include "driver/run/experiment.h"
 #include "driver/run/profile_report.h"
+#include "driver/run/recording.h"
 #include "driver/run/report_page.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/saved_run.h"
@@ -232,6 +233,7 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
   if (!options.reference_file.empty()) {
     Append(&report->notes, TRY(experiment.Reference())->notes);
     report->reference_file = options.reference_file;
+    report->reference_recorded = options.recorded_result == Recorded::kTaken;
   }
   if (options.reference_platform == "cpu" && TRY(experiment.OtherPlatform()) != nullptr)
     report->notes.push_back(
@@ -305,8 +307,10 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   return RunModuleWithPage(path, options, "", progress);
 }
 
-Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& options, const std::string& page,
+Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& given, const std::string& page,
                                     Progress& progress) {
+  RunOptions options = given;
+  TakeRecording(path, &options);
   Experiment experiment(path, options, progress);
   auto report = Run(experiment);
   if (report && !page.empty()) TRY(WriteFile(page, TRY(ReportHtml(experiment, *report))));

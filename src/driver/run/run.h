@@ -54,6 +54,13 @@ struct ScopeOptions {
   bool any() const { return !compile.empty() || !interpret.empty(); }
 };
 
+// The state of values that a snapshot records together with its module.
+enum class Recorded : uint8_t {
+  kWanted,   // Taken where the module's file has it (recording.h).
+  kIgnored,  // A flag names other values.
+  kTaken,
+};
+
 struct RunOptions {
   std::vector<std::string> flags;       // As they were given: what to do next repeats them.
   std::vector<std::string> of_kernels;  // Of them those that nothing looks at where the interpreter is the platform.
@@ -70,6 +77,8 @@ struct RunOptions {
   // for judging more of what runs long (Experiment::Judging).
   int64_t work_limit = -1;
 
+  // Whether `args` and `reference_file` are the module's own file.
+  Recorded recorded_arguments = Recorded::kWanted, recorded_result = Recorded::kWanted;
   std::string args;                                        // .npz, .npy, a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
   std::string argument_mode = "use_shared_random_inputs";  // use_device_id_as_input
@@ -242,6 +251,7 @@ struct RunReport {
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
   std::string reference_file;         // Where `ends` has what is expected from; "" of the interpreter.
+  bool reference_recorded = false;    // It is the module's own file.
   std::string reference_skipped;      // Why the interpreter did not run; there is no `ends` then.
   int64_t filled_constants = 0;       // Elided in the text.
   std::optional<Comparison> ends;     // Outputs against the reference's.
