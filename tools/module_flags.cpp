@@ -49,6 +49,10 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
   flags.String("args", &run->args, "FILE",
                ".npz or .npy, keys argN or parameter names; or a snapshot. A module that is a snapshot runs on what it "
                "recorded; '--args=' makes arguments up all the same");
+  flags.Choice("args_are", &run->args_are, {"auto", "parts", "whole"},
+               "arrays of --args for a partitioned module; whole: each partition gets the part that the parameter's "
+               "sharding says, and the results are joined; parts: as they are; auto: whole where the shape is not the "
+               "parameter's");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
                  "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
                  "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "

@@ -212,12 +212,13 @@ ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
 }
 
 // From a file, which may have arguments for each device.
-Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices, CastArgs cast,
-                              const std::set<int64_t>& given, std::vector<std::string>* notes) {
+Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& module, int64_t devices, CastArgs cast,
+                                     const std::set<int64_t>& given, std::vector<std::string>* notes) {
+  const std::string& path = options.args;
   if (auto recorded = TRY(ReadRecorded(path)))
-    return RecordedByDevice(std::move(*recorded), path, module, devices, notes);
-  if (devices > 1) return ReadArgumentsByDevice(path, module, cast, given);
-  return ByDevice{TRY(ReadArguments(path, module, cast, given))};
+    return DeviceArguments{.by_device = TRY(RecordedByDevice(std::move(*recorded), path, module, devices, notes))};
+  if (devices > 1) return ReadArgumentsByDevice(path, module, cast, given, *ArgsAreFromText(options.args_are));
+  return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
 // Parameters that have a value without a file, on all devices.
@@ -285,14 +286,17 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   };
   if (!options.args.empty()) {
     const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
-    ByDevice by_device =
-        TRY(ReadByDevice(options.args, module, devices, make.cast, NumbersOf(shared, own), &arguments.notes));
+    DeviceArguments read =
+        TRY(ReadByDevice(options, module, devices, make.cast, NumbersOf(shared, own), &arguments.notes));
+    arguments.were_cut = read.were_cut || (devices > 1 && options.args_are == "whole");
+    ByDevice by_device = std::move(read.by_device);
     for (const auto& [number, value] : shared) {
       for (std::vector<Literal>& values : by_device) values[number] = value;
     }
     by_device = WithOwn(std::move(by_device), own);
     arguments.description = Str(options.recorded_arguments == Recorded::kTaken ? "recorded in the file" : options.args,
-                                options.recorded_arguments == Recorded::kTaken ? given : "");
+                                options.recorded_arguments == Recorded::kTaken ? given : "",
+                                read.were_cut ? Str(", cut for ", module.header.num_partitions, " partitions") : "");
     if (interpret) arguments.reference = TRY(timed_interpret(by_device));
     keep(std::move(by_device));
     return arguments;

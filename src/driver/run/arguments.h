@@ -12,7 +12,8 @@ namespace hlo {
 
 struct RunArguments {
   std::vector<Literal> values;                  // Of device 0.
-  std::vector<std::vector<Literal>> by_device;  // Where there are several.
+  std::vector<std::vector<Literal>> by_device;  // Empty for one device.
+  bool were_cut = false;                        // They were whole arrays, so the results are joined.
   std::string description;                      // "normal, seed 0"; "args.npz".
   std::optional<Literal> reference;             // The interpreter's results, when wanted.
   double reference_ms = 0;                      // Of the last interpretation.

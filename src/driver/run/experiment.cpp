@@ -51,7 +51,8 @@ auto ArgumentKey(const RunOptions& o) {
   return std::tuple_cat(
       InterpreterKey(o),
       std::tie(o.args, o.arg, o.argument_mode, o.input_profile, o.constrain_inputs, o.cast_args, o.arg_range,
-               o.exact_bound, o.reference_platform, o.reference_file, o.compare_mode, o.work_limit, o.allow_tf32),
+               o.args_are, o.exact_bound, o.reference_platform, o.reference_file, o.compare_mode, o.work_limit,
+               o.allow_tf32),
       std::tuple(interpreted));
 }
 auto ResultKey(const RunOptions& o) {
@@ -427,6 +428,18 @@ Result<RunResults> Experiment::RunKernels() {
   return results;
 }
 
+Result<WholeSizes> Experiment::SizesOfReference() const {
+  if (options_.reference_file.empty()) return WholeSizes([](const ShapeIndex&) { return std::nullopt; });
+  // Files that are not arrays tell no sizes; ReadExpected reports their errors.
+  auto arrays = ReadNpz(TRY(ReferenceFile(options_.reference_file)));
+  return WholeSizes([arrays = std::move(arrays)](const ShapeIndex& index) -> std::optional<std::vector<int64_t>> {
+    if (!arrays) return std::nullopt;
+    const std::string key = index.empty() ? "out0" : Str("out", Join(index, "."));
+    const auto found = std::ranges::find(*arrays, key, [](const auto& item) { return item.first; });
+    return found == arrays->end() ? std::nullopt : std::optional(found->second.dims);
+  });
+}
+
 // There is nothing more basic to compare it with, but for a file of expected results. The run that judged the arguments
 // is the first of those asked for.
 Result<RunResults> Experiment::RunInterpreter() {
@@ -457,11 +470,19 @@ Result<RunResults> Experiment::RunInterpreter() {
       results.outputs = std::move(watched.result);
     } else if (several) {
       results.by_device = TRY(InterpretDevices(module, arguments.by_device, interpret));
-      results.outputs = results.by_device[0];
     } else {
       results.outputs = TRY(Interpret(module, arguments.values, interpret));
     }
     runs.push_back(one.ms());
+  }
+  if (several) {
+    JoinedResults joined;
+    if (arguments.were_cut) joined = JoinResults(module, results.by_device, TRY(SizesOfReference()));
+    results.joined = joined.whole.has_value();
+    results.outputs = joined.whole ? std::move(*joined.whole) : results.by_device[0];
+    std::ranges::move(joined.notes, std::back_inserter(results.notes));
+    results.why_not_joined = std::move(joined.why_not);
+    if (!results.why_not_joined.empty()) results.notes.push_back(results.why_not_joined);
   }
   SetRunTimes(std::move(runs), &results.times);
   // What judged the arguments is one of the runs.
@@ -513,7 +534,11 @@ Result<const Expected*> Experiment::Reference() {
   return Keep(*reference_, [&]() -> Result<Expected> {
     if (file.empty()) return Expected{.outputs = *arguments.reference};
     Expected expected;
-    expected.outputs = TRY(ReadExpected(TRY(ReferenceFile(file)), TRY(Results())->outputs.shape(), &expected.notes));
+    const RunResults& results = *TRY(Results());
+    auto outputs = ReadExpected(TRY(ReferenceFile(file)), results.outputs.shape(), &expected.notes);
+    if (!outputs && outputs.error().code() == "A004" && !results.why_not_joined.empty())
+      FAIL(std::move(outputs).error().Hint(results.why_not_joined));
+    expected.outputs = TRY(std::move(outputs));
     return expected;
   });
 }

@@ -22,6 +22,7 @@
 #include "driver/run/custom_call_stubs.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/run.h"
+#include "driver/run/whole_results.h"
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
 #include "interp/arguments/npz.h"
@@ -65,8 +66,10 @@ struct Code {
 };
 
 struct RunResults {
-  Literal outputs;                 // Of device 0.
-  std::vector<Literal> by_device;  // Where there are several.
+  Literal outputs;                 // Of device 0, or whole arrays.
+  std::vector<Literal> by_device;  // Empty for one device.
+  bool joined = false;             // The outputs are whole arrays, joined from parts.
+  std::string why_not_joined;      // Where the arguments were whole.
   RunTimes times;                  // Those of placing, running and taking the results.
   double fallback_share = 0;
   int64_t process_peak_bytes = 0;           // Up to the end of the runs.
@@ -154,6 +157,8 @@ class Experiment {
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
+  // The sizes that the results of --reference have, for parts that do not tell them.
+  Result<WholeSizes> SizesOfReference() const;
 
   std::string path_;
   std::shared_ptr<const SourceText> text_;  // Null: at the path.

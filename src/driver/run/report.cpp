@@ -90,6 +90,7 @@ std::string DevicesText(const DevicesSummary& devices) {
                     : devices.replicas == 1 ? Counted(count, "partition")
                                             : Str(count, ": ", Counted(devices.replicas, "replica"), " of ",
                                                   Counted(devices.partitions, "partition"));
+  if (devices.joined) return out + "; their results are joined to whole arrays";
   if (devices.differing == 0) return out + "; all have the same results, bit for bit";
   const std::string noun = devices.partitions == 1 ? "replica " : devices.replicas == 1 ? "partition " : "device ";
   const std::string first = Str(noun, devices.first);

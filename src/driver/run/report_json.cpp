@@ -155,7 +155,9 @@ std::string ReportJson(const RunReport& report) {
   if (report.devices) {
     json.Key("devices").Open('{').Key("replicas").Value(report.devices->replicas);
     json.Key("partitions").Value(report.devices->partitions);
-    json.Key("differing").Value(report.devices->differing).Close('}');
+    json.Key("differing").Value(report.devices->differing);
+    if (report.devices->joined) json.Key("joined").Value(true);
+    json.Close('}');
   }
   json.Key("process_peak_bytes").Value(report.process_peak_bytes);
   if (report.compile) WriteCode(json, *report.compile, report.fallback);

@@ -228,6 +228,7 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
   const Stopwatch watch;
   const ModuleHeader& header = TRY(experiment.Input())->module->header;
   if (!results.by_device.empty()) report->devices = CompareDevices(results.by_device, header);
+  if (report->devices) report->devices->joined = results.joined;
   if (!results.by_device.empty() && options.check_replicas)
     CheckReplicas(results.by_device, header.num_partitions, report);
   if (!options.reference_file.empty()) {

@@ -81,6 +81,7 @@ struct RunOptions {
   Recorded recorded_arguments = Recorded::kWanted, recorded_result = Recorded::kWanted;
   std::string args;                                        // .npz, .npy, a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
+  std::string args_are = "auto";                           // parts, whole
   std::string argument_mode = "use_shared_random_inputs";  // use_device_id_as_input
   std::string input_profile = "normal";
   bool constrain_inputs = true;
@@ -201,6 +202,7 @@ struct DevicesSummary {
   int64_t differing = 0;     // Devices whose results are not those of device 0.
   int64_t first = 0;         // Of them.
   std::string first_output;  // That differs there.
+  bool joined = false;       // The results are whole arrays, made of the parts of all partitions.
 };
 
 // Of --scope_compile and --scope_interpret.

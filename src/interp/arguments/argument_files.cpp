@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "base/text.h"
+#include "interp/devices/parts.h"
 #include "interp/elements.h"
+#include "ir/mesh/parts.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -31,28 +34,100 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
       .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
 }
 
-// `parameter` from the arrays, with `stem` as the key of the whole.
-Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const KeyedArrays& arrays,
-                              const std::string& path, const std::string& wanted_by, CastArgs cast) {
-  if (shape.IsToken()) return Literal(shape);
+// The settings by which the arrays of a file become the arguments of one device.
+struct Reading {
+  const std::string& path;
+  const Module& module;
+  CastArgs cast = CastArgs::kNever;
+  const std::set<int64_t>& given;
+  ArgsAre are = ArgsAre::kParts;
+  int64_t partition = 0;
+  std::set<const NpyArray*> own = {};                       // Arrays for this device alone.
+  std::map<const NpyArray*, Literal>* wholes = nullptr;     // Whole arrays that were read for other devices.
+  bool* were_cut = nullptr;
+};
+
+// A hint for an array whose shape is not the one of a parameter that is a part.
+std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
+  const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
+  std::string hint = Str("the module is one partition of ", partitions, ", and its parameters are the partition's parts: ",
+                         "'r0.p0.arg", number, "' is the part of partition 0, 'r0.p1.arg", number, "' of partition 1");
+  if (reading.wholes == nullptr) return hint + "; --platform=interpreter runs all of them";
+  return Str(hint, "; a whole array is not cut: ", why_not_cut);
+}
+
+// The part that a device holds of a whole array; none where the array is a part, or `why` tells why it is not cut.
+Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
+                                       const NpyArray& array, const std::string& where, const Reading& reading,
+                                       std::string* why) {
+  const bool may_be_whole = reading.wholes != nullptr && reading.are != ArgsAre::kParts && !reading.own.contains(&array);
+  if (!may_be_whole) {
+    *why = reading.are == ArgsAre::kParts ? "--args_are=parts" : "its key names one partition";
+    return std::nullopt;
+  }
+  if (reading.are == ArgsAre::kAuto && array.dims == shape.dims()) return std::nullopt;
+  const Sharding* sharding = ShardingOfLeaf(parameter, leaf);
+  if (sharding == nullptr) {
+    *why = Str("'", parameter.name(), "' has no sharding");
+    return std::nullopt;
+  }
+  const auto refuse = [&](std::string reason) -> Result<std::optional<Literal>> {
+    if (reading.are == ArgsAre::kWhole)
+      FAIL(Rejected("A028", Str(WantedBy(parameter), " is not cut from ", Escaped(where), ": ", reason)));
+    *why = std::move(reason);
+    return std::nullopt;
+  };
+  const auto table = PartTable::Make(*sharding, shape.rank(), reading.module.header.num_partitions);
+  if (!table) return refuse(table.error().message());
+  if (!table->IsCut()) {
+    *why = "by its sharding each partition holds the whole array";
+    return std::nullopt;
+  }
+  if (!table->Fits(array.dims, shape.dims()) || shape.HasDynamicDims())
+    return refuse(Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", and the array is ", array));
+  auto known = reading.wholes->find(&array);
+  if (known == reading.wholes->end()) {
+    Shape whole = Shape(shape.type(), Dims(array.dims.begin(), array.dims.end()));
+    known = reading.wholes
+                ->emplace(&array, TRY(LiteralFromNpy(array, whole, WantedBy(parameter), where, reading.cast)))
+                .first;
+  }
+  *reading.were_cut = true;
+  return CutPart(known->second, shape, *table, reading.partition);
+}
+
+// `parameter` from the arrays, with `stem` as the key of the whole tuple; `leaf` counts the arrays in it.
+Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, ShapeIndex& index, int64_t& leaf,
+                              const std::string& stem, const KeyedArrays& arrays, const Reading& reading) {
+  const std::string wanted_by = WantedBy(parameter);
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
     for (size_t i = 0; i < shape.elements().size(); ++i) {
       index.push_back(static_cast<int64_t>(i));
-      elements.push_back(TRY(ReadParameter(shape.element(i), index, stem, arrays, path, wanted_by, cast)));
+      elements.push_back(TRY(ReadParameter(parameter, shape.element(i), index, leaf, stem, arrays, reading)));
       index.pop_back();
     }
     return Literal::Tuple(std::move(elements));
   }
+  const int64_t number = leaf++;
+  if (shape.IsToken()) return Literal(shape);
   const std::string key = KeyOf(stem, index);
   for (const auto& [name, array] : arrays) {
-    if (name == key) return LiteralFromNpy(*array, shape, wanted_by, key.empty() ? path : Str(path, ":", key), cast);
+    if (name != key) continue;
+    const std::string where = key.empty() ? reading.path : Str(reading.path, ":", key);
+    std::string why_not_cut;
+    if (auto part = TRY(CutLeaf(parameter, number, shape, *array, where, reading, &why_not_cut)))
+      return std::move(*part);
+    auto literal = LiteralFromNpy(*array, shape, wanted_by, where, reading.cast);
+    if (literal || array->dims == shape.dims() || reading.module.header.num_partitions == 1) return literal;
+    FAIL(std::move(literal).error().Hint(HintOfParts(parameter, reading, why_not_cut)));
   }
-  FAIL(NoKey(wanted_by, shape, path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
+  FAIL(NoKey(wanted_by, shape, reading.path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
 }
 
-Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string& path, const Module& module,
-                                           CastArgs cast, const std::set<int64_t>& given) {
+Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& reading) {
+  const Module& module = reading.module;
+  const std::set<int64_t>& given = reading.given;
   const auto parameters = module.entry().parameters();
   const auto has_all = [&](auto&& stem_of) {
     for (const Instruction* parameter : parameters) {
@@ -99,7 +174,7 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string
     int64_t number = 0;
     if (!name.starts_with("arg") || !ParseInt(std::string_view(name).substr(3), &number)) continue;
     if (number < static_cast<int64_t>(parameters.size())) continue;
-    FAIL(Rejected("A004", Str("'", Escaped(path), "' has '", name, "', but '", module.entry().name(), "' takes ",
+    FAIL(Rejected("A004", Str("'", Escaped(reading.path), "' has '", name, "', but '", module.entry().name(), "' takes ",
                               parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
              .Hint("JAX drops arguments that are not used, so that later ones move up: jax.jit(f, keep_unused=True)"));
   }
@@ -110,8 +185,9 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string
       continue;
     }
     ShapeIndex index;
+    int64_t leaf = 0;
     args.push_back(
-        TRY(ReadParameter(parameter->shape(), index, stem_of(*parameter), arrays, path, WantedBy(*parameter), cast)));
+        TRY(ReadParameter(*parameter, parameter->shape(), index, leaf, stem_of(*parameter), arrays, reading)));
   }
   return args;
 }
@@ -121,7 +197,14 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module, CastArgs cast,
                                            const std::set<int64_t>& given) {
   const NpzArrays arrays = TRY(ReadNpz(path));
-  return ArgumentsFrom(Keyed(arrays), path, module, cast, given);
+  return ArgumentsFrom(Keyed(arrays), {.path = path, .module = module, .cast = cast, .given = given});
+}
+
+std::optional<ArgsAre> ArgsAreFromText(std::string_view text) {
+  if (text == "auto") return ArgsAre::kAuto;
+  if (text == "parts") return ArgsAre::kParts;
+  if (text == "whole") return ArgsAre::kWhole;
+  return std::nullopt;
 }
 
 std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
@@ -148,8 +231,8 @@ Status CheckDevice(const OfDevice& of, const Module& module, std::string_view wh
                               ", partitions ", header.num_partitions)));
 }
 
-Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module,
-                                                                CastArgs cast, const std::set<int64_t>& given) {
+Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module, CastArgs cast,
+                                              const std::set<int64_t>& given, ArgsAre are) {
   const NpzArrays arrays = TRY(ReadNpz(path));
   const auto parameters = module.entry().parameters();
   // A parameter may be called "r1.x".
@@ -163,8 +246,9 @@ Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::strin
     if (const auto of = split(name))
       TRY(CheckDevice(*of, module, Str("'", Escaped(path), "': key '", Escaped(name), "'")));
   }
-  std::vector<std::vector<Literal>> by_device;
-  std::optional<std::vector<Literal>> shared;  // Of devices that have nothing of their own.
+  DeviceArguments arguments;
+  std::map<const NpyArray*, Literal> wholes;
+  std::optional<std::vector<Literal>> shared;  // The arguments of all devices without arrays of their own.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
       // The device's own first: the first of a key counts.
@@ -176,8 +260,17 @@ Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::strin
         else if (of->replica == replica && of->partition < 0) of_replica.emplace_back(of->key, &array);
       }
       const bool special = !own.empty() || !of_replica.empty();
+      Reading reading = {.path = path,
+                         .module = module,
+                         .cast = cast,
+                         .given = given,
+                         .are = are,
+                         .partition = partition,
+                         .wholes = &wholes,
+                         .were_cut = &arguments.were_cut};
+      for (const auto& [key, array] : own) reading.own.insert(array);
       if (!special && shared) {
-        by_device.push_back(*shared);
+        arguments.by_device.push_back(*shared);
         continue;
       }
       for (const KeyedArrays& more : {of_replica, of_all}) {
@@ -186,11 +279,11 @@ Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::strin
             own.push_back(item);
         }
       }
-      by_device.push_back(TRY(ArgumentsFrom(std::move(own), path, module, cast, given)));
-      if (!special) shared = by_device.back();
+      arguments.by_device.push_back(TRY(ArgumentsFrom(std::move(own), reading)));
+      if (!special && !arguments.were_cut) shared = arguments.by_device.back();
     }
   }
-  return by_device;
+  return arguments;
 }
 
 Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,

@@ -25,11 +25,24 @@ class Module;
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module,
                                            CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {});
 
-// The same for each device of a module that runs on several: what stands under "rR.KEY" is for the devices of replica R
-// alone, under "rR.pP.KEY" for one device.
-Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module,
-                                                                CastArgs cast = CastArgs::kNever,
-                                                                const std::set<int64_t>& given = {});
+// The meaning of the arrays of a file for a partitioned module, whose parameters are the parts that a partition holds.
+// Arrays for one device are always parts.
+enum class ArgsAre : uint8_t {
+  kAuto,   // Parts where they have the parameter's shape, else whole.
+  kParts,  // Each device gets them as they are.
+  kWhole,  // Each device gets its part, where the parameter's sharding cuts the array.
+};
+std::optional<ArgsAre> ArgsAreFromText(std::string_view text);  // "auto", "parts", "whole"
+
+struct DeviceArguments {
+  std::vector<std::vector<Literal>> by_device;
+  bool were_cut = false;  // Some were whole arrays.
+};
+// Arguments for each device of a module that runs on several. The key "rR.KEY" is for the devices of replica R alone, the
+// key "rR.pP.KEY" for one device. Whole arrays are cut as the sharding of the parameter says.
+Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module,
+                                              CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {},
+                                              ArgsAre are = ArgsAre::kAuto);
 
 // "r1.x": 1, -1, "x"; "r1.p0.x": 1, 0, "x"; null without such a prefix.
 struct OfDevice {
