@@ -30,7 +30,8 @@ class ModuleWriter {
   Status ReadNames();
   void WriteHeader();
   Status WriteComputation(const WireMessage& computation);
-  Status WriteInstruction(const WireMessage& inst, bool is_root);
+  std::string PartitionedSharding(const WireMessage& inst, bool is_root) const;
+  Status WriteInstruction(const WireMessage& inst, bool is_root, bool is_of_entry);
   Result<std::string> Operands(Opcode opcode, const WireMessage& inst);
   Result<std::string> Constant(const WireMessage& inst);
   // `{...}`, in parentheses for tuples, and the elements that belong there; with the shapes inside when `with_shapes`.
@@ -124,7 +125,7 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
   const bool is_entry = by_name ? computation.Bytes(C::name) == module_.Bytes(M::entry_computation_name)
                                 : id == module_.Int(M::entry_computation_id);
   out_.text += Str(is_entry ? "ENTRY " : "", "%", computation_names_.at(id), " {\n");
-  for (const WireMessage* inst : order) TRY(WriteInstruction(*inst, inst->Int(I::id) == root_id));
+  for (const WireMessage* inst : order) TRY(WriteInstruction(*inst, inst->Int(I::id) == root_id, is_entry));
   out_.text += "}";
   const std::string_view thread = computation.Bytes(C::execution_thread);
   if (!thread.empty() && thread != "main") out_.text += Str(", execution_thread=", Quoted(thread));
@@ -132,7 +133,19 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
   return {};
 }
 
-Status ModuleWriter::WriteInstruction(const WireMessage& inst, bool is_root) {
+// The sharding of a parameter or root of the entry that XLA's partitioner moved to a field of the module; "" where there
+// is none. The text has it at the instruction.
+std::string ModuleWriter::PartitionedSharding(const WireMessage& inst, bool is_root) const {
+  if (inst.Has(I::sharding)) return "";
+  if (is_root && module_.Has(M::spmd_output_sharding))
+    return Str(", sharding=", ShardingText(module_.Message(M::spmd_output_sharding)));
+  if (inst.Bytes(I::opcode) != "parameter") return "";
+  const std::vector<WireMessage> parameters = module_.Messages(M::spmd_parameters_shardings);
+  const int64_t number = inst.Int(I::parameter_number);
+  return number >= 0 && number < std::ssize(parameters) ? Str(", sharding=", ShardingText(parameters[number])) : "";
+}
+
+Status ModuleWriter::WriteInstruction(const WireMessage& inst, bool is_root, bool is_of_entry) {
   const std::string_view word = inst.Bytes(I::opcode);
   out_.text += Str("  ", is_root ? "ROOT " : "", "%", NameOf(inst), " = ", ShapeText(inst.Message(I::shape)), " ",
                    WordText(word), "(");
@@ -155,6 +168,7 @@ Status ModuleWriter::WriteInstruction(const WireMessage& inst, bool is_root) {
     source.literal = literal;
   }
   out_.text += AttributesText(*opcode, source);
+  if (is_of_entry) out_.text += PartitionedSharding(inst, is_root);
   std::vector<std::string> before;
   for (const int64_t id : inst.Ints(I::control_predecessor_ids))
     before.push_back(Str("%", NameOf(*TRY(Instruction(id, inst, "control_predecessor_ids")))));
