@@ -318,7 +318,7 @@ FlagSet MakeFlags(RunFlags* f) {
                  "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
                  "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
                  "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
-                 "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
+                 "hlo-run dumps      a folder that XLA's dump flags filled: one line a module or recorded run"});
   AddRunFlags(flags, f, /*with_searches=*/true);
   flags.Common({"platform", "args", "arg", "random_seed", "reference", "tolerance", "print_literals", "save_outputs",
                 "bench", "profile", "detect_nan", "triage", "bundle", "xla_dump_to", "json"});
@@ -350,9 +350,19 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
 
 // What a child tells of its module: a row of the table, and the report as JSON.
 struct Row {
-  std::string verdict, compile = "-", run = "-", detail, json;
+  std::string verdict, error = "-", run = "-", detail, json;
   ExitCode exit = ExitCode::kOk;
 };
+
+// The largest relative difference of an output from the reference.
+std::string WorstError(const RunReport& report) {
+  if (!report.ends) return "-";
+  double worst = 0;
+  for (const TensorComparison& output : report.ends->outputs) worst = std::max(worst, output.norm_rel);
+  return worst == 0 ? "0" : Format("%.1e", worst);
+}
+
+std::string FirstLineOf(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // Long reasons stand with the details, so that the columns stay columns.
 Row RowOf(const RunReport& report) {
@@ -361,8 +371,8 @@ Row RowOf(const RunReport& report) {
   row.verdict = report.verdict.substr(0, reason);
   if (reason != std::string::npos)
     row.detail = report.verdict.substr(reason + 1, report.verdict.size() - reason - 2) + "; ";
-  row.detail += report.detail;
-  if (report.times.compile > 0) row.compile = HumanMilliseconds(report.times.ready());
+  row.detail += report.culprit.kind == Culprit::Kind::kNone ? report.detail : FirstLineOf(report.culprit.text);
+  row.error = WorstError(report);
   if (report.times.runs > 0) row.run = HumanMilliseconds(report.times.run);
   row.json = ReportJson(report);
   row.exit = report.exit;
@@ -389,7 +399,7 @@ Row RowOf(const std::string& path, const Error& error, const RunOptions& options
 
 // Fields do not hold a NUL: text of reports and diagnostics is escaped.
 std::string Packed(const Row& row) {
-  return Join(std::array{row.verdict, row.compile, row.run, row.detail, row.json}, std::string(1, '\0'));
+  return Join(std::array{row.verdict, row.error, row.run, row.detail, row.json}, std::string(1, '\0'));
 }
 
 // Runs one module in a child process, so that whatever happens to it is one row of the table.
@@ -439,9 +449,19 @@ struct Job {
   int64_t seed = 0;
 };
 
+// The name of a file in its folder; a file of a dump directory has the name of its module and execution.
+std::string TitleOf(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const auto state = DumpedStateOf(name);
+  return state ? state->title : name;
+}
+
 // Each module on the data of each profile and seed. Titles say what differs.
 Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const RunFlags& f) {
   const std::vector<std::string> profiles = TRY(ParseProfiles(f.run.input_profile));
+  const auto folder_of = [](const std::string& path) { return std::filesystem::path(path).parent_path(); };
+  const bool is_one_folder =
+      std::ranges::all_of(paths, [&](const std::string& path) { return folder_of(path) == folder_of(paths[0]); });
   std::vector<Job> jobs;
   for (const std::string& path : paths) {
     for (const std::string& profile : profiles) {
@@ -450,7 +470,8 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
         if (profiles.size() > 1) what.push_back(profile);
         const auto seed = static_cast<int64_t>(static_cast<uint64_t>(f.run.seed) + static_cast<uint64_t>(i));
         if (f.iterations > 1) what.push_back(Str("seed ", seed));
-        jobs.push_back({path, what.empty() ? path : Str(path, " (", Join(what, ", "), ")"), profile, seed});
+        const std::string title = is_one_folder ? TitleOf(path) : path;
+        jobs.push_back({path, what.empty() ? title : Str(title, " (", Join(what, ", "), ")"), profile, seed});
       }
     }
   }
@@ -470,18 +491,22 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
 
 Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   const bool table = !f.silent && (!f.json || !f.json->empty());
+  constexpr size_t kColumns = 100, kOthers = 42, kMostOfName = 32;  // Columns of a row, and of its other fields.
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
-  constexpr size_t kOthers = 80, kLeast = 24;  // Columns of what stands beside it.
-  if (const size_t columns = TerminalColumns(); columns > 0)
-    width = std::min(width, std::max(kLeast, columns - std::min(columns, kOthers)));
-  const auto print = [&](const std::string& number, const std::string& path, const Row& row) {
+  width = std::min(width, kMostOfName);
+  std::string in_full;  // Details of bad runs that are too long for their rows.
+  const auto print = [&](const std::string& number, const std::string& title, const Row& row) {
     if (!table) return;
-    std::printf("%3s  %-*s  %-16s %9s %9s  %s\n", number.c_str(), static_cast<int>(width), CutTo(path, width).c_str(),
-                row.verdict.c_str(), row.compile.c_str(), row.run.c_str(), row.detail.c_str());
+    const size_t left = kColumns - kOthers - width;
+    const bool fits = row.detail.size() <= left;
+    std::printf("%3s  %-*s  %-14s %8s %9s  %s\n", number.c_str(), static_cast<int>(width), CutTo(title, width).c_str(),
+                row.verdict.c_str(), row.error.c_str(), row.run.c_str(),
+                fits ? row.detail.c_str() : Str(row.detail.substr(0, left - 3), "...").c_str());
     std::fflush(stdout);
+    if (!fits && row.exit != ExitCode::kOk) in_full += Format("%3s  ", number.c_str()) + row.detail + "\n";
   };
-  print("#", "module", {.verdict = "verdict", .compile = "compile", .run = "run", .detail = "detail"});
+  print("#", "module", {.verdict = "verdict", .error = "error", .run = "run", .detail = "detail"});
   ExitCode worst = ExitCode::kOk;
   std::map<std::string, int> counts;
   JsonWriter json;
@@ -504,7 +529,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   std::string summary;
   for (const auto& [word, count] : counts) summary += Str(summary.empty() ? "" : ", ", count, " ", word);
   if (table)
-    std::printf("%zu %s: %s   exit %d\n", jobs.size(), runs ? "runs" : "modules", summary.c_str(),
+    std::printf("%s%zu %s: %s   exit %d\n", in_full.c_str(), jobs.size(), runs ? "runs" : "modules", summary.c_str(),
                 static_cast<int>(worst));
   return worst;
 }
@@ -545,7 +570,12 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   f.run.of_kernels = FlagsOfKernels(flags, f.run);
   if (f.triage.asked() && positionals.size() == 1) return TriageModule(f.path, f.run, f.triage, flags, f.json, f.quiet);
   if (f.triage.asked()) FAIL(UsageError("F002", "--triage wants one module"));
-  const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
+  f.run.load.one_state = true;
+  std::vector<std::string> notes;
+  const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load, &notes));
+  for (const std::string& note : notes) {
+    if (!f.quiet) std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   if (f.isolate.asked()) return IsolateModules(paths, f.run, f.isolate, f.json, f.quiet, f.silent);
   if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "base/source_text.h"
@@ -42,6 +43,31 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// Chooses the files of a directory that are run: the recorded runs of a module, else the first of its states, and all
+// files of other names. A state that is there as text and as a protocol buffer is taken as text.
+std::vector<std::string> FirstStates(const std::vector<std::string>& files) {
+  const auto state_of = [](const std::string& file) { return DumpedStateOf(fs::path(file).filename().string()); };
+  const auto is_proto = [](const std::string& file) { return file.ends_with(".pb") || file.ends_with(".pbtxt"); };
+  using Rank = std::pair<DumpedState::Kind, bool>;
+  const auto rank_of = [&](const DumpedState& state, const std::string& file) {
+    return Rank(state.kind, state.kind != DumpedState::Kind::kRecording && is_proto(file));
+  };
+  std::map<std::string, Rank> first;
+  for (const std::string& file : files) {
+    const auto state = state_of(file);
+    if (!state) continue;
+    const Rank rank = rank_of(*state, file);
+    const auto [known, is_new] = first.emplace(state->module, rank);
+    if (!is_new) known->second = std::min(known->second, rank);
+  }
+  std::vector<std::string> chosen;
+  for (const std::string& file : files) {
+    const auto state = state_of(file);
+    if (!state || rank_of(*state, file) == first.at(state->module)) chosen.push_back(file);
+  }
+  return chosen;
 }
 
 std::vector<std::string> Glob(const std::string& pattern) {
@@ -240,7 +266,37 @@ Result<std::vector<std::string>> PiecesOf(const std::vector<std::string>& files,
 
 }  // namespace
 
-Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options) {
+std::optional<DumpedState> DumpedStateOf(std::string_view file_name) {
+  constexpr std::string_view kModule = "module_";
+  size_t at = kModule.size();
+  if (!file_name.starts_with(kModule)) return std::nullopt;
+  while (at < file_name.size() && std::isdigit(static_cast<unsigned char>(file_name[at])) != 0) ++at;
+  if (at == kModule.size() || at >= file_name.size() || file_name[at] != '.') return std::nullopt;
+  const size_t end = std::min(file_name.find('.', at + 1), file_name.size());
+  DumpedState state{.kind = DumpedState::Kind::kPass,
+                    .module = std::string(file_name.substr(0, end)),
+                    .title = std::string(file_name.substr(kModule.size(), file_name.rfind('.') - kModule.size()))};
+  // The mark of the state follows the module's name, which may have dots as well.
+  const auto cut_at = [&](std::string_view mark) {
+    const size_t found = file_name.find(mark, at);
+    if (found == std::string_view::npos) return false;
+    state.title = file_name.substr(kModule.size(), found - kModule.size());
+    return true;
+  };
+  if (cut_at(".hlo_snapshot.") || cut_at(".hlo_unoptimized_snapshot.")) {
+    state.kind = DumpedState::Kind::kRecording;
+  } else if (file_name.find(".snapshot.", at) != std::string_view::npos) {
+    state.kind = DumpedState::Kind::kRecording;
+  } else if (cut_at(".before_optimizations.")) {
+    state.kind = DumpedState::Kind::kBefore;
+  } else if (file_name.find("after_optimizations.", at) != std::string_view::npos) {
+    state.kind = DumpedState::Kind::kAfter;
+  }
+  return state;
+}
+
+Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options,
+                                             std::vector<std::string>* notes) {
   std::vector<std::string> files;
   const auto append = [&](std::vector<std::string> more) { files.insert(files.end(), more.begin(), more.end()); };
   for (const std::string& path : paths) {
@@ -250,7 +306,7 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       for (const std::string_view line : Split(list->text(), '\n')) {
         if (!Trim(line).empty()) listed.emplace_back(Trim(line));
       }
-      append(TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories})));
+      append(TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories, .one_state = options.one_state}, notes)));
       continue;
     }
     if (IsBundle(path)) {
@@ -264,6 +320,11 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
                  .Hint(options.subdirectories
                            ? "nor does any directory in it"
                            : "directories in it are not searched; '*', '?' and @LIST name files of several"));
+      const size_t all = inside.size();
+      if (options.one_state) inside = FirstStates(inside);
+      if (const size_t left_out = all - inside.size(); left_out > 0 && notes != nullptr)
+        notes->push_back(Str(left_out, left_out == 1 ? " later state" : " later states", " of modules in '", Escaped(path),
+                             "' ", left_out == 1 ? "is not run; it runs" : "are not run; they run", " when named"));
       append(std::move(inside));
       continue;
     }

@@ -3,6 +3,7 @@
 #define HLO_DRIVER_LOAD_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct LoadOptions {
   int64_t num_replicas = 0, num_partitions = 0;  // In place of the header's counts; 0: those.
   bool split_input_file = false;                 // Lines that begin with "// -----" part a file into modules.
   bool subdirectories = false;                   // A directory means those in it too.
+  bool one_state = false;                        // Of a module that was dumped in a directory, its first state alone.
   // Nothing is run, rewritten or counted: --verify=off leaves everything out. Elsewhere it leaves out the warnings
   // alone, since evaluation and passes take the rules of the default level for granted (dimensions in range, say).
   bool text_only = false;
@@ -56,8 +58,18 @@ std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& p
 
 // Files stay, or become FILE#1, FILE#2, ... where they hold several modules and are to be split; a directory means
 // every .hlo, .txt, .pb and .pbtxt in it, sorted, and below it where asked for; @LIST the paths in that file; globs are
-// expanded.
-Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {});
+// expanded. `notes`, where wanted, gets what one_state leaves out.
+Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {},
+                                             std::vector<std::string>* notes = nullptr);
+
+// A file name that XLA or hlo-run gave to a state of a module in a dump directory.
+struct DumpedState {
+  enum class Kind : uint8_t { kRecording, kBefore, kAfter, kPass };  // The first ones are the first states.
+  Kind kind = Kind::kPass;
+  std::string module;  // "module_0001.jit_f", which is one module's in its directory.
+  std::string title;   // "0001.jit_f.execution_0000" of a recorded run, "0001.jit_f" of a module before the passes.
+};
+std::optional<DumpedState> DumpedStateOf(std::string_view file_name);
 
 // The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
 ExitCode WorseOf(ExitCode a, ExitCode b);
