@@ -246,6 +246,9 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
   return observers;
 }
 
+// Whether the module is printed, and not a report or a lower stage.
+bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
+
 // Also of what says that it changed nothing.
 Status VerifyUnchanged(const PassRun& run, const Module& module) {
   if (run.changed || run.skipped) return {};
@@ -273,7 +276,7 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
     if (observers.stats) TRY(observers.stats->After(run, m));
     return observers.check ? observers.check->After(run, m) : Status();
   };
-  return Optimize(module, std::move(pipeline), &dumper);
+  return Optimize(module, std::move(pipeline), &dumper, IsModule(f) ? MisfitLayouts::kKeep : MisfitLayouts::kAssign);
 }
 
 // `form`: of kTimeForms.
@@ -303,9 +306,6 @@ Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& ob
              stderr);
   return {};
 }
-
-// Instead of the module: a report, or what is below it.
-bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
 // Nothing is measured.
 Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeline) {

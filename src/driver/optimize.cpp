@@ -46,6 +46,23 @@ bool OpenFusionsOfLibraryCalls(Module& module) {
   return any;
 }
 
+bool HasBitcast(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->Is(Opcode::kBitcast)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether the pipeline leaves the bytes of every bitcast's operand as they are. No pass runs, or none assigns layouts
+// and there is no bitcast.
+bool KeepsBytesOfBitcasts(const Module& module, const PipelineOptions& options) {
+  if (!options.passes) return false;
+  if (Trim(*options.passes).empty()) return true;
+  return !options.passes->contains("layout") && !HasBitcast(module);
+}
+
 }  // namespace
 
 bool IsOptimized(const Module& module, const std::string& path) {
@@ -82,7 +99,7 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
                                : " calls of XLA's libraries become what they mean, and ours");
 }
 
-Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper) {
+Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper, MisfitLayouts misfits) {
   Verified verified;
   bool layouts_are_normal = false;  // From layout assignment on.
   if (!options.verify) {
@@ -113,7 +130,8 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   }
   // A layout never changes a value, but for bitcast, which reads the bytes: where values change theirs on the way, a
   // pass that takes such a step away, or a kernel that reads what was handed to it, would change what a bitcast sees.
-  const bool fits = !!CheckLayoutsFit(module);
+  const bool keeps = misfits == MisfitLayouts::kKeep && KeepsBytesOfBitcasts(module, options);
+  const bool fits = keeps || CheckLayoutsFit(module).has_value();
   if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));
   const bool had_plans = HasPlans(module);
   auto report = RunPipeline(module, options);

@@ -15,8 +15,15 @@ namespace hlo {
 // A module that somebody's compiler has been through: passes are skipped for it, with a note, unless asked for.
 bool IsOptimized(const Module& module, const std::string& path);
 
+// Treatment of layouts that do not fit each other (V290, V291).
+enum class MisfitLayouts : uint8_t {
+  kAssign,  // Layout assignment runs before the pipeline.
+  kKeep,    // The same, unless the pipeline is a list of passes that cannot change the bytes of a bitcast's operand.
+};
+
 // Runs the pipeline over `module` with the verifier after each changed pass; `dumper` may be null.
-Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
+Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper,
+                                MisfitLayouts misfits = MisfitLayouts::kAssign);
 
 // As it is where what comes out is to run on a host, for whichever device it is planned: a launch more costs nothing
 // there, and small kernels side by side are judged one by one, by who made them. A pipeline that somebody wrote stays
