@@ -1,10 +1,12 @@
 // The module: its header, tables, computations; and the short forms. What they say: docs/language.md#header.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 
 #include "base/text.h"
 #include "ir/source_parts.h"
+#include "ir/text/printer.h"
 #include "parser/input_format.h"
 #include "parser/reader.h"
 
@@ -24,6 +26,23 @@ std::string OnOneLine(std::string_view written) {
     at = end;
   }
   return line;
+}
+
+// A printed module as a string over several lines, as XLA prints the modules of a recovery table. Quotes inside are
+// escaped, which XLA leaves out, so that the text can be read back.
+std::string Indented(std::string_view module) {
+  std::string text = "\"\n";
+  for (size_t begin = 0; begin < module.size();) {
+    const size_t end = std::min(module.find('\n', begin), module.size());
+    for (const char c : module.substr(begin, end - begin)) {
+      if (text.back() == '\n') text += "    ";
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += '\n';
+    begin = end + 1;
+  }
+  return text + "\n  \"";
 }
 
 }  // namespace
@@ -104,25 +123,36 @@ bool Reader::ReadHeader() {
   return !token_.IsWord("FileNames") || ReadStackFrames();
 }
 
-// { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }: no commas between entries; kept as written.
+// { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }: no commas between entries. The text is kept as XLA
+// prints it: entries in the order of the old arrays, each on a line, with its module below in quotes and indented.
 bool Reader::ReadOriginRecoveryTable(RawText& table) {
-  const char* const begin = BeginBytes();
-  const auto array = [&] {
-    std::string ignored;
-    return token_.Is('{') ? ReadOriginTree(ignored) : FailExpected("'{' of an original array");
+  const auto array = [&](std::string& text) {
+    if (!token_.Is('{')) return FailExpected("'{' of an original array");
+    const bool good = ReadOriginTree(text);
+    if (text == "{}") text = "{\"\"}";
+    return good;
   };
   if (!Expect('{', "'{' of a table")) return false;
+  std::map<std::string, std::string> entries;  // By the text of the old array: the new array, and the module.
   while (!token_.Is('}')) {
-    if (!array() || !Expect(':', "':'") || !array()) return false;
-    if (!Take(',')) continue;
-    const SourceRange range = token_.range();
-    std::string text;
-    if (!Read(text)) return false;
-    const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(text)));
-    if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
+    std::string old, text;
+    if (!array(old) || !Expect(':', "':'") || !array(text)) return false;
+    if (Take(',')) {
+      const SourceRange range = token_.range();
+      std::string module_text;
+      if (!Read(module_text)) return false;
+      const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(module_text)));
+      if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
+      text += Str(",\n  ", Indented(Print(**module)));
+    }
+    old.pop_back();  // Without the closing brace {"a"} comes before {"a" {0}}.
+    entries.emplace(std::move(old), std::move(text));
   }
-  table.text = OnOneLine({begin, lexer_.Pointer(token_.end)});
   Advance();
+  if (entries.empty()) return true;
+  std::string lines;
+  for (const auto& [old, text] : entries) lines += Str("  ", old, "} : ", text, "\n");
+  table.text = Str("{\n", lines, "}\n");
   return true;
 }
 
