@@ -1,5 +1,6 @@
 #include "parser/proto_module.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -14,6 +15,19 @@ namespace {
 using C = proto::HloComputationProto;
 using I = proto::HloInstructionProto;
 using M = proto::HloModuleProto;
+
+// Instructions in the order of their ids, in which XLA reads them: it decides about the order of printing. The order of
+// the bytes stays when an instruction would come before an operand.
+void SortById(std::vector<const WireMessage*>& instructions) {
+  for (const WireMessage* inst : instructions) {
+    for (const ProtoField& field : {I::operand_ids, I::control_predecessor_ids}) {
+      for (const int64_t before : inst->Ints(field)) {
+        if (before >= inst->Int(I::id)) return;
+      }
+    }
+  }
+  std::ranges::stable_sort(instructions, {}, [](const WireMessage* inst) { return inst->Int(I::id); });
+}
 
 class ModuleWriter {
  public:
@@ -117,6 +131,7 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
       order.push_back(TRY(Instruction(scheduled, computation, "the schedule")));
   } else {
     for (const WireMessage& inst : instructions) order.push_back(&inst);
+    SortById(order);
   }
   const int64_t root_id = computation.Int(C::root_id);
   if (!instructions.empty()) TRY(Instruction(root_id, computation, "root_id"));
