@@ -56,6 +56,8 @@ $(BUILD)/src/gpu/%.o: private CPPFLAGS += -isystem $(LLVM_INCLUDE)
 $(BUILD)/src/gpu/%.o: private CXXFLAGS += -Wno-mismatched-new-delete
 # False warnings of g++ 12 in its std::string and in its AVX-512 header.
 $(BUILD)/src/driver/%.o: private CXXFLAGS += -Wno-restrict
+$(addprefix $(BUILD)/,src/gpu/libraries/attention.o src/gpu/runtime/tuning/lock.o src/parser/read_layout.o tests/scripts_test.o): \
+  private CXXFLAGS += -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow
 $(BUILD)/src/gpu/libraries/small_product.o: private CXXFLAGS += -Wno-maybe-uninitialized
 # This code also runs on older processors, to print that they are too old.
 $(BUILD)/src/base/processor_check.o: private MARCH := -march=x86-64
