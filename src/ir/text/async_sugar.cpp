@@ -45,7 +45,10 @@ const Instruction* WrappedInstruction(const Instruction& async) {
 bool ReadsBackFromSugar(const Instruction& async) {
   const Instruction* wrapped = WrappedInstruction(async);
   if (wrapped == nullptr || !HasAsyncSugar(wrapped->opcode())) return false;
-  const Shape& state = StartOf(async)->shape();
+  const Instruction& start = *StartOf(async);
+  // A computation with lines of its own keeps them: its names and its metadata have no place in the short spelling.
+  if (!wrapped->range().empty() && wrapped->range() != start.range()) return false;
+  const Shape& state = start.shape();
   if (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple() ||
       state.element(0).elements().size() != static_cast<size_t>(wrapped->operand_count()) ||
       state.element(1) != wrapped->shape())

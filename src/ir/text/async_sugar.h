@@ -13,8 +13,8 @@ bool HasAsyncSugar(Opcode opcode);
 // The instruction that an async-start, -update or -done wraps, when its computation holds nothing else; else null.
 const Instruction* WrappedInstruction(const Instruction& async);
 
-// Whether the reader makes the same of the short spelling: the start's shape says what the parameters and the result
-// are.
+// Whether the reader makes the same of the short spelling. The start's shape must give the shapes of the parameters and
+// of the result, and the computation must not have been written on lines of its own.
 bool ReadsBackFromSugar(const Instruction& async);
 
 }  // namespace hlo
