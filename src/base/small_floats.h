@@ -1,5 +1,6 @@
 // Conversions of every float format narrower than f32, and of bf16 and f16, through tables of what a format is.
-// Rounding is to nearest, ties to even, once, from double; so a conversion from f32 or f64 rounds once.
+// Rounding is to nearest, ties to even, once, from double; so a conversion from f32 or f64 rounds once. Conversions to
+// f8e8m0fnu round ties up.
 // The formats: docs/language.md#element-types.
 #ifndef HLO_BASE_SMALL_FLOATS_H_
 #define HLO_BASE_SMALL_FLOATS_H_
@@ -13,7 +14,7 @@ enum class Specials : uint8_t {
   kIeee,      // Infinities and NaNs in the top exponent.
   kFn,        // No infinity; NaN is all ones (exponent and mantissa) with either sign.
   kFnuz,      // No infinity, no -0; NaN is the pattern of -0.
-  kFinite,    // No infinity, no NaN: overflow and NaN saturate to the largest finite.
+  kFinite,    // No infinity, no NaN: overflow becomes the largest finite number; NaN becomes -0.
   kExponent,  // f8e8m0fnu: no sign, no zero; 0xFF is NaN.
 };
 

@@ -1,4 +1,4 @@
-// Where windows begin that are found at run time: docs/ops.md#indices.
+// Indices of windows whose position is known at run time only: docs/ops.md#indices.
 #ifndef HLO_IR_DYNAMIC_INDICES_H_
 #define HLO_IR_DYNAMIC_INDICES_H_
 
@@ -13,7 +13,7 @@ namespace hlo {
 // it, which may be of one element.
 bool HasScalarIndices(const Instruction& inst);
 
-// Element i of an array of indices. A u64 of 2^63 or more, which lies behind every array, is INT64_MAX.
+// Element i of an array of indices. A u64 of 2^63 or more, which is beyond every array, gives INT64_MAX.
 int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo

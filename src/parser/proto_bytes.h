@@ -23,8 +23,8 @@ class ProtoBytes {
   ProtoType type() const { return type_; }
   WireMessage message() const { return WireMessage(wire()); }
 
-  // U010 for the first field that nothing here reads and that may change what the module means. Other unread fields
-  // are named in one warning (W014), where warnings are wanted.
+  // U010 for the first unread field that may change the meaning of the module. Other unread fields are named in one
+  // warning (W014), where warnings are wanted.
   Status CheckUnread(std::vector<Diagnostic>* warnings) const;
 
   // An error at `place`, a pointer into the wire bytes: with its range in a text; in words, as the number of the byte,

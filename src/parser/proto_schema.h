@@ -39,11 +39,11 @@ struct ProtoField {
   uint8_t of = 0;  // The ProtoInt, ProtoString, ProtoType or ProtoEnum.
 };
 
-// What is done with a field that is not read, when it is not empty.
+// The treatment of a field that is not read, when it is not empty.
 enum class ProtoUnread : uint8_t {
   kSilent,   // Nothing: the field repeats what other fields say, or says nothing of the module.
   kNoted,    // A warning (W014): the field is metadata or advice to a compiler.
-  kRefused,  // An error (U010): the field changes, or may change, what the module means.
+  kRefused,  // An error (U010): the field changes, or may change, the meaning of the module.
 };
 
 struct ProtoSkipped {
@@ -87,7 +87,7 @@ std::string_view NameOf(ProtoType type);
 std::span<const ProtoField> FieldsOf(ProtoType type);
 // The message's fields that are known and not read.
 std::span<const ProtoSkipped> SkippedOf(ProtoType type);
-// What is done with fields of the message that have no row in proto_schema.def.
+// The treatment of fields of the message that have no row in proto_schema.def.
 ProtoUnread UnknownOf(ProtoType type);
 // An enum's words, by number; "" for a number it does not have.
 std::span<const std::string_view> WordsOf(ProtoEnum type);

@@ -18,7 +18,7 @@ struct EncodedProto {
   std::string wire;
   // Where each field of the wire stood in the text: offsets in both, ascending.
   std::vector<std::pair<size_t, uint32_t>> places;
-  UnreadFields unread;  // Their offsets are those of the text.
+  UnreadFields unread;  // With offsets into the text.
 };
 
 // Errors: P010, P091 at their place in the text.

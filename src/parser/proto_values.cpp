@@ -119,7 +119,7 @@ std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& me
   return Join(parts, ", ");
 }
 
-// Of a sharding: one as it is, several in braces; nothing of none.
+// The metadata of a sharding: one message as it is, several in braces, "" for none.
 std::string ListedMetadata(const std::vector<WireMessage>& messages) {
   std::vector<std::string> metadata;
   for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));

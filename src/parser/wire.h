@@ -2,7 +2,7 @@
 // protobuf.dev/programming-guides/encoding.
 //
 // CheckWire goes over all bytes once; after that a WireMessage reads its fields and nothing can fail. CheckWire lists
-// the fields that no reader here reads. Of a field that is there more than once and should not be, the last one counts.
+// the fields that no reader here reads. When a field that is not repeated is there more than once, the last one counts.
 #ifndef HLO_PARSER_WIRE_H_
 #define HLO_PARSER_WIRE_H_
 

@@ -275,8 +275,8 @@ class AttributeWriter {
   bool is_ragged_ = false;
 };
 
-// How a comparison orders its operands, in the field that XLA reads since 2026; `comparison_type` stands beside it for
-// older readers.
+// How a comparison orders its operands, in the field that XLA reads since 2026. Older readers take
+// `comparison_type`, which is written too.
 std::string_view OrderOf(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;

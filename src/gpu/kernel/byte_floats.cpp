@@ -24,8 +24,8 @@ Value DecodeExponent(Value bits) {
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
 }
 
-// A number halfway between two powers of two becomes the larger one. Subnormals of f32 lie below 2^-126: above 2^-127,
-// the smallest power, they become 2^-126, as in XLA. What is not positive and finite becomes NaN.
+// A number halfway between two powers of two becomes the larger one. Subnormals of f32 are below 2^-126: above 2^-127,
+// the smallest power, they become 2^-126, as in XLA. Numbers that are not positive and finite become NaN.
 Value EncodeExponent(Value bits) {
   const Value subnormal = Select(bits > int64_t{1} << (kFraction - 1), AsValue(bits, 1), AsValue(bits, 0));
   const Value normal = Down(bits + (int64_t{1} << (kFraction - 1)), kFraction);

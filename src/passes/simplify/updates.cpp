@@ -11,8 +11,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// The indices of a dynamic-slice or -update-slice, where they are scalars and sizes are fixed; else empty. Of rank 0
-// there are none.
+// The indices of a dynamic-slice or -update-slice, where they are scalars and sizes are fixed; else empty. An
+// array of rank 0 has none.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
