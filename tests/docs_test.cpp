@@ -190,7 +190,7 @@ TEST(Docs, NameFlagsThatThereAre) {
         if (!command.empty()) found = IsKnown(command, flag);
         // Without a command: somebody's.
         for (const char* any : {"run", "opt", "fuzz", "bisect", "reduce", "diff", "check", "inspect cost", "doctor",
-                                "lsp", "fmt", "inspect extract", "inspect profile"})
+                                "lsp", "fmt", "inspect extract", "inspect graph", "inspect profile"})
           found = found || (command.empty() && IsKnown(any, flag));
         EXPECT_TRUE(found) << page << ": '" << one << "' is no flag; in: " << code;
       }
