@@ -17,6 +17,8 @@ constexpr std::string_view kRules =
     "nav{margin:12px 0 24px;font-size:12px}\n"
     "code{font:12px ui-monospace,monospace}\n"
     "p,li{max-width:56em}\n"
+    "table{display:block;overflow-x:auto}\n"
+    "th,td{white-space:normal;overflow-wrap:break-word}td:last-child{min-width:16ch}\n"
     "a{margin:0}\n";
 
 // The anchors of each page, by its file.
