@@ -76,6 +76,8 @@ struct Context {
   bool heuristic = false;
   int depth = 0;                                                        // Of calls in each other.
   std::unordered_map<const Instruction*, std::shared_ptr<Loop>> loops;  // Made ready, by the while.
+  // Evaluates an instruction in place of its rule; nothing: it has no say. Null: no instruction is evaluated so.
+  std::function<Result<std::optional<ShadowValue>>(const Instruction&, std::span<const ShadowValue* const>)> instead;
 
   const InstructionPlan* PlanOf(const Instruction& inst) const {
     return options.plan ? options.plan->Find(inst.id()) : nullptr;
@@ -188,16 +190,21 @@ Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands opera
 // By update of a scatter: the element of the operand that it lands on, row-major; -1: on none.
 std::vector<int64_t> DestinationsOf(const Instruction& scatter, const Literal& indices);
 
-// `computation` (scalars to scalars) applied at every index of arrays with the given dims.
+// `computation` (scalars to scalars, through any values) applied at every index of arrays with the given dims.
 class Lifted {
  public:
   Lifted(const Computation& computation, const std::vector<int64_t>& dims);
+  // Unsupported where an instruction that is evaluated index by index has too many indices.
   Result<ShadowValue> operator()(Context& context, Operands args) const;
 
  private:
+  Result<ShadowValue> AtEachIndex(Context& context, const Instruction& lifted, Operands operands) const;
+
   std::unique_ptr<Module> module_;
+  int64_t indices_ = 1;
   std::unordered_map<const Instruction*, const Instruction*> lifted_from_;
-  const Instruction* stays_scalar_ = nullptr;  // A loop or a branch of the body: each element would take its own way.
+  // The instructions that are evaluated index by index, and which of their operands have a value for each index.
+  std::unordered_map<const Instruction*, std::vector<bool>> each_index_;
 };
 
 // One instruction, from its operands; `wanted` as above.
