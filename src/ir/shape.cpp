@@ -1,6 +1,7 @@
 #include "ir/shape.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -107,14 +108,23 @@ bool Shape::HasDefaultLayout() const {
 
 int64_t Shape::NumElements() const {
   int64_t count = 1;
-  for (const int64_t dim : dims_) count *= dim;
+  for (const int64_t dim : dims_) {
+    if (dim == 0) return 0;
+    if (__builtin_mul_overflow(count, dim, &count)) count = std::numeric_limits<int64_t>::max();
+  }
   return count;
 }
 
 int64_t Shape::ByteSize() const {
-  if (!IsTuple()) return IsArray() ? NumElements() * ByteWidth(type_) : 0;
   int64_t bytes = 0;
-  for (const Shape& element : elements()) bytes += element.ByteSize();
+  if (!IsTuple()) {
+    if (IsArray() && __builtin_mul_overflow(NumElements(), ByteWidth(type_), &bytes))
+      bytes = std::numeric_limits<int64_t>::max();
+    return bytes;
+  }
+  for (const Shape& element : elements()) {
+    if (__builtin_add_overflow(bytes, element.ByteSize(), &bytes)) return std::numeric_limits<int64_t>::max();
+  }
   return bytes;
 }
 

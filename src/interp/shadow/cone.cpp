@@ -1,6 +1,7 @@
 // What an instruction is computed from, with calls and fusions dissolved, and how much work that is.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ranges>
 #include <unordered_set>
 
@@ -101,16 +102,19 @@ class ConeBuilder {
   std::unordered_map<int64_t, Instruction*> parameters_;
 };
 
-int64_t Count(const Shape& shape) {
-  int64_t count = 0;
-  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { count += leaf.IsArray() ? leaf.NumElements() : 0; });
+// Sizes are counted in floating point, where the product of two of them does not overflow.
+double Count(const Shape& shape) {
+  double count = 0;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
+    if (leaf.IsArray()) count += static_cast<double>(leaf.NumElements());
+  });
   return count;
 }
 
 // Of computing; `results` as below.
-int64_t OperationsOf(const Instruction& inst, int64_t results) {
+double OperationsOf(const Instruction& inst, double results) {
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
-  const auto terms = static_cast<int64_t>(TermsOf(inst));
+  const double terms = TermsOf(inst);
   switch (inst.opcode()) {
     case Opcode::kTuple:
     case Opcode::kGetTupleElement: return 0;
@@ -119,14 +123,14 @@ int64_t OperationsOf(const Instruction& inst, int64_t results) {
     case Opcode::kDot:
     case Opcode::kConvolution: return results * terms / 4 + 20 * results;  // Sixteen products at a time.
     case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter: return 4 * results * std::min<int64_t>(terms, 16) + 20 * results;
+    case Opcode::kSelectAndScatter: return 4 * results * std::min(terms, 16.0) + 20 * results;
     case Opcode::kReduce: {
-      const int64_t whole = std::max<int64_t>(1, Count(inst.shape()));
-      const int64_t each = std::max<int64_t>(1, Count(inst.operand(0).shape()) / whole);
+      const double whole = std::max(1.0, Count(inst.shape()));
+      const double each = std::max(1.0, std::floor(Count(inst.operand(0).shape()) / whole));
       return results * each * (inst.operand_count() == 2 ? 3 : 20) + 20 * results;
     }
     case Opcode::kSort:
-    case Opcode::kTopK: return 20 * results * std::bit_width(static_cast<uint64_t>(Count(inst.operand(0).shape())));
+    case Opcode::kTopK: return 20 * results * std::max(0, std::ilogb(Count(inst.operand(0).shape())) + 1);
     case Opcode::kScatter: return 4 * results + 20 * Count(inst.operand(inst.operand_count() - 1).shape());
     case Opcode::kAdd:
     case Opcode::kSubtract:
@@ -145,26 +149,31 @@ int64_t OperationsOf(const Instruction& inst, int64_t results) {
   return 8 * results;
 }
 
-// Of touching memory that the process did not have: so much of it is not kept from what it had before. A float has a
-// value and a bound, in f64; about a nanosecond a byte.
-int64_t NewMemoryOf(const Instruction& inst, int64_t results) {
-  constexpr int64_t kKept = int64_t{1} << 22;
+// Steps of touching new memory for the first time, about a nanosecond a byte. Up to kKept elements reuse memory that
+// was freed before. A float has a value and a bound, both in f64.
+double NewMemoryOf(const Instruction& inst, double results) {
+  constexpr double kKept = 1 << 22;
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
   if (!is_float || results <= kKept) return 0;
   const bool has_bounds = !inst.Is(Opcode::kParameter) && !inst.Is(Opcode::kConstant);
   return (has_bounds ? 16 : 8) * results;
 }
 
+// Two hours, which is too long for any judge. The steps of a million instructions can be added without an overflow.
+constexpr double kMostSteps = static_cast<double>(std::numeric_limits<int64_t>::max() >> 20);
+
+int64_t Steps(const Instruction& inst, double results) {
+  return static_cast<int64_t>(std::min(kMostSteps, OperationsOf(inst, results) + NewMemoryOf(inst, results)));
+}
+
 }  // namespace
 
-int64_t StepsOf(const Instruction& inst, int64_t results) {
-  return OperationsOf(inst, results) + NewMemoryOf(inst, results);
-}
+int64_t StepsOf(const Instruction& inst, int64_t results) { return Steps(inst, static_cast<double>(results)); }
 
 int64_t StepsOf(const Computation& computation) {
   int64_t steps = 0;
   for (const Instruction* inst : computation.Instructions()) {
-    steps += StepsOf(*inst, Count(inst->shape()));
+    steps += Steps(*inst, Count(inst->shape()));
     const bool inside = inst->Is(Opcode::kFusion) || inst->Is(Opcode::kCall) || inst->Is(Opcode::kWhile) ||
                         inst->Is(Opcode::kConditional);
     if (!inside) continue;

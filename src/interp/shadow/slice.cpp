@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <unordered_set>
 
 #include "interp/interpreter.h"
 #include "interp/shadow/dot_lines.h"
@@ -59,6 +61,12 @@ class Slicer {
       if (!places.all) {
         MakeAscending(places.at, shape.NumElements());
         places.all = std::ssize(*places.at) == shape.NumElements();
+      }
+      if (places.all && shape.IsArray() && TakesAFew(**it)) {
+        std::vector<int64_t> each(shape.NumElements());
+        std::iota(each.begin(), each.end(), 0);
+        places = {.all = false, .at = Shared(std::move(each))};
+        made_whole_.insert(*it);
       }
       if (places.all) places.at = nullptr;
       TRY(WantOperands(**it, places));
@@ -190,6 +198,12 @@ class Slicer {
       return operand->shape().IsArray() &&
              (operand->shape().rank() == 0 || operand->shape().dims() == inst.shape().dims());
     });
+  }
+
+  // A movement that reads only a small part of its operand.
+  static bool TakesAFew(const Instruction& inst) {
+    constexpr int64_t kPart = 4;
+    return IsMovement(inst) && inst.operand(0).shape().NumElements() / kPart > inst.shape().NumElements();
   }
 
   static bool IsPlainReduce(const Instruction& inst) {
@@ -470,6 +484,9 @@ class Slicer {
     }
     if (const auto origins = origins_.find(&inst); origins != origins_.end()) {
       made = &MakeMovement(inst, origins->second);
+      if (!made_whole_.contains(&inst)) return {};
+      made = &entry_->Add(Opcode::kReshape, Shape(inst.shape().type(), inst.shape().dims()), {made}, ReshapeAttrs{});
+      places_.at(&inst) = {.all = true};
       return {};
     }
     if (IsPlainReduce(inst)) {
@@ -564,6 +581,7 @@ class Slicer {
   std::vector<const Instruction*> outputs_;
   std::vector<Instruction*> order_;
   std::unordered_map<const Instruction*, Places> places_;
+  std::unordered_set<const Instruction*> made_whole_;  // Movements that take all of their results one by one.
   std::unordered_map<const Instruction*, Origins> origins_;
   std::unordered_map<const Instruction*, Landings> landings_;
   std::unordered_map<const Instruction*, Indices> terms_;  // Of reductions.
@@ -602,7 +620,9 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
     if (!output->shape().IsArray()) return std::optional<Slice>();
     largest = std::max(largest, output->shape().NumElements());
   }
-  if (largest <= kFewestPoints) return std::optional<Slice>();
+  // All of a small result is computed, unless it takes a few elements of something that does not fit into memory.
+  constexpr int64_t kMostSteps = 10'000'000'000;
+  if (largest <= kFewestPoints && cone.steps <= kMostSteps) return std::optional<Slice>();
   const auto plan = [&](Spread spread, int64_t wanted) -> Result<Slicer> {
     std::vector<std::vector<int64_t>> points;
     for (const Instruction* output : outputs) points.push_back(Points(output->shape(), spread, wanted, seed));
@@ -618,11 +638,11 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
     if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
     best.emplace(std::move(slicer));
     spread = other;
-    if (best->steps() <= limit) break;
+    if (best->steps() <= limit || largest <= kFewestPoints) break;  // All spreads are all points.
   }
   constexpr int64_t kMostPoints = int64_t{1} << 18;
   const double room = static_cast<double>(limit) / static_cast<double>(std::max<int64_t>(1, best->steps()));
-  if (room > 2) {
+  if (room > 2 && largest > kFewestPoints) {
     Slicer larger = TRY(plan(spread, static_cast<int64_t>(std::min<double>(kMostPoints, kFewestPoints * room / 2))));
     if (larger.steps() <= limit) best.emplace(std::move(larger));
   }
