@@ -546,8 +546,8 @@ void AllowBothZeros(const Elements& elements, size_t k, std::span<const int64_t>
 
 }  // namespace
 
-Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, Operands operands) {
-  const Computation& body = *inst.attrs<ReduceAttrs>().to_apply;
+Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, const Computation& body,
+                                                   Operands operands) {
   const bool tuple = inst.shape().IsTuple();
   const Shape& shape = tuple ? inst.shape().element(0) : inst.shape();
   const int64_t results = shape.NumElements();

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "interp/interpreter.h"
+#include "interp/shadow/plain_body.h"
 #include "interp/shadow/totals.h"
 
 namespace hlo::shadow {
@@ -313,10 +314,10 @@ class Apart {
                                        (is(op.operand(1), i) && is(op.operand(0), arity + i)));
   }
 
-  Apart(const Instruction& reduce, int64_t i) {
+  Apart(const Instruction& reduce, const Computation& body, int64_t i) {
     const ReduceAttrs& attrs = reduce.attrs<ReduceAttrs>();
     const int64_t arity = reduce.operand_count() / 2;
-    const Instruction& op = attrs.to_apply->root().operand(i);
+    const Instruction& op = body.root().operand(i);
     Computation& reducer = module_.AddComputation("reducer");
     Instruction* const parameters[] = {&reducer.AddParameter(0, op.shape()), &reducer.AddParameter(1, op.shape())};
     const bool turned = op.operand(0).parameter_number() != i;
@@ -335,8 +336,8 @@ class Apart {
 };
 
 // Of several results, each apart from the others: by its own rule, for any order.
-Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instruction& inst, Operands operands) {
-  const Computation& reducer = *inst.attrs<ReduceAttrs>().to_apply;
+Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instruction& inst, const Computation& reducer,
+                                               Operands operands) {
   const int64_t arity = std::ssize(operands) / 2;
   if (!inst.shape().IsTuple() || !reducer.root().Is(Opcode::kTuple)) return std::nullopt;
   for (int64_t i = 0; i < arity; ++i) {
@@ -345,7 +346,7 @@ Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instructi
   ShadowValue tuple;
   tuple.shape = inst.shape();
   for (int64_t i = 0; i < arity; ++i) {
-    const Apart apart(inst, i);
+    const Apart apart(inst, reducer, i);
     const ShadowValue* own[] = {operands[i], operands[arity + i]};
     tuple.elements.push_back(TRY(Reduce(context, apart.inst(), own)));
   }
@@ -355,7 +356,8 @@ Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instructi
 // Of what ReduceByPicking does not follow. A reducer that picks the better of its sides leaves one that no other is
 // better than. There are several where it does not tell equals apart, or NaNs, and then it is the order that decides:
 // what is left in row-major order, or anything that stays in its place when the two meet, on either side.
-Status OpenTies(Context& context, const Instruction& inst, Operands operands, ShadowValue& result) {
+Status OpenTies(Context& context, const Instruction& inst, const Computation& body, Operands operands,
+                ShadowValue& result) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
   const size_t arity = operands.size() / 2;
   const bool tuple = inst.shape().IsTuple();
@@ -374,7 +376,7 @@ Status OpenTies(Context& context, const Instruction& inst, Operands operands, Sh
     std::vector<ShadowValue> spread;
     for (const ShadowValue& winner : winners) spread.push_back(TRY(SpreadOver(context, winner, sizes, along)));
     const Literal outputs = TRY(SourceOf(Spread(winners[0].shape, sizes, along).inst(), 0, {}));
-    const Lifted apply(*attrs.to_apply, sizes);
+    const Lifted apply(body, sizes);
     for (const bool left : {true, false}) {
       std::vector<const ShadowValue*> args;
       for (const ShadowValue& x : left ? spread : elements) args.push_back(&x);
@@ -458,9 +460,12 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
   return Transposed(context, x, order);
 }
 
-Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands) {
+namespace {
+
+// `body`: the plain body of the reducer (PlainBody).
+Result<ShadowValue> ReduceWith(Context& context, const Instruction& inst, const Computation& body, Operands operands) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
-  const Combiner combiner = CombinerOf(*attrs.to_apply);
+  const Combiner combiner = CombinerOf(body);
   const bool one = operands.size() == 2;
   if (one && operands[0]->IsFloat() && HasRule(combiner)) {
     Grouping grouping;
@@ -472,16 +477,31 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
     grouping = {outputs, outputs == 0 ? 0 : moved.shape.NumElements() / outputs, 1};
     return Fold(context, inst, moved, *operands[1], combiner, grouping);
   }
-  if (auto apart = TRY(ReduceApart(context, inst, operands))) return std::move(*apart);
-  if (auto picked = TRY(ReduceByPicking(context, inst, operands))) return std::move(*picked);
-  const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
+  if (auto apart = TRY(ReduceApart(context, inst, body, operands))) return std::move(*apart);
+  if (auto picked = TRY(ReduceByPicking(context, inst, body, operands))) return std::move(*picked);
+  const bool exact = NeverRounds(body) && AllExact(operands);
   ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))
-                             : TRY(ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions));
+                             : TRY(ReduceByBody(context, inst, body, operands, attrs.dimensions));
   const bool integers =
       std::ranges::none_of(operands, [](const ShadowValue* x) { return x->IsFloat() || IsComplex(x->shape.type()); });
-  if (exact && integers && !HasRule(combiner) && !TRY(KeepsAnyOrder(*attrs.to_apply, operands)))
-    return Open(std::move(result));
-  if (PicksASide(*attrs.to_apply)) TRY(OpenTies(context, inst, operands, result));
+  if (exact && integers && !HasRule(combiner) && !TRY(KeepsAnyOrder(body, operands)))
+    return context.options.widened ? Interpreted(context, inst, operands) : Open(std::move(result));
+  if (PicksASide(body)) TRY(OpenTies(context, inst, body, operands, result));
+  return result;
+}
+
+}  // namespace
+
+Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands) {
+  const Computation& body = *inst.attrs<ReduceAttrs>().to_apply;
+  const auto plain = PlainBody::Of(body);
+  if (plain == nullptr) return ReduceWith(context, inst, body, operands);
+  ShadowOptions options = context.options;
+  if (options.given)
+    options.given = [&](const Instruction& inside) { return context.options.given(plain->Original(inside)); };
+  Context inner = {.options = options, .top = context.top, .heuristic = context.heuristic, .depth = context.depth};
+  auto result = ReduceWith(inner, inst, plain->computation(), operands);
+  context.heuristic = inner.heuristic;
   return result;
 }
 

@@ -117,7 +117,8 @@ Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Opera
 
 // Of reducers that leave one of their sides as a whole: the value of the best elements, and where there are several,
 // all of them as choices. Empty: of another reducer, or more of them than are worth following.
-Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, Operands operands);
+Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, const Computation& body,
+                                                   Operands operands);
 // Does a reducer leave, in each place of its result, what one of its sides has there?
 bool PicksASide(const Computation& body);
 // Leaves open what `candidate` has otherwise: its element i stands against element to[i] of `result`.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "interp/shadow/plain_body.h"
+
 namespace hlo::shadow {
 namespace {
 
@@ -60,6 +62,7 @@ Bounds FinishExtreme(bool minimum, const Total& t) {
 }  // namespace
 
 Combiner CombinerOf(const Computation& computation) {
+  if (const auto plain = PlainBody::Of(computation)) return CombinerOf(plain->computation());
   const Instruction& root = computation.root();
   if (computation.parameters().size() != 2) return Combiner::kOther;
   if (root.Is(Opcode::kParameter)) return root.parameter_number() == 1 ? Combiner::kAssign : Combiner::kOther;
