@@ -46,7 +46,7 @@ Literal Narrow(const ShadowValue& from, Mask& lost) {
   const double* bound = BoundsOrNull(from.bound);
   narrow.mutable_raw();
   for (int64_t i = 0; i < count; ++i) {
-    narrow.SetDouble(i, value[i]);
+    SetWideElement(narrow, i, value[i]);
     const double e = bound != nullptr ? bound[i] : 0;
     if (!IsComputed(e)) lost[i] = kLost;
     else if (e != 0 || !SameNumber(narrow.GetDouble(i), value[i])) lost[i] = kComputed;

@@ -94,6 +94,10 @@ struct Context {
 // Buffers of f64 with the dims of `shape`.
 Literal NewBuffer(const Shape& shape);
 Literal Zeros(const Shape& shape);
+// Element i of a float literal as f64, and back. A NaN keeps its sign and payload: the processor's conversions make
+// signalling NaNs quiet, which moves them in the total order.
+double WideElement(const Literal& literal, int64_t i);
+void SetWideElement(Literal& literal, int64_t i, double x);
 inline const double* Values(const Literal& literal) { return literal.data<double>().data(); }
 inline const double* BoundsOrNull(const Literal& literal) {
   return literal.byte_size() ? literal.data<double>().data() : nullptr;

@@ -11,6 +11,29 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
+constexpr int kWideMantissaBits = 52;
+
+// Whether NaNs of the type differ from each other in more than their sign, and f64 does not have them itself.
+bool HasPayloads(PrimitiveType type) {
+  if (type == PrimitiveType::kF64) return false;
+  return type == PrimitiveType::kF32 || FormatOf(type).specials == Specials::kIeee;
+}
+
+template <class Bits>
+Bits LoadBits(const Literal& literal, int64_t i) {
+  Bits bits;
+  std::memcpy(&bits, literal.raw() + i * sizeof bits, sizeof bits);
+  return bits;
+}
+
+uint64_t BitsAt(const Literal& literal, int64_t i) {
+  switch (ByteWidth(literal.shape().type())) {
+    case 1: return LoadBits<uint8_t>(literal, i);
+    case 2: return LoadBits<uint16_t>(literal, i);
+    default: return LoadBits<uint32_t>(literal, i);
+  }
+}
+
 // The elements of a float literal as f64.
 Literal Widen(const Literal& literal) {
   if (literal.shape().type() == PrimitiveType::kF64) return literal;
@@ -19,16 +42,47 @@ Literal Widen(const Literal& literal) {
   const int64_t count = literal.shape().NumElements();
   if (literal.shape().type() == PrimitiveType::kF32) {
     const float* in = literal.data<float>().data();
-    ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) { std::copy(in + begin, in + end, out + begin); });
+    ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+      bool any_nan = false;
+      for (int64_t i = begin; i < end; ++i) {
+        out[i] = in[i];
+        any_nan |= in[i] != in[i];
+      }
+      for (int64_t i = begin; any_nan && i < end; ++i) out[i] = WideElement(literal, i);
+    });
     return wide;
   }
   ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = literal.GetDouble(i);
+    for (int64_t i = begin; i < end; ++i) out[i] = WideElement(literal, i);
   });
   return wide;
 }
 
 }  // namespace
+
+double WideElement(const Literal& literal, int64_t i) {
+  const double x = literal.GetDouble(i);
+  const PrimitiveType type = literal.shape().type();
+  if (!std::isnan(x) || !HasPayloads(type)) return x;
+  const uint64_t bits = BitsAt(literal, i);
+  const int mantissa_bits = SignificandBits(type) - 1;
+  const uint64_t sign = bits >> (BitWidth(type) - 1), payload = bits & ((uint64_t{1} << mantissa_bits) - 1);
+  return std::bit_cast<double>(sign << 63 | uint64_t{0x7FF} << kWideMantissaBits |
+                               payload << (kWideMantissaBits - mantissa_bits));
+}
+
+void SetWideElement(Literal& literal, int64_t i, double x) {
+  literal.SetDouble(i, x);
+  const PrimitiveType type = literal.shape().type();
+  if (!std::isnan(x) || !HasPayloads(type)) return;
+  const int mantissa_bits = SignificandBits(type) - 1,
+            exponent_bits = static_cast<int>(BitWidth(type)) - 1 - mantissa_bits;
+  const uint64_t wide = std::bit_cast<uint64_t>(x), sign = wide >> 63;
+  const uint64_t payload = (wide & ((uint64_t{1} << kWideMantissaBits) - 1)) >> (kWideMantissaBits - mantissa_bits);
+  if (payload == 0) return;  // Too narrow for it: the conversion made one.
+  const uint64_t bits = ((sign << exponent_bits | ((uint64_t{1} << exponent_bits) - 1)) << mantissa_bits) | payload;
+  std::memcpy(literal.mutable_raw() + i * ByteWidth(type), &bits, static_cast<size_t>(ByteWidth(type)));
+}
 
 Literal NewBuffer(const Shape& shape) { return Literal::Uninitialized(shape.WithType(PrimitiveType::kF64)); }
 Literal Zeros(const Shape& shape) { return Literal(shape.WithType(PrimitiveType::kF64)); }
