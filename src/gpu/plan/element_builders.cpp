@@ -411,13 +411,29 @@ Result<NodeId> ElementGraph::BuildReduceWindow(const Instruction& inst, const st
   const Shape& operand = inst.operand(0).shape();
   ElementNode node{.kind = ElementNode::Kind::kReduce, .inst = &inst};
   for (int64_t i = 0; i < arrays; ++i) node.operands.push_back(TRY(Plan(inst.operand(arrays + i), {})));
+  // A window that is longer than the array walks the array, and asks which elements it covers.
+  const auto walks_array = [&](size_t i) {
+    const WindowDim& window = attrs.window.dims[i];
+    return window.size > operand.dim(i) && window.window_dilation == 1;
+  };
   std::vector<int64_t> sizes;
-  for (const WindowDim& window : attrs.window.dims) sizes.push_back(window.size);
+  for (size_t i = 0; i < attrs.window.dims.size(); ++i)
+    sizes.push_back(walks_array(i) ? operand.dim(i) : attrs.window.dims[i].size);
+  if (Product(sizes) == 0) return Add(std::move(node));
   return BuildFold(std::move(node), sizes, [&](const std::vector<IndexExpr>& terms) -> Result<ElementNode::Step> {
     std::vector<IndexExpr> inner;
     ElementNode::Step step;
     for (size_t i = 0; i < terms.size(); ++i) {
-      inner.push_back(WindowBase(pool_, index[i], terms[i], attrs.window.dims[i], operand.dim(i), &step.conditions));
+      const WindowDim& window = attrs.window.dims[i];
+      if (!walks_array(i)) {
+        inner.push_back(WindowBase(pool_, index[i], terms[i], window, operand.dim(i), &step.conditions));
+        continue;
+      }
+      const IndexExpr place =
+          pool_.Add(pool_.Add(pool_.Multiply(terms[i], window.base_dilation), pool_.Multiply(index[i], -window.stride)),
+                    window.pad_low);
+      Require(pool_, {place, 0, window.size}, &step.conditions);
+      inner.push_back(terms[i]);
     }
     if (NeverHolds(pool_, step.conditions)) return step;
     for (int64_t i = 0; i < arrays; ++i) step.operands.push_back(TRY(Plan(inst.operand(i), inner)));

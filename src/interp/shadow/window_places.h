@@ -1,7 +1,9 @@
-// Which elements of a base the windows over it have. Private to interp/shadow/windows*.cpp.
+// The elements of a base that each window over it covers. Private to interp/shadow/windows*.cpp.
 #ifndef HLO_INTERP_SHADOW_WINDOW_PLACES_H_
 #define HLO_INTERP_SHADOW_WINDOW_PLACES_H_
 
+#include <algorithm>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -10,55 +12,92 @@
 
 namespace hlo::shadow {
 
-// Where windows lie: for each result index, the base elements that its window covers (docs/ops.md#windows).
+// For each result index, the base elements that its window covers (docs/ops.md#windows). Padding and holes are skipped,
+// so that a window costs as much as the elements that it covers, however large it is.
 class Windows {
  public:
   Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)
-      : base_strides_(RowMajorStrides(base)), result_(result.begin(), result.end()) {
+      : result_(result.begin(), result.end()) {
+    const std::vector<int64_t> strides = RowMajorStrides(base);
     for (size_t d = 0; d < result.size(); ++d) {
-      const WindowDim& w = window.dims[d];
-      std::vector<int64_t> offsets;
+      std::vector<Run>& runs = runs_.emplace_back();
       for (int64_t o = 0; o < result[d]; ++o) {
-        for (int64_t k = 0; k < w.size; ++k) {
-          const int64_t dilated = o * w.stride + k * w.window_dilation - w.pad_low;
-          const int64_t at = dilated % w.base_dilation == 0 ? dilated / w.base_dilation : -1;
-          offsets.push_back(dilated >= 0 && at >= 0 && at < base[d] ? at * base_strides_[d] : -1);
-        }
+        runs.push_back(Met(window.dims[d], base[d], o));
+        runs.back().first *= strides[d];
+        runs.back().step *= strides[d];
       }
-      offsets_.push_back(std::move(offsets));
-      sizes_.push_back(w.size);
     }
+  }
+
+  // No window covers more elements.
+  static int64_t MostAtAll(const Window& window, std::span<const int64_t> base) {
+    int64_t most = 1;
+    for (size_t d = 0; d < base.size(); ++d) most *= std::min(window.dims[d].size, base[d]);
+    return most;
   }
 
   // f(row-major base index), in row-major window order.
   template <class F>
   void ForEach(int64_t result_index, F&& f) const {
     const int64_t rank = static_cast<int64_t>(result_.size());
-    const int64_t* tables[16];
-    int64_t position[16] = {};
+    Run runs[16];
+    int64_t position[16] = {}, index = 0;
     CHECK(rank <= 16, "rank ", rank);
     for (int64_t d = rank - 1; d >= 0; --d) {
-      tables[d] = &offsets_[d][result_index % result_[d] * sizes_[d]];
+      runs[d] = runs_[d][result_index % result_[d]];
+      if (runs[d].count == 0) return;
+      index += runs[d].first;
       result_index /= result_[d];
     }
     for (;;) {
-      int64_t index = 0;
-      bool inside = true;
-      for (int64_t d = 0; d < rank; ++d) {
-        const int64_t offset = tables[d][position[d]];
-        inside = inside && offset >= 0;
-        index += offset;
-      }
-      if (inside) f(index);
+      f(index);
       int64_t d = rank - 1;
-      while (d >= 0 && ++position[d] == sizes_[d]) position[d--] = 0;
+      for (; d >= 0; --d) {
+        index += runs[d].step;
+        if (++position[d] < runs[d].count) break;
+        index -= runs[d].step * runs[d].count;
+        position[d] = 0;
+      }
       if (d < 0) return;
     }
   }
 
  private:
-  std::vector<int64_t> base_strides_, result_, sizes_;
-  std::vector<std::vector<int64_t>> offsets_;  // [d][o * size + k]: the base offset, or -1 for padding and holes.
+  struct Run {
+    int64_t first = 0, step = 0, count = 0;  // Base indices first, first + step, ...
+  };
+  using Wide = __int128;  // Sizes times dilations.
+
+  static Wide FloorOf(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0.
+
+  // The elements that the window of result o covers along one dimension. Position k of the window meets element i of
+  // the base where start + k * window_dilation = i * base_dilation.
+  static Run Met(const WindowDim& w, int64_t base, int64_t o) {
+    const Wide start = Wide{o} * w.stride - w.pad_low, dilation = w.window_dilation, spread = w.base_dilation;
+    const Wide k_begin = std::max<Wide>(0, -FloorOf(start, dilation));
+    const Wide k_end = std::min<Wide>(w.size, FloorOf((Wide{base} - 1) * spread - start, dilation) + 1);
+    const Wide i_begin = std::max<Wide>(0, -FloorOf(-start, spread));
+    const Wide i_end = std::min<Wide>(base, FloorOf(start + (Wide{w.size} - 1) * dilation, spread) + 1);
+    if (base == 0 || k_begin >= k_end || i_begin >= i_end) return {};
+    const int64_t shared = std::gcd(w.window_dilation, w.base_dilation);
+    const Wide k_step = spread / shared, i_step = dilation / shared;
+    // Finds the first pair (k, i) on the side with fewer candidates.
+    Wide k = k_begin, i = i_begin;
+    if (std::min(k_step, k_end - k_begin) <= std::min(i_step, i_end - i_begin)) {
+      while (k < std::min(k_end, k_begin + k_step) && (start + k * dilation) % spread != 0) ++k;
+      if (k == k_end || k == k_begin + k_step) return {};
+      i = (start + k * dilation) / spread;
+    } else {
+      while (i < std::min(i_end, i_begin + i_step) && (i * spread - start) % dilation != 0) ++i;
+      if (i == i_end || i == i_begin + i_step) return {};
+      k = (i * spread - start) / dilation;
+    }
+    const Wide count = std::min((k_end - 1 - k) / k_step, (i_end - 1 - i) / i_step) + 1;
+    return {static_cast<int64_t>(i), static_cast<int64_t>(std::min<Wide>(i_step, base)), static_cast<int64_t>(count)};
+  }
+
+  std::vector<int64_t> result_;
+  std::vector<std::vector<Run>> runs_;  // [dimension][index of the result]
 };
 
 // Of reducers without a rule, or that do not reduce one array of floats: by the reducer, as reduce does.

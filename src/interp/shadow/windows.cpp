@@ -29,32 +29,36 @@ std::optional<Line> SlidingLine(const Window& window) {
   return line;
 }
 
-// Each result merges the end of one block of `size` places and the begin of the next: three steps for each, however
-// long windows are (van Herk, Gil and Werman). Any order is permitted, so this one is too. Places are counted from
-// pad_low before the first element; those without one have nothing.
+// Each result merges the end of one block of `size` elements and the begin of the next: three steps for each, however
+// long windows are (van Herk, Gil and Werman). Any order is permitted, so this one is too.
 template <class Rule>
 void Slide(const Line& line, const Shape& base, const Shape& results, const Source& from, const Source& start,
            const Closing& close, const Sink& sink) {
   const int64_t count = base.dim(line.dimension), windows = results.dim(line.dimension);
   const int64_t stride = RowMajorStrides(base.dims())[line.dimension];
-  const int64_t places = windows + line.size - 1, lines = results.NumElements() / windows;
-  ParallelFor(lines, std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
-    std::vector<Total> heads(places), tails(places);  // From the begin of the block, to its end.
+  const int64_t lines = results.NumElements() / windows, block = line.size;
+  ParallelFor(lines, std::max<int64_t>(1, (1 << 14) / (count + windows)), [&](int64_t begin, int64_t end) {
+    std::vector<Total> heads(count), tails(count);  // From the begin of the block, to its end.
     for (int64_t at = begin; at < end; ++at) {
       const int64_t outer = at / stride, inner = at % stride;
-      const auto take = [&](Total total, int64_t place) {
-        const int64_t i = place - line.pad_low;
-        if (i < 0 || i >= count) return total;
+      const auto take = [&](Total total, int64_t i) {
         const int64_t index = (outer * count + i) * stride + inner;
         Rule::Take(total, from.value[index], from.Bound(index), from.Likely(index));
         return total;
       };
-      for (int64_t p = 0; p < places; ++p) heads[p] = take(p % line.size == 0 ? Rule::kNothing : heads[p - 1], p);
-      for (int64_t p = places; p-- > 0;)
-        tails[p] = take(p + 1 == places || (p + 1) % line.size == 0 ? Rule::kNothing : tails[p + 1], p);
+      for (int64_t i = 0; i < count; ++i) heads[i] = take(i % block == 0 ? Rule::kNothing : heads[i - 1], i);
+      for (int64_t i = count; i-- > 0;)
+        tails[i] = take(i + 1 == count || (i + 1) % block == 0 ? Rule::kNothing : tails[i + 1], i);
       for (int64_t o = 0; o < windows; ++o) {
-        Total total = heads[o + line.size - 1];
-        if (o % line.size != 0) Rule::Merge(total, tails[o]);
+        // The elements that the window meets. A window that begins or ends outside of the array has its first element
+        // at the begin of a block, or its last at the end of the last block.
+        const int64_t first = std::max<int64_t>(0, o - line.pad_low);
+        const int64_t last = o - line.pad_low > count - line.size ? count - 1 : o - line.pad_low + line.size - 1;
+        Total total = Rule::kNothing;
+        if (first <= last) {
+          total = first % block == 0 ? heads[last] : tails[first];
+          if (first / block != last / block) Rule::Merge(total, heads[last]);
+        }
         Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
         sink.Put((outer * windows + o) * stride + inner, close(total));
       }
@@ -72,8 +76,7 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
     return ReduceWindowByReducer(context, inst, operands);
   }
   const ShadowValue& x = *operands[0];
-  int64_t places = 1;  // Of one window.
-  for (const WindowDim& dim : attrs.window.dims) places *= dim.size;
+  const int64_t places = Windows::MostAtAll(attrs.window, x.shape.dims());  // At most, in one window.
   const Closing close(context, inst, combiner, places + 1, AreIntegers(x) && AreIntegers(*operands[1]));
   const Source from(x), start(*operands[1]);
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
@@ -84,16 +87,18 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
     WithRule(combiner, [&]<class Rule>(Rule) { Slide<Rule>(*line, x.shape, inst.shape(), from, start, close, sink); });
     return sink.Take();
   }
-  const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());  // Of a long line, a table of gigabytes.
+  const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());
   WithRule(combiner, [&]<class Rule>(Rule) {
-    ParallelFor(inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        Total total = Rule::kNothing;
-        Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
-        windows.ForEach(o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
-        sink.Put(o, close(total));
-      }
-    });
+    ParallelFor(inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, places)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t o = begin; o < end; ++o) {
+                    Total total = Rule::kNothing;
+                    Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+                    windows.ForEach(
+                        o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
+                    sink.Put(o, close(total));
+                  }
+                });
   });
   return sink.Take();
 }

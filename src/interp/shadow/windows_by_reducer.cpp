@@ -64,8 +64,7 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   const ReduceWindowAttrs& attrs = inst.attrs<ReduceWindowAttrs>();
   const size_t arity = operands.size() / 2;
   const Shape& first = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
-  int64_t places = 1;  // Of one window.
-  for (const WindowDim& dim : attrs.window.dims) places *= dim.size;
+  const int64_t places = Windows::MostAtAll(attrs.window, operands[0]->shape.dims());  // At most, in one window.
   const int64_t outputs = first.NumElements();
   if (places > kMostPlaces / std::max<int64_t>(1, outputs))
     FAIL(UnsupportedAt(inst, "U042",
