@@ -205,6 +205,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
   std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
   WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
   report->widened_verdict = result.verdict;
+  report->widened_open = result.undetermined + result.vacuous + result.by_bits;
   if (result.opened) report->look_at_passes = LookCommand(experiment, "");
   if (result.verdict != Verdict::kMismatch) return {};
   std::string& summary = report->widened;

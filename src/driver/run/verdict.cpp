@@ -53,6 +53,30 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
 }
 
+// Results that are NaN or infinite where the reference has a number. Bounds that say nothing permit them, which does
+// not make them right.
+std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
+  if (!report.ends) return std::nullopt;
+  int64_t nan = 0, infinite = 0;
+  for (const TensorComparison& output : report.ends->outputs) {
+    nan += output.nan_for_finite;
+    infinite += output.inf_for_finite;
+  }
+  int64_t open = report.widened_open;
+  for (const ElementClass c : {ElementClass::kUndetermined, ElementClass::kVacuous}) {
+    if (report.local) open += report.local->counts[static_cast<int>(c)];
+  }
+  if (nan + infinite == 0 || open == 0) return std::nullopt;
+  const auto are = [](int64_t count, std::string_view what) {
+    return Str(Counted(count, "element"), count == 1 ? " is " : " are ", what);
+  };
+  std::string what = nan > 0 ? are(nan, "NaN") : "";
+  if (infinite > 0) what += Str(nan > 0 ? " and " : "", are(infinite, "infinite"));
+  const std::string whose = report.reference_file.empty() ? "the interpreter's" : "the reference's";
+  return Doubt{Str(what, " where ", whose, " are finite, within bounds that say nothing"), "--compare_mode=tolerance",
+               kByOutputs};
+}
+
 // What to type next, and what that does.
 std::string Again(const RunOptions& options, const RunReport& report, std::string_view flags, std::string_view does) {
   return Str(RunAgain(options.flags, flags, report.path), "   ", does);
@@ -138,6 +162,7 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
                            {"suspect: roundings do not account for the results", "--compare_mode=all",
                             "looks for what else may be wrong"});
   if (const auto doubt = DoubtOf(*report)) return SetInconclusive(report, options, *doubt);
+  if (const auto doubt = DoubtOfNumbers(*report)) return SetInconclusive(report, options, *doubt);
   if (report->ends && report->ends->bad() > 0)
     report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, which does not decide");
   SetVerdict(report, Verdict::kMatch, "");

@@ -173,6 +173,8 @@ class Tally {
     tensor_.nan_expected += std::isnan(v);
     tensor_.inf_actual += std::isinf(t);
     tensor_.inf_expected += std::isinf(v);
+    tensor_.nan_for_finite += std::isnan(t) && std::isfinite(v);
+    tensor_.inf_for_finite += std::isinf(t) && std::isfinite(v);
     tensor_.zero_actual += t == 0;
     tensor_.zero_expected += v == 0;
     if (judgement.element_class == ElementClass::kUndetermined) return;

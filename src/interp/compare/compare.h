@@ -69,6 +69,8 @@ struct TensorComparison {
   double worst_ratio = 0, median_ratio = 0;  // |actual - expected| / bound, where the bound is not 0.
   int64_t worst_element = -1;                // Row-major; of the worst ratio, or of a violation without one.
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0, zero_actual = 0, zero_expected = 0;
+  // Elements whose expected value is finite.
+  int64_t nan_for_finite = 0, inf_for_finite = 0;
   double max_abs_bad = 0, max_rel_bad = 0;  // Over violations: the bounds that would pass; infinity: none does.
   std::vector<ElementReport> worst;         // NaN and infinity first, then by `top_by`.
   std::string where;                        // Of the violations: "dim 1 in [960,999], all of dim 0 (40 of 1000)".
