@@ -442,7 +442,8 @@ TEST(Collectives, ArgumentsOfDevicesFromAndToFiles) {
   ASSERT_TRUE(read.has_value()) << Render(read.error(), "test");
   ASSERT_EQ(read->by_device.size(), 4u);
   for (size_t device = 0; device < 4; ++device) {
-    for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(read->by_device[device][i].BitEquals(args[device][i])) << device << " " << i;
+    for (size_t i = 0; i < 2; ++i)
+      EXPECT_TRUE(read->by_device[device][i].BitEquals(args[device][i])) << device << " " << i;
   }
   std::remove(path.c_str());
 }

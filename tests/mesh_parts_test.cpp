@@ -1,5 +1,5 @@
-// Parts of an array on devices: shardings in all their forms, on 1, 2 and 4 devices, even and uneven ones. An array that
-// is cut and joined again is the same array.
+// Parts of an array on devices: shardings in all their forms, on 1, 2 and 4 devices, even and uneven ones. An array
+// that is cut and joined again is the same array.
 #include "ir/mesh/parts.h"
 
 #include <tuple>
@@ -127,8 +127,9 @@ TEST_P(CutAndJoin, IsTheArray) {
 
 INSTANTIATE_TEST_SUITE_P(
     MeshParts, CutAndJoin,
-    testing::Values(std::tuple(1, "f32[5,3]", "{devices=[1,1]<=[1]}"), std::tuple(2, "f32[5,3]", "{devices=[2,1]<=[2]}"),
-                    std::tuple(2, "f64[5,3]", "{devices=[1,2]1,0}"), std::tuple(4, "s8[5,3]", "{devices=[2,2]<=[4]}"),
+    testing::Values(std::tuple(1, "f32[5,3]", "{devices=[1,1]<=[1]}"),
+                    std::tuple(2, "f32[5,3]", "{devices=[2,1]<=[2]}"), std::tuple(2, "f64[5,3]", "{devices=[1,2]1,0}"),
+                    std::tuple(4, "s8[5,3]", "{devices=[2,2]<=[4]}"),
                     std::tuple(4, "f32[5,3,2]", "{devices=[2,1,2]<=[2,2]T(1,0)}"),
                     std::tuple(4, "f32[5,3]", "{devices=[4,1]<=[2,2]T(1,0)}"),
                     std::tuple(4, "bf16[3,5]", "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"),

@@ -66,7 +66,8 @@ const std::vector<std::string> kLockFlags = {"autotune_cache",
 
 // The options of hlo-run's flags and of more of them.
 Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::string>& given,
-                               const std::vector<std::string>& more, std::vector<std::shared_ptr<const Target>>* targets) {
+                               const std::vector<std::string>& more,
+                               std::vector<std::shared_ptr<const Target>>* targets) {
   RunFlags f;
   FlagSet flags("hlo-run", "", "", {});
   AddRunFlags(flags, &f);

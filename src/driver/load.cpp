@@ -306,7 +306,8 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       for (const std::string_view line : Split(list->text(), '\n')) {
         if (!Trim(line).empty()) listed.emplace_back(Trim(line));
       }
-      append(TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories, .one_state = options.one_state}, notes)));
+      append(
+          TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories, .one_state = options.one_state}, notes)));
       continue;
     }
     if (IsBundle(path)) {
@@ -323,8 +324,9 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       const size_t all = inside.size();
       if (options.one_state) inside = FirstStates(inside);
       if (const size_t left_out = all - inside.size(); left_out > 0 && notes != nullptr)
-        notes->push_back(Str(left_out, left_out == 1 ? " later state" : " later states", " of modules in '", Escaped(path),
-                             "' ", left_out == 1 ? "is not run; it runs" : "are not run; they run", " when named"));
+        notes->push_back(Str(left_out, left_out == 1 ? " later state" : " later states", " of modules in '",
+                             Escaped(path), "' ", left_out == 1 ? "is not run; it runs" : "are not run; they run",
+                             " when named"));
       append(std::move(inside));
       continue;
     }

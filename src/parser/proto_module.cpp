@@ -148,8 +148,8 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
   return {};
 }
 
-// The sharding of a parameter or root of the entry that XLA's partitioner moved to a field of the module; "" where there
-// is none. The text has it at the instruction.
+// The sharding of a parameter or root of the entry that XLA's partitioner moved to a field of the module; "" where
+// there is none. The text has it at the instruction.
 std::string ModuleWriter::PartitionedSharding(const WireMessage& inst, bool is_root) const {
   if (inst.Has(I::sharding)) return "";
   if (is_root && module_.Has(M::spmd_output_sharding))

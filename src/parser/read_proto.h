@@ -14,8 +14,8 @@ namespace hlo {
 // buffer is its HLO text, so that all later errors have a line to show; it is called after the file.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The values in a snapshot: an HloSnapshot has the arguments and the result of one device, an HloUnoptimizedSnapshot the
-// arguments of each partition.
+// The values in a snapshot: an HloSnapshot has the arguments and the result of one device, an HloUnoptimizedSnapshot
+// the arguments of each partition.
 struct RecordedValues {
   std::vector<std::vector<Literal>> arguments;  // By partition.
   std::optional<Literal> result;

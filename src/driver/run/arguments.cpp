@@ -59,7 +59,8 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
 }
 
 // The recorded values of all partitions for one parameter, as values of the parameter's shape. XLA records the parts on
-// the devices together with the module before the partitioner, whose parameter is the whole array: then parts are joined.
+// the devices together with the module before the partitioner, whose parameter is the whole array: then parts are
+// joined.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
   const Shape& shape = parameter.shape();
@@ -89,9 +90,9 @@ Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& pa
   const auto parameters = module.entry().parameters();
   const auto partitions = std::ssize(recorded.arguments);
   const auto wrong_count = [&](size_t count) {
-    return Rejected("A003", Str("'", Escaped(path), "' records ", count, count == 1 ? " argument" : " arguments",
-                                ", the module has ", parameters.size(),
-                                parameters.size() == 1 ? " parameter" : " parameters"));
+    return Rejected("A003",
+                    Str("'", Escaped(path), "' records ", count, count == 1 ? " argument" : " arguments",
+                        ", the module has ", parameters.size(), parameters.size() == 1 ? " parameter" : " parameters"));
   };
   if (recorded.arguments.empty() && !parameters.empty()) FAIL(wrong_count(0));
   for (const std::vector<Literal>& arguments : recorded.arguments) {

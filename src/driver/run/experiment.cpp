@@ -48,12 +48,11 @@ auto CodeKey(const RunOptions& o) {
 }
 auto ArgumentKey(const RunOptions& o) {
   const bool interpreted = o.platform == "interpreter";
-  return std::tuple_cat(
-      InterpreterKey(o),
-      std::tie(o.args, o.arg, o.argument_mode, o.input_profile, o.constrain_inputs, o.cast_args, o.arg_range,
-               o.args_are, o.exact_bound, o.reference_platform, o.reference_file, o.compare_mode, o.work_limit,
-               o.allow_tf32),
-      std::tuple(interpreted));
+  return std::tuple_cat(InterpreterKey(o),
+                        std::tie(o.args, o.arg, o.argument_mode, o.input_profile, o.constrain_inputs, o.cast_args,
+                                 o.arg_range, o.args_are, o.exact_bound, o.reference_platform, o.reference_file,
+                                 o.compare_mode, o.work_limit, o.allow_tf32),
+                        std::tuple(interpreted));
 }
 auto ResultKey(const RunOptions& o) {
   return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.concurrency, o.early_launches, o.sync_check,

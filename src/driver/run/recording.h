@@ -9,8 +9,8 @@
 namespace hlo {
 
 // Makes the module's file the source of the arguments and of the expected results, where it is a snapshot that has them
-// and the options do not name others. The result is taken only with all of the arguments. Nothing changes for stdin, for
-// pipes, and for files that cannot be read; loading the module reports the error.
+// and the options do not name others. The result is taken only with all of the arguments. Nothing changes for stdin,
+// for pipes, and for files that cannot be read; loading the module reports the error.
 void TakeRecording(const std::string& path, RunOptions* options);
 // The same for the arguments alone.
 void TakeRecordedArguments(const std::string& path, RunOptions* options);

@@ -268,7 +268,7 @@ struct RunReport {
   std::optional<EnsembleResult> ensemble;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
-  int64_t widened_open = 0;  // Elements of which bounds leave several outcomes.
+  int64_t widened_open = 0;    // Elements of which bounds leave several outcomes.
   std::string look_at_passes;  // The command that judges each by itself, where passes left more open than there was.
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.

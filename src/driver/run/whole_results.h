@@ -21,8 +21,8 @@ struct JoinedResults {
   std::string why_not;             // Where there is none.
   std::vector<std::string> notes;  // Partitions that hold the same part with different values.
 };
-// The results of replica 0, by the shardings of the root, or of the operands of a root that is a tuple without one. Parts
-// do not tell how far the last ones are filled up: without sizes from elsewhere the filling is part of the whole.
+// The results of replica 0, by the shardings of the root, or of the operands of a root that is a tuple without one.
+// Parts do not tell how far the last ones are filled up: without sizes from elsewhere the filling is part of the whole.
 JoinedResults JoinResults(const Module& module, std::span<const Literal> by_device, const WholeSizes& sizes);
 
 }  // namespace hlo

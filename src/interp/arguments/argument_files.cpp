@@ -42,16 +42,17 @@ struct Reading {
   const std::set<int64_t>& given;
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
-  std::set<const NpyArray*> own = {};                       // Arrays for this device alone.
-  std::map<const NpyArray*, Literal>* wholes = nullptr;     // Whole arrays that were read for other devices.
+  std::set<const NpyArray*> own = {};                    // Arrays for this device alone.
+  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were read for other devices.
   bool* were_cut = nullptr;
 };
 
 // A hint for an array whose shape is not the one of a parameter that is a part.
 std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
-  std::string hint = Str("the module is one partition of ", partitions, ", and its parameters are the partition's parts: ",
-                         "'r0.p0.arg", number, "' is the part of partition 0, 'r0.p1.arg", number, "' of partition 1");
+  std::string hint = Str("the module is one partition of ", partitions,
+                         ", and its parameters are the partition's parts: ", "'r0.p0.arg", number,
+                         "' is the part of partition 0, 'r0.p1.arg", number, "' of partition 1");
   if (reading.wholes == nullptr) return hint + "; --platform=interpreter runs all of them";
   return Str(hint, "; a whole array is not cut: ", why_not_cut);
 }
@@ -60,7 +61,8 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {
-  const bool may_be_whole = reading.wholes != nullptr && reading.are != ArgsAre::kParts && !reading.own.contains(&array);
+  const bool may_be_whole =
+      reading.wholes != nullptr && reading.are != ArgsAre::kParts && !reading.own.contains(&array);
   if (!may_be_whole) {
     *why = reading.are == ArgsAre::kParts ? "--args_are=parts" : "its key names one partition";
     return std::nullopt;
@@ -84,12 +86,12 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
     return std::nullopt;
   }
   if (!table->Fits(array.dims, shape.dims()) || shape.HasDynamicDims())
-    return refuse(Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", and the array is ", array));
+    return refuse(
+        Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", and the array is ", array));
   auto known = reading.wholes->find(&array);
   if (known == reading.wholes->end()) {
     Shape whole = Shape(shape.type(), Dims(array.dims.begin(), array.dims.end()));
-    known = reading.wholes
-                ->emplace(&array, TRY(LiteralFromNpy(array, whole, WantedBy(parameter), where, reading.cast)))
+    known = reading.wholes->emplace(&array, TRY(LiteralFromNpy(array, whole, WantedBy(parameter), where, reading.cast)))
                 .first;
   }
   *reading.were_cut = true;
@@ -174,8 +176,8 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& re
     int64_t number = 0;
     if (!name.starts_with("arg") || !ParseInt(std::string_view(name).substr(3), &number)) continue;
     if (number < static_cast<int64_t>(parameters.size())) continue;
-    FAIL(Rejected("A004", Str("'", Escaped(reading.path), "' has '", name, "', but '", module.entry().name(), "' takes ",
-                              parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
+    FAIL(Rejected("A004", Str("'", Escaped(reading.path), "' has '", name, "', but '", module.entry().name(),
+                              "' takes ", parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
              .Hint("JAX drops arguments that are not used, so that later ones move up: jax.jit(f, keep_unused=True)"));
   }
   std::vector<Literal> args;

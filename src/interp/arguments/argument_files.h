@@ -38,8 +38,8 @@ struct DeviceArguments {
   std::vector<std::vector<Literal>> by_device;
   bool were_cut = false;  // Some were whole arrays.
 };
-// Arguments for each device of a module that runs on several. The key "rR.KEY" is for the devices of replica R alone, the
-// key "rR.pP.KEY" for one device. Whole arrays are cut as the sharding of the parameter says.
+// Arguments for each device of a module that runs on several. The key "rR.KEY" is for the devices of replica R alone,
+// the key "rR.pP.KEY" for one device. Whole arrays are cut as the sharding of the parameter says.
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module,
                                               CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {},
                                               ArgsAre are = ArgsAre::kAuto);

@@ -13,8 +13,8 @@
 
 namespace hlo {
 
-// The part of `whole` that a device holds. `local` is its shape, with its layout. Elements past the end of the whole are
-// 0.
+// The part of `whole` that a device holds. `local` is its shape, with its layout. Elements past the end of the whole
+// are 0.
 Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device);
 
 struct JoinedParts {

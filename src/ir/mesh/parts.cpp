@@ -48,7 +48,7 @@ std::string_view WhyNoParts(ShardingKind kind) {
 std::string_view WhyNoParts(const Sharding& sharding) {
   if (sharding.kind == ShardingKind::kNamed) {
     const NamedSharding& named = *sharding.named;
-    return WhyNoParts(named.mesh.single_device  ? ShardingKind::kMaximal
+    return WhyNoParts(named.mesh.single_device   ? ShardingKind::kMaximal
                       : !named.manual.empty()    ? ShardingKind::kManual
                       : !named.unreduced.empty() ? ShardingKind::kUnreduced
                                                  : ShardingKind::kNamed);

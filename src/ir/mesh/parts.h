@@ -1,5 +1,5 @@
-// The part of an array that each device holds, by a sharding: arithmetic on sizes and device numbers. Values are cut and
-// joined elsewhere (interp/devices/parts.h).
+// The part of an array that each device holds, by a sharding: arithmetic on sizes and device numbers. Values are cut
+// and joined elsewhere (interp/devices/parts.h).
 //
 //   sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}, f32[5,3] as a whole
 //   => 2 tiles along dimension 0: devices 0 and 1 hold rows 0 to 2, devices 2 and 3 hold rows 3 and 4
