@@ -5,13 +5,16 @@
 
 #include <filesystem>
 #include <random>
+#include <set>
 
 #include "base/source_text.h"
 #include "base/text.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "parser/input_format.h"
+#include "parser/proto_schema.h"
 #include "parser/read_proto.h"
+#include "parser/wire.h"
 #include "parser/write_proto.h"
 #include "tests/properties/properties.h"
 
@@ -157,6 +160,29 @@ TEST(ParserProto, UnknownFieldsOfMetadataAreNoted) {
   EXPECT_EQ(
       Verdict(OneConstant("shape { element_type: F32 } literal { dynamic_sizes: 2 }")),
       "U010: not read: field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");
+}
+
+// The messages whose unknown fields are metadata. Every other message refuses unknown fields, and a new one should.
+TEST(ParserProto, OnlyMessagesOfMetadataNoteUnknownFields) {
+  std::set<std::string> noted;
+  for (int type = 0; type <= static_cast<int>(ProtoType::kPaddingConfigDimension); ++type) {
+    const auto message = static_cast<ProtoType>(type);
+    if (UnknownOf(message) == ProtoUnread::kNoted) noted.emplace(NameOf(message));
+    for (const ProtoSkipped& row : SkippedOf(message)) {
+      EXPECT_FALSE(row.reason.empty()) << NameOf(message) << "." << row.name;
+      for (const ProtoField& field : FieldsOf(message)) EXPECT_NE(field.number, row.number) << NameOf(message);
+    }
+    UnreadFields unread;
+    AddUnread(unread, message, 1000, "", 0);
+    ASSERT_EQ(unread.size(), 1) << NameOf(message);
+    EXPECT_EQ(unread[0].unread, UnknownOf(message));
+  }
+  const std::set<std::string> expected = {"FileLocation",       "FrontendAttributes", "HloInputs",
+                                          "HloProto",           "HloSnapshot",        "MapEntry",
+                                          "OpMetadata",         "OriginalArrayProto", "OriginalValueElementProto",
+                                          "OriginalValueProto", "StackFrame",         "StackFrameIndexProto",
+                                          "Statistic",          "StatisticsViz"};
+  EXPECT_EQ(noted, expected);
 }
 
 TEST(ParserProto, WrongIdsAreNamed) {
