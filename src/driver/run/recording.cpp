@@ -44,8 +44,10 @@ void TakeRecording(const std::string& path, RunOptions* options) {
     options->args = file;
     options->recorded_arguments = Recorded::kTaken;
   }
-  const bool is_named = !options->reference_file.empty() || options->reference_platform != "default";
-  if (!found.result || is_named || options->recorded_result != Recorded::kWanted || !options->arg.empty()) return;
+  // --first_divergence judges each kernel by the interpreter.
+  const bool has_other = !options->reference_file.empty() || options->reference_platform != "default" ||
+                         options->first_divergence;
+  if (!found.result || has_other || options->recorded_result != Recorded::kWanted || !options->arg.empty()) return;
   options->reference_file = file;
   options->recorded_result = Recorded::kTaken;
   if (options->compare_mode == "auto") options->compare_mode = "tolerance";
