@@ -28,7 +28,8 @@ Result<ExitCode> InspectGraph(Args args) {
   flags.Choice("fusions", &fusions, {"expanded", "collapsed"}, "frames around their instructions, or single nodes");
   flags.Choice("tuples", &tuples, {"folded", "expanded"}, "lines past tuples, or tuples and their elements as nodes");
   flags.Int("fold_scopes", &most_nodes,
-            "html: scopes of op_name are nodes, which open, in a picture of more nodes than this; 0: never");
+            "html: scopes of op_name, and calls by line, are nodes that open, in a picture of more nodes than this; 0: "
+            "never");
   flags.String("o", &path, "FILE", "where it goes; - is stdout");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;

@@ -9,16 +9,28 @@
 #include <utility>
 
 #include "base/text.h"
+#include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
 #include "ir/text/printer.h"
 
 namespace hlo {
 namespace {
 
-// The scope below a path: "b" for the op_name "a/b/c/add" and the path "a/"; "" for "a/add", or another path.
-std::string_view ScopeBelow(std::string_view op_name, std::string_view path) {
-  if (!op_name.starts_with(path)) return "";
-  const std::string_view rest = op_name.substr(path.size());
+// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add", which is computed by line 12, which line 80 calls.
+std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
+  const std::string_view op_name = inst.metadata().op_name.view();
+  std::string scopes(op_name.substr(0, op_name.rfind('/') + 1));
+  for (const std::string& call : places.CallsOf(inst)) {
+    const std::string_view name = std::string_view(call).substr(call.rfind('/') + 1);  // Without folders.
+    if (!name.empty()) scopes += Str(name, "/");
+  }
+  return scopes;
+}
+
+// The scope below a path: "b" for the scopes "a/b/c/" and the path "a/"; "" for the scopes "a/", or another path.
+std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
+  if (!scopes.starts_with(path)) return "";
+  const std::string_view rest = scopes.substr(path.size());
   const size_t end = rest.find('/');
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
@@ -138,6 +150,9 @@ class Groups {
 class Folder {
  public:
   Folder(const Graph& graph, size_t most_nodes) : all_(graph), most_nodes_(most_nodes), below_(graph.nodes.size()) {
+    if (all_.nodes.empty()) return;
+    const SourcePlaces places(all_.nodes.front().inst->module());
+    for (const GraphNode& node : all_.nodes) scopes_.push_back(ScopesOf(*node.inst, places));
     for (const GraphEdge& edge : all_.edges) {
       if (all_.nodes[edge.to].frame < 0) below_[edge.from].push_back(edge.to);
     }
@@ -153,8 +168,6 @@ class Folder {
   }
 
  private:
-  std::string_view OpNameOf(int node) const { return all_.nodes[node].inst->metadata().op_name.view(); }
-
   // Adds the picture of these nodes, which are outside of frames, and returns its number.
   int Add(const std::vector<int>& members, std::string path, const std::string& name, int parent) {
     const int number = static_cast<int>(pictures_.size());
@@ -182,7 +195,7 @@ class Folder {
       std::vector<std::string_view> keys;
       std::set<std::string_view> different;
       for (const int member : members) {
-        keys.push_back(ScopeBelow(OpNameOf(member), *path));
+        keys.push_back(ScopeBelow(scopes_[member], *path));
         if (!keys.back().empty()) different.insert(keys.back());
       }
       if (different.empty()) return alone;
@@ -250,7 +263,7 @@ class Folder {
     std::map<std::string, int> counts;
     for (const int node : group) {
       const Instruction& inst = *all_.nodes[node].inst;
-      const std::string_view below = ScopeBelow(OpNameOf(node), path);
+      const std::string_view below = ScopeBelow(scopes_[node], path);
       if (scope.empty() && !below.empty()) scope = below;
       names += Str(" ", inst.name());
       if (!inst.Is(Opcode::kParameter) && !inst.Is(Opcode::kConstant)) ++counts[std::string(ToString(inst.opcode()))];
@@ -272,6 +285,7 @@ class Folder {
 
   const Graph& all_;
   const size_t most_nodes_;
+  std::vector<std::string> scopes_;      // By node: ScopesOf.
   std::vector<std::vector<int>> below_;  // The nodes outside of frames that read a node.
   std::vector<GraphPicture> pictures_;
 };

@@ -16,9 +16,9 @@ struct GraphPicture {
 };
 
 // The first picture shows the whole graph. In a picture of more than `most_nodes` nodes, scopes are nodes, by the first
-// part of the path in which they differ; 0: never. A scope that would make a cycle becomes several nodes. Instructions
-// without a scope join the scope that reads them, where that is one alone. The values that a scope reads from elsewhere
-// are nodes of its picture, too (`is_outside`).
+// part of the path in which they differ; 0: never. Below the scopes of op_name are the calls of the program, by line. A
+// scope that would make a cycle becomes several nodes. Instructions without a scope join the scope that reads them,
+// where that is one alone. The values that a scope reads from elsewhere are nodes of its picture, too (`is_outside`).
 std::vector<GraphPicture> PicturesOf(const Graph& graph, size_t most_nodes);
 
 }  // namespace hlo

@@ -39,17 +39,36 @@ SourcePlaces::SourcePlaces(const Module& module) {
     const std::string_view entry = line.substr(blank + 1);
     if (section == "FileNames") files_.emplace_back(entry.substr(1, entry.size() - 2));
     if (section == "FileLocations") locations_.emplace_back(FieldOf(entry, "file_name_id"), FieldOf(entry, "line"));
-    if (section == "StackFrames") frames_.push_back(FieldOf(entry, "file_location_id"));
+    // docs/language.md#stack-frames
+    if (section == "StackFrames")
+      frames_.push_back({FieldOf(entry, "file_location_id"), FieldOf(entry, "parent_frame_id") - 1});
   }
 }
 
 std::string SourcePlaces::Of(const Instruction& inst) const {
   const Metadata& metadata = inst.metadata();
   if (!metadata.source_file.empty()) return Str(metadata.source_file, ":", metadata.source_line);
-  const int64_t* const frame = At(frames_, metadata.stack_frame_id);
-  const auto* const location = frame != nullptr ? At(locations_, *frame) : nullptr;
+  return TextOf(metadata.stack_frame_id);
+}
+
+std::string SourcePlaces::TextOf(int64_t id) const {
+  const Frame* const frame = At(frames_, id);
+  const auto* const location = frame != nullptr ? At(locations_, frame->location) : nullptr;
   const std::string* const file = location != nullptr ? At(files_, location->first) : nullptr;
   return file != nullptr ? Str(*file, ":", location->second) : "";
+}
+
+std::vector<std::string> SourcePlaces::CallsOf(const Instruction& inst) const {
+  std::vector<std::string> calls = {Of(inst)};
+  if (!inst.metadata().source_file.empty()) return calls;
+  const Frame* frame = At(frames_, inst.metadata().stack_frame_id);
+  // Tables of a stranger may have a circle.
+  for (size_t depth = 0; frame != nullptr && depth < frames_.size(); ++depth) {
+    const int64_t parent = frame->parent;
+    frame = At(frames_, parent);
+    if (frame != nullptr) calls.insert(calls.begin(), TextOf(parent));
+  }
+  return calls;
 }
 
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {

@@ -20,10 +20,18 @@ class SourcePlaces {
   // stack_frame_id stands for. "" where neither is there.
   std::string Of(const Instruction& inst) const;
 
+  // The calls that lead to it, "model.py:80", the outermost first; the last one is Of.
+  std::vector<std::string> CallsOf(const Instruction& inst) const;
+
  private:
+  struct Frame {
+    int64_t location = 0, parent = 0;  // Ids; a parent of 0: none.
+  };
+  std::string TextOf(int64_t frame) const;  // "" where the tables do not have it.
+
   std::vector<std::string> files_;                      // By id - 1, as all three.
   std::vector<std::pair<int64_t, int64_t>> locations_;  // File and line.
-  std::vector<int64_t> frames_;                         // Location.
+  std::vector<Frame> frames_;
 };
 
 // The instruction whose metadata tells the origin of `inst`: `inst` itself; else, in a fusion, the first of its results
