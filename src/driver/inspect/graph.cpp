@@ -36,7 +36,7 @@ std::string OpText(const Instruction& inst) {
 }
 
 constexpr size_t kWidest = 44;
-constexpr std::string_view kResult = "result";  // How the line begins that marks a result.
+constexpr std::string_view kResult = "result";  // The first word of a line that marks a result.
 
 std::vector<std::string> LabelOf(const Instruction& inst) {
   std::vector<std::string> lines = {OpText(inst), Cut(std::string(inst.name()), kWidest),
