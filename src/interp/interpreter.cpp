@@ -22,10 +22,14 @@
 namespace hlo {
 
 int64_t DefaultMemoryLimit() {
-  int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
-  int64_t group = 0;
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0) bytes = std::min(bytes, group);
-  return bytes / 4 * 3;
+  // Read once: small evaluations ask for it thousands of times a second.
+  static const int64_t limit = [] {
+    int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+    int64_t group = 0;
+    if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0) bytes = std::min(bytes, group);
+    return bytes / 4 * 3;
+  }();
+  return limit;
 }
 
 namespace {

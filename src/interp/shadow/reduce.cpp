@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "interp/interpreter.h"
+#include "interp/ops/scalar_body.h"
 #include "interp/shadow/plain_body.h"
 #include "interp/shadow/totals.h"
 
@@ -397,42 +398,49 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   return meet(elements, dims, kept);
 }
 
-// Do some of the elements, of integers, come to the same in whatever order they are combined?
+// Whether samples of integer elements give the same result in every order that is tried. A loop asks this about each
+// reduction in each trip, so the body runs once for all samples.
 Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   constexpr int64_t kSamples = 4, kTerms = 13;
   const size_t arity = operands.size() / 2;
   const int64_t count = operands[0]->shape.NumElements();
   if (count == 0) return true;
-  using Elements = std::vector<Literal>;
-  const auto at = [&](int64_t place) {
+  const auto apply = TRY(ScalarBody::Make(body, {}, 0));
+  ScalarBody::Scratch scratch;
+  using Elements = std::vector<Literal>;  // By operand, one element for each sample.
+  const auto at = [&](int64_t term) {
     Elements elements;
     for (size_t i = 0; i < arity; ++i) {
-      elements.emplace_back(Shape::Scalar(operands[i]->shape.type()));
-      elements.back().SetInt(0, operands[i]->exact.GetInt(place % count));
+      elements.emplace_back(Shape(operands[i]->shape.type(), {kSamples}));
+      for (int64_t sample = 0; sample < kSamples; ++sample)
+        elements.back().SetInt(sample, operands[i]->exact.GetInt((104729 * sample + term) % count));
     }
     return elements;
   };
-  const auto combine = [&](Elements a, const Elements& b) -> Result<Elements> {
-    a.insert(a.end(), b.begin(), b.end());
-    Literal both = TRY(EvaluateComputation(body, a));
-    return both.shape().IsTuple() ? std::move(both.mutable_elements()) : Elements{std::move(both)};
+  const auto combine = [&](const Elements& a, const Elements& b) -> Result<Elements> {
+    Elements results = a;
+    std::vector<const std::byte*> in;
+    std::vector<std::byte*> out;
+    for (const Elements* side : {&a, &b}) {
+      for (const Literal& each : *side) in.push_back(each.raw());
+    }
+    for (Literal& result : results) out.push_back(result.mutable_raw());
+    TRY(apply->Run(in.data(), out.data(), kSamples, scratch));
+    return results;
   };
   const std::function<Result<Elements>(int64_t, int64_t)> tree = [&](int64_t from, int64_t terms) -> Result<Elements> {
     if (terms == 1) return at(from);
     return combine(TRY(tree(from, terms / 2)), TRY(tree(from + terms / 2, terms - terms / 2)));
   };
   const auto are_equal = [](const Literal& x, const Literal& y) { return x.BitEquals(y); };
-  for (int64_t i = 0; i < kSamples; ++i) {
-    const int64_t from = 104729 * i;
-    Elements in_order = at(from), backwards = at(from + kTerms - 1);
-    for (int64_t k = 1; k < kTerms; ++k) {
-      in_order = TRY(combine(in_order, at(from + k)));
-      if (!PicksASide(body)) backwards = TRY(combine(backwards, at(from + kTerms - 1 - k)));
-    }
-    if (!std::ranges::equal(in_order, TRY(tree(from, kTerms)), are_equal)) return false;
-    if (!PicksASide(body) && !std::ranges::equal(in_order, backwards, are_equal)) return false;
+  const bool picks = PicksASide(body);
+  Elements in_order = at(0), backwards = at(kTerms - 1);
+  for (int64_t k = 1; k < kTerms; ++k) {
+    in_order = TRY(combine(in_order, at(k)));
+    if (!picks) backwards = TRY(combine(backwards, at(kTerms - 1 - k)));
   }
-  return true;
+  return std::ranges::equal(in_order, TRY(tree(0, kTerms)), are_equal) &&
+         (picks || std::ranges::equal(in_order, backwards, are_equal));
 }
 
 }  // namespace
