@@ -46,14 +46,20 @@ void Progress::Stage(std::string name) {
 }
 
 void Progress::Step(int64_t done, int64_t total, const std::string& what) {
-  if (!enabled_) return;
+  Detail([&] { return total > 0 ? Str(" ", what, " ", done, " of ", total) : Str(" ", what, " ", done); });
+}
+
+bool Progress::IsDue() {
+  if (!enabled_) return false;
   const auto now = Clock::now();
-  if (Seconds(now - last_step_) < 0.1) return;
+  if (Seconds(now - last_step_) < 0.1) return false;
   last_step_ = now;
+  return true;
+}
+
+void Progress::SetDetail(std::string text) {
   const std::lock_guard lock(mutex_);
-  detail_ = total > 0
-                ? Format(" %s %lld of %lld", what.c_str(), static_cast<long long>(done), static_cast<long long>(total))
-                : Format(" %s %lld", what.c_str(), static_cast<long long>(done));
+  detail_ = std::move(text);
 }
 
 void Progress::Watch() {

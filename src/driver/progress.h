@@ -22,10 +22,17 @@ class Progress {
   void Stage(std::string name);
   // Within the stage: "kernel 12 of 61". Cheap enough for an inner loop: looks at the clock and mostly returns.
   void Step(int64_t done, int64_t total, const std::string& what);
+  // As Step, in words of its own, which are made where they are shown alone.
+  template <class MakeText>
+  void Detail(MakeText&& make_text) {
+    if (IsDue()) SetDetail(make_text());
+  }
   // Takes the line away, before anything else is printed, until the next stage begins.
   void Clear();
 
  private:
+  bool IsDue();  // Again after a tenth of a second.
+  void SetDetail(std::string text);
   void Watch();
   void Show();
 

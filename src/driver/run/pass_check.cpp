@@ -16,8 +16,13 @@
 namespace hlo {
 namespace {
 
-WidenedOptions OptionsOf(const RunOptions& options) {
+WidenedOptions OptionsOf(const RunOptions& options, Progress* progress = nullptr) {
   WidenedOptions widened;
+  if (progress != nullptr) {
+    widened.on_trip = [progress](const Instruction& loop, int64_t trip) {
+      progress->Detail([&] { return Str(", trip ", trip, " of '", loop.name(), "'"); });
+    };
+  }
   widened.seed = static_cast<uint64_t>(options.seed);
   widened.max_loop_iterations = options.max_loop_iterations;
   widened.work_limit = options.work_limit;
@@ -129,12 +134,14 @@ bool IsDecidedByBounds(const WidenedResult& result) {
 // op without a rule has none for any; unless nothing decides on its own and something on others. What passes opened,
 // arguments decide that leave nothing open.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
-                                           const WidenedResult& own, std::vector<Literal>* arguments) {
+                                           const WidenedResult& own, std::vector<Literal>* arguments,
+                                           Progress* progress) {
   std::optional<WidenedResult> best;
   for (const ArgumentOptions& made : DecidingArguments(static_cast<uint64_t>(options.seed))) {
     auto made_up = MakeArguments(input, made);
     if (!made_up) continue;
-    auto result = CompareWidened(input, optimized, *made_up, OptionsOf(options));
+    auto result = CompareWidened(input, optimized, *made_up, OptionsOf(options, progress));
+    if (result && result->beyond_work) break;
     if (!result || result->verdict == Verdict::kInconclusive) continue;
     const bool is_match = result->verdict == Verdict::kMatch;
     if (own.opened && is_match && result->undetermined + result->by_bits > 0) continue;
@@ -156,20 +163,22 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vect
   const std::unique_ptr<Module> apart = WithoutRegions(optimized);
   LeftValues left(experiment, input, optimized, *apart, OptionsOf(options));
   experiment.Displace();
-  return CompareAroundPasses(input, *apart, options, arguments, summary,
-                             [&](const Instruction& inst) { return left.Take(inst); });
+  return CompareAroundPasses(
+      input, *apart, options, arguments, summary, [&](const Instruction& inst) { return left.Take(inst); },
+      &experiment.progress());
 }
 
 }  // namespace
 
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
-                                          std::vector<Literal>* arguments, std::string* summary, LeftFunction left) {
-  WidenedOptions widened = OptionsOf(options);
+                                          std::vector<Literal>* arguments, std::string* summary, LeftFunction left,
+                                          Progress* progress) {
+  WidenedOptions widened = OptionsOf(options, progress);
   widened.left = std::move(left);
   WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));
   *summary = ToString(result);
-  if (IsDecidedByBounds(result)) return result;
-  auto decided = CompareMadeUp(input, optimized, options, result, arguments);
+  if (IsDecidedByBounds(result) || result.beyond_work) return result;
+  auto decided = CompareMadeUp(input, optimized, options, result, arguments, progress);
   if (!decided) return result;
   *summary =
       Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits, " of ",
@@ -198,13 +207,16 @@ Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> 
 Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,
                                           std::string* summary) {
   const std::unique_ptr<Module> apart = WithoutRegions(*TRY(experiment.Optimized())->module);
-  return CompareAroundPasses(*TRY(experiment.Input())->module, *apart, TRY(experiment.Judging()), arguments, summary);
+  return CompareAroundPasses(*TRY(experiment.Input())->module, *apart, TRY(experiment.Judging()), arguments, summary,
+                             nullptr, &experiment.progress());
 }
 
 Status JudgePasses(Experiment& experiment, RunReport* report) {
   std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
+  experiment.progress().Stage("judging the passes");
   WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
   report->widened_verdict = result.verdict;
+  report->passes_beyond_work = result.beyond_work;
   report->widened_open = result.undetermined + result.vacuous + result.by_bits;
   if (result.opened) report->look_at_passes = LookCommand(experiment, "");
   if (result.verdict != Verdict::kMismatch) return {};

@@ -16,7 +16,7 @@ namespace hlo {
 // ones, which `arguments` get then. `summary` says what was compared. `left`: WidenedOptions::left.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
                                           std::vector<Literal>* arguments, std::string* summary,
-                                          LeftFunction left = nullptr);
+                                          LeftFunction left = nullptr, Progress* progress = nullptr);
 
 // The same of the input of an experiment with what its passes make of it; nothing is compiled.
 Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,

@@ -167,6 +167,7 @@ struct LocalSummary {
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
   std::set<std::string> wrong;         // Steps that broke their bounds.
   std::vector<std::string> open;       // Steps of which a result is open as a whole, and nothing decides it.
+  bool beyond_work = false;            // Some were judged as far as --work_limit goes.
   bool undecided_loop = false;         // A kernel that holds a loop and more was judged as one, which decided nothing.
 };
 
@@ -268,7 +269,8 @@ struct RunReport {
   std::optional<EnsembleResult> ensemble;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
-  int64_t widened_open = 0;    // Elements of which bounds leave several outcomes.
+  bool passes_beyond_work = false;  // They were judged as far as --work_limit goes.
+  int64_t widened_open = 0;         // Elements of which bounds leave several outcomes.
   std::string look_at_passes;  // The command that judges each by itself, where passes left more open than there was.
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.

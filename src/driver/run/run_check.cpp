@@ -147,6 +147,9 @@ class LocalCheck {
     summary_.interpreted = std::ranges::count(steps_, gpu::StepKind::kHostCall, &gpu::StepInfo::kind);
     summary_.steps = std::ssize(steps_) - summary_.interpreted;
     local_.work_limit = LimitOfEach(steps_, followed.runs, options.work_limit);
+    meter_ = {.limit = options.work_limit, .left = std::max(options.work_limit, WorkMeter::kLeast), .on_trip = nullptr};
+    if (options.work_limit > 0) local_.meter = &meter_;
+    local_.max_loop_iterations = options.max_loop_iterations;
     local_.seed = static_cast<uint64_t>(options.seed);
     static_cast<CompareOptions&>(local_) = options.compare;
   }
@@ -166,6 +169,7 @@ class LocalCheck {
     summary_.checked = static_cast<int64_t>(seen_.size());
     summary_.sampled = static_cast<int64_t>(sampled_.size());
     summary_.unchecked.assign(unchecked_.begin(), unchecked_.end());
+    summary_.beyond_work = local_.meter != nullptr && meter_.left < 0;
     return {};
   }
 
@@ -352,6 +356,7 @@ class LocalCheck {
   Divergence* const divergence_;  // Null: nobody asks.
   const ChosenIterations iterations_;
   std::map<int, size_t> step_by_id_;
+  WorkMeter meter_;
   LocalOptions local_;
   LocalSummary& summary_;
   Culprit& culprit_;

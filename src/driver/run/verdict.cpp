@@ -27,6 +27,7 @@ constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
 constexpr const char* kTripByTrip = "makes loops kernels of their own, which are judged trip by trip";
 constexpr const char* kPassByPass = "judges each pass by itself";
 constexpr const char* kByRoundings = "asks whether roundings account for the outputs";
+constexpr const char* kWhateverItTakes = "judges all, whatever it takes";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
 constexpr std::string_view kNobody = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
@@ -36,11 +37,15 @@ constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
     return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
+  if (report.passes_beyond_work)
+    return Doubt{"judging the passes takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (report.widened_verdict != Verdict::kMatch)
     return Doubt{"the passes could not be judged", "--compare_mode=tolerance", kByOutputs};
   if (!report.local) return std::nullopt;
   const LocalSummary& local = *report.local;
   const OpenShares open = SharesOpen(local);
+  if (local.beyond_work)
+    return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
   std::string reason;

@@ -1,6 +1,7 @@
 #include "interp/compare/both_sides.h"
 
 #include <cstdint>
+#include <limits>
 
 #include "interp/compare/joined.h"
 #include "interp/compare/limits.h"
@@ -35,6 +36,13 @@ shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts, bool
     const auto ran = pair.ran.find(&inst);
     return ran == pair.ran.end() ? std::nullopt : std::optional(shadow::ConeArgument{.value = ran->second});
   };
+}
+
+// There is one to be watched, too.
+std::unique_ptr<WorkMeter> MeterOf(const WidenedOptions& options) {
+  if (options.work_limit == 0 && !options.on_trip) return nullptr;
+  const int64_t limit = options.work_limit == 0 ? std::numeric_limits<int64_t>::max() : options.work_limit;
+  return std::make_unique<WorkMeter>(limit, std::max(limit, WorkMeter::kLeast), options.on_trip);
 }
 
 Literal InDeclaredType(const ShadowValue& value) {
@@ -88,6 +96,7 @@ std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const I
 
 BothSides::BothSides(const Module& input, const Module& optimized, const WidenedOptions& options)
     : options_(options),
+      meter_(MeterOf(options)),
       pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
       constants_(ConstantKeys(input)) {
   const auto always = [](const Literal&) { return true; };
@@ -138,6 +147,7 @@ ShadowOptions BothSides::Options(const shadow::Given& cuts) const {
   ShadowOptions options;
   options.widened = true;
   options.max_loop_iterations = options_.max_loop_iterations;
+  options.meter = meter_.get();
   options.given = [cuts](const Instruction& inst) -> std::optional<ShadowValue> {
     const auto cut = cuts(inst);
     if (!cut) return std::nullopt;

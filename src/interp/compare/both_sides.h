@@ -114,6 +114,7 @@ class BothSides {
                         const ShadowOptions& options, const shadow::Given& cuts) const;
 
   const WidenedOptions& options_;
+  const std::unique_ptr<WorkMeter> meter_;  // Shared by all evaluations; null: no limit.
   const Correspondence pairs_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
   std::optional<KnownValues> known_before_;

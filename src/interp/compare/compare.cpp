@@ -506,10 +506,17 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
     slice = TRY(shadow::SliceOf(cone, options.work_limit, options.seed));
   }
   const auto shadow = slice ? EvaluateShadow(slice->module->entry(), std::span<const ShadowValue>(slice->args),
-                                             {.plan = options.plan ? &slice->plan : nullptr, .wanted = &slice->wanted})
-                            : EvaluateShadow(computation, inputs, {.plan = options.plan, .left = &actual});
+                                             {.plan = options.plan ? &slice->plan : nullptr,
+                                              .max_loop_iterations = options.max_loop_iterations,
+                                              .meter = options.meter,
+                                              .wanted = &slice->wanted})
+                            : EvaluateShadow(computation, inputs,
+                                             {.plan = options.plan,
+                                              .max_loop_iterations = options.max_loop_iterations,
+                                              .meter = options.meter,
+                                              .left = &actual});
   if (!shadow) {
-    if (shadow.error().exit != ExitCode::kUnsupported) FAIL(shadow.error());
+    if (shadow.error().exit != ExitCode::kUnsupported && !IsBeyondWork(shadow.error())) FAIL(shadow.error());
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};
   }
   Comparison comparison =

@@ -22,6 +22,7 @@ namespace hlo {
 
 class Computation;
 struct ShadowValue;
+struct WorkMeter;
 
 enum class ElementClass : uint8_t {
   kExact,         // The very value.
@@ -110,6 +111,9 @@ struct CompareOptions {
 struct LocalOptions : CompareOptions {
   const PrecisionPlan* plan = nullptr;
   int64_t work_limit = 0;  // Scalar steps; above it a sample of the outputs is checked. 0: all, whatever it takes.
+  // ShadowOptions::meter; a kernel that takes more is not supported.
+  WorkMeter* meter = nullptr;
+  int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
   uint64_t seed = 0;
   bool interpret = false;  // Where bounds decide too little, elements that are the interpreter's are right.
 };

@@ -58,7 +58,8 @@ class Comparer {
   Result<WidenedResult> Run(std::span<const Literal> args) {
     std::vector<shadow::ConeArgument> values;
     for (const Literal& arg : args) values.push_back({.literal = &arg});
-    TRY(ComparePair({.before = &input_.entry(), .args = std::move(values)}, optimized_.entry(), ""));
+    const auto compared = ComparePair({.before = &input_.entry(), .args = std::move(values)}, optimized_.entry(), "");
+    if (!compared && !IsBeyondWork(compared.error())) FAIL(compared.error());
     if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
       result_.verdict = Verdict::kInconclusive;
       result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
@@ -78,6 +79,11 @@ class Comparer {
       result_.verdict = Verdict::kInconclusive;
       result_.reason = result_.notes.front();
       if (result_.notes.size() > 1) result_.reason += Str("; ", result_.notes.size() - 1, " more");
+    }
+    if (!compared) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.beyond_work = true;
+      result_.reason = compared.error().message();
     }
     return std::move(result_);
   }

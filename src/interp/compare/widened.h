@@ -29,6 +29,7 @@ struct WidenedOptions {
   int64_t max_loop_iterations = 1'000'000;
   // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
   int64_t work_limit = 0;
+  std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // For progress; may be null.
   // Of LargeValues what a run left. Such a value is compared at a sample too, and what comes after it is computed from
   // what was left, on both sides: any value serves that is the same on both. Null, or nothing: it is computed, and
   // compared, as a whole.
@@ -51,9 +52,10 @@ struct WidenedResult {
   int64_t sampled = 0;                                // Instructions, of which
   int64_t sampled_elements = 0, sampled_checked = 0;  // not all elements were compared.
   int64_t undetermined = 0;
-  int64_t vacuous = 0;  // Within bounds that say nothing.
-  bool opened = false;  // Of some value passes left much undetermined that is not in the input.
-  int64_t by_bits = 0;  // Equal to the bit where bounds leave several outcomes.
+  int64_t vacuous = 0;       // Within bounds that say nothing.
+  bool beyond_work = false;  // It took more than the work limit, and was left.
+  bool opened = false;       // Of some value passes left much undetermined that is not in the input.
+  int64_t by_bits = 0;       // Equal to the bit where bounds leave several outcomes.
   std::optional<WidenedFinding> finding;
   std::vector<std::string> notes;  // What could not be compared, and why.
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interp/dynamic.h"
+#include "interp/shadow/slice.h"
 #include "ir/side_effects.h"
 #include "ir/trip_count.h"
 
@@ -140,6 +141,7 @@ bool Repeated::IsHandedOn(size_t output) const {
 }
 
 void Repeated::PlanLaterTrips() {
+  constexpr int64_t kStepsOfRule = 100;  // However small the value is.
   std::vector<bool> is_needed(steps_.size(), false);
   for (size_t i = 0; i < outputs_.size(); ++i) is_needed[outputs_[i]] = is_needed[outputs_[i]] || !IsHandedOn(i);
   for (size_t i = steps_.size(); i-- > 0;) {
@@ -148,6 +150,8 @@ void Repeated::PlanLaterTrips() {
     const Shape& shape = step.inst->shape();
     step.is_kept = step.is_unchanged && shape.IsArray() && shape.NumElements() <= kMostKept;
     step.is_repeated = !step.is_kept;
+    if (step.is_repeated && step.kind == Kind::kInstruction)
+      later_steps_ += kStepsOfRule + StepsOf(*step.inst, shape.IsArray() ? shape.NumElements() : 0);
     for (const int operand : step.operands) is_needed[operand] = is_needed[operand] || step.is_repeated;
   }
 }
@@ -302,10 +306,14 @@ Result<ShadowValue> Loop::Run(Context& context, const ShadowValue& init) {
       return result;
     }
     if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
-      FAIL(LimitError("L010", Str("'", loop_.name(), "' exceeded ", iteration, " iterations"), loop_.range())
+      FAIL(LimitError("R021", Str("'", loop_.name(), "' exceeded ", iteration, " iterations"), loop_.range())
                .RaisedBy("max_loop_iterations"));
     }
     if (context.options.on_iteration) context.options.on_iteration(loop_, iteration, *state);
+    if (const WorkMeter* const meter = context.options.meter) {
+      TRY(Spend(context, loop_, condition_.later_steps() + body_.later_steps()));
+      if (meter->on_trip) meter->on_trip(loop_, iteration);
+    }
     TRY(body_.Run(context, args, *next));
     std::swap(state, next);
   }

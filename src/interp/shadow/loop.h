@@ -28,6 +28,8 @@ class Repeated {
   Status Run(Context& context, Operands args, ShadowValue& result);
   // The next trip is a first one.
   void Restart();
+  // Scalar steps (interp/shadow/slice.h) of each trip after the first.
+  int64_t later_steps() const { return later_steps_; }
 
  private:
   enum class Kind { kArgument, kElement, kGiven, kInstruction };
@@ -79,7 +81,7 @@ class Repeated {
 
   const Instruction& root_;
   const std::vector<bool> unchanged_;
-  int64_t trips_ = 0;
+  int64_t trips_ = 0, later_steps_ = 0;
   std::vector<Step> steps_;
   std::vector<int> outputs_;  // Steps: of the elements of the root, or of the root.
   bool is_tuple_ = false;

@@ -223,6 +223,9 @@ std::vector<const Instruction*> NeededOrder(const Context& context, const Instru
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);
 
+// Takes these steps from the meter, if there is one. Error: IsBeyondWork.
+Status Spend(const Context& context, const Instruction& at, int64_t steps);
+
 // All undetermined, without a value.
 ShadowValue Undetermined(const Shape& shape);
 // `value`, all undetermined, with the values that it has.

@@ -298,6 +298,8 @@ void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted) {
+  constexpr int64_t kStepsOfInstruction = 2000;  // Some microseconds, however small the value is.
+  TRY(Spend(context, inst, kStepsOfInstruction));
   if (context.instead) {
     if (auto value = TRY(context.instead(inst, operands))) return std::move(*value);
   }
@@ -340,7 +342,20 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
   return result;
 }
 
+Status Spend(const Context& context, const Instruction& at, int64_t steps) {
+  WorkMeter* const meter = context.options.meter;
+  if (meter == nullptr) return {};
+  meter->left -= steps;
+  if (meter->left >= 0) return {};
+  FAIL(ErrorAt(at, "U041", Str("judging '", at.name(), "' takes more than ", meter->limit, " steps"), ExitCode::kLimit)
+           .RaisedBy("work_limit"));
+}
+
 }  // namespace shadow
+
+bool IsBeyondWork(const Error& error) {
+  return error.exit == ExitCode::kLimit && error.diagnostics.front().flag == "work_limit";
+}
 
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options) {

@@ -85,11 +85,21 @@ struct WantedResults {
   std::vector<int64_t> at;  // Row-major, ascending.
 };
 
+// Limits the work whose amount is not known beforehand: trips of loops, and bodies that are applied to each element.
+// Several evaluations share a meter.
+struct WorkMeter {
+  static constexpr int64_t kLeast = 100'000'000;  // Always allowed: a tenth of a second.
+  int64_t limit = 0;                              // Scalar steps (interp/shadow/slice.h).
+  int64_t left = limit;
+  std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // For progress; may be null.
+};
+
 struct ShadowOptions {
   const PrecisionPlan* plan = nullptr;
   // Every float type is f64, and rounds like it; conversions between floats do nothing; reduce-precision stays.
   bool widened = false;
   int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
+  WorkMeter* meter = nullptr;               // Null: no limit.
 
   // Elements of a loop's state (of an array: element 0) without bounds when an iteration starts: what it does is judged
   // by itself. Null: none.
@@ -120,11 +130,13 @@ struct Shadow {
 ShadowValue ToShadow(const Literal& literal);
 
 // Errors: kUnsupported for ops without a rule (fft, decompositions, custom calls), which means that
-// nothing can be said, not that something is wrong.
+// nothing can be said, not that something is wrong; kLimit, IsBeyondWork, when the meter has run out.
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options = {});
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
                               const ShadowOptions& options = {});
+
+bool IsBeyondWork(const Error& error);
 
 // The value of one instruction, from the arguments of its computation. `given` is not asked for the instruction itself.
 Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
