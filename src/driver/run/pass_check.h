@@ -13,10 +13,12 @@
 namespace hlo {
 
 // Compares `input` with what passes made of it, on `arguments`; where bounds leave it undetermined there, on made-up
-// ones, which `arguments` get then. `summary` says what was compared. `left`: WidenedOptions::left.
+// ones, which `arguments` get then. `summary` says what was compared. `left`: WidenedOptions::left. `is_changed`: false
+// where no pass changed the module, which then needs no made-up arguments.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
                                           std::vector<Literal>* arguments, std::string* summary,
-                                          LeftFunction left = nullptr, Progress* progress = nullptr);
+                                          LeftFunction left = nullptr, Progress* progress = nullptr,
+                                          bool is_changed = true);
 
 // The same of the input of an experiment with what its passes make of it; nothing is compiled.
 Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,
