@@ -45,8 +45,8 @@ void TakeRecording(const std::string& path, RunOptions* options) {
     options->recorded_arguments = Recorded::kTaken;
   }
   // --first_divergence judges each kernel by the interpreter.
-  const bool has_other = !options->reference_file.empty() || options->reference_platform != "default" ||
-                         options->first_divergence;
+  const bool has_other =
+      !options->reference_file.empty() || options->reference_platform != "default" || options->first_divergence;
   if (!found.result || has_other || options->recorded_result != Recorded::kWanted || !options->arg.empty()) return;
   options->reference_file = file;
   options->recorded_result = Recorded::kTaken;
