@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "driver/format.h"
 #include "driver/load.h"
+#include "parser/input_format.h"
 #include "parser/parser.h"
 #include "tools/command.h"
 #include "tools/module_flags.h"
@@ -21,7 +22,12 @@ struct Formatted {
 Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
   const std::vector<std::string> names = TRY(ExpandPaths(std::span(&path, 1), load));
   if (names.size() <= 1) {
-    const auto module = TRY(LoadModule(path, load));
+    const auto source = TRY(ReadSource(path, load.max_input));
+    if (InputFormatOf(source->text()) != InputFormat::kHloText) {
+      FAIL(UsageError("F002", Str("'", Escaped(path), "' is a protocol buffer, and only text has a format"))
+               .Hint("as text: hlo opt --passes= FILE"));
+    }
+    const auto module = TRY(LoadModule(source, load));
     return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
   }
   // Modules one by one; the borders between them stay, each with an empty line on either side.
