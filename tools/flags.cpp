@@ -347,6 +347,14 @@ Error FlagSet::WrongFiles(std::string message, std::span<const std::string> file
   return UsageError("F002", std::move(message));
 }
 
+Status FlagSet::CheckIsValue(std::string_view typed, std::string_view next) const {
+  if (!next.starts_with("--")) return {};
+  const std::string_view name = next.substr(2, next.find('=') - 2);
+  if (Find(name) == nullptr && FindNegated(name) == nullptr) return {};
+  FAIL(UsageError("F005", Str("'", typed, "' needs a value, and '", Escaped(next), "' is the next flag"))
+           .Hint(Str("if it is the value: ", typed, "=", Escaped(next))));
+}
+
 Result<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> args) {
   std::vector<std::string> positionals;
   Line line;
@@ -374,6 +382,7 @@ Result<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> arg
       AddFlag(*flag, Str("--", flag->name), &line);
       if (has_value) line.words.push_back(value);
       if (has_value || i + 1 == args.size()) continue;
+      TRY(CheckIsValue(typed, args[i + 1]));
       line.words.push_back(args[++i]);
       taken_.push_back({flag, std::string(typed), args[i]});
     } else if (flag != nullptr) {

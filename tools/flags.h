@@ -113,6 +113,8 @@ class FlagSet {
   void AddBool(const std::string& name, T* value, std::string fallback, std::string help);
   const Flag* Find(std::string_view name) const;
   const Flag* FindNegated(std::string_view name) const;
+  // Error if `next`, the word behind the flag `typed`, is a flag and cannot be its value.
+  Status CheckIsValue(std::string_view typed, std::string_view next) const;
   Error Unknown(std::string_view name) const;
   // Words as CLI11 reads them, and the flags that stand among them, the last one last.
   struct Line {
