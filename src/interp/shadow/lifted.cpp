@@ -39,6 +39,9 @@ std::vector<const Computation*> CalledFirst(const Computation& computation) {
   return order;
 }
 
+// As many steps as any limit has. Sums of such numbers do not overflow.
+constexpr int64_t kMostSteps = int64_t{1} << 48;
+
 bool IsDrawn(const Instruction& inst) {
   return inst.Is(Opcode::kRng) || inst.Is(Opcode::kRngGetAndUpdateState) || HasSideEffect(inst);
 }
@@ -330,6 +333,13 @@ Result<ShadowValue> Lifted::AtEachIndex(Context& context, const Instruction& lif
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
+  // Small arrays of a body become large ones, so their elements are counted before any is made.
+  int64_t elements = 0;
+  for (const Computation* computation : module_->Computations()) {
+    for (const Instruction* inst : computation->Instructions())
+      elements += inst->shape().IsArray() ? std::min(inst->shape().NumElements(), kMostSteps) : 0;
+  }
+  TRY(Spend(context, module_->entry().root(), elements));
   // A given value of an instruction of the body is the same at every index.
   const auto given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
     if (&inst.module() != module_.get()) return context.options.given(inst);
