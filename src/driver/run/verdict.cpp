@@ -226,25 +226,16 @@ bool HasFloats(const Shape& shape) {
   return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type()));
 }
 
-// Whether implementations of the instruction may round its result in different ways. A conversion rounds once, so all
-// of them give the same bits. The operations of reducers are instructions of their own computations.
+// Whether implementations of the instruction may round its result in different ways; true of an op that no trait
+// describes. A conversion rounds once, so all of them give the same bits. The operations of a called computation are
+// instructions of their own.
 bool RoundsFreely(const Instruction& inst) {
   if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
-  constexpr Opcode kArithmetic[] = {Opcode::kBatchNormGrad,
-                                    Opcode::kBatchNormInference,
-                                    Opcode::kBatchNormTraining,
-                                    Opcode::kCholesky,
-                                    Opcode::kConvolution,
-                                    Opcode::kCustomCall,
-                                    Opcode::kDot,
-                                    Opcode::kFft,
-                                    Opcode::kRaggedDot,
-                                    Opcode::kRng,
-                                    Opcode::kScaledDot,
-                                    Opcode::kStochasticConvert,
-                                    Opcode::kTriangularSolve};
-  return std::ranges::find(kArithmetic, inst.opcode()) != std::end(kArithmetic);
+  for (const OpTrait exact : {kMoves, kHandsOn, kChooses, kOnlyNames, kHoldsLiteral}) {
+    if (inst.Is(exact)) return false;
+  }
+  return inst.Is(Opcode::kCustomCall) || CalledComputations(inst).empty();
 }
 
 bool NothingRounds(const Module& module) {
