@@ -10,6 +10,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/bundle.h"
+#include "driver/dump/dump_index.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/opcode_set.h"
@@ -267,27 +268,25 @@ Result<std::vector<std::string>> PiecesOf(const std::vector<std::string>& files,
 }  // namespace
 
 std::optional<DumpedState> DumpedStateOf(std::string_view file_name) {
-  constexpr std::string_view kModule = "module_";
-  size_t at = kModule.size();
-  if (!file_name.starts_with(kModule)) return std::nullopt;
-  while (at < file_name.size() && std::isdigit(static_cast<unsigned char>(file_name[at])) != 0) ++at;
-  if (at == kModule.size() || at >= file_name.size() || file_name[at] != '.') return std::nullopt;
+  const size_t at = file_name.find('.');
+  if (ModuleNumber(file_name) < 0 || at == std::string_view::npos) return std::nullopt;
+  const size_t number = file_name.find('_') + 1;
   const size_t end = std::min(file_name.find('.', at + 1), file_name.size());
   DumpedState state{.kind = DumpedState::Kind::kPass,
                     .module = std::string(file_name.substr(0, end)),
-                    .title = std::string(file_name.substr(kModule.size(), file_name.rfind('.') - kModule.size()))};
+                    .title = std::string(file_name.substr(number, file_name.rfind('.') - number))};
   // The mark of the state follows the module's name, which may have dots as well.
   const auto cut_at = [&](std::string_view mark) {
     const size_t found = file_name.find(mark, at);
     if (found == std::string_view::npos) return false;
-    state.title = file_name.substr(kModule.size(), found - kModule.size());
+    state.title = file_name.substr(number, found - number);
     return true;
   };
   if (cut_at(".hlo_snapshot.") || cut_at(".hlo_unoptimized_snapshot.")) {
     state.kind = DumpedState::Kind::kRecording;
   } else if (file_name.find(".snapshot.", at) != std::string_view::npos) {
     state.kind = DumpedState::Kind::kRecording;
-  } else if (cut_at(".before_optimizations.")) {
+  } else if (cut_at(Str(".", kFirstState, "."))) {
     state.kind = DumpedState::Kind::kBefore;
   } else if (file_name.find("after_optimizations.", at) != std::string_view::npos) {
     state.kind = DumpedState::Kind::kAfter;
