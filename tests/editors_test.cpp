@@ -1,12 +1,8 @@
 // What the syntax files of editors/ know of the language is what the tables say; and sessions of the editors that are
 // here with `hlo lsp`, which is found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <regex>
 #include <sstream>
 
@@ -15,6 +11,7 @@
 #include "ir/opcode.h"
 #include "parser/lexer.h"
 #include "tests/read_file.h"
+#include "tests/run_shell.h"
 
 namespace hlo {
 namespace {
@@ -90,19 +87,6 @@ TEST(Editors, KeywordsAreTheLexers) {
 }
 
 // ---- Sessions ------------------------------------------------------------------------------------------------------
-
-struct Outcome {
-  std::string text;  // stdout and stderr.
-  int exit = 0;
-};
-
-Outcome RunShell(const std::string& command) {
-  const auto out = std::filesystem::temp_directory_path() / ("hlo-editors-" + std::to_string(getpid()));
-  const int status = std::system(("{ " + command + "\n} >" + out.string() + " 2>&1 </dev/null").c_str());
-  const Outcome outcome{ReadFile(out.c_str()), WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
-  std::filesystem::remove(out);
-  return outcome;
-}
 
 // The same text in both: with an error, which is mended; hover and definition of what is named in the last line.
 void ExpectSession(const Outcome& session, std::string_view colour) {

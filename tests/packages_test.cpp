@@ -1,10 +1,8 @@
 // What is installed and handed out: manual pages, the module for Python, the script of a release. `hlo` is found on the
 // path, as in golden_test.cpp.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -13,23 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/run_shell.h"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Outcome {
-  std::string text;  // stdout and stderr.
-  int exit = 0;
-};
-
-Outcome RunShell(const std::string& command) {
-  const fs::path out = fs::temp_directory_path() / ("hlo-packages-" + std::to_string(getpid()));
-  const int status = std::system(("{ " + command + "\n} >" + out.string() + " 2>&1 </dev/null").c_str());
-  std::stringstream text;
-  text << std::ifstream(out, std::ios::binary).rdbuf();
-  fs::remove(out);
-  return {text.str(), WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
-}
+using hlo::Outcome;
+using hlo::RunShell;
 
 bool Has(const std::string& program) { return RunShell("command -v " + program).exit == 0; }
 
