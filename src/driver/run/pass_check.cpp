@@ -224,7 +224,6 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
   WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
   report->widened_verdict = result.verdict;
   report->passes_beyond_work = result.beyond_work;
-  report->widened_open = result.undetermined + result.vacuous + result.by_bits;
   if (result.opened) report->look_at_passes = LookCommand(experiment, "");
   if (result.verdict != Verdict::kMismatch) return {};
   std::string& summary = report->widened;

@@ -70,8 +70,9 @@ void WriteLocal(JsonWriter& json, const LocalSummary& local) {
   json.Key("elements").Value(local.elements).Key("elements_checked").Value(local.elements_checked);
   json.Key("sampled").Value(local.sampled);
   for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(local.counts[c]);
-  json.Key("decided").Value(local.decided);
-  WriteNames(json.Key("open"), local.open);
+  json.Key("disproved").Value(local.disproved).Key("decided").Value(local.decided).Key("open").Open('[');
+  for (const LocalSummary::OpenStep& step : local.open) json.Value(step.name);
+  json.Close(']');
   json.Key("worst_ratio").Value(local.worst_ratio).Key("worst_step").Value(local.worst_step);
   WriteNames(json.Key("unchecked"), local.unchecked);
   WriteNames(json.Key("wrong"), local.wrong);

@@ -159,16 +159,18 @@ struct LocalSummary {
   int64_t sampled = 0;  // Steps of which not all outputs were checked, and of their outputs how many.
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
-  // Where too much is open: the steps that made-up arguments decided, and what of `counts` is theirs.
-  int64_t decided = 0;
-  std::array<int64_t, kElementClasses> decided_counts = {};
+  int64_t disproved = 0;  // Elements with the interpreter's bits and beyond their bound.
+  int64_t decided = 0;    // Steps with an open output, which made-up arguments decided.
   double worst_ratio = 0;
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
   std::set<std::string> wrong;         // Steps that broke their bounds.
-  std::vector<std::string> open;       // Steps of which a result is open as a whole, and nothing decides it.
-  bool beyond_work = false;            // Some were judged as far as --work_limit goes.
-  bool undecided_loop = false;         // A kernel that holds a loop and more was judged as one, which decided nothing.
+  struct OpenStep {
+    std::string name, why;  // "12 of 20 elements undetermined"
+  };
+  std::vector<OpenStep> open;   // Steps with an open output, which nothing decides.
+  bool beyond_work = false;     // Some were judged as far as --work_limit goes.
+  bool undecided_loop = false;  // A kernel that holds a loop and more was judged as one, which decided nothing.
 };
 
 // Of `exact`: see exact_check.h.
@@ -270,7 +272,6 @@ struct RunReport {
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
   bool passes_beyond_work = false;  // They were judged as far as --work_limit goes.
-  int64_t widened_open = 0;         // Elements of which bounds leave several outcomes.
   std::string look_at_passes;  // The command that judges each by itself, where passes left more open than there was.
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.

@@ -104,14 +104,30 @@ Result<std::optional<Comparison>> CompareOnIntegers(const Instruction& fusion, g
   return CompareMadeUp(fusion, device, options, local, {.seed = local.seed, .profile = InputProfile::kExact});
 }
 
-using Counts = std::array<int64_t, kElementClasses>;
+// Counts of the checked elements of one output of a step, over all executions.
+struct OfOutput {
+  int64_t checked = 0, undetermined = 0, vacuous = 0;
+  int64_t silent = 0;  // Floats that should be zero, infinite or NaN.
 
-OpenShares SharesOf(const Counts& counts, int64_t elements) {
-  const auto share = [&](ElementClass c) {
-    return static_cast<double>(counts[static_cast<int>(c)]) / static_cast<double>(std::max<int64_t>(1, elements));
-  };
-  return {share(ElementClass::kUndetermined), share(ElementClass::kVacuous)};
-}
+  void Add(const TensorComparison& output) {
+    checked += output.checked;
+    if (IsFloat(output.shape.type())) silent += output.zero_expected + output.inf_expected + output.nan_expected;
+    undetermined += output.Count(ElementClass::kUndetermined);
+    vacuous += output.Count(ElementClass::kVacuous);
+  }
+  // Why nothing is decided of the output as a whole; "": it is.
+  std::string WhyOpen() const {
+    const auto all = static_cast<double>(checked);
+    const auto of = [&](int64_t count, std::string_view what) {
+      return Str(count, " of ", Counted(checked, "element"), " ", what);
+    };
+    if (static_cast<double>(undetermined) > kMostUndetermined * all) return of(undetermined, "undetermined");
+    if (static_cast<double>(vacuous) > kMostVacuous * all) return of(vacuous, "vacuous");
+    return "";
+  }
+  // Whether most wrong kernels give the same, so that other arguments are worth a look.
+  bool SaysNothing() const { return checked > 1 && silent == checked; }
+};
 
 // The limit to judging one step once, from how often each one ran.
 int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_t> runs, int64_t limit) {
@@ -151,6 +167,7 @@ class LocalCheck {
     if (options.work_limit > 0) local_.meter = &meter_;
     local_.max_loop_iterations = options.max_loop_iterations;
     local_.seed = static_cast<uint64_t>(options.seed);
+    local_.interpret = true;
     static_cast<CompareOptions&>(local_) = options.compare;
   }
 
@@ -285,16 +302,11 @@ class LocalCheck {
       summary_.sampled_elements += comparison.elements();
       summary_.sampled_checked += comparison.checked();
     }
-    for (int c = 0; c < kElementClasses; ++c) {
-      const int64_t count = comparison.Count(static_cast<ElementClass>(c));
-      summary_.counts[c] += count;
-      counts_[i][c] += count;
+    for (int c = 0; c < kElementClasses; ++c) summary_.counts[c] += comparison.Count(static_cast<ElementClass>(c));
+    for (const TensorComparison& output : comparison.outputs) {
+      summary_.disproved += output.disproved;
+      outputs_[i][output.output].Add(output);
     }
-    const auto is_open = [](const TensorComparison& output) {
-      const int64_t open = output.Count(ElementClass::kUndetermined) + output.Count(ElementClass::kVacuous);
-      return output.checked > 0 && open == output.checked;
-    };
-    if (std::ranges::any_of(comparison.outputs, is_open)) open_.insert(i);
   }
 
   // The first is the culprit.
@@ -319,31 +331,34 @@ class LocalCheck {
     return {};
   }
 
-  // Kernels that leave a result open as a whole, or much of their results where that is too much of all.
+  // Runs a kernel on made-up arguments if one of its outputs is open, or if the right values say nothing.
   Status DecideOpen() {
-    const bool too_many = SharesOpen(summary_).TooMany();
-    for (const auto& [i, of_step] : counts_) {
-      const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
-      const bool matters = open_.contains(i) || (too_many && SharesOf(of_step, elements).TooMany());
-      if (!matters || IsKnownWrong(i)) continue;
+    for (const auto& [i, outputs] : outputs_) {
+      std::string why;
+      std::set<ShapeIndex> open;
+      for (const auto& [index, output] : outputs) {
+        const std::string of_output = output.WhyOpen();
+        if (!of_output.empty() || output.SaysNothing()) open.insert(index);
+        if (why.empty()) why = of_output;
+      }
+      if (open.empty() || IsKnownWrong(i)) continue;
       progress_.Stage("checking on made-up arguments");
+      const Instruction& inst = *steps_[i].instruction;
       TripCheck* const trips = TRY(TripsOf(i));
       const auto alone = [&](const ArgumentOptions& made_up, const LocalOptions& local) {
-        return CompareMadeUp(*steps_[i].instruction, device_, options_, local, made_up);
+        return CompareMadeUp(inst, device_, options_, local, made_up);
       };
       std::optional<Comparison> comparison =
-          TRY(trips != nullptr ? trips->OnMadeUp(local_) : CompareWhereDecided(local_, alone));
+          TRY(trips != nullptr ? trips->OnMadeUp(local_, open) : CompareWhereDecided(local_, open, alone));
       if (!comparison) {
-        summary_.undecided_loop |= trips == nullptr && HoldsLoop(*steps_[i].instruction);
-        if (open_.contains(i)) summary_.open.emplace_back(steps_[i].instruction->name());
-        continue;
-      }
-      if (comparison->verdict == Verdict::kMismatch) {
+        if (why.empty()) continue;
+        summary_.undecided_loop |= trips == nullptr && HoldsLoop(inst);
+        summary_.open.push_back({std::string(inst.name()), std::move(why)});
+      } else if (comparison->verdict == Verdict::kMismatch) {
         IsWrong(steps_[i], {}, std::move(*comparison), ", on made-up arguments");
-        continue;
+      } else if (!why.empty()) {
+        ++summary_.decided;
       }
-      ++summary_.decided;
-      for (int c = 0; c < kElementClasses; ++c) summary_.decided_counts[c] += of_step[c];
     }
     return {};
   }
@@ -360,11 +375,11 @@ class LocalCheck {
   LocalOptions local_;
   LocalSummary& summary_;
   Culprit& culprit_;
-  std::set<size_t> seen_, doubtful_, sampled_, open_;   // Steps.
+  std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
   // By step and whether they have its plan; null: it is no loop and more.
   std::map<std::pair<size_t, bool>, std::unique_ptr<gpu::Executable>> parts_;
-  std::map<size_t, Counts> counts_;  // By step.
+  std::map<size_t, std::map<ShapeIndex, OfOutput>> outputs_;  // By step.
   std::set<std::string> unchecked_;
 };
 
@@ -374,12 +389,6 @@ int64_t JudgingSteps(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return 0;
   if (inst.Is(Opcode::kFusion)) return shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
   return shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
-}
-
-OpenShares SharesOpen(const LocalSummary& local) {
-  Counts counts = local.counts;
-  for (int c = 0; c < kElementClasses; ++c) counts[c] -= local.decided_counts[c];
-  return SharesOf(counts, local.elements_checked);
 }
 
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
@@ -437,6 +446,8 @@ std::string ToString(const LocalSummary& local) {
   if (local.decided > 0) out += Str("; ", Counted(local.decided, "kernel"), " decided on made-up arguments");
   if (!local.open.empty())
     out += Str("; ", Counted(std::ssize(local.open), "kernel"), " open on made-up arguments, too");
+  if (local.disproved > 0)
+    out += Str("; ", local.disproved, " beyond a bound with the interpreter's bits: the bound is wrong");
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;

@@ -20,21 +20,15 @@ namespace hlo {
 // A kernel that is within its bounds, but beyond what roundings do in all likelihood, runs once more, alone, on small
 // integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
 //
-// Where too much of the whole is open, so do the kernels that leave it open: bounds that their own arguments make
-// infinite or vacuous (ties, NaN, cancellation) say nothing of the code, and other arguments decide it. What is open
-// stays counted.
+// An output is open if more than 1 % of its elements are undetermined, or if more than half have bounds that say
+// nothing (ties, NaN, cancellation). A kernel with an open output runs again on made-up arguments, which decide. The
+// counts keep the elements that were open on the kernel's own arguments. LocalSummary::open lists kernels that stay
+// open.
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 
 // Scalar steps of judging one execution of a step, when all of its outputs are.
 int64_t JudgingSteps(const Instruction& step);
-
-// Of all checked elements, what is open, without the steps that made-up arguments decided.
-struct OpenShares {
-  double undetermined = 0, vacuous = 0;
-  bool TooMany() const { return undetermined > kMostUndetermined || vacuous > kMostVacuous; }
-};
-OpenShares SharesOpen(const LocalSummary& local);
 
 // A step whose outputs are wrong, in the given iterations of the loops around it.
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison);

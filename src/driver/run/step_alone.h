@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -43,13 +44,13 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
 // tie, then 1 and -1, whose products are. Seeds are others than that of the run, whose own arguments may have been of
 // the same profile.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
-// The first comparison on such arguments that decides, with bounds alone or, where none does, with the interpreter's
-// results beside them. A mismatch does; a match where nearly all elements were held to bounds that a wrong number would
-// break. An output that is all zeros, infinities and NaN says nothing, as much else makes the same; unless every
-// comparison is like that.
+// Compares on such arguments until each of the `open` outputs is decided, and returns the last comparison; nothing if
+// some output stays open. A mismatch of any output ends it. A match decides an output if the bounds of at most a tenth
+// of the elements say nothing, and if some right value is neither zero nor infinite nor NaN.
 using MadeUpComparison =
     std::function<Result<std::optional<Comparison>>(const ArgumentOptions& made_up, const LocalOptions& local)>;
-Result<std::optional<Comparison>> CompareWhereDecided(LocalOptions local, const MadeUpComparison& compare);
+Result<std::optional<Comparison>> CompareWhereDecided(const LocalOptions& local, std::set<ShapeIndex> open,
+                                                      const MadeUpComparison& compare);
 
 }  // namespace hlo
 

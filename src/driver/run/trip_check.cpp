@@ -157,10 +157,11 @@ Status TripCheck::Run(std::span<const Literal> inputs, const Literal& output, in
   return judge(CompareBitwise(expected, output, local), {});
 }
 
-Result<std::optional<Comparison>> TripCheck::OnMadeUp(LocalOptions local) {
+Result<std::optional<Comparison>> TripCheck::OnMadeUp(LocalOptions local, const std::set<ShapeIndex>& open) {
   local.plan = &step_.precision;
   return CompareWhereDecided(
-      local, [&](const ArgumentOptions& made_up, const LocalOptions& options) -> Result<std::optional<Comparison>> {
+      local, open,
+      [&](const ArgumentOptions& made_up, const LocalOptions& options) -> Result<std::optional<Comparison>> {
         auto arguments = MakeArguments(alone_->module(), made_up);
         if (!arguments) return std::nullopt;
         const Literal state = Literal::Tuple(std::move(*arguments));

@@ -37,9 +37,8 @@ class TripCheck {
   // to go on or to end. Then whether all trips together gave `output`, by the bits.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
-  // What one trip makes of a state that is made up, where those that it came to leave next to everything open. Nothing:
-  // none that decides was found.
-  Result<std::optional<Comparison>> OnMadeUp(LocalOptions local);
+  // CompareWhereDecided for one trip from a made-up state.
+  Result<std::optional<Comparison>> OnMadeUp(LocalOptions local, const std::set<ShapeIndex>& open);
 
  private:
   TripCheck(const gpu::StepInfo& step, const Instruction& loop) : step_(step), loop_(loop) {}

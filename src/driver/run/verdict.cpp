@@ -43,23 +43,19 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"the passes could not be judged", "--compare_mode=tolerance", kByOutputs};
   if (!report.local) return std::nullopt;
   const LocalSummary& local = *report.local;
-  const OpenShares open = SharesOpen(local);
   if (local.beyond_work)
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  std::string reason;
-  if (open.undetermined > kMostUndetermined) reason = "too many undetermined elements";
-  else if (open.vacuous > kMostVacuous) reason = "too many vacuous bounds";
-  else if (!local.open.empty() && report.ends && report.ends->bad() > 0)
-    reason = Str("a result of '", local.open.front(), "' is open as a whole, and outputs differ");
-  else return std::nullopt;
+  // Results within the tolerance are right, even if a value between the kernels is open.
+  if (local.open.empty() || (report.ends && report.ends->bad() == 0)) return std::nullopt;
+  const LocalSummary::OpenStep& open = local.open.front();
+  std::string reason = Str("an output of '", open.name, "' is open: ", open.why);
   if (local.undecided_loop) return Doubt{std::move(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
   return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
 }
 
-// Results that are NaN or infinite where the reference has a number. Bounds that say nothing permit them, which does
-// not make them right.
+// Results that are NaN or infinite where the reference has a number. The bounds that permit them say nothing.
 std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
   if (!report.ends) return std::nullopt;
   int64_t nan = 0, infinite = 0;
@@ -67,11 +63,7 @@ std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
     nan += output.nan_for_finite;
     infinite += output.inf_for_finite;
   }
-  int64_t open = report.widened_open;
-  for (const ElementClass c : {ElementClass::kUndetermined, ElementClass::kVacuous}) {
-    if (report.local) open += report.local->counts[static_cast<int>(c)];
-  }
-  if (nan + infinite == 0 || open == 0) return std::nullopt;
+  if (nan + infinite == 0) return std::nullopt;
   const auto are = [](int64_t count, std::string_view what) {
     return Str(Counted(count, "element"), count == 1 ? " is " : " are ", what);
   };
@@ -80,6 +72,21 @@ std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
   const std::string whose = report.reference_file.empty() ? "the interpreter's" : "the reference's";
   return Doubt{Str(what, " where ", whose, " are finite, within bounds that say nothing"), "--compare_mode=tolerance",
                kByOutputs};
+}
+
+// The reason if the ensemble was asked and does not explain the outputs.
+std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
+  if (!report.ensemble) return std::nullopt;
+  const EnsembleResult& ensemble = *report.ensemble;
+  const int64_t bad = report.ends ? report.ends->bad() : 0;
+  const std::string what =
+      bad == 0 ? "" : Str(Counted(bad, "element"), bad == 1 ? " is" : " are", " beyond the tolerance, and ");
+  if (ensemble.suspect)
+    return Doubt{what.empty() ? "roundings do not account for the results" : Str(what, "roundings do not explain it"),
+                 "--compare_mode=all", "looks for what else may be wrong"};
+  if (ensemble.unsupported.empty() || bad == 0) return std::nullopt;
+  return Doubt{Str(what, "whether roundings explain it is not known: ", ensemble.unsupported), "--compare_mode=exact",
+               kOnIntegers};
 }
 
 // What to type next, and what that does.
@@ -137,9 +144,28 @@ void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& 
   else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
 
-// The verdict from what `local` and `widened` found; the ensemble has a say where it is asked alone.
-void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_t elements) {
-  const bool only_ensemble = options.compare_mode == "ensemble";
+// Why a run without a culprit is not a match; nothing if it is. Results with the bits of the reference are right, even
+// if bounds are open.
+Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& report) {
+  const RunOptions& options = experiment.options();
+  if (options.compare_mode == "ensemble") {
+    if (!report.ensemble->unsupported.empty())
+      return Doubt{Str("no ensemble: ", report.ensemble->unsupported), "--compare_mode=auto",
+                   "judges each kernel and the passes"};
+    return DoubtOfRoundings(report);
+  }
+  std::optional<Doubt> doubt = DoubtOf(report);
+  if (!doubt) doubt = DoubtOfNumbers(report);
+  if (!doubt) doubt = DoubtOfRoundings(report);
+  if (!doubt || !report.ends) return doubt;
+  const Literal& expected = TRY(experiment.Reference())->outputs;
+  const Literal& outputs = TRY(experiment.Results())->outputs;
+  return CompareBitwise(expected, outputs).verdict == Verdict::kMatch ? std::nullopt : doubt;
+}
+
+// Sets the verdict by the findings of the oracles.
+Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunReport* report) {
+  const RunOptions& options = experiment.options();
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
   report->detail += Str(", ", elements, elements == 1 ? " element" : " elements");
   if (!report->reference_skipped.empty()) report->detail += "; kernels and passes decide";
@@ -153,24 +179,42 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
     else if (report->culprit.kind == Culprit::Kind::kStub) report->detail += "; part of the program is made up";
     else if (report->culprit.kind == Culprit::Kind::kRuntime) report->detail += "; wrong: run time";
     else if (report->culprit.kind != Culprit::Kind::kUnknown) report->detail += Str("; wrong: ", report->culprit.name);
-    return;
+    return {};
   }
-  if (report->ends_decide) return;
+  if (report->ends_decide) return {};
+  if (const std::optional<Doubt> doubt = TRY(FindDoubt(experiment, *report))) {
+    SetInconclusive(report, options, *doubt);
+    return {};
+  }
+  if (report->ends && report->ends->bad() > 0)
+    report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, which roundings explain");
   if (report->ensemble && report->ensemble->unsupported.empty())
     report->detail += Format("; ensemble r %.2g", report->ensemble->worst());
-  if (only_ensemble && !report->ensemble->unsupported.empty())
-    return SetInconclusive(report, options,
-                           {Str("no ensemble: ", report->ensemble->unsupported), "--compare_mode=auto",
-                            "judges each kernel and the passes"});
-  if (only_ensemble && report->ensemble->suspect)
-    return SetInconclusive(report, options,
-                           {"suspect: roundings do not account for the results", "--compare_mode=all",
-                            "looks for what else may be wrong"});
-  if (const auto doubt = DoubtOf(*report)) return SetInconclusive(report, options, *doubt);
-  if (const auto doubt = DoubtOfNumbers(*report)) return SetInconclusive(report, options, *doubt);
-  if (report->ends && report->ends->bad() > 0)
-    report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, which does not decide");
   SetVerdict(report, Verdict::kMatch, "");
+  return {};
+}
+
+// Asks the ensemble about outputs beyond the tolerance that no other oracle explains.
+Status AskForRoundings(Experiment& experiment, RunReport* report) {
+  constexpr double kMostSeconds = 15;
+  const bool is_open = report->ends && report->ends->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
+  if (!is_open || report->ends_decide || report->ensemble) return {};
+  if (!TRY(experiment.Arguments())->by_device.empty()) {
+    report->ensemble = EnsembleResult{.unsupported = "the program runs on several devices"};
+    return {};
+  }
+  experiment.progress().Stage("interpreting with other roundings");
+  auto ensemble = CompareEnsemble(*TRY(experiment.Input())->module, TRY(experiment.Arguments())->values,
+                                  TRY(experiment.Results())->outputs,
+                                  {.seed = static_cast<uint64_t>(experiment.options().seed),
+                                   .interpret = TRY(experiment.Interpreter()),
+                                   .most_seconds = kMostSeconds});
+  report->ensemble = ensemble ? std::move(*ensemble) : EnsembleResult{.unsupported = ensemble.error().message()};
+  // Outputs within the tolerance are not in question.
+  report->ensemble->suspect = false;
+  for (size_t i = 0; i < report->ensemble->outputs.size(); ++i)
+    report->ensemble->suspect |= report->ends->outputs[i].bad() > 0 && report->ensemble->outputs[i].IsSuspect();
+  return {};
 }
 
 // Those that judge parts of the run, whatever the mode asks for.
@@ -484,7 +528,8 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   if (replicas_differ) return {};
   const Literal& results = TRY(experiment.Results())->outputs;
   const auto [outputs, elements] = SizeOf(*report, results);
-  Judge(report, options, outputs, elements);
+  TRY(AskForRoundings(experiment, report));
+  TRY(Judge(experiment, outputs, elements, report));
   if (report->exit == ExitCode::kNo) return {};  // The table of outputs counts them.
   const ValueStats stats = StatsOfNan(results);
   const std::string all = AllNanText(options, stats), nans = all.empty() ? SomeNanText(*report, stats) : all;
@@ -497,8 +542,7 @@ Status JudgeByParts(Experiment& experiment, RunReport* report) {
   for (const Oracle& oracle : AllOracles()) {
     if (oracle.need == Need::kCode && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
   }
-  Judge(report, experiment.options(), 0, report->local ? report->local->elements : 0);
-  return {};
+  return Judge(experiment, 0, report->local ? report->local->elements : 0, report);
 }
 
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {

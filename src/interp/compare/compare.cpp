@@ -169,6 +169,7 @@ class Tally {
   void AddElement(const Leaf& leaf, const Judge& judge, int64_t i, double t, double v, int64_t first) {
     const Judgement judgement = judge(i);
     ++tensor_.counts[static_cast<int>(judgement.element_class)];
+    tensor_.disproved += judge.IsDisproved(i);
     tensor_.nan_actual += std::isnan(t);
     tensor_.nan_expected += std::isnan(v);
     tensor_.inf_actual += std::isinf(t);
@@ -411,6 +412,34 @@ Comparison CompareArrays(const Literal& expected, const Literal& actual, const P
   return comparison;
 }
 
+// An exact value in its declared type.
+Literal AsDeclared(const ShadowValue& value);
+std::vector<Literal> AsDeclared(std::span<const ShadowValue> values) {
+  std::vector<Literal> literals;
+  for (const ShadowValue& value : values) literals.push_back(AsDeclared(value));
+  return literals;
+}
+Literal AsDeclared(const ShadowValue& value) {
+  if (value.shape.IsTuple()) return Literal::Tuple(AsDeclared(value.elements));
+  if (IsComplex(value.shape.type())) {
+    const Literal parts = PartsSideBySide(value).value;
+    Literal literal(value.shape);
+    for (int64_t i = 0; i < value.shape.NumElements(); ++i)
+      literal.SetComplex(i, {parts.GetDouble(2 * i), parts.GetDouble(2 * i + 1)});
+    return literal;
+  }
+  if (!value.IsFloat()) return value.exact;
+  Literal literal(value.shape);
+  for (int64_t i = 0; i < value.shape.NumElements(); ++i) literal.SetDouble(i, value.value.GetDouble(i));
+  return literal;
+}
+
+// Limits to interpreting one kernel. A loop in it may run for long.
+InterpretOptions InterpretingWithin(const LocalOptions& options) {
+  constexpr int64_t kMostSteps = 1'000'000;
+  return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};
+}
+
 }  // namespace
 
 std::string_view ToString(ElementClass element_class) {
@@ -471,7 +500,8 @@ Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
 }
 
 Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
-                         std::span<const std::vector<int64_t>> points, const CompareOptions& options) {
+                         std::span<const std::vector<int64_t>> points, const CompareOptions& options,
+                         const Literal* interpreted) {
   if (HasParts(expected)) {
     std::vector<std::vector<int64_t>> of_parts(points.begin(), points.end());
     for (size_t i = 0; i < of_parts.size(); ++i) {
@@ -480,13 +510,16 @@ Comparison CompareSample(const ShadowValue& expected, const Literal& actual, con
       of_parts[i].clear();
       for (const int64_t at : points[i]) of_parts[i].insert(of_parts[i].end(), {2 * at, 2 * at + 1});
     }
-    Comparison comparison = CompareSample(PartsOf(expected), Parts(actual), PartsOf(shape), of_parts, options);
+    const std::optional<Literal> of_interpreted = interpreted ? std::optional(Parts(*interpreted)) : std::nullopt;
+    Comparison comparison = CompareSample(PartsOf(expected), Parts(actual), PartsOf(shape), of_parts, options,
+                                          of_interpreted ? &*of_interpreted : nullptr);
     MarkParts(actual, comparison);
     return comparison;
   }
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
+    if (interpreted != nullptr) leaves[i].interpreted = interpreted->At(leaves[i].index);
     leaves[i].points = &points[i];
     leaves[i].whole = &SubShape(shape, leaves[i].index);
   }
@@ -505,6 +538,18 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
     const shadow::Cone cone = shadow::ConeOf(computation.root(), arguments, options.plan, nullptr);
     slice = TRY(shadow::SliceOf(cone, options.work_limit, options.seed));
   }
+  const Literal sample = slice ? TakeFrom(actual, slice->points) : Literal();
+  std::optional<Literal> interpreted;
+  if (options.interpret && (!slice || slice->wanted.empty())) {
+    const InterpretOptions limits = InterpretingWithin(options);
+    auto value = slice ? EvaluateComputation(slice->module->entry(), AsDeclared(slice->args), limits)
+                       : EvaluateComputation(computation, inputs, limits);
+    if (value) interpreted = std::move(*value);  // Else the bounds decide.
+  }
+  if (interpreted && !slice) {
+    Comparison by_bits = CompareBitwise(*interpreted, actual, options);
+    if (by_bits.verdict == Verdict::kMatch) return by_bits;
+  }
   const auto shadow = slice ? EvaluateShadow(slice->module->entry(), std::span<const ShadowValue>(slice->args),
                                              {.plan = options.plan ? &slice->plan : nullptr,
                                               .max_loop_iterations = options.max_loop_iterations,
@@ -519,14 +564,9 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
     if (shadow.error().exit != ExitCode::kUnsupported && !IsBeyondWork(shadow.error())) FAIL(shadow.error());
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};
   }
-  Comparison comparison =
-      slice ? CompareSample(shadow->value, TakeFrom(actual, slice->points), actual.shape(), slice->points, options)
-            : CompareWithBounds(shadow->value, actual, options);
-  if (options.interpret && !slice && comparison.verdict == Verdict::kInconclusive) {
-    // The interpreter's is one of the permitted results, whatever the bounds are.
-    const auto interpreted = EvaluateComputation(computation, inputs);
-    if (interpreted) comparison = CompareWithBounds(shadow->value, actual, options, &*interpreted);
-  }
+  const Literal* const right = interpreted ? &*interpreted : nullptr;
+  Comparison comparison = slice ? CompareSample(shadow->value, sample, actual.shape(), slice->points, options, right)
+                                : CompareWithBounds(shadow->value, actual, options, right);
   for (TensorComparison& tensor : comparison.outputs) tensor.heuristic = shadow->heuristic;
   return comparison;
 }

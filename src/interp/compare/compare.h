@@ -80,6 +80,7 @@ struct TensorComparison {
   std::map<int, int64_t> ratio_bins;        // By floor(log2 ratio); 1024: infinite.
   std::vector<std::string> looks_like;      // "PARTIAL TILE: ..."; of the violations.
   bool heuristic = false;                   // The bound of an arbitrary reducer, which is not proven.
+  int64_t disproved = 0;  // Elements with the interpreter's bits and beyond their bound: there the bound is wrong.
   Verdict verdict = Verdict::kMatch;
   std::string reason;
 
@@ -115,7 +116,9 @@ struct LocalOptions : CompareOptions {
   WorkMeter* meter = nullptr;
   int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
   uint64_t seed = 0;
-  bool interpret = false;  // Where bounds decide too little, elements that are the interpreter's are right.
+  // The interpreter computes the kernel first, or the sample of it unless a dot or convolution is in it. An element
+  // with its bits is right, also beyond a bound. Bounds are computed only if the kernel has other bits somewhere.
+  bool interpret = false;
 };
 
 // One kernel: `computation` is what it computes (a fusion's computation), `inputs` what it was given, `actual` what it
@@ -123,12 +126,13 @@ struct LocalOptions : CompareOptions {
 // with the arguments or with us.
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options = {});
-// Against a value with bounds; what they do not decide, against the interpreter's.
+// Against a value with bounds. Elements with the bits of `interpreted`, if given, are right.
 Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {},
                              const Literal* interpreted = nullptr);
 // Values of `shape` at some points, by leaf: row-major indices, ascending. Both sides have those alone.
 Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
-                         std::span<const std::vector<int64_t>> points, const CompareOptions& options = {});
+                         std::span<const std::vector<int64_t>> points, const CompareOptions& options = {},
+                         const Literal* interpreted = nullptr);
 
 // ---- Against a reference
 // ---------------------------------------------------------------------------------------------

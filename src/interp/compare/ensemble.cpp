@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -10,6 +12,7 @@
 #include "interp/arguments/philox.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/terms.h"
+#include "ir/component_type.h"
 #include "ir/module.h"
 #include "ir/precision_plan.h"
 
@@ -31,8 +34,14 @@ Shape Widened(const Shape& shape) {
     for (const Shape& element : shape.elements()) elements.push_back(Widened(element));
     return Shape::Tuple(std::move(elements));
   }
-  return shape.IsArray() && IsFloat(shape.type()) ? shape.WithType(PrimitiveType::kF64) : shape;
+  if (!shape.IsArray()) return shape;
+  if (IsComplex(shape.type())) return shape.WithType(PrimitiveType::kC128);
+  return IsFloat(shape.type()) ? shape.WithType(PrimitiveType::kF64) : shape;
 }
+
+// Whether its numbers are rounded to its type.
+bool IsRounded(const Shape& shape) { return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type())); }
+bool IsWide(const Shape& shape) { return IsRounded(shape) && Widened(shape) == shape; }
 
 Literal Widened(const Literal& literal) {
   if (literal.shape().IsTuple()) {
@@ -40,11 +49,22 @@ Literal Widened(const Literal& literal) {
     for (const Literal& element : literal.elements()) elements.push_back(Widened(element));
     return Literal::Tuple(std::move(elements));
   }
-  if (!literal.shape().IsArray() || !IsFloat(literal.shape().type())) return literal;
-  Literal wide(Widened(literal.shape()));
+  const Shape& shape = literal.shape();
+  if (Widened(shape) == shape) return literal;
+  Literal wide(Widened(shape));
+  if (IsComplex(shape.type())) {
+    for (int64_t i = 0; i < shape.NumElements(); ++i) wide.SetComplex(i, literal.GetComplex(i));
+    return wide;
+  }
   const std::span<double> out = wide.mutable_data<double>();
   for (size_t i = 0; i < out.size(); ++i) out[i] = literal.GetDouble(static_cast<int64_t>(i));
   return wide;
+}
+
+// The numbers of a widened array; of a complex one the parts, real and imaginary in turn.
+std::span<double> NumbersOf(Literal& wide) {
+  const int64_t parts = IsComplex(wide.shape().type()) ? 2 : 1;
+  return {reinterpret_cast<double*>(wide.mutable_raw()), static_cast<size_t>(wide.shape().NumElements() * parts)};
 }
 
 // Its bits, or its random numbers, are those of the declared type.
@@ -76,12 +96,11 @@ Result<std::unique_ptr<Module>> Widened(const Module& module) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
       declared.emplace(inst->id(), inst->shape());
-      const bool complex = inst->shape().IsArray() && IsComplex(inst->shape().type());
       const bool tuple = HangsOnType(*inst) && inst->shape().IsTuple();
       const bool tuples = HangsOnType(*inst) && std::ranges::any_of(inst->operands(), [](const Instruction* operand) {
                             return operand->shape().IsTuple();
                           });
-      if (complex || tuple || tuples)
+      if (tuple || tuples)
         FAIL(UnsupportedAt(*inst, "U002",
                            Str("'", inst->name(), "' (", inst->opcode(), ") on ", inst->shape(),
                                " has no counterpart without roundings")));
@@ -109,7 +128,7 @@ Result<std::unique_ptr<Module>> Widened(const Module& module) {
 }
 
 // How an instruction's results come to be rounded.
-enum class How : uint8_t { kNot, kOnce, kSum };
+enum class How : uint8_t { kNot, kOnce, kSum, kTransform };
 
 How HowOf(const Instruction& inst) {
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0 ? How::kOnce : How::kNot;
@@ -121,6 +140,7 @@ How HowOf(const Instruction& inst) {
     case Opcode::kScatter:
     case Opcode::kSelectAndScatter:
       return CombinerOf(*CalledComputations(inst).back()) == Combiner::kAdd ? How::kSum : How::kNot;
+    case Opcode::kFft: return How::kTransform;
     case Opcode::kIota:
     case Opcode::kBatchNormGrad:
     case Opcode::kBatchNormInference:
@@ -181,16 +201,17 @@ class Rounder {
 
   Status Round(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
     const auto found = declared_.find(inst.id());
-    if (found == declared_.end() || !value.shape().IsArray() || value.shape().type() != PrimitiveType::kF64) return {};
+    if (found == declared_.end() || !IsWide(value.shape())) return {};
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
     // An instruction is compiled one way, whatever the iteration of its loop.
     const Dice way(options_.seed, run_, inst.id());
     const Dice dice(options_.seed, run_, (int64_t{1} << 40) + ++steps_);
-    const PrimitiveType type = found->second;
+    const PrimitiveType type = ComponentType(found->second);
     const bool narrow = SignificandBits(type) < SignificandBits(PrimitiveType::kF32);
     const PrimitiveType wider = narrow ? PrimitiveType::kF32 : type;
     if (how == How::kSum) TRY(AddSumError(inst, operands, wider, way, dice, value));
+    if (how == How::kTransform) AddTransformError(inst, wider, dice, value);
     if (inst.Is(kElementwise)) AddFunctionError(DefaultUlps(inst.opcode(), wider), wider, dice, value);
     const bool as_declared = way.Unit(0) < 0.5;
     if (!as_declared && !narrow) return {};
@@ -205,15 +226,15 @@ class Rounder {
       for (size_t i = 0; i < declared.elements().size(); ++i) Store(declared.element(i), value.mutable_elements()[i]);
       return;
     }
-    if (!declared.IsArray() || !IsFloat(declared.type()) || declared.type() == PrimitiveType::kF64) return;
+    if (!IsRounded(declared) || IsWide(declared)) return;
     const Dice dice(options_.seed, run_, (int64_t{1} << 41) + ++steps_);
-    RoundAll(value, declared.type(), dice);
+    RoundAll(value, ComponentType(declared.type()), dice);
   }
 
  private:
   static void RoundAll(Literal& value, PrimitiveType type, const Dice& dice) {
     const Rounding rounding = RoundingTo(type, false);
-    const std::span<double> x = value.mutable_data<double>();
+    const std::span<double> x = NumbersOf(value);
     for (size_t i = 0; i < x.size(); ++i) x[i] = Rounded(x[i], type, rounding, dice.Unit(static_cast<int64_t>(i)));
   }
 
@@ -225,8 +246,7 @@ class Rounder {
     for (size_t i = 0; i < squared.size(); ++i) {
       // A select-and-scatter chooses by its first operand, which is not summed.
       if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
-      if (!squared[i].shape().IsArray() || squared[i].shape().type() != PrimitiveType::kF64) continue;
-      for (double& x : squared[i].mutable_data<double>()) x *= x;
+      if (IsWide(squared[i].shape())) Square(squared[i]);
     }
     InterpretOptions plain;
     plain.memory_limit = options_.interpret.memory_limit;
@@ -236,13 +256,41 @@ class Rounder {
     const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
     // A rounding's error is even over a step, and the step at most 2 u of the number: u / sqrt(3) in the mean square.
     const double each = 0.58 * RoundingTo(accumulator, false).relative;
-    const std::span<double> sums = value.mutable_data<double>();
-    const std::span<const double> q = squares.data<double>();
-    for (size_t i = 0; i < sums.size(); ++i) {
-      const double size = std::sqrt(std::max(0.0, chain * (sums[i] * sums[i] / 3 + q[i] / 6)));
-      if (std::isfinite(size)) sums[i] += each * size * dice.Normal(static_cast<int64_t>(i));
+    for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
+      const double s = std::abs(value.GetComplex(i)), q = squares.GetComplex(i).real();
+      const double size = std::sqrt(std::max(0.0, chain * (s * s / 3 + q / 6)));
+      AddNoise(value, i, each * size, dice);
     }
     return {};
+  }
+
+  // |x|^2 for each x.
+  static void Square(Literal& value) {
+    const bool is_complex = IsComplex(value.shape().type());
+    for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
+      const double square = std::norm(value.GetComplex(i));
+      if (is_complex) value.SetComplex(i, square);
+      else value.SetDouble(i, square);
+    }
+  }
+
+  // To element i, or to both parts of it.
+  static void AddNoise(Literal& value, int64_t i, double size, const Dice& dice) {
+    if (!std::isfinite(size)) return;
+    const std::span<double> x = NumbersOf(value);
+    const int64_t parts = IsComplex(value.shape().type()) ? 2 : 1;
+    for (int64_t part = parts * i; part < parts * (i + 1); ++part) x[part] += size * dice.Normal(part);
+  }
+
+  // A fast Fourier transform rounds log2 of its length times, each time by a part of the results' root mean square.
+  static void AddTransformError(const Instruction& inst, PrimitiveType type, const Dice& dice, Literal& value) {
+    double length = 1, squares = 0;
+    for (const int64_t size : inst.attrs<FftAttrs>().fft_length) length *= static_cast<double>(size);
+    const int64_t count = value.shape().NumElements();
+    for (int64_t i = 0; i < count; ++i) squares += std::norm(value.GetComplex(i));
+    const double rms = std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, count)));
+    const double size = RoundingTo(type, false).relative * rms * std::max(1.0, std::log2(length));
+    for (int64_t i = 0; i < count; ++i) AddNoise(value, i, size, dice);
   }
 
   // A function is off by up to as many ulps as its row allows, half of one being the rounding that follows. Anywhere
@@ -251,10 +299,9 @@ class Rounder {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
     const double each = (2 * ulps - 1) / std::sqrt(3.0);
-    const std::span<double> x = value.mutable_data<double>();
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (x[i] == 0 || !std::isfinite(x[i])) continue;
-      x[i] += each * HalfStep(rounding, std::fabs(x[i])) * dice.Normal(static_cast<int64_t>(i));
+    for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
+      const double x = std::abs(value.GetComplex(i));
+      if (x != 0 && std::isfinite(x)) AddNoise(value, i, each * HalfStep(rounding, x), dice);
     }
   }
 
@@ -264,12 +311,65 @@ class Rounder {
   int64_t steps_ = 0;
 };
 
+// Complex numbers as their parts, [.., 2]; other arrays as they are.
+Shape InParts(const Shape& shape) {
+  if (!IsComplex(shape.type())) return shape;
+  std::vector<int64_t> dims = shape.dims();
+  dims.push_back(2);
+  return Shape(ComponentType(shape.type()), dims);
+}
+Literal InParts(const Literal& literal) {
+  if (!IsComplex(literal.shape().type())) return literal;
+  Literal parts = Literal::Uninitialized(InParts(literal.shape()));
+  std::copy_n(literal.raw(), literal.byte_size(), parts.mutable_raw());
+  return parts;
+}
+
+// The elements of a result without roundings, by index, that another result has otherwise, none by more than `most`;
+// nothing if one differs by more.
+std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double most) {
+  int64_t flips = 0;
+  for (int64_t i = 0; i < m.shape().NumElements(); ++i) {
+    if (m.GetInt(i) == t.GetInt(i)) continue;
+    if (!(std::fabs(m.GetDouble(i) - t.GetDouble(i)) <= most)) return std::nullopt;
+    ++flips;
+  }
+  return flips;
+}
+
+// Judges an output of integers. An integer flips if roundings move the number before it across the end of a step. r is
+// the number of flips in t over the largest number of flips in a run. r is infinite if an element of t is further from
+// m than any element of a run.
+EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
+  double most = 0;
+  int64_t most_flips = 0;
+  for (const Literal& run : runs) {
+    for (int64_t i = 0; i < output.elements; ++i) most = std::max(most, std::fabs(m.GetDouble(i) - run.GetDouble(i)));
+  }
+  for (const Literal& run : runs) most_flips = std::max(most_flips, *CountFlips(m, run, most));
+  const std::optional<int64_t> flips = CountFlips(m, t, most);
+  output.worst = !flips ? std::numeric_limits<double>::infinity()
+                        : static_cast<double>(*flips) / static_cast<double>(std::max<int64_t>(1, most_flips));
+  output.digits = -std::numeric_limits<double>::infinity();
+  output.spread = most;
+  double largest = -1;
+  for (int64_t i = 0; i < output.elements; ++i) {
+    const double distance = std::fabs(m.GetDouble(i) - t.GetDouble(i));
+    if (distance <= largest) continue;
+    largest = distance;
+    output.worst_element = i;
+    output.expected = m.GetDouble(i);
+    output.actual = t.GetDouble(i);
+  }
+  return output;
+}
+
 // Of the leaf at `index` of the results.
 EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal& m, std::span<const Literal> runs,
                      const Literal& t) {
   EnsembleOutput output{.output = index, .shape = shape, .elements = shape.NumElements()};
-  const bool floats = IsFloat(shape.type());
-  const Rounding rounding = floats ? RoundingTo(shape.type(), false) : Rounding();
+  if (!IsFloat(shape.type())) return JudgeIntegers(std::move(output), m, runs, t);
+  const Rounding rounding = RoundingTo(shape.type(), false);
   std::vector<double> spread(static_cast<size_t>(output.elements), 0);
   double deviations = 0, squares = 0;
   for (int64_t i = 0; i < output.elements; ++i) {
@@ -293,7 +393,7 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
   for (int64_t i = 0; i < output.elements; ++i) {
     const double middle = m.GetDouble(i), actual = t.GetDouble(i);
     double s = std::max(std::isfinite(spread[i]) ? spread[i] : 0, least), r = 0;
-    if (floats) s = std::max(s, HalfStep(rounding, std::fabs(middle)) / 2);
+    s = std::max(s, HalfStep(rounding, std::fabs(middle)) / 2);
     if (actual == middle || (std::isnan(actual) && std::isnan(middle))) {
       r = 0;
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
@@ -327,6 +427,8 @@ std::string Reach(double digits) {
 
 }  // namespace
 
+bool EnsembleOutput::IsSuspect() const { return worst > kMostWorst || rms > kMostRms; }
+
 double EnsembleResult::worst() const {
   double worst = 0;
   for (const EnsembleOutput& output : outputs) worst = std::max(worst, output.worst);
@@ -347,8 +449,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   std::unordered_map<int, PrimitiveType> declared;
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->shape().IsArray() && IsFloat(inst->shape().type()) && !HangsOnType(*inst))
-        declared.emplace(inst->id(), inst->shape().type());
+      if (IsRounded(inst->shape()) && !HangsOnType(*inst)) declared.emplace(inst->id(), inst->shape().type());
     }
   }
   InterpretOptions interpret = options.interpret;
@@ -356,27 +457,29 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   const Literal middle = TRY(Interpret(**widened, wide_args, interpret));
   std::vector<Literal> runs;
   const auto start = std::chrono::steady_clock::now();
-  for (int run = 0; run < options.runs; ++run) {
+  int wanted = options.runs;
+  for (int run = 0; run < wanted; ++run) {
     Rounder rounder(declared, options, run);
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
       return rounder.Round(inst, operands, value);
     };
     runs.push_back(TRY(Interpret(**widened, wide_args, interpret)));
     rounder.Store(module.entry().root().shape(), runs.back());
+    if (run > 0 || options.most_seconds == 0) continue;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    const double all = taken.count() * options.runs;
-    if (run > 0 || options.most_seconds == 0 || all <= options.most_seconds) continue;
-    result.unsupported = Format("%d runs take about %.0f s", options.runs, all);
+    wanted = static_cast<int>(std::min<double>(wanted, options.most_seconds / taken.count()));
+    if (wanted >= std::min(kLeastRuns, options.runs)) continue;
+    result.unsupported = Format("%d runs take about %.0f s", kLeastRuns, taken.count() * kLeastRuns);
     return result;
   }
-  result.runs = options.runs;
+  result.runs = wanted;
   ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& shape) {
     if (!shape.IsArray()) return;
     std::vector<Literal> leaves;
-    for (const Literal& run : runs) leaves.push_back(run.At(index));
-    result.outputs.push_back(Judge(index, shape, middle.At(index), leaves, actual.At(index)));
-    const EnsembleOutput& output = result.outputs.back();
-    result.suspect = result.suspect || output.worst > kMostWorst || output.rms > kMostRms;
+    for (const Literal& run : runs) leaves.push_back(InParts(run.At(index)));
+    result.outputs.push_back(
+        Judge(index, InParts(shape), InParts(middle.At(index)), leaves, InParts(actual.At(index))));
+    result.suspect = result.suspect || result.outputs.back().IsSuspect();
   });
   return result;
 }

@@ -23,21 +23,27 @@ namespace hlo {
 
 class Module;
 
+inline constexpr int kLeastRuns = 6;
+
 struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
   InterpretOptions interpret;
-  double most_seconds = 0;  // There are no runs where the first says that all take longer; 0: however long.
+  // As many runs as fit in this time by the time of the first one; no result if fewer than kLeastRuns fit. 0: no limit.
+  double most_seconds = 0;
 };
 
 struct EnsembleOutput {
   ShapeIndex output;
   Shape shape;  // As declared.
   int64_t elements = 0;
-  double worst = 0, rms = 0;                    // Of r = |t - m| / max(s, half the median s).
+  // Floats: the largest r = |t - m| / max(s, half the median s), and the root mean square of r. Integers: the number of
+  // elements that differ from m, over the largest such number in a run.
+  double worst = 0, rms = 0;
   int64_t worst_element = 0;                    // Row-major.
   double expected = 0, actual = 0, spread = 0;  // m, t and what r divides by, there.
   double digits = 0;                            // log2 of the runs' rms deviation over the rms of m; -inf: none at all.
+  bool IsSuspect() const;                       // Roundings do not account for it.
 };
 
 struct EnsembleResult {

@@ -61,12 +61,11 @@ class Judge {
 
   double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
 
-  // What bounds do not decide is right where it is the interpreter's.
-  Judgement operator()(int64_t i) const {
-    const Judgement judgement = ByBounds(i);
-    const bool says_nothing =
-        judgement.element_class == ElementClass::kUndetermined || judgement.element_class == ElementClass::kVacuous;
-    return says_nothing && IsInterpreted(i) ? Is(true) : judgement;
+  // An element with the interpreter's bits is right. Bounds judge the others.
+  Judgement operator()(int64_t i) const { return IsInterpreted(i) ? Is(true) : ByBounds(i); }
+  // Whether the bound of element i excludes the interpreter's value, which is permitted by definition.
+  bool IsDisproved(int64_t i) const {
+    return IsInterpreted(i) && ByBounds(i).element_class == ElementClass::kViolation;
   }
 
   // Element i as if candidate number `c` of its choice were expected.

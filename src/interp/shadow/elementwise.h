@@ -33,6 +33,10 @@ inline double WithRounding(const Finish& finish, double value, double before) {
 }
 
 inline Pair Rounded(const Finish& finish, double value, double before) {
+  // One rounding to the nearest of a number below the threshold gives a finite number: the least number of f32 minus 1
+  // is the least number, as in the masks of attention.
+  const bool once = finish.nearest && finish.target.relative == 0;
+  if (once && (std::fabs(value) + before) * kUp < finish.overflow) return {value, WithRounding(finish, value, before)};
   Pair x = AfterOverflow(finish, value, WithRounding(finish, value, before));
   const bool no_nan = finish.has_infinity && !finish.is_output && !std::isnan(x.value);
   if (!std::isfinite(x.bound)) x.bound = no_nan ? kInfinity : kUndetermined;
