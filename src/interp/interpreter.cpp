@@ -15,6 +15,7 @@
 #include "interp/devices/meetings.h"
 #include "interp/dynamic.h"
 #include "interp/evaluation.h"
+#include "interp/nan_bits.h"
 #include "interp/program.h"
 #include "ir/module.h"
 #include "ir/taken_branch.h"
@@ -163,6 +164,9 @@ class Runner {
       default: break;
     }
     if (step.handler == nullptr) return Meet(frame, step);
+    if (options_.nan_bits != NanBits::kOwn && ReadsNanBits(inst)) {
+      for (Literal& operand : operands) UnifyNans(operand, options_.nan_bits);
+    }
     // Handlers may write to the operands.
     std::vector<Literal> kept;
     if (options_.perturb) kept.assign(operands.begin(), operands.end());

@@ -23,6 +23,13 @@ class Computation;
 class Instruction;
 class Module;
 
+// The bits of NaNs that an instruction sees if it reads bits of floats (nan_bits.h).
+enum class NanBits : uint8_t {
+  kOwn,       // Those that the NaN has.
+  kPositive,  // The positive quiet NaN without a payload, for every NaN.
+  kNegative,  // All bits are ones, for every NaN. If the type has no such NaN, as kPositive.
+};
+
 struct InterpretOptions {
   int64_t memory_limit = 0;  // Bytes of values alive at once, planned before the run; 0: three quarters of the machine.
   int64_t max_depth = 8192;  // Frames of calls, loops and branches.
@@ -30,6 +37,7 @@ struct InterpretOptions {
   int64_t max_steps = 0;                    // Executed instructions; 0: no limit.
   uint64_t seed = 0;                        // Of `rng` and custom-call GetRngSeed.
   const std::atomic<bool>* stop = nullptr;  // Polled for each instruction; true ends the run with kInterrupted.
+  NanBits nan_bits = NanBits::kOwn;
 
   // After each executed instruction, in order of execution, with its value; called computations too, but not the scalar
   // bodies of reduce and its like.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "interp/nan_bits.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -67,6 +68,8 @@ Status ScalarBody::Compile(const Computation& computation) {
       Values<Source> values;
       if (depth > kMaxInlined) return std::vector<Source>();
       for (const Instruction* inst : computation.PostOrder()) {
+        // Steps see NaNs as they are.
+        if (body.options_.nan_bits != NanBits::kOwn && ReadsNanBits(*inst)) return std::vector<Source>();
         std::vector<Source>& value = values[inst];
         if (inst->Is(Opcode::kParameter)) {
           value = parameters[inst->parameter_number()];
