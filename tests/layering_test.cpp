@@ -1,4 +1,4 @@
-// Includes point one way: base <- ir <- {parser, interp <- passes, gpu} <- driver <- tools <- tests:
+// Includes point one way: base <- ir <- {parser, interp <- passes <- judge, gpu} <- driver <- tools <- tests:
 // docs/architecture.md#layers.
 #include <gtest/gtest.h>
 
@@ -19,9 +19,10 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"parser", {"base", "ir", "parser"}},
     {"interp", {"base", "ir", "interp"}},
     {"passes", {"base", "ir", "interp", "passes"}},
+    {"judge", {"base", "ir", "interp", "passes", "judge"}},
     {"gpu", {"base", "ir", "gpu"}},
-    {"driver", {"base", "ir", "parser", "interp", "passes", "gpu", "driver"}},
-    {"tools", {"base", "ir", "parser", "interp", "passes", "gpu", "driver", "tools"}},
+    {"driver", {"base", "ir", "parser", "interp", "passes", "judge", "gpu", "driver"}},
+    {"tools", {"base", "ir", "parser", "interp", "passes", "judge", "gpu", "driver", "tools"}},
 };
 
 // Within a folder: what its own files ("ir") and those of each of its folders may include of it, besides their own. A

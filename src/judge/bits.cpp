@@ -1,0 +1,591 @@
+#include "judge/bits.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/hash_bytes.h"
+#include "base/text.h"
+#include "interp/nan_bits.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// Executions of one instruction whose values are kept apart. Beyond them only the sequence of all values is compared.
+constexpr int64_t kMostExecutions = 1 << 16;
+
+// ---- Hashes of values ----------------------------------------------------------------------------------------------
+
+uint64_t Mixed(uint64_t a, uint64_t b) {
+  const std::array<uint64_t, 2> words = {a, b};
+  return HashBytes({reinterpret_cast<const char*>(words.data()), sizeof words});
+}
+
+// A hash of the sizes of an array and of its elements in row-major order. All NaNs count as one.
+uint64_t HashOf(const Literal& array) {
+  constexpr int64_t kBlock = 4096;  // Bytes.
+  const Shape& shape = array.shape();
+  uint64_t hash = static_cast<uint64_t>(shape.type());
+  for (const int64_t size : shape.dims()) hash = Mixed(hash, static_cast<uint64_t>(size));
+  const char* const bytes = reinterpret_cast<const char*>(array.raw());
+  if (!IsFloat(shape.type()) && !IsComplex(shape.type()))
+    return Mixed(hash, HashBytes({bytes, static_cast<size_t>(array.byte_size())}));
+  const int64_t width = ByteWidth(shape.type());
+  std::array<std::byte, kBlock> block;
+  for (int64_t begin = 0; begin < array.byte_size(); begin += kBlock) {
+    const int64_t size = std::min(kBlock, array.byte_size() - begin);
+    std::memcpy(block.data(), bytes + begin, static_cast<size_t>(size));
+    UnifyNans(shape.type(), block.data(), size / width, NanBits::kPositive);
+    hash = Mixed(hash, HashBytes({reinterpret_cast<const char*>(block.data()), static_cast<size_t>(size)}));
+  }
+  return hash;
+}
+
+// The same of a value of any shape.
+uint64_t HashOfAny(const Literal& value) {
+  uint64_t hash = 0;
+  ForEachLeaf(value.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+    if (leaf.IsArray()) hash = Mixed(hash, HashOf(value.At(index)));
+  });
+  return hash;
+}
+
+// ---- One interpretation --------------------------------------------------------------------------------------------
+
+// The values of one instruction in one interpretation.
+struct Seen {
+  int64_t executions = 0;
+  uint64_t sequence = 0;         // Hash of all values in order.
+  std::vector<uint64_t> hashes;  // Hashes of the first kMostExecutions values.
+};
+
+// Iterations of one loop in one interpretation.
+struct SeenLoop {
+  int64_t now = 0;       // Of the execution under way.
+  int64_t most = 0;      // Of any execution.
+  bool skipped = false;  // Some execution had no iteration.
+};
+
+// Loops around the instruction that runs now, the outermost first, each with its iteration.
+using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
+
+struct Interpretation {
+  std::optional<Literal> result;
+  std::optional<Error> error;  // If there is no result.
+  std::vector<Seen> seen;      // By id.
+  std::unordered_map<const Instruction*, SeenLoop> loops;
+  std::vector<uint64_t> outfed;  // Hashes of the values that the outfeed took.
+};
+
+using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
+
+// Interprets the module and hashes the arrays among the values of instructions in `wanted`, by id. `watch`, if any,
+// gets these values, too.
+Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
+                       const std::vector<bool>& wanted, const Watch& watch = nullptr) {
+  Interpretation run;
+  run.seen.resize(wanted.size());
+  LoopPath path;
+  options.on_value = [&](const Instruction& inst, const Literal& value) {
+    if (inst.Is(Opcode::kWhile)) {
+      SeenLoop& loop = run.loops[&inst];
+      loop.most = std::max(loop.most, loop.now);
+      loop.skipped |= loop.now == 0;
+      loop.now = 0;
+      if (!path.empty() && path.back().first == &inst) path.pop_back();
+    }
+    if (!wanted[inst.id()]) return;
+    Seen& seen = run.seen[inst.id()];
+    ++seen.executions;
+    const uint64_t hash = HashOf(value);
+    seen.sequence = Mixed(seen.sequence, hash);
+    if (seen.executions <= kMostExecutions) seen.hashes.push_back(hash);
+    if (watch) watch(inst, value, path);
+  };
+  options.on_iteration = [&](const Instruction& loop, int64_t iteration, const Literal&) {
+    run.loops[&loop].now = iteration + 1;
+    if (path.empty() || path.back().first != &loop) path.emplace_back(&loop, iteration);
+    path.back().second = iteration;
+  };
+  options.outfeed = [&](int64_t, const Literal& value) { run.outfed.push_back(HashOfAny(value)); };
+  auto result = Interpret(module, args, options);
+  if (result) run.result = std::move(*result);
+  else run.error = std::move(result).error();
+  return run;
+}
+
+// ---- Pairs of instructions -----------------------------------------------------------------------------------------
+
+struct Pair {
+  const Instruction* after;
+  std::vector<const Instruction*> before;  // `after` has the value of one of these instructions.
+};
+
+// By id, the instructions that the entry reaches.
+std::vector<const Instruction*> ReachedById(const Module& module) {
+  std::vector<const Instruction*> reached(module.id_limit());
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) reached[inst->id()] = inst;
+  }
+  return reached;
+}
+
+class Origins {
+ public:
+  Origins(const Module& before, OriginsOf origins) : origins_(origins), by_id_(ReachedById(before)) {
+    if (origins != OriginsOf::kAncestor) return;
+    for (const Instruction* inst : by_id_) {
+      if (inst != nullptr && inst->origin() >= 0) by_origin_[inst->origin()].push_back(inst);
+    }
+  }
+
+  // Instructions of the module before whose value `after` has; shapes may differ. Empty: there are none.
+  std::vector<const Instruction*> Of(const Instruction& after) const {
+    if (origins_ == OriginsOf::kBefore) {
+      if (const Instruction* inst = ById(after.origin())) return {inst};
+      return {};
+    }
+    // The origin of an instruction goes when its value changes.
+    if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
+    const auto same = by_origin_.find(after.origin());
+    return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;
+  }
+
+ private:
+  const Instruction* ById(int id) const {
+    return id >= 0 && id < static_cast<int>(by_id_.size()) ? by_id_[id] : nullptr;
+  }
+
+  OriginsOf origins_;
+  std::vector<const Instruction*> by_id_;
+  std::unordered_map<int, std::vector<const Instruction*>> by_origin_;
+};
+
+// Arrays with an origin. The parameters of the entries are equal anyway.
+std::vector<Pair> PairsOf(const Module& after, const Origins& origins) {
+  std::vector<Pair> pairs;
+  for (const Computation* computation : after.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!inst->shape().IsArray() || (computation->IsEntry() && inst->Is(Opcode::kParameter))) continue;
+      Pair pair{inst, origins.Of(*inst)};
+      std::erase_if(pair.before, [&](const Instruction* other) { return !Compatible(other->shape(), inst->shape()); });
+      if (!pair.before.empty()) pairs.push_back(std::move(pair));
+    }
+  }
+  return pairs;
+}
+
+// By computation id, whether a pass may compute its values for states in which the module did not compute them: it runs
+// in a conditional, or in the body of a loop that had no iteration at some time.
+std::vector<bool> ConditionalComputations(const Module& module, const Interpretation& run) {
+  std::vector<bool> conditional(module.computation_id_limit());
+  const std::vector<Computation*> order = module.PostOrder();
+  for (auto computation = order.rbegin(); computation != order.rend(); ++computation) {  // Callers before callees.
+    for (const Instruction* inst : (*computation)->instructions()) {
+      const auto loop = run.loops.find(inst);
+      const bool skipped = loop != run.loops.end() && loop->second.skipped;
+      for (const Computation* callee : CalledComputations(*inst)) {
+        if (conditional[(*computation)->id()] || inst->Is(Opcode::kConditional) || skipped)
+          conditional[callee->id()] = true;
+      }
+    }
+  }
+  return conditional;
+}
+
+// ---- Results of the entry ------------------------------------------------------------------------------------------
+
+// Elements of one array among the results, by row-major index.
+struct OutputDifference {
+  ShapeIndex index;
+  bool in_size = false;           // The sizes at run time differ; elements are not compared.
+  std::vector<int64_t> elements;  // Elements that differ.
+  std::vector<int64_t> undetermined;
+};
+
+// The elements that differ, any NaN being equal to any NaN. The sizes are the same.
+std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b) {
+  std::vector<int64_t> different;
+  Literal x = a, y = b;
+  UnifyNans(x, NanBits::kPositive);
+  UnifyNans(y, NanBits::kPositive);
+  const int64_t width = ByteWidth(a.shape().type());
+  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
+    if (std::memcmp(x.raw() + i * width, y.raw() + i * width, static_cast<size_t>(width)) != 0) different.push_back(i);
+  }
+  return different;
+}
+
+std::vector<OutputDifference> DifferentOutputs(const Literal& before, const Literal& after) {
+  std::vector<OutputDifference> differences;
+  ForEachLeaf(before.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+    if (!leaf.IsArray()) return;
+    const Literal &x = before.At(index), &y = after.At(index);
+    if (HashOf(x) == HashOf(y)) return;
+    OutputDifference difference{.index = index, .elements = {}, .undetermined = {}};
+    difference.in_size = x.shape().dims() != y.shape().dims();
+    if (!difference.in_size) difference.elements = DifferentElements(x, y);
+    differences.push_back(std::move(difference));
+  });
+  return differences;
+}
+
+std::string NameOfOutput(const ShapeIndex& index) {
+  return index.empty() ? "the result" : Str("output {", Join(index, ","), "}");
+}
+
+// ---- The comparison ------------------------------------------------------------------------------------------------
+
+enum class Agreement : uint8_t { kEqual, kDiffers, kNotCompared };
+
+class Comparer {
+ public:
+  Comparer(const Module& before, const Module& after, std::span<const Literal> args, const BitsOptions& options)
+      : before_(before),
+        after_(after),
+        args_(args),
+        options_(options),
+        origins_(before, options.origins),
+        pairs_(PairsOf(after, origins_)),
+        wanted_before_(before.id_limit()),
+        wanted_after_(after.id_limit()) {
+    for (const Pair& pair : pairs_) {
+      wanted_after_[pair.after->id()] = true;
+      for (const Instruction* inst : pair.before) wanted_before_[inst->id()] = true;
+    }
+  }
+
+  Result<BitsResult> Compare() {
+    if (!HaveSameSignature()) {
+      Decide(Verdict::kUnsupported, "the parameters, the results or the number of devices changed");
+      return std::move(result_);
+    }
+    run_before_ = Observe(before_, args_, options_.interpret, wanted_before_);
+    if (run_before_.error) return FailedBefore();
+    run_after_ = Observe(after_, args_, options_.interpret, wanted_after_);
+    if (run_after_.error) return FailedAfter();
+    CompareValues();
+    CompareResults();
+    const bool differ = !different_.empty() || !outputs_.empty() || outfed_differ_;
+    if (differ && (ReadsNanBits(before_) || ReadsNanBits(after_))) TRY(SetNanDependentAside());
+    return Decided();
+  }
+
+ private:
+  bool HaveSameSignature() const {
+    const Computation &x = before_.entry(), &y = after_.entry();
+    if (x.parameters().size() != y.parameters().size() || !Compatible(x.root().shape(), y.root().shape())) return false;
+    for (size_t i = 0; i < x.parameters().size(); ++i) {
+      if (!Compatible(x.parameters()[i]->shape(), y.parameters()[i]->shape())) return false;
+    }
+    return before_.header.replica_count == after_.header.replica_count &&
+           before_.header.num_partitions == after_.header.num_partitions;
+  }
+
+  void Decide(Verdict verdict, std::string reason) {
+    result_.verdict = verdict;
+    result_.reason = std::move(reason);
+  }
+
+  // ---- Failed interpretations ----
+
+  Result<BitsResult> FailedBefore() {
+    Error& error = *run_before_.error;
+    if (error.exit == ExitCode::kInterrupted || error.exit == ExitCode::kInternal) FAIL(std::move(error));
+    Decide(error.exit == ExitCode::kUnsupported ? Verdict::kUnsupported : Verdict::kInconclusive,
+           Str("the module before the passes cannot be interpreted: ", error.message()));
+    return std::move(result_);
+  }
+
+  Result<BitsResult> FailedAfter() {
+    Error& error = *run_after_.error;
+    if (error.exit == ExitCode::kInterrupted || error.exit == ExitCode::kInternal) FAIL(std::move(error));
+    if (error.exit == ExitCode::kUnsupported) {
+      Decide(Verdict::kUnsupported, Str("the module after the passes cannot be interpreted: ", error.message()));
+    } else if (error.exit != ExitCode::kLimit) {
+      Decide(Verdict::kMismatch, Str("only the module after the passes fails: ", error.message()));
+    } else if (std::string endless = EndlessLoop(); !endless.empty()) {
+      Decide(Verdict::kMismatch, std::move(endless));
+    } else {
+      Decide(Verdict::kInconclusive,
+             Str("the module after the passes cannot be interpreted to its end: ", error.message()));
+    }
+    return std::move(result_);
+  }
+
+  // A loop that both modules have and that ended before, if it was running when the limit was reached, far beyond the
+  // iterations that it had before. Passes that make loops of other operations may well reach a limit.
+  std::string EndlessLoop() const {
+    constexpr int64_t kTimes = 4, kMore = 1000;
+    for (const Computation* computation : after_.PostOrder()) {
+      for (const Instruction* inst : computation->instructions()) {
+        const auto loop = run_after_.loops.find(inst);
+        if (loop == run_after_.loops.end()) continue;
+        const int64_t now = loop->second.now;
+        for (const Instruction* other : origins_.Of(*inst)) {
+          const auto was = run_before_.loops.find(other);
+          if (was == run_before_.loops.end() || now < kTimes * was->second.most + kMore) continue;
+          return Str("the loop '", inst->name(), "' does not end within ", now,
+                     " iterations, and before the passes it ended after ", was->second.most);
+        }
+      }
+    }
+    return "";
+  }
+
+  // ---- Values ----
+
+  Agreement AgreementOf(const Pair& pair) const {
+    const Seen& seen = run_after_.seen[pair.after->id()];
+    if (seen.executions == 0) return Agreement::kNotCompared;
+    int64_t executions = 0;
+    bool complete = true;
+    for (const Instruction* inst : pair.before) {
+      const Seen& was = run_before_.seen[inst->id()];
+      if (was.executions == seen.executions && was.sequence == seen.sequence) return Agreement::kEqual;
+      executions += was.executions;
+      complete &= was.executions <= kMostExecutions;
+    }
+    if (executions == 0 || !complete) return Agreement::kNotCompared;
+    const std::vector<uint64_t> values = ValuesBefore(pair);
+    if (std::ranges::all_of(seen.hashes, [&](uint64_t hash) { return std::ranges::binary_search(values, hash); }))
+      return seen.executions <= kMostExecutions ? Agreement::kEqual : Agreement::kNotCompared;
+    // An instruction that runs more often than before may be the merger of several, or run ahead of a decision.
+    const bool may_differ = seen.executions > executions || std::ranges::any_of(pair.before, [&](const auto* inst) {
+                              return conditional_[inst->computation().id()];
+                            });
+    return may_differ ? Agreement::kNotCompared : Agreement::kDiffers;
+  }
+
+  void CompareValues() {
+    conditional_ = ConditionalComputations(before_, run_before_);
+    for (const Pair& pair : pairs_) {
+      const Agreement agreement = AgreementOf(pair);
+      if (agreement == Agreement::kNotCompared) continue;
+      ++result_.values;
+      result_.elements += pair.after->shape().NumElements();
+      if (agreement == Agreement::kDiffers) different_.push_back(&pair);
+    }
+  }
+
+  void CompareResults() {
+    ForEachLeaf(run_after_.result->shape(), [&](const ShapeIndex&, const Shape& leaf) {
+      if (!leaf.IsArray()) return;
+      ++result_.values;
+      result_.elements += leaf.NumElements();
+    });
+    outputs_ = DifferentOutputs(*run_before_.result, *run_after_.result);
+    outfed_differ_ = run_before_.outfed != run_after_.outfed;
+  }
+
+  // ---- Values that depend on the bits of NaNs ----
+
+  // Interprets both modules with other bits of NaNs and takes from the differences what changes then on either side.
+  Status SetNanDependentAside() {
+    for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
+      InterpretOptions options = options_.interpret;
+      options.nan_bits = bits;
+      for (const bool of_after : {false, true}) {
+        const Module& module = of_after ? after_ : before_;
+        const Interpretation& own = of_after ? run_after_ : run_before_;
+        Interpretation other = Observe(module, args_, options, of_after ? wanted_after_ : wanted_before_);
+        if (other.error && other.error->exit == ExitCode::kInterrupted) FAIL(std::move(*other.error));
+        if (other.error) {
+          nan_failure_ = Str("a loop or a size depends on the bits of a NaN: ", other.error->message());
+          return {};
+        }
+        SetValuesAside(own, other, of_after);
+        SetOutputsAside(*own.result, *other.result);
+        if (own.outfed != other.outfed) outfed_undetermined_ = true;
+      }
+    }
+    return {};
+  }
+
+  void SetValuesAside(const Interpretation& own, const Interpretation& other, bool of_after) {
+    const auto depends = [&](const Instruction* inst) {
+      return own.seen[inst->id()].sequence != other.seen[inst->id()].sequence;
+    };
+    std::erase_if(different_, [&](const Pair* pair) {
+      return of_after ? depends(pair->after) : std::ranges::any_of(pair->before, depends);
+    });
+  }
+
+  void SetOutputsAside(const Literal& own, const Literal& other) {
+    for (OutputDifference& output : outputs_) {
+      const Literal &x = own.At(output.index), &y = other.At(output.index);
+      const bool sizes_depend = x.shape().dims() != y.shape().dims();
+      if (sizes_depend) output.in_size = false;
+      const std::vector<int64_t> depend = sizes_depend ? output.elements : DifferentElements(x, y);
+      for (const int64_t element : depend) {
+        const auto at = std::ranges::lower_bound(output.elements, element);
+        if (at == output.elements.end() || *at != element) continue;
+        output.undetermined.push_back(element);
+        if (!sizes_depend) output.elements.erase(at);
+      }
+      if (sizes_depend) output.elements.clear();
+    }
+  }
+
+  // ---- The verdict ----
+
+  Result<BitsResult> Decided() {
+    for (const OutputDifference& output : outputs_) result_.undetermined += std::ssize(output.undetermined);
+    if (!nan_failure_.empty()) {
+      Decide(Verdict::kInconclusive, std::move(nan_failure_));
+      return std::move(result_);
+    }
+    const auto wrong = std::ranges::find_if(
+        outputs_, [](const OutputDifference& output) { return output.in_size || !output.elements.empty(); });
+    if (!different_.empty()) {
+      ShowValue();
+    } else if (wrong != outputs_.end()) {
+      ShowOutput(*wrong);
+    } else if (outfed_differ_ && !outfed_undetermined_) {
+      Decide(Verdict::kMismatch, "the outfeed gets other values, or in another order");
+    } else if (outfed_differ_) {
+      Decide(Verdict::kInconclusive, "values of the outfeed depend on the bits of a NaN");
+    } else {
+      DecideByShare();
+    }
+    return std::move(result_);
+  }
+
+  void DecideByShare() {
+    for (const OutputDifference& output : outputs_) {
+      const auto count = static_cast<double>(run_before_.result->At(output.index).shape().NumElements());
+      const auto open = static_cast<double>(output.undetermined.size());
+      if (open <= kMostUndetermined * count) continue;
+      return Decide(Verdict::kInconclusive, Str(Format("%.1f", 100 * open / std::max(count, 1.0)), " % of ",
+                                                NameOfOutput(output.index), " depend on the bits of NaNs"));
+    }
+  }
+
+  // The hashes of all values that the pair may have, sorted.
+  std::vector<uint64_t> ValuesBefore(const Pair& pair) const {
+    std::vector<uint64_t> values;
+    for (const Instruction* inst : pair.before) {
+      const std::vector<uint64_t>& hashes = run_before_.seen[inst->id()].hashes;
+      values.insert(values.end(), hashes.begin(), hashes.end());
+    }
+    std::ranges::sort(values);
+    return values;
+  }
+
+  // The first value that differs, in order of execution.
+  struct FirstDifference {
+    const Pair* pair = nullptr;
+    int64_t execution = 0;  // Number of the execution of the instruction, from 0.
+    std::string loop;
+    Literal value;
+  };
+
+  // Interprets the module after the passes again and keeps the first value that differs.
+  FirstDifference FindFirstDifference() const {
+    std::unordered_map<const Instruction*, std::pair<const Pair*, std::vector<uint64_t>>> watched;
+    std::vector<bool> wanted(after_.id_limit());
+    for (const Pair* pair : different_) {
+      watched[pair->after] = {pair, ValuesBefore(*pair)};
+      wanted[pair->after->id()] = true;
+    }
+    FirstDifference first;
+    std::unordered_map<const Instruction*, int64_t> executions;
+    Observe(after_, args_, options_.interpret, wanted,
+            [&](const Instruction& inst, const Literal& value, const LoopPath& path) {
+              const int64_t execution = executions[&inst]++;
+              if (first.pair != nullptr || std::ranges::binary_search(watched[&inst].second, HashOf(value))) return;
+              first = {watched[&inst].first, execution, "", value};
+              if (!path.empty())
+                first.loop = Str("iteration ", path.back().second, " of '", path.back().first->name(), "'");
+            });
+    return first;
+  }
+
+  // The value of `inst` of the module before in its `execution`-th execution, from 0, or in the last one.
+  std::optional<Literal> ValueBefore(const Instruction& inst, int64_t execution) const {
+    std::vector<bool> wanted(before_.id_limit());
+    wanted[inst.id()] = true;
+    std::optional<Literal> taken;
+    Observe(before_, args_, options_.interpret, wanted, [&](const Instruction&, const Literal& value, const LoopPath&) {
+      if (execution-- >= 0) taken = value;
+    });
+    return taken;
+  }
+
+  void ShowValue() {
+    FirstDifference first = FindFirstDifference();
+    const Instruction& before = **std::ranges::find_if(
+        first.pair->before, [&](const Instruction* inst) { return run_before_.seen[inst->id()].executions > 0; });
+    const std::optional<Literal> expected = ValueBefore(before, first.execution);
+    BitsFinding finding{.after = first.pair->after, .before = &before, .loop = std::move(first.loop), .comparison = {}};
+    std::string what = "differs in size";
+    if (expected && expected->shape().dims() == first.value.shape().dims()) {
+      finding.comparison = CompareBitwise(*expected, first.value, options_.compare);
+      what = Str("differs in ", finding.comparison.bad(), " of ", finding.comparison.elements(), " elements");
+    }
+    Decide(Verdict::kMismatch, Str("'", finding.after->name(), "' should have the value of '", before.name(), "', and ",
+                                   what, finding.loop.empty() ? "" : Str(" (", finding.loop, ")")));
+    result_.finding = std::move(finding);
+  }
+
+  void ShowOutput(const OutputDifference& output) {
+    const auto instruction_of = [&](const Module& module) {
+      const Instruction& root = module.entry().root();
+      return !output.index.empty() && root.Is(Opcode::kTuple) ? &root.operand(output.index[0]) : &root;
+    };
+    BitsFinding finding{
+        .after = instruction_of(after_), .before = instruction_of(before_), .loop = {}, .comparison = {}};
+    const Literal& expected = run_before_.result->At(output.index);
+    Literal actual = run_after_.result->At(output.index);
+    if (output.in_size) {
+      Decide(Verdict::kMismatch, Str(NameOfOutput(output.index), " is ", actual.shape(),
+                                     " at run time, and before the ", "passes it is ", expected.shape()));
+    } else {
+      // Undetermined elements are not shown as wrong.
+      const int64_t width = ByteWidth(expected.shape().type());
+      for (const int64_t i : output.undetermined)
+        std::memcpy(actual.mutable_raw() + i * width, expected.raw() + i * width, static_cast<size_t>(width));
+      finding.comparison = CompareBitwise(expected, actual, options_.compare);
+      for (TensorComparison& tensor : finding.comparison.outputs) tensor.output = output.index;
+      Decide(Verdict::kMismatch, Str(NameOfOutput(output.index), " differs in ", output.elements.size(), " of ",
+                                     expected.shape().NumElements(), " elements"));
+    }
+    result_.finding = std::move(finding);
+  }
+
+  const Module& before_;
+  const Module& after_;
+  const std::span<const Literal> args_;
+  const BitsOptions& options_;
+  const Origins origins_;
+  const std::vector<Pair> pairs_;
+  std::vector<bool> wanted_before_, wanted_after_;  // By id.
+  Interpretation run_before_, run_after_;
+  std::vector<bool> conditional_;       // By id of a computation of the module before.
+  std::vector<const Pair*> different_;  // In order of execution.
+  std::vector<OutputDifference> outputs_;
+  bool outfed_differ_ = false, outfed_undetermined_ = false;
+  std::string nan_failure_;  // Why a module could not be interpreted with other bits of NaNs.
+  BitsResult result_;
+};
+
+}  // namespace
+
+Result<BitsResult> CompareByBits(const Module& before, const Module& after, std::span<const Literal> args,
+                                 const BitsOptions& options) {
+  return Comparer(before, after, args, options).Compare();
+}
+
+std::string ToString(const BitsResult& result) {
+  if (result.verdict != Verdict::kMatch) return result.reason;
+  return Str("values: ", result.values, ", elements: ", result.elements, ", the same bits",
+             result.undetermined == 0 ? "" : Str("; ", result.undetermined, " undetermined (bits of NaNs)"));
+}
+
+}  // namespace hlo

@@ -1,0 +1,162 @@
+#include "judge/pass_segments.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+const Instruction* InstructionById(const Module& module, int id) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->id() == id) return inst;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PassSegments::PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options)
+    : args_(std::move(args)), options_(std::move(options)), start_(&input) {}
+
+Status PassSegments::Before(const PassRun& run, Module& module) {
+  before_ = nullptr;
+  if (is_wrong() || run.skipped || IsExact(run)) return {};
+  if (changed_ > 0 && before_copy_ == nullptr) before_copy_ = module.Clone();
+  before_ = changed_ > 0 ? before_copy_.get() : start_;
+  return {};
+}
+
+Status PassSegments::After(const PassRun& run, Module& module) {
+  if (is_wrong() || !run.changed) return {};
+  if (before_ == nullptr) {
+    if (changed_++ == 0) first_ = run;
+    last_ = run;
+    before_copy_ = nullptr;
+    return {};
+  }
+  TRY(CloseSegment(*before_));
+  if (is_wrong()) return {};
+  TRY(JudgeInstance(run, module));
+  if (is_wrong()) return {};
+  before_ = nullptr;
+  before_copy_ = nullptr;
+  snapshot_ = module.Clone();
+  start_ = snapshot_.get();
+  return {};
+}
+
+Status PassSegments::Finish(Module& module) { return is_wrong() ? Status() : CloseSegment(module); }
+
+bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
+
+BitsOptions PassSegments::Bits() const {
+  BitsOptions bits = options_.bits;
+  // The pipeline works on a clone of the input whose origins are ids of the input.
+  bits.origins = snapshot_ == nullptr ? OriginsOf::kBefore : OriginsOf::kAncestor;
+  return bits;
+}
+
+Status PassSegments::CloseSegment(const Module& end) {
+  if (changed_ == 0) return {};
+  BitsResult bits = TRY(CompareByBits(*start_, end, args_, Bits()));
+  JudgedPart part{.first = *first_, .last = *last_, .verdict = bits.verdict, .reason = bits.reason};
+  if (bits.verdict == Verdict::kMatch) {
+    ++result_.segments;
+    result_.exact_instances += changed_;
+    Count(bits);
+  } else if (bits.verdict == Verdict::kMismatch) {
+    SetWrong(std::move(part), *start_, end);
+    result_.finding = std::move(bits.finding);
+    if (result_.finding) {
+      result_.finding->before = InstructionById(*result_.before, result_.finding->before->id());
+      result_.finding->after = InstructionById(*result_.after, result_.finding->after->id());
+    }
+  } else {
+    AddOpen(std::move(part));
+  }
+  changed_ = 0;
+  return {};
+}
+
+Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
+  ++result_.other_instances;
+  JudgedPart part{.first = run, .last = run, .exact = false, .reason = {}};
+  const BitsResult bits = TRY(CompareByBits(*before_, after, args_, Bits()));
+  if (bits.verdict == Verdict::kMatch) {
+    ++result_.equal_in_bits;
+    Count(bits);
+    return {};
+  }
+  if (!options_.judge) {
+    part.verdict = Verdict::kInconclusive;
+    part.reason = Str("the pass is not exact, and nothing else judges it: ", bits.reason);
+    AddOpen(std::move(part));
+    return {};
+  }
+  const std::unique_ptr<Module> repeated = TRY(Repeat(run, *before_));
+  InstanceVerdict said = TRY(options_.judge(run, *before_, *repeated));
+  part.verdict = said.verdict;
+  part.reason = std::move(said.reason);
+  if (part.verdict == Verdict::kMismatch) SetWrong(std::move(part), *before_, *repeated);
+  else if (part.verdict != Verdict::kMatch) AddOpen(std::move(part));
+  return {};
+}
+
+// Runs the pass once more, so that origins are ids of the module before it, and removes dead instructions.
+Result<std::unique_ptr<Module>> PassSegments::Repeat(const PassRun& run, const Module& before) const {
+  std::unique_ptr<Module> module = before.Clone(/*as_input=*/true);
+  RuleBook book;
+  for (const std::string& selector : options_.pipeline.disabled_rules) {
+    for (const Rule* rule : FindRules(Trim(selector))) book.entries[rule->id].disabled = true;
+  }
+  PassContext context{.device = options_.pipeline.device, .options = run.options, .rules = &book};
+  context.fault = run.fault;
+  TRY(RunOnePass(*module, run, context));
+  TRY(FindPass("dce")->function(*module, {.device = options_.pipeline.device}));
+  module->Sweep();
+  return module;
+}
+
+void PassSegments::Count(const BitsResult& bits) {
+  result_.values += bits.values;
+  result_.elements += bits.elements;
+  result_.undetermined += bits.undetermined;
+}
+
+void PassSegments::AddOpen(JudgedPart part) {
+  result_.verdict = Worse(result_.verdict, part.verdict);
+  result_.open.push_back(std::move(part));
+}
+
+void PassSegments::SetWrong(JudgedPart part, const Module& before, const Module& after) {
+  result_.verdict = Verdict::kMismatch;
+  result_.wrong = std::move(part);
+  result_.before = before.Clone();
+  result_.after = after.Clone();
+}
+
+Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args, const BitsOptions& options,
+                                   const PipelineRunner& run_pipeline) {
+  std::unique_ptr<Module> start;
+  std::optional<PassRun> wrong;
+  BitsOptions bits = options;
+  bits.origins = OriginsOf::kAncestor;
+  const auto before = [&](const PassRun& run, Module& module) -> Status {
+    if (run.number == segment.first.number) start = module.Clone();
+    return {};
+  };
+  const auto after = [&](const PassRun& run, Module& module) -> Status {
+    if (wrong || start == nullptr || !run.changed || run.number > segment.last.number) return {};
+    if (TRY(CompareByBits(*start, module, args, bits)).verdict == Verdict::kMismatch) wrong = run;
+    return {};
+  };
+  TRY(run_pipeline(before, after));
+  if (!wrong) FAIL(InternalError("the pipeline, run again, keeps the bits of a segment that differed"));
+  return *wrong;
+}
+
+}  // namespace hlo

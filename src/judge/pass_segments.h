@@ -1,0 +1,112 @@
+// Judges a pipeline by segments. Consecutive instances of exact passes form a segment, whose two ends are compared by
+// bits (bits.h). An instance that is not exact ends a segment and is judged alone, the module before it against the
+// module after it: by bits first, and where these differ by a function of the caller.
+//
+// At most two snapshots of the module exist at a time, and one is taken only where the module has changed.
+#ifndef HLO_JUDGE_PASS_SEGMENTS_H_
+#define HLO_JUDGE_PASS_SEGMENTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/literal.h"
+#include "ir/module.h"
+#include "judge/bits.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+// Verdict of the caller's function on an instance that is not exact.
+struct InstanceVerdict {
+  Verdict verdict = Verdict::kMatch;
+  std::string reason;  // Set unless the verdict is kMatch.
+};
+// Origins of `after` are ids of `before`. Dead instructions were removed from `after`.
+using InstanceJudge =
+    std::function<Result<InstanceVerdict>(const PassRun& run, const Module& before, const Module& after)>;
+
+struct SegmentOptions {
+  BitsOptions bits;          // `origins` is replaced.
+  InstanceJudge judge;       // Null: instances that are not exact are open where bits differ.
+  PipelineOptions pipeline;  // Its device and disabled rules, with which an instance is repeated on a clone.
+};
+
+// Something that was judged: a segment, or an instance that is not exact.
+struct JudgedPart {
+  PassRun first, last;  // The changed instances at its ends.
+  bool exact = true;    // A segment.
+  Verdict verdict = Verdict::kMatch;
+  std::string reason;
+};
+
+struct SegmentsResult {
+  Verdict verdict = Verdict::kMatch;  // The worst verdict of a part (Worse).
+  int64_t exact_instances = 0;        // Instances that changed the module, in segments with equal bits.
+  int64_t segments = 0;               // Segments with equal bits.
+  int64_t other_instances = 0;        // Instances that are not exact and changed the module, of which
+  int64_t equal_in_bits = 0;          // so many kept all bits.
+  int64_t values = 0, elements = 0, undetermined = 0;  // Sums over all parts.
+  std::vector<JudgedPart> open;                        // Parts that were not decided.
+  // The first part that is wrong; nothing behind it is judged.
+  std::optional<JudgedPart> wrong;
+  std::optional<BitsFinding> finding;  // Set for a segment whose values differ; refers to `before` and `after`.
+  std::unique_ptr<const Module> before, after;  // Copies of the two ends of the wrong part.
+};
+
+class PassSegments {
+ public:
+  // The pipeline runs on input.Clone(/*as_input=*/true). `input` is read until the first instance that is not exact has
+  // changed the module, or until Finish.
+  PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options);
+
+  // Observers of the pipeline. Errors of CompareByBits, of the caller's function and of a repeated pass are
+  // passed on. After the first wrong part they do nothing.
+  Status Before(const PassRun& run, Module& module);
+  Status After(const PassRun& run, Module& module);
+  // Closes the last segment. `module`: as the pipeline left it.
+  Status Finish(Module& module);
+
+  const SegmentsResult& result() const { return result_; }
+  bool is_wrong() const { return result_.wrong.has_value(); }
+
+ private:
+  static bool IsExact(const PassRun& run);
+  BitsOptions Bits() const;
+  Status CloseSegment(const Module& end);
+  Status JudgeInstance(const PassRun& run, const Module& after);
+  Result<std::unique_ptr<Module>> Repeat(const PassRun& run, const Module& before) const;
+  void Count(const BitsResult& bits);
+  void AddOpen(JudgedPart part);
+  void SetWrong(JudgedPart part, const Module& before, const Module& after);
+
+  std::vector<Literal> args_;
+  SegmentOptions options_;
+  SegmentsResult result_;
+  // The module at the start of the segment: the input, or the snapshot, if there is one.
+  const Module* start_;
+  std::unique_ptr<const Module> snapshot_;
+  // The module before the instance that runs, if that is not exact: at the start of the segment, or a copy, which is
+  // kept until the module changes. Null: the instance is exact.
+  const Module* before_ = nullptr;
+  std::unique_ptr<const Module> before_copy_;
+  // Instances of the segment that changed the module: how many, the first and the last.
+  int64_t changed_ = 0;
+  std::optional<PassRun> first_, last_;
+};
+
+// Runs the same pipeline again on the same input, cloned `as_input`, with these observers. An error of an observer ends
+// the run and is its result.
+using PipelineRunner = std::function<Status(const PassObserver& before, const PassObserver& after)>;
+
+// The instance of a wrong segment after which the bits first differ from those at the start of the segment.
+Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args, const BitsOptions& options,
+                                   const PipelineRunner& run_pipeline);
+
+}  // namespace hlo
+
+#endif  // HLO_JUDGE_PASS_SEGMENTS_H_
