@@ -155,6 +155,26 @@ TEST(FuzzOracles, FindAFaultInAPassOfAList) {
   EXPECT_EQ(Findings(run, options, 15, 16), (std::map<std::string, int>{{"passes", 1}}));
 }
 
+// The bits show it at the pass instance, and no other oracle is needed.
+TEST(FuzzOracles, FindAFaultInAPassByBitsAlone) {
+  RunOptions run;
+  run.pipeline.passes = "cse,algsimp,dce";
+  run.pipeline.inject = "algsimp:drop_add_zero_sign";
+  const Grown grown = GrowFrom(15, {.ops = "^(multiply|add|constant)$"});
+  const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(15, run), nullptr, {"bits"});
+  ASSERT_EQ(outcome.findings.size(), 1u);
+  EXPECT_EQ(outcome.findings[0].oracle, "bits");
+  EXPECT_TRUE(outcome.findings[0].what.starts_with("algsimp#1: ")) << outcome.findings[0].what;
+}
+
+TEST(FuzzOracles, FindNothingInTwoHundredModulesByBits) {
+  for (uint64_t seed = 9000; seed < 9200; ++seed) {
+    const Grown grown = GrowFrom(seed);
+    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(seed), nullptr, {"bits"}).findings)
+      ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << grown.text;
+  }
+}
+
 TEST(FuzzOracles, FindNothingInFortyModulesBehindRandomPasses) {
   for (uint64_t seed = 7000; seed < 7040; ++seed) {
     const Grown grown = GrowFrom(seed);

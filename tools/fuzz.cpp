@@ -45,6 +45,7 @@ struct FuzzFlags {
   LogFlags log;
   std::string mode = "grow", save, input_profile;
   std::vector<std::string> profiles;  // Of it.
+  std::vector<std::string> oracles;   // That judge; empty: all.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;
   bool print = false, stats = false, reduce = false;
@@ -53,9 +54,11 @@ struct FuzzFlags {
 FlagSet MakeFlags(FuzzFlags* f) {
   FlagSet flags("hlo-fuzz", "[flags]",
                 "Grow random modules, valid by construction, and put each through every oracle: the verifier, printing "
-                "and reading, the interpreter with 1 and 2 threads, kernels with and without the passes, a third of "
-                "them planned for this machine unless --target says for what. Exit 1 when there is a finding.",
-                {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --focus=scatter,gather --count=200 --stats",
+                "and reading, the interpreter with 1 and 2 threads, the bits of exact passes, kernels with and without "
+                "the passes, a third of them planned for this machine unless --target says for what. Exit 1 when there "
+                "is a finding.",
+                {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --oracles=bits --count=10000 --seed=1",
+                 "hlo fuzz --focus=scatter,gather --count=200 --stats",
                  "hlo fuzz --passes=random --count=1000 --seed=5", "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
   flags.Group("What grows");
   flags.Choice("mode", &f->mode, {"grow"}, "grow: new modules, op by op");
@@ -67,6 +70,9 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
   flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
   flags.Group("What is judged");
+  flags.List("oracles", &f->oracles, "NAME",
+             "only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused; 'bits' "
+             "alone judges hundreds of modules a second");
   flags.String("input_profile", &f->input_profile, "LIST",
                "how arguments are made up, as in hlo-run: each module's by one of these; otherwise mostly normal");
   flags.String("passes", &f->passes.passes, "LIST|random",
@@ -143,7 +149,8 @@ std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
 
 std::string Replay(const FuzzFlags& f, uint64_t seed) {
   const std::string profile = f.profiles.empty() ? "" : Str(" --input_profile=", RunOf(f, seed).input_profile);
-  return Str(ReplayCommand(OptionsOf(f, seed)), profile, SharedFlags(f, seed));
+  const std::string oracles = f.oracles.empty() ? "" : Str(" --oracles=", Join(f.oracles, ","));
+  return Str(ReplayCommand(OptionsOf(f, seed)), profile, oracles, SharedFlags(f, seed));
 }
 
 // Shows in full what `oracle` has found, or "".
@@ -216,8 +223,9 @@ void SetTimeLimits() {
     SetTimeLimits();
     const GrowOptions options = OptionsOf(f, seed);
     const auto module = Grow(options);
-    const FuzzOutcome outcome = CheckAll(*module, GrownText(*module, options), RunOf(f, seed),
-                                         [&](const std::string& what) { Send(out, 'D', what); });
+    const FuzzOutcome outcome = CheckAll(
+        *module, GrownText(*module, options), RunOf(f, seed), [&](const std::string& what) { Send(out, 'D', what); },
+        f.oracles);
     for (const FuzzFinding& finding : outcome.findings) Send(out, 'F', Str(finding.oracle, "\t", finding.what));
     for (const std::string& reason : outcome.unsupported) Send(out, 'U', reason);
     for (const std::string& reason : outcome.inconclusive) Send(out, 'I', reason);
@@ -478,6 +486,7 @@ Result<ExitCode> FuzzCommand(Args args) {
   if (!positionals.empty())
     FAIL(UsageError("F002", Str("hlo-fuzz takes no file, found '", Escaped(positionals[0]), "'")));
   TRY(CheckGrowOptions(f.grow));
+  TRY(CheckOracles(f.oracles));
   TRY(ReadTargetFlag(&f.passes));
   if (!f.input_profile.empty()) f.profiles = TRY(ParseProfiles(f.input_profile));
   f.random_passes = f.passes.passes == "random";

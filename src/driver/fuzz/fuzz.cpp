@@ -9,10 +9,12 @@
 #include "driver/optimize.h"
 #include "driver/run/each_pass_check.h"
 #include "driver/run/experiment.h"
+#include "driver/run/pass_check.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
+#include "judge/pass_segments.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -112,7 +114,7 @@ constexpr KernelOracle kKernelOracles[] = {
 };
 
 bool IsOfPasses(std::string_view oracle) {
-  return oracle == "passes" || oracle.starts_with("running ") || oracle.starts_with("judging ");
+  return oracle == "passes" || oracle == "bits" || oracle.starts_with("running ") || oracle.starts_with("judging ");
 }
 
 void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome* outcome) {
@@ -161,7 +163,75 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
   for (const std::string& finding : FindingsOf(*report)) outcome->findings.push_back({"passes", finding});
 }
 
+// Judges an instance that is not exact by itself, in f64.
+Result<InstanceVerdict> JudgeInstance(const Module& before, const Module& after, const RunOptions& options,
+                                      const std::vector<Literal>& arguments) {
+  std::vector<Literal> own = arguments;
+  std::string summary;
+  const auto result = CompareAroundPasses(before, after, options, &own, &summary);
+  if (result) return InstanceVerdict{result->verdict, result->verdict == Verdict::kMismatch ? summary : result->reason};
+  const ExitCode exit = result.error().exit;
+  if (exit == ExitCode::kUnsupported) return InstanceVerdict{Verdict::kUnsupported, result.error().message()};
+  if (exit == ExitCode::kLimit) return InstanceVerdict{Verdict::kInconclusive, result.error().message()};
+  return std::unexpected(result.error());
+}
+
+// Names the wrong instance and the value that it changed.
+std::string WhoIsWrong(const PassSegments& segments, const std::vector<Literal>& arguments, const BitsOptions& bits,
+                       const PipelineRunner& run_pipeline) {
+  const JudgedPart& wrong = *segments.result().wrong;
+  const std::string what = wrong.reason.substr(0, wrong.reason.find('\n'));
+  if (!wrong.exact) return Str(NameOf(wrong.first), ": ", what);
+  const auto first = FirstWrongInstance(wrong, arguments, bits, run_pipeline);
+  if (first) return Str(NameOf(*first), ": ", what);
+  return Str(NameOf(wrong.first), " to ", NameOf(wrong.last), ": ", what, "; ", first.error().message());
+}
+
+// Exact passes keep the bits of all values, segment by segment; each other instance is judged by itself.
+void CheckBits(const Module& module, const RunOptions& options, FuzzOutcome* outcome) {
+  const auto arguments = MakeArguments(
+      module, {.seed = static_cast<uint64_t>(options.seed), .profile = *InputProfileFromText(options.input_profile)});
+  if (!arguments) return AddError(arguments.error(), "bits", outcome);
+  const BitsOptions bits = {.interpret = {.max_loop_iterations = 100'000, .max_steps = 20'000'000}};
+  PipelineOptions pipeline = options.pipeline;
+  if (!pipeline.device->is_gpu) pipeline = ForHost(pipeline);
+  const auto judge = [&](const PassRun&, const Module& before, const Module& after) {
+    return JudgeInstance(before, after, options, *arguments);
+  };
+  PassSegments segments(module, *arguments, {.bits = bits, .judge = judge, .pipeline = pipeline});
+  std::unique_ptr<Module> work = module.Clone(/*as_input=*/true);
+  const auto run_pipeline = [&](const PassObserver& before, const PassObserver& after) -> Status {
+    work = module.Clone(/*as_input=*/true);
+    PipelineOptions observed = pipeline;
+    observed.before = before;
+    observed.after = after;
+    TRY(Optimize(*work, std::move(observed), nullptr));
+    return {};
+  };
+  const Status ran = run_pipeline([&](const PassRun& run, Module& m) { return segments.Before(run, m); },
+                                  [&](const PassRun& run, Module& m) { return segments.After(run, m); });
+  if (!ran) return AddError(ran.error(), "bits", outcome);
+  if (const Status finished = segments.Finish(*work); !finished) return AddError(finished.error(), "bits", outcome);
+  if (segments.is_wrong()) outcome->findings.push_back({"bits", WhoIsWrong(segments, *arguments, bits, run_pipeline)});
+  for (const JudgedPart& part : segments.result().open) {
+    const std::string names = part.exact ? Str("exact passes to ", NameOf(part.last)) : NameOf(part.first);
+    (part.verdict == Verdict::kUnsupported ? outcome->unsupported : outcome->inconclusive)
+        .push_back(Str("bits: ", names, ": ", part.reason));
+  }
+}
+
+constexpr std::string_view kOracleNames[] = {"print", "threads", "passes", "bits", "optimized", "unfused"};
+
 }  // namespace
+
+Status CheckOracles(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(kOracleNames, name) != std::end(kOracleNames)) continue;
+    FAIL(UsageError("F004",
+                    Str("--oracles: no oracle '", Escaped(name), "'; expected some of ", Join(kOracleNames, ", "))));
+  }
+  return {};
+}
 
 RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
   if (run.platform == RunOptions().platform) run.platform = "cpu";
@@ -193,21 +263,22 @@ std::string ReportCommand(std::string_view oracle, const RunOptions& run) {
 }
 
 FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
-                     const std::function<void(const std::string&)>& doing) {
+                     const std::function<void(const std::string&)>& doing, const std::vector<std::string>& only) {
   FuzzOutcome outcome;
   Count(module, &outcome);
   if (const Status valid = Verify(module); !valid) {
     outcome.findings.push_back({"verify", Words(valid.error())});
     return outcome;  // What is not valid means nothing.
   }
+  const auto judges = [&](std::string_view oracle) {
+    return only.empty() || std::ranges::find(only, oracle) != only.end();
+  };
   const bool of_passes = run.pipeline.passes.has_value();
-  if (!of_passes) {
-    CheckPrinting(module, text, &outcome);
-    CheckThreads(module, run, &outcome);
-  }
+  if (!of_passes && judges("print")) CheckPrinting(module, text, &outcome);
+  if (!of_passes && judges("threads")) CheckThreads(module, run, &outcome);
 
   const auto source = std::make_shared<const SourceText>("grown", text);
-  if (of_passes) {
+  if (of_passes && judges("passes")) {
     // As text it is read again: what a finding names is found in what --print shows.
     const auto read = Parse(source);
     if (!read) {
@@ -217,11 +288,17 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
     CheckPasses(**read, run, doing, &outcome);
     if (!outcome.findings.empty()) return outcome;  // Once is enough.
   }
+  if (judges("bits")) {
+    if (doing) doing("bits");
+    CheckBits(module, run, &outcome);
+    if (of_passes && !outcome.findings.empty()) return outcome;
+  }
   Progress progress(true);
   const Experiment experiment(source, run, progress);
   for (const KernelOracle& oracle : kKernelOracles) {
     // A fault planted in a pass shows where passes run.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
+    if (!judges(oracle.name)) continue;
     const auto set_passes = [&](RunOptions& own) {
       if (oracle.passes != nullptr) own.pipeline.passes = oracle.passes;
     };

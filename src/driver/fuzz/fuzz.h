@@ -1,6 +1,6 @@
 // Every oracle there is, over one module: the verifier, printing and reading, the interpreter
-// with one thread and with two, kernels with the passes and without. Or passes that were asked for, one by one, and
-// the kernels of what they leave.
+// with one thread and with two, the bits of exact passes, kernels with the passes and without. With a list of passes,
+// each of these passes by itself, the bits, and the kernels of the optimized module.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "driver/fuzz/grow.h"
 #include "driver/run/run.h"
 #include "ir/module.h"
@@ -19,7 +20,7 @@
 namespace hlo {
 
 struct FuzzFinding {
-  std::string oracle;  // verify, print, threads, passes, optimized, unfused, crash
+  std::string oracle;  // verify, print, threads, passes, bits, optimized, unfused, crash
   std::string what;    // One line.
 };
 
@@ -38,10 +39,14 @@ struct FuzzOutcome {
 // arguments have one of `profiles`; without any mostly `normal`, or another.
 RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::string>& profiles = {});
 
-// `run` is what JudgedAs gives. With a list of passes the oracles are `passes` and `optimized`. `doing` is told what is
-// done next: "optimized", "running cse#2".
+// [F004]: one of the names is not an oracle that may be asked for. The verifier may not, because it always judges.
+Status CheckOracles(const std::vector<std::string>& names);
+
+// `run` is what JudgedAs gives. With a list of passes the oracles are `passes`, `bits` and `optimized`. `doing` is told
+// the next step: "optimized", "running cse#2". `only`: names of oracles; the others do not judge. Empty: all judge.
 FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
-                     const std::function<void(const std::string&)>& doing = nullptr);
+                     const std::function<void(const std::string&)>& doing = nullptr,
+                     const std::vector<std::string>& only = {});
 
 // As `oracle`, or what `doing` was told, runs the module; nothing where a run does not show what it finds.
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
