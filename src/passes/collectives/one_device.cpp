@@ -138,10 +138,14 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kCollectivePermuteDone:
     case Opcode::kAsyncDone: return Done(inst, 1);
     case Opcode::kCopyDone: return Done(inst, 0);
-    case Opcode::kAsyncUpdate: return inst.operand(0).Is(Opcode::kTuple) ? &inst.operand(0) : nullptr;
+    // An update that binds more operands follows a start that stays.
+    case Opcode::kAsyncUpdate:
+      return inst.operand_count() == 1 && inst.operand(0).Is(Opcode::kTuple) ? &inst.operand(0) : nullptr;
     case Opcode::kAsyncStart: {
       Computation* const calls = inst.attrs<AsyncAttrs>().calls;
       if (calls == nullptr || !shape.IsTuple() || shape.elements().size() < 2) return nullptr;
+      // The computation runs when an update has bound the other operands.
+      if (inst.operand_count() != static_cast<int64_t>(calls->parameters().size())) return nullptr;
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       Instruction* const given = TupleOf(inst, shape.element(0), operands);
       if (given == nullptr) return nullptr;
