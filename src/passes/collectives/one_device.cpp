@@ -110,6 +110,15 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
+// True if all instructions that need the start of an asynchronous computation are its done, or updates that bind no
+// more operands and whose users are such instructions.
+bool HasOnlyDones(const Instruction& begun) {
+  return std::ranges::all_of(begun.users(), [](const Instruction* user) {
+    if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
+    return user->Is(Opcode::kAsyncDone);
+  });
+}
+
 // Null: it stays.
 Instruction* WithoutOthers(Instruction& inst) {
   const Shape& shape = inst.shape();
@@ -138,14 +147,12 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kCollectivePermuteDone:
     case Opcode::kAsyncDone: return Done(inst, 1);
     case Opcode::kCopyDone: return Done(inst, 0);
-    // An update that binds more operands follows a start that stays.
-    case Opcode::kAsyncUpdate:
-      return inst.operand_count() == 1 && inst.operand(0).Is(Opcode::kTuple) ? &inst.operand(0) : nullptr;
+    case Opcode::kAsyncUpdate: return inst.operand(0).Is(Opcode::kTuple) ? &inst.operand(0) : nullptr;
     case Opcode::kAsyncStart: {
       Computation* const calls = inst.attrs<AsyncAttrs>().calls;
       if (calls == nullptr || !shape.IsTuple() || shape.elements().size() < 2) return nullptr;
-      // The computation runs when an update has bound the other operands.
-      if (inst.operand_count() != static_cast<int64_t>(calls->parameters().size())) return nullptr;
+      // Where an update binds the other operands, the computation runs only then.
+      if (!HasOnlyDones(inst) || inst.operand_count() != std::ssize(calls->parameters())) return nullptr;
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       Instruction* const given = TupleOf(inst, shape.element(0), operands);
       if (given == nullptr) return nullptr;
