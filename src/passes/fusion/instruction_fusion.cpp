@@ -196,7 +196,9 @@ class InstructionFusion {
       SetRoles(inst, joins_);
       return;
     }
-    if (inst.Is(Opcode::kReshape) && inst.operand(0).shape().HasDefaultLayout() && inst.shape().HasDefaultLayout()) {
+    // A bitcast cannot say which of its dynamic dimensions is inferred.
+    if (inst.Is(Opcode::kReshape) && inst.operand(0).shape().HasDefaultLayout() && inst.shape().HasDefaultLayout() &&
+        inst.attrs<ReshapeAttrs>().inferred_dimension < 0) {
       bitcasts_.push_back(&inst);  // No kernel: the bytes are in place.
       return;
     }
