@@ -314,6 +314,34 @@ ENTRY main {
   EXPECT_EQ(JudgeTexts(kBefore, after, {S32(0)}).result.verdict, Verdict::kMismatch);
 }
 
+// ---- Several devices -----------------------------------------------------------------------------------------------
+
+TEST(JudgeBits, ResultsOfAllDevicesAreCompared) {
+  const auto text = [](const std::string& scale) {
+    return R"(HloModule m, replica_count=2
+sum {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT s = s32[] add(a, b)
+}
+ENTRY main {
+  x = s32[3] parameter(0)
+  r = u32[] replica-id()
+  i = s32[] convert(r)
+  f = s32[3] broadcast(i), dimensions={}
+  m = s32[3] )" +
+           scale + R"((x, f)
+  all = s32[3] all-reduce(m), replica_groups={{0,1}}, to_apply=sum
+  ROOT new = (s32[3], s32[3]) tuple(all, x)
+})";
+  };
+  const std::vector<Literal> args = {Literal::Vector(PrimitiveType::kS32, std::vector<int64_t>{1, 2, 3})};
+  EXPECT_EQ(JudgeTexts(text("add"), text("add"), args).result.verdict, Verdict::kMatch);
+  const Judged judged = JudgeTexts(text("multiply"), text("subtract"), args);
+  EXPECT_EQ(judged.result.verdict, Verdict::kMismatch);
+  EXPECT_EQ(judged.after_name(), "m");
+}
+
 // ---- Sizes and what cannot be judged -------------------------------------------------------------------------------
 
 std::string DynamicSum(const std::string& size) {

@@ -83,6 +83,17 @@ struct Interpretation {
   std::vector<uint64_t> outfed;  // Hashes of the values that the outfeed took.
 };
 
+bool HasSeveralDevices(const Module& module) {
+  return module.header.replica_count > 1 || module.header.num_partitions > 1;
+}
+
+// The result of the entry. If the module runs on several devices, a tuple of the result of each device.
+Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
+  if (!HasSeveralDevices(module)) return Interpret(module, args, options);
+  const std::vector<Literal> of_each(args.begin(), args.end());
+  return Literal::Tuple(TRY(InterpretDevices(module, {&of_each, 1}, options)));
+}
+
 using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
 
 // Interprets the module and hashes the arrays among the values of instructions in `wanted`, by id. `watch`, if any,
@@ -114,7 +125,7 @@ Interpretation Observe(const Module& module, std::span<const Literal> args, Inte
     path.back().second = iteration;
   };
   options.outfeed = [&](int64_t, const Literal& value) { run.outfed.push_back(HashOfAny(value)); };
-  auto result = Interpret(module, args, options);
+  auto result = OfAllDevices(module, args, options);
   if (result) run.result = std::move(*result);
   else run.error = std::move(result).error();
   return run;
@@ -182,14 +193,15 @@ std::vector<Pair> PairsOf(const Module& after, const Origins& origins) {
 }
 
 // By computation id, whether a pass may compute its values for states in which the module did not compute them: it runs
-// in a conditional, or in the body of a loop that had no iteration at some time.
+// in a conditional, or in the body of a loop that had no iteration at some time. Iterations of several devices are not
+// told apart, so all loops of such a module count.
 std::vector<bool> ConditionalComputations(const Module& module, const Interpretation& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();
   for (auto computation = order.rbegin(); computation != order.rend(); ++computation) {  // Callers before callees.
     for (const Instruction* inst : (*computation)->instructions()) {
       const auto loop = run.loops.find(inst);
-      const bool skipped = loop != run.loops.end() && loop->second.skipped;
+      const bool skipped = loop != run.loops.end() && (loop->second.skipped || HasSeveralDevices(module));
       for (const Computation* callee : CalledComputations(*inst)) {
         if (conditional[(*computation)->id()] || inst->Is(Opcode::kConditional) || skipped)
           conditional[callee->id()] = true;
@@ -236,8 +248,13 @@ std::vector<OutputDifference> DifferentOutputs(const Literal& before, const Lite
   return differences;
 }
 
-std::string NameOfOutput(const ShapeIndex& index) {
-  return index.empty() ? "the result" : Str("output {", Join(index, ","), "}");
+std::string NameOfOutput(ShapeIndex index, bool has_devices) {
+  std::string device;
+  if (has_devices) {
+    device = Str(" of device ", index[0]);
+    index.erase(index.begin());
+  }
+  return Str(index.empty() ? "the result" : Str("output {", Join(index, ","), "}"), device);
 }
 
 // ---- The comparison ------------------------------------------------------------------------------------------------
@@ -433,6 +450,10 @@ class Comparer {
     }
   }
 
+  std::string NameOf(const OutputDifference& output) const {
+    return NameOfOutput(output.index, HasSeveralDevices(before_));
+  }
+
   // ---- The verdict ----
 
   Result<BitsResult> Decided() {
@@ -463,7 +484,7 @@ class Comparer {
       const auto open = static_cast<double>(output.undetermined.size());
       if (open <= kMostUndetermined * count) continue;
       return Decide(Verdict::kInconclusive, Str(Format("%.1f", 100 * open / std::max(count, 1.0)), " % of ",
-                                                NameOfOutput(output.index), " depend on the bits of NaNs"));
+                                                NameOf(output), " depend on the bits of NaNs"));
     }
   }
 
@@ -501,7 +522,7 @@ class Comparer {
               const int64_t execution = executions[&inst]++;
               if (first.pair != nullptr || std::ranges::binary_search(watched[&inst].second, HashOf(value))) return;
               first = {watched[&inst].first, execution, "", value};
-              if (!path.empty())
+              if (!path.empty() && !HasSeveralDevices(after_))
                 first.loop = Str("iteration ", path.back().second, " of '", path.back().first->name(), "'");
             });
     return first;
@@ -535,17 +556,18 @@ class Comparer {
   }
 
   void ShowOutput(const OutputDifference& output) {
+    const size_t place = HasSeveralDevices(before_) ? 1 : 0;  // The device stands before it.
     const auto instruction_of = [&](const Module& module) {
       const Instruction& root = module.entry().root();
-      return !output.index.empty() && root.Is(Opcode::kTuple) ? &root.operand(output.index[0]) : &root;
+      return output.index.size() > place && root.Is(Opcode::kTuple) ? &root.operand(output.index[place]) : &root;
     };
     BitsFinding finding{
         .after = instruction_of(after_), .before = instruction_of(before_), .loop = {}, .comparison = {}};
     const Literal& expected = run_before_.result->At(output.index);
     Literal actual = run_after_.result->At(output.index);
     if (output.in_size) {
-      Decide(Verdict::kMismatch, Str(NameOfOutput(output.index), " is ", actual.shape(),
-                                     " at run time, and before the ", "passes it is ", expected.shape()));
+      Decide(Verdict::kMismatch, Str(NameOf(output), " is ", actual.shape(), " at run time, and before the ",
+                                     "passes it is ", expected.shape()));
     } else {
       // Undetermined elements are not shown as wrong.
       const int64_t width = ByteWidth(expected.shape().type());
@@ -553,7 +575,7 @@ class Comparer {
         std::memcpy(actual.mutable_raw() + i * width, expected.raw() + i * width, static_cast<size_t>(width));
       finding.comparison = CompareBitwise(expected, actual, options_.compare);
       for (TensorComparison& tensor : finding.comparison.outputs) tensor.output = output.index;
-      Decide(Verdict::kMismatch, Str(NameOfOutput(output.index), " differs in ", output.elements.size(), " of ",
+      Decide(Verdict::kMismatch, Str(NameOf(output), " differs in ", output.elements.size(), " of ",
                                      expected.shape().NumElements(), " elements"));
     }
     result_.finding = std::move(finding);

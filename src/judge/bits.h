@@ -66,8 +66,9 @@ struct BitsResult {
   std::optional<BitsFinding> finding;  // Set for a mismatch of values; refers to both modules.
 };
 
-// Interprets both modules and compares their values. Errors: an interruption, and internal errors of the interpreter;
-// all else that ends an interpretation is part of the result.
+// Interprets both modules and compares their values. A module for several devices runs on all of them, with the same
+// arguments on each; values of all devices are compared, results by device. Errors: an interruption, and internal
+// errors of the interpreter; all else that ends an interpretation is part of the result.
 Result<BitsResult> CompareByBits(const Module& before, const Module& after, std::span<const Literal> args,
                                  const BitsOptions& options = {});
 
