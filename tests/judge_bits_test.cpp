@@ -438,6 +438,33 @@ TEST(PassSegments, ExactInstancesAreJudgedTogetherAndOthersAlone) {
   EXPECT_GT(result.values, 0);
 }
 
+// Sums over a window and over all of an array of dynamic size, through the whole pipeline.
+TEST(PassSegments, ModulesOfDynamicSizesGetAVerdict) {
+  const char* kRunningSum = R"(HloModule m
+ad {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT c = s32[] add(a, b)
+}
+ENTRY main {
+  x = s32[8] parameter(0)
+  n = s32[] parameter(1)
+  d = s32[<=8] set-dimension-size(x, n), dimensions={0}
+  z = s32[] constant(0)
+  c = s32[<=8] reduce-window(d, z), window={size=8 pad=7_0}, to_apply=ad
+  t = s32[] reduce(c, z), dimensions={0}, to_apply=ad
+  g = s32[] get-dimension-size(c), dimensions={0}
+  ROOT r = (s32[], s32[], s32[<=8]) tuple(t, g, c)
+})";
+  const Literal x = Literal::Vector(PrimitiveType::kS32, std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  for (const int64_t size : {0, 5, 8}) {
+    const RunOfSegments run = RunSegments(kRunningSum, {}, {x, S32(size)});
+    const SegmentsResult& result = run.segments->result();
+    EXPECT_EQ(result.verdict, Verdict::kMatch) << size << ": " << (result.open.empty() ? "" : result.open[0].reason);
+    EXPECT_GE(result.values, 3);
+  }
+}
+
 TEST(PassSegments, APlantedFaultIsFoundAndItsInstanceNamed) {
   const PipelineOptions pipeline = {.passes = "dce,cse,algsimp,dce,cse", .inject = "algsimp:multiply_by_zero"};
   const std::vector<Literal> args = {F32s({1, -2, 0.5})};

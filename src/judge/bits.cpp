@@ -18,7 +18,7 @@ namespace hlo {
 namespace {
 
 // Executions of one instruction whose values are kept apart. Beyond them only the sequence of all values is compared.
-constexpr int64_t kMostExecutions = 1 << 16;
+constexpr int64_t kMostExecutions = 1 << 14;
 
 // ---- Hashes of values ----------------------------------------------------------------------------------------------
 
@@ -556,7 +556,7 @@ class Comparer {
   }
 
   void ShowOutput(const OutputDifference& output) {
-    const size_t place = HasSeveralDevices(before_) ? 1 : 0;  // The device stands before it.
+    const size_t place = HasSeveralDevices(before_) ? 1 : 0;  // The first index names the device.
     const auto instruction_of = [&](const Module& module) {
       const Instruction& root = module.entry().root();
       return output.index.size() > place && root.Is(Opcode::kTuple) ? &root.operand(output.index[place]) : &root;
