@@ -209,6 +209,24 @@ ENTRY e {
   EXPECT_TRUE(IsReduced(*FusionRoots(*fusions[0]).front()));
 }
 
+// The variance subtracts an element of each feature. That is computed from slices of a and b, not from a slice of x.
+TEST(Fusion, StatisticsOfABatchNormAreOneKernel) {
+  const auto module = Optimized(R"(HloModule m
+ENTRY e {
+  a = f32[32,28,28,64] parameter(0)  b = f32[32,28,28,64] parameter(1)
+  scale = f32[64] parameter(2)  offset = f32[64] parameter(3)
+  x = f32[32,28,28,64] add(a, b)
+  ROOT norm = (f32[32,28,28,64], f32[64], f32[64]) batch-norm-training(x, scale, offset), epsilon=0.001, feature_index=3
+})");
+  std::vector<const Instruction*> sums;
+  for (const Instruction* fusion : Fusions(module->entry())) {
+    if (fusion->attrs<FusionAttrs>().kind == FusionKind::kInput) sums.push_back(fusion);
+  }
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(FusionRoots(*sums[0]).size(), 2u);
+  EXPECT_LE(CountKernels(*module).kernels, 4);
+}
+
 TEST(Fusion, WhatIsStoredAndReducedIsOneKernel) {
   const auto module = Optimized(std::string("HloModule m\n") + kReducers + R"(
 ENTRY e {

@@ -1,6 +1,7 @@
-// Batch norms as sums, broadcasts and elementwise ops, in the type of the operand. Formulas:
-// docs/ops.md#batch-normalisation.
+// Batch norms as sums, broadcasts and elementwise ops. Formulas: docs/ops.md#batch-normalisation. A training step is
+// computed in f32 at least and rounded once. The other two are computed in the type of the operand.
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -10,13 +11,31 @@
 namespace hlo {
 namespace {
 
+PrimitiveType AtLeastF32(PrimitiveType type) {
+  return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
+}
+
+// Is `inst` computed by at most `most` elementwise instructions from values that are not elementwise?
+bool IsShortChain(const Instruction& inst, size_t most) {
+  std::vector<const Instruction*> chain = {&inst};
+  for (size_t i = 0; i < chain.size() && chain.size() <= most; ++i) {
+    if (!chain[i]->Is(kElementwise)) continue;
+    for (const Instruction* operand : chain[i]->operands()) {
+      if (operand->Is(kElementwise) && std::ranges::find(chain, operand) == chain.end()) chain.push_back(operand);
+    }
+  }
+  return chain.size() <= most;
+}
+
 // Builds in the place of one batch norm. `Wide` values have the shape of the operand, the others one element a feature.
 class Expansion {
  public:
-  explicit Expansion(Instruction& inst)
-      : inst_(inst), wide_(inst.operand(0).shape()), feature_index_(inst.attrs<BatchNormAttrs>().feature_index) {}
+  Expansion(Instruction& inst, PrimitiveType type)
+      : inst_(inst),
+        wide_(inst.operand(0).shape().WithType(type)),
+        feature_index_(inst.attrs<BatchNormAttrs>().feature_index) {}
 
-  Instruction* operand(int64_t i) { return &inst_.operand(i); }
+  Instruction* operand(int64_t i) { return As(wide_.type(), &inst_.operand(i)); }
   // The elements that one feature sums over.
   double Count() const {
     const int64_t features = wide_.dim(feature_index_);
@@ -29,6 +48,7 @@ class Expansion {
   Instruction* Multiply(Instruction* a, Instruction* b) { return Binary(Opcode::kMultiply, a, b); }
   Instruction* Divide(Instruction* a, Instruction* b) { return Binary(Opcode::kDivide, a, b); }
   Instruction* Rsqrt(Instruction* a) { return Step(Opcode::kRsqrt, a->shape(), {a}); }
+  Instruction* Maximum(Instruction* a, Instruction* b) { return Binary(Opcode::kMaximum, a, b); }
   Instruction* Plus(Instruction* a, double value) { return Add(a, Constant(value, a->shape())); }
 
   Instruction* Widen(Instruction* feature) {
@@ -54,9 +74,50 @@ class Expansion {
     Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
     return Step(Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
   }
-  Instruction* Results(const std::vector<Instruction*>& values) { return Step(Opcode::kTuple, inst_.shape(), values); }
+  // One element of each feature, or 0 where that element is not finite.
+  Instruction* ElementOr0(Instruction* wide) {
+    const Shape features(wide_.type(), {wide_.dim(feature_index_)});
+    Instruction* const zero = Constant(0, features);
+    if (wide_.NumElements() == 0) return zero;
+    copies_elementwise_ = IsShortChain(*wide, kMostCopied);
+    Instruction* const element = Step(Opcode::kReshape, features, {Middle(wide)});
+    Instruction* const is_finite = Step(Opcode::kIsFinite, features.WithType(PrimitiveType::kPred), {element});
+    return Step(Opcode::kSelect, features, {is_finite, element, zero});
+  }
+  // A tuple of the values in the types of the results.
+  Instruction* Results(std::vector<Instruction*> values) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = As(inst_.shape().element(static_cast<int64_t>(i)).type(), values[i]);
+    return Step(Opcode::kTuple, inst_.shape(), values);
+  }
 
  private:
+  // The most elementwise instructions that Middle computes again.
+  static constexpr size_t kMostCopied = 16;
+
+  Instruction* As(PrimitiveType type, Instruction* value) {
+    return value->shape().type() == type ? value : Step(Opcode::kConvert, value->shape().WithType(type), {value});
+  }
+  // One element of each feature, in the middle of the other dimensions. A slice of `value` would have to wait until a
+  // kernel has stored `value`. Therefore short elementwise chains are computed again from slices of their operands:
+  // then `value` can share a kernel with its sums.
+  Instruction* Middle(Instruction* value) {
+    if (value->shape().IsScalar()) return value;  // As in clamp(scalar, x, scalar).
+    Instruction*& middle = middles_[value];
+    if (middle != nullptr) return middle;
+    SliceAttrs attrs;
+    std::vector<int64_t> dims;
+    for (int64_t d = 0; d < wide_.rank(); ++d) {
+      const int64_t size = d == feature_index_ ? wide_.dim(d) : 1, start = d == feature_index_ ? 0 : wide_.dim(d) / 2;
+      dims.push_back(size);
+      attrs.slice.dims.push_back({.start = start, .limit = start + size, .stride = 1});
+    }
+    const Shape shape(value->shape().type(), dims);
+    if (!copies_elementwise_ || !value->Is(kElementwise)) return middle = Step(Opcode::kSlice, shape, {value}, attrs);
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : value->operands()) operands.push_back(Middle(operand));
+    return middle = Step(value->opcode(), shape, operands, value->attributes());
+  }
   Instruction* Step(Opcode opcode, Shape shape, const std::vector<Instruction*>& operands,
                     Attributes attrs = NoAttrs()) {
     return &inst_.computation().AddLike(inst_, opcode, std::move(shape), operands, std::move(attrs));
@@ -67,22 +128,36 @@ class Expansion {
   Shape wide_;
   int64_t feature_index_;
   Computation* adder_ = nullptr;
+  bool copies_elementwise_ = false;               // Middle computes elementwise instructions again.
+  std::map<Instruction*, Instruction*> middles_;  // Results of Middle by its argument.
 };
 
-// (x, scale, offset) => (y, mean, variance), the variance as the mean of squares less the square of the mean.
+// (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 less the square of the
+// mean of d. Both sums need one pass over x. Their difference cancels only if the shift is many standard deviations
+// away from the mean. This is rare, since the shift is an element of the feature. It is not taken from the border of an
+// image, because padding changes the values there. The maximum undoes a rounding below 0.
 Instruction* ExpandTraining(Instruction& inst) {
-  Expansion e(inst);
+  Expansion e(inst, AtLeastF32(inst.operand(0).shape().type()));
   Instruction *const x = e.operand(0), *const scale = e.operand(1), *const offset = e.operand(2);
   Instruction* const count = e.Constant(e.Count(), scale->shape());
-  Instruction* const mean = e.Divide(e.Sum(x), count);
-  Instruction* const variance = e.Subtract(e.Divide(e.Sum(e.Multiply(x, x)), count), e.Multiply(mean, mean));
-  Instruction* const normal = e.Multiply(e.Subtract(x, e.Widen(mean)), e.Widen(e.Rsqrt(e.Plus(variance, e.epsilon()))));
-  return e.Results({e.Add(e.Multiply(normal, e.Widen(scale)), e.Widen(offset)), mean, variance});
+  Instruction* const shift = e.ElementOr0(x);
+  Instruction* const shifted = e.Subtract(x, e.Widen(shift));
+  Instruction* const shifted_mean = e.Divide(e.Sum(shifted), count);
+  Instruction* const squares = e.Divide(e.Sum(e.Multiply(shifted, shifted)), count);
+  Instruction* const difference = e.Subtract(squares, e.Multiply(shifted_mean, shifted_mean));
+  Instruction* const variance = e.Maximum(difference, e.Constant(0, difference->shape()));
+  Instruction* const centred = e.Subtract(shifted, e.Widen(shifted_mean));
+  // max(difference, 0) + epsilon. Since variance and spread both need the difference, no kernel of a sum computes it,
+  // and the two sums can share a kernel.
+  Instruction* const spread = e.Maximum(e.Plus(difference, e.epsilon()), e.Constant(e.epsilon(), scale->shape()));
+  Instruction* const factor = e.Multiply(scale, e.Rsqrt(spread));
+  Instruction* const y = e.Add(e.Multiply(centred, e.Widen(factor)), e.Widen(offset));
+  return e.Results({y, e.Add(shift, shifted_mean), variance});
 }
 
 // (x, scale, offset, mean, variance) => x * k + (offset - mean * k), k = scale * rsqrt(variance + epsilon).
 Instruction* ExpandInference(Instruction& inst) {
-  Expansion e(inst);
+  Expansion e(inst, inst.operand(0).shape().type());
   Instruction* const factor = e.Multiply(e.operand(1), e.Rsqrt(e.Plus(e.operand(4), e.epsilon())));
   Instruction* const shift = e.Subtract(e.operand(2), e.Multiply(e.operand(3), factor));
   return e.Add(e.Multiply(e.operand(0), e.Widen(factor)), e.Widen(shift));
@@ -90,7 +165,7 @@ Instruction* ExpandInference(Instruction& inst) {
 
 // (x, scale, mean, variance, dy) => (dx, dscale, doffset).
 Instruction* ExpandGrad(Instruction& inst) {
-  Expansion e(inst);
+  Expansion e(inst, inst.operand(0).shape().type());
   Instruction *const scale = e.operand(1), *const dy = e.operand(4);
   Instruction* const spread = e.Plus(e.operand(3), e.epsilon());
   Instruction* const inverse = e.Rsqrt(spread);
