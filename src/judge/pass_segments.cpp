@@ -53,16 +53,17 @@ Status PassSegments::Finish(Module& module) { return is_wrong() ? Status() : Clo
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 
-BitsOptions PassSegments::Bits() const {
+Result<BitsResult> PassSegments::Compare(const Module& before, const Module& after) const {
   BitsOptions bits = options_.bits;
-  // The pipeline works on a clone of the input whose origins are ids of the input.
-  bits.origins = snapshot_ == nullptr ? OriginsOf::kBefore : OriginsOf::kAncestor;
-  return bits;
+  // Origins of the module in the pipeline are ids of the input, of which all other modules here are descendants.
+  const bool is_input = snapshot_ == nullptr && &before == start_;
+  bits.origins = is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;
+  return CompareByBits(before, after, args_, bits);
 }
 
 Status PassSegments::CloseSegment(const Module& end) {
   if (changed_ == 0) return {};
-  BitsResult bits = TRY(CompareByBits(*start_, end, args_, Bits()));
+  BitsResult bits = TRY(Compare(*start_, end));
   JudgedPart part{.first = *first_, .last = *last_, .verdict = bits.verdict, .reason = bits.reason};
   if (bits.verdict == Verdict::kMatch) {
     ++result_.segments;
@@ -85,7 +86,7 @@ Status PassSegments::CloseSegment(const Module& end) {
 Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
   ++result_.other_instances;
   JudgedPart part{.first = run, .last = run, .exact = false, .reason = {}};
-  const BitsResult bits = TRY(CompareByBits(*before_, after, args_, Bits()));
+  const BitsResult bits = TRY(Compare(*before_, after));
   if (bits.verdict == Verdict::kMatch) {
     ++result_.equal_in_bits;
     Count(bits);

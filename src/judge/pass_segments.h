@@ -76,7 +76,7 @@ class PassSegments {
 
  private:
   static bool IsExact(const PassRun& run);
-  BitsOptions Bits() const;
+  Result<BitsResult> Compare(const Module& before, const Module& after) const;
   Status CloseSegment(const Module& end);
   Status JudgeInstance(const PassRun& run, const Module& after);
   Result<std::unique_ptr<Module>> Repeat(const PassRun& run, const Module& before) const;
