@@ -13,6 +13,7 @@
 #include "gpu/kernel/emulator.h"
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/nvptx.h"
+#include "gpu/runtime/fault.h"
 #include "interp/interpreter.h"
 #include "parser/parser.h"
 #include "tests/host_isa_levels.h"
@@ -171,13 +172,17 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
   return literals;
 }
 
-Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view fault) {
-  return EmitFusion(inst, TRY(KernelPlanOf(inst, DefaultDevice())), fault);
+Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view mutation) {
+  std::vector<EmittedKernel> kernels = TRY(EmitFusion(inst, TRY(KernelPlanOf(inst, DefaultDevice()))));
+  if (!mutation.empty()) {
+    EXPECT_TRUE(PlantInKernels(*kernel::FindMutation(mutation), kernels)) << mutation;
+  }
+  return kernels;
 }
 
-Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on, std::string_view fault) {
+Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on, std::string_view mutation) {
   const Instruction& root = module.entry().root();
-  const std::vector<EmittedKernel> plans = TRY(Emit(root, fault));
+  const std::vector<EmittedKernel> plans = TRY(Emit(root, mutation));
   const auto operand_of = [&](int64_t operand, const ShapeIndex& index) -> std::pair<const Literal&, const Shape&> {
     const Instruction& parameter = root.operand(operand);
     if (parameter.Is(Opcode::kConstant)) return {parameter.literal(), parameter.shape()};

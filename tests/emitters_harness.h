@@ -29,11 +29,12 @@ std::unique_ptr<Module> Parsed(const std::string& text);
 std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t seed = 1);
 
 // By the plan that stands on it, or the planners'.
-Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view fault = "");
+Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view mutation = "");
 
 // The value of the entry's root, an instruction on parameters. In the emulator the sanitizer watches; what it finds
 // fails the test.
-Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on, std::string_view fault = "");
+Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
+                           std::string_view mutation = "");
 
 // Host at every level of instructions against the interpreter, emulator against host (to the bit), PTX through ptxas
 // where there is one. `ulps`: how far floats may be from the interpreter's, in units of the result's type at the

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "driver/run/run.h"
-#include "gpu/emitters/emitter.h"
+#include "gpu/kernel/mutation.h"
 #include "ir/mutation.h"
 #include "tests/interp_values.h"
 
@@ -304,7 +304,8 @@ TEST(InjectCatalogue, HasACaseForEachFault) {
   const auto has = [&](const std::string& end) {
     return std::ranges::any_of(cases, [&](const Case& test) { return test.fault.ends_with(end); });
   };
-  for (const std::string_view fault : gpu::kKernelFaults) EXPECT_TRUE(has(Str("kernel:*:", fault))) << fault;
+  for (const kernel::Mutation& mutation : kernel::Mutations())
+    EXPECT_TRUE(has(Str("kernel:*:", mutation.name))) << mutation.name;
   EXPECT_GE(cases.size(), 48u);
 }
 

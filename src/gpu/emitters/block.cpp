@@ -304,9 +304,7 @@ class BlockEmitter {
     const RecurrentLoop& recurrent = *space_.recurrent;
     int64_t most_sums = 0;
     for (const RecurrentLoop::Product& product : recurrent.products) {
-      const bool drops = request_.fault == "dropped_term";
-      ClusterProduct& own =
-          products_.try_emplace(&product, k_, *columns_, product, product.terms - drops).first->second;
+      ClusterProduct& own = products_.try_emplace(&product, k_, *columns_, product, product.terms).first->second;
       const Instruction& weights = WithoutNames(product.call->operand(product.weights));
       const Home home = weights.Is(Opcode::kConstant) ? HomeOf(weights.literal()) : state[weights.tuple_index()];
       own.LoadWeights(std::get<Array>(home), static_cast<int>(request_.plan.vector));
@@ -381,8 +379,7 @@ class BlockEmitter {
       if (const auto* array = std::get_if<Array>(&home)) arrays[node.leaf] = *array;
       else values.emplace_back(id, ValueOf(home));
     }
-    Emission emission(space.graph, k_, std::move(arrays), LiteralArrays(space.graph, needed, k_, kernel_.buffers),
-                      request_.fault);
+    Emission emission(space.graph, k_, std::move(arrays), LiteralArrays(space.graph, needed, k_, kernel_.buffers));
     for (const auto& [id, value] : values) emission.Bind(id, std::vector{value});
     return emission;
   }
@@ -471,8 +468,7 @@ class BlockEmitter {
     for (const Output& output : space.outputs) emission.Hoist(output.offset);
     const int width = WidthFor(size);
     ForChunks(size, width, [&](Value begin) {
-      const int64_t end = request_.fault == "tail" ? size - 1 : size;
-      TileOver(k_, width, end, begin, threads_ * width, [&](Value i) {
+      TileOver(k_, width, size, begin, threads_ * width, [&](Value i) {
         Emission::Scope scope(emission);
         emission.Bind(lane, in_columns ? columns_->At(begin + i) : begin + i);
         if (part.product != nullptr) BindSum(part, emission, begin + i);
@@ -492,13 +488,12 @@ class BlockEmitter {
     Emission emission = OpenEmission(part, space, space.Needed(), known);
     const std::vector<Array> stores = MakeOutputs(part, space.stores, homes);
     const int64_t row = space.minor().size, outer = space.Size() / row;
-    const bool drops = request_.fault == "dropped_term" && row > 1 && space.stores.empty();
     const int width = WidthFor(row);
     emission.SetLane(space.minor().e);
-    Reducers reducers(k_, emission, request_.fault, space.Heroes());
+    Reducers reducers(k_, emission, space.Heroes());
     const std::vector<Slot> slots = reducers.MakeSlots(width);
     const auto walk = [&](Value begin) {
-      TileOver(k_, width, drops ? row - 1 : row, begin, threads_ * width, [&](Value i) {
+      TileOver(k_, width, row, begin, threads_ * width, [&](Value i) {
         Emission::Scope scope(emission);
         emission.Bind(space.minor().e, begin + i);
         std::vector<Value> sums, stored;

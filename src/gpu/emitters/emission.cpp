@@ -17,13 +17,12 @@ using kernel::Variable;
 using Kind = ElementNode::Kind;
 
 Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves,
-                   std::map<const Instruction*, Array> literals, std::string fault)
+                   std::map<const Instruction*, Array> literals)
     : graph_(graph),
       pool_(graph.pool()),
       k_(k),
       leaves_(std::move(leaves)),
       literals_(std::move(literals)),
-      fault_(std::move(fault)),
       scopes_(1) {}
 
 void Emission::SetLane(IndexExpr variable) { lane_ = pool_[variable].variable; }
@@ -298,11 +297,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
   const ElementNode& node = graph_.node(id);
   switch (node.kind) {
     case Kind::kLoad: {
-      IndexExpr offset = node.offset;
-      const Array& array = leaves_.at(node.leaf);
-      if (fault_ == "wrong_index" && node.leaf == 0)
-        offset = pool_.Clamp(pool_.Add(offset, 1), 0, array.elements() / PartsOf(node.inst->shape().type()) - 1);
-      return LoadElement(array, Lower(offset), PartsOf(node.inst->shape().type()));
+      return LoadElement(leaves_.at(node.leaf), Lower(node.offset), PartsOf(node.inst->shape().type()));
     }
     case Kind::kLiteral: {
       const Literal& literal = node.inst->literal();
@@ -317,10 +312,9 @@ std::vector<Value> Emission::Compute(NodeId id) {
       if (IsComplex(node.inst->shape().type())) parts.push_back(k_.Constant(type, 0.0));
       return parts;
     }
-    case Kind::kScalar: return EmitElement(*node.inst, EmitParts(node.operands), fault_);
+    case Kind::kScalar: return EmitElement(*node.inst, EmitParts(node.operands));
     case Kind::kBits: return {ComputeBits(node)};
-    case Kind::kMap:
-      return EmitScalarComputation(k_, *node.inst->attrs<MapAttrs>().to_apply, EmitParts(node.operands), fault_);
+    case Kind::kMap: return EmitScalarComputation(k_, *node.inst->attrs<MapAttrs>().to_apply, EmitParts(node.operands));
     case Kind::kGuard:
       if (const bool* decision = Decision(id)) return EmitAll(node.operands[*decision ? 0 : 1]);
       return ComputeGuard(node);
@@ -400,7 +394,7 @@ std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value
       inst.Is(Opcode::kReduce) ? *inst.attrs<ReduceAttrs>().to_apply : *inst.attrs<ReduceWindowAttrs>().to_apply;
   std::vector<Value> arguments(accumulators.begin(), accumulators.end());
   for (size_t i = 0; i < terms.size(); ++i) arguments.push_back(Convert(terms[i], accumulators[i].type()));
-  return EmitScalarComputation(k_, reducer, arguments, fault_);
+  return EmitScalarComputation(k_, reducer, arguments);
 }
 
 std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
@@ -425,10 +419,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
 
   if (node.loop.empty()) {
     std::vector<Value> accumulators = initial;
-    size_t steps = node.steps.size();
-    if (fault_ == "dropped_term" && steps > 1) --steps;
-    for (size_t s = 0; s < steps; ++s) {
-      const ElementNode::Step& step = node.steps[s];
+    for (const ElementNode::Step& step : node.steps) {
       if (step.conditions.empty()) {
         accumulators = Fold(node, accumulators, terms_of(step));
         continue;
@@ -471,9 +462,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
       });
       return;
     }
-    int64_t size = node.loop_sizes[depth];
-    if (fault_ == "dropped_term" && depth + 1 == node.loop.size() && size > 1) --size;
-    k_.Loop(int64_t{0}, size, 1, [&](Value index) {
+    k_.Loop(int64_t{0}, node.loop_sizes[depth], 1, [&](Value index) {
       Scope scope(*this);
       Bind(node.loop[depth], index);
       Hoist(step.operands);
@@ -502,14 +491,14 @@ Value Emission::ComputePick(const ElementNode& node) {
       Value wins = valid;
       if (best) {
         const Value arguments[] = {best, x};
-        wins = valid & (~have | ~EmitScalarComputation(k_, *attrs.select, arguments, fault_)[0]);
+        wins = valid & (~have | ~EmitScalarComputation(k_, *attrs.select, arguments)[0]);
       }
       best = best ? Select(wins, x, best) : x;
       mine = Select(wins, own, mine);
       have = have | valid;
     }
     const Value arguments[] = {Emit(scatter.operands[0]), result};
-    const Value scattered = EmitScalarComputation(k_, *attrs.scatter, arguments, fault_)[0];
+    const Value scattered = EmitScalarComputation(k_, *attrs.scatter, arguments)[0];
     result = Select(All(scatter.conditions) & mine & have, scattered, result);
   }
   return result;

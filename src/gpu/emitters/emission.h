@@ -17,7 +17,7 @@ class Emission {
  public:
   // leaves: by leaf of the body; literals: of the constants that are no splats.
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
-           std::map<const Instruction*, kernel::Array> literals, std::string fault = "");
+           std::map<const Instruction*, kernel::Array> literals);
 
   // What is bound or computed in a scope ends with it.
   class Scope {
@@ -95,7 +95,6 @@ class Emission {
   kernel::KernelBuilder& k_;
   std::map<int, kernel::Array> leaves_;
   std::map<const Instruction*, kernel::Array> literals_;
-  std::string fault_;
   std::vector<ScopeData> scopes_;
   int32_t lane_ = -1;
 };

@@ -100,7 +100,7 @@ Result<std::vector<const Instruction*>> EmitRequest::Heroes() const {
   return heroes;
 }
 
-Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan, std::string_view fault) {
+Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan) {
   const FusionBody body(inst);
   TRY(CheckRoots(body, plan));
   const DeviceDescription* const device = FindDevice(plan.target);
@@ -109,14 +109,11 @@ Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const Fus
   int64_t number = 0;  // Copies of operands are not counted.
   for (const KernelPlan& kernel : plan.kernels) {
     const int64_t own = kernel.operand ? 0 : number++;
-    const EmitRequest request = {body,
-                                 kernel,
-                                 std::string(fault),
+    const EmitRequest request = {body, kernel,
                                  kernel.operand ? "_operand"
                                  : own > 0      ? Str("_", own)
                                                 : "",
-                                 &kernel - plan.kernels.data(),
-                                 std::ssize(plan.kernels)};
+                                 &kernel - plan.kernels.data(), std::ssize(plan.kernels)};
     kernels.push_back(TRY(EmitKernel(request)));
     const int64_t shared = kernels.back().kernel->SharedBytes();
     TRY(request.Require(shared <= most_shared,

@@ -19,12 +19,6 @@
 
 namespace hlo::gpu {
 
-// Planted faults, for tests of localisation: "tail" (the last element of a kernel's inner loop is left out),
-// "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "rounded_twice" (f32 becomes
-// bf16 by way of f16), "wrong_index" (the first operand is read one element off).
-inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "rounded_twice",
-                                                     "wrong_index"};
-
 // Loops in a kernel. Before the launch: after how many trips the outermost ones stop, whatever their conditions say,
 // and how many trips are the most for any. Afterwards: how many the last of the outermost ones made, and 1 + the number
 // of the loop (in EmittedKernel::loops) that would have gone on beyond the most; 0: none.
@@ -74,7 +68,6 @@ struct EmittedKernel {
 struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
-  std::string fault;   // Of kKernelFaults; empty: none.
   std::string suffix;  // Of the kernel's name.
   int64_t number = 0;  // Of the kernel in the plan of the fusion, which has `count`.
   int64_t count = 1;
@@ -92,8 +85,7 @@ struct EmitRequest {
 #include "ir/kernel_kinds.def"
 
 // Errors also (C001): the plan does not fit the fusion, or has no kernels of ours.
-Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan,
-                                              std::string_view fault = "");
+Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan);
 
 }  // namespace hlo::gpu
 

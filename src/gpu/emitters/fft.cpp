@@ -313,14 +313,13 @@ class Lines {
   void ReadLines() {
     const bool by_line = step_.inner > 1;
     const int64_t n = step_.points(), size = form_.size;
-    const int64_t kept = n - (request_.fault == "dropped_term" && n > 1 ? 1 : 0);
     ForEach(lines_ * size, [&](Value e) {
       const Value line = by_line ? e % lines_ : e / size, j = by_line ? e / lines_ : e % size;
       const Value at = (j / form_.second * lines_ + line) * form_.second + j % form_.second;
       Number x = ReadPoint(line, size > n ? Min(j, k_.Index(n - 1)) : j);
       if (form_.chirps) x = x * chirp_.Load(Min(j, k_.Index(n - 1)));
-      if (size > kept) {
-        const Value zero = kernel::ConstantLike(x.real, 0.0), is_read = j < kept;
+      if (size > n) {
+        const Value zero = kernel::ConstantLike(x.real, 0.0), is_read = j < n;
         x = {Select(is_read, x.real, zero), Select(is_read, x.imag, zero)};
       }
       Put(at, x);

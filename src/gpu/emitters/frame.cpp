@@ -98,7 +98,6 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
                          const EmitRequest& request)
     : graph_(graph),
       k_(KernelName(graph.body().source(), request.suffix), std::max<int64_t>(launch.blocks, 1), launch.threads),
-      fault_(request.fault),
       needed_(graph.Reachable(needed)) {
   CountIndices(graph, needed_, k_);
   std::set<int> used;
@@ -116,7 +115,7 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
   }
   std::map<const Instruction*, Array> literals = LiteralArrays(graph, needed_, k_, buffers_);
   k_.SetSource(std::string(graph.body().source().name()));
-  emission_ = std::make_unique<Emission>(graph, k_, leaves_, std::move(literals), fault_);
+  emission_ = std::make_unique<Emission>(graph, k_, leaves_, std::move(literals));
 }
 
 Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {

@@ -33,7 +33,6 @@ class KernelFrame {
 
   kernel::KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }
-  const std::string& fault() const { return fault_; }
 
   kernel::Array Output(const FusionBody::Root& root);
   // Read and written, the rest of it coming from a leaf.
@@ -58,7 +57,6 @@ class KernelFrame {
   ElementGraph& graph_;
   kernel::KernelBuilder k_;
   std::unique_ptr<Emission> emission_;
-  std::string fault_;
   std::vector<KernelBuffer> buffers_;
   std::vector<SharablePair> sharable_;
   std::map<int, kernel::Array> leaves_;

@@ -117,11 +117,7 @@ void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& ar
   kernel::KernelBuilder& k = frame.k();
   const std::vector<NodeId> values = space.Values();
   const int64_t size = space.pool[lane].high + 1;
-  const auto tile = [&](const kernel::KernelBuilder::IndexBody& body) {
-    // Guarded in each tile: a planted fault leaves elements out and never goes beyond the arrays.
-    if (frame.fault() == "tail") return k.Tile(width, k.Index(size - 1) - begin, body);
-    TileOver(k, width, size, begin, step, body);
-  };
+  const auto tile = [&](const kernel::KernelBuilder::IndexBody& body) { TileOver(k, width, size, begin, step, body); };
   const std::function<void(int)> emit = [&](int branches) {
     const NodeId choice = branches < kMostBranches && tiles < kMostTiles ? emission.UniformChoice(values) : -1;
     if (choice >= 0) {

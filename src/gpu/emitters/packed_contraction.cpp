@@ -69,7 +69,6 @@ class PackedProduct {
         warps_(request.plan.threads / 32),
         warp_rows_(tile_rows_ / warps_),
         width_(static_cast<int>(request.plan.vector)),
-        summed_(SummedTerms(space, request)),
         positions_of_panel_(space.position().size > 1 && space.row_classes == 1 ? panel_ / space.term().size : 1),
         lhs_is_turned_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
         rhs_is_turned_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
@@ -174,7 +173,7 @@ class PackedProduct {
       const auto add = [&] {
         PackPanels(term0, k_.Index(0));
         Turn(Elements(Left(term0, panel_, space_.term().size)));
-        Multiply(Elements(summed_ % panel_ == 0 ? k_.Index(panel_) : Min(k_.Index(panel_), k_.Index(summed_) - term0)));
+        Multiply(Elements(Left(term0, panel_, space_.term().size)));
       };
       if (space_.row_classes > 1 && positions > 1) k_.If(MeetsElements(), add);
       else add();
@@ -193,7 +192,7 @@ class PackedProduct {
         PackPanels(k_.Index(0), i * terms);
       });
       Turn(count * terms);
-      Multiply(summed_ == terms ? count * terms : count * terms - 1);
+      Multiply(count * terms);
       EndPanel(first / positions_of_panel_);
     });
   }
@@ -345,7 +344,6 @@ class PackedProduct {
   const Type type_;
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
   const int width_;
-  const int64_t summed_;  // Terms that count.
   const int64_t positions_of_panel_;
   // Panels of rows and terms, of columns and terms, are written along what memory has them in.
   const bool lhs_is_turned_, rhs_is_turned_;

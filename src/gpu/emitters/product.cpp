@@ -41,11 +41,6 @@ std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space) {
           TileAxis{space.term().size, Role::kReduced}};
 }
 
-int64_t SummedTerms(const ContractionSpace& space, const EmitRequest& request) {
-  const int64_t terms = space.term().size;
-  return request.fault == "dropped_term" && terms > 1 ? terms - 1 : terms;
-}
-
 ProductResults::ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame)
     : space_(space), hero_(hero), declared_(KernelTypeOf(hero.shape().type())), frame_(frame) {
   for (const auto& output : space.outputs) outputs_.push_back(frame.Output(*output.root));

@@ -21,8 +21,6 @@ Result<const Instruction*> ProductOf(const EmitRequest& request);
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
 // Those of a tile: rows, columns, terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
-// Terms that count: all, but for a planted fault.
-int64_t SummedTerms(const ContractionSpace& space, const EmitRequest& request);
 
 // What sums are kept as, so that nothing of the result depends on it but, of floats, the rounding: integers in 32 bits
 // at least, and in 64 where they saturate.

@@ -24,9 +24,9 @@ constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
 constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
 constexpr int64_t kSign = 0x8000;
 
-bool IsByBits(const ReducedHero& hero, const std::string& fault) {
+bool IsByBits(const ReducedHero& hero) {
   const auto simple = AsSimpleReducer(ReducerOf(hero));
-  if (!simple || hero.types.size() != 1 || fault == "max_ignores_nan") return false;
+  if (!simple || hero.types.size() != 1) return false;
   const bool is_extreme = simple->opcode == Opcode::kMaximum || simple->opcode == Opcode::kMinimum;
   return is_extreme && (hero.types[0] == Type::kBF16 || hero.types[0] == Type::kF16);
 }
@@ -41,11 +41,10 @@ std::vector<Value> CombineBits(std::span<const Value> a, std::span<const Value> 
 
 }  // namespace
 
-Reducers::Reducers(kernel::KernelBuilder& k, Emission& emission, const std::string& fault,
-                   std::vector<const ReducedHero*> heroes, bool by_bits)
-    : k_(k), emission_(emission), fault_(fault), heroes_(std::move(heroes)) {
+Reducers::Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits)
+    : k_(k), emission_(emission), heroes_(std::move(heroes)) {
   for (const ReducedHero* hero : heroes_) {
-    by_bits_.push_back(by_bits && IsByBits(*hero, fault));
+    by_bits_.push_back(by_bits && IsByBits(*hero));
     const auto simple = AsSimpleReducer(ReducerOf(*hero));
     has_identity_.push_back(by_bits_.back() || (simple && IdentityOf(k_, *simple, hero->accumulators[0]).has_value()));
   }
@@ -109,7 +108,7 @@ std::vector<Value> Reducers::Combine(std::span<const Value> a, std::span<const V
     const size_t arrays = hero.types.size();
     std::vector<Value> arguments(a.begin() + next, a.begin() + next + arrays);
     for (size_t i = 0; i < arrays; ++i) arguments.push_back(Convert(b[next + i], hero.accumulators[i]));
-    auto folded = EmitScalarComputation(k_, ReducerOf(hero), arguments, fault_);
+    auto folded = EmitScalarComputation(k_, ReducerOf(hero), arguments);
     for (size_t i = 0; i < arrays && !has_identity_[h]; ++i)
       folded[i] = Select(b.back() == 0, arguments[i], Select(a.back() == 0, arguments[arrays + i], folded[i]));
     next += arrays;
@@ -152,7 +151,7 @@ void Reducers::Give(std::span<const Value> totals) {
     for (size_t i = 0; i < arrays; ++i) arguments[i] = Convert(arguments[i], hero->accumulators[i]);
     arguments.insert(arguments.end(), totals.begin() + next, totals.begin() + next + arrays);
     next += arrays;
-    auto values = EmitScalarComputation(k_, ReducerOf(*hero), arguments, fault_);
+    auto values = EmitScalarComputation(k_, ReducerOf(*hero), arguments);
     for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], hero->types[i]);
     for (const NodeId given : hero->given) emission_.Bind(given, values);
   }

@@ -19,10 +19,9 @@ class Reducers {
   // Of the flag of counts(): 32 bits, as shuffles like them.
   static constexpr kernel::Type kFlag = kernel::Type::kU32;
 
-  // All are borrowed. `fault`: as EmitRequest has it. `by_bits`: maxima and minima of floats of 16 bits are those of
-  // their bits, as integers; twice as many to a vector.
-  Reducers(kernel::KernelBuilder& k, Emission& emission, const std::string& fault,
-           std::vector<const ReducedHero*> heroes, bool by_bits = false);
+  // All arguments are borrowed. `by_bits`: maxima and minima of floats of 16 bits are computed on their bits, as
+  // integers; a vector then holds twice as many elements.
+  Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
   // Is there a reduce without a known identity? Then a flag stands behind all accumulators.
@@ -44,7 +43,6 @@ class Reducers {
 
   kernel::KernelBuilder& k_;
   Emission& emission_;
-  const std::string& fault_;
   const std::vector<const ReducedHero*> heroes_;
   std::vector<bool> has_identity_, by_bits_;  // By hero.
   bool counts_ = false;

@@ -36,7 +36,7 @@ class ReductionBody : public Reducers {
  public:
   // `by_bits`: as Reducers has it.
   ReductionBody(ReductionSpace& space, KernelFrame& frame, bool by_bits)
-      : Reducers(frame.k(), frame.emission(), frame.fault(), space.Heroes(), by_bits),
+      : Reducers(frame.k(), frame.emission(), space.Heroes(), by_bits),
         space_(space),
         k_(frame.k()),
         emission_(frame.emission()) {
@@ -145,13 +145,10 @@ class RowKernel {
         width_(static_cast<int>(plan_.vector)),
         row_(space.minor().size),
         outer_(space.Size(Role::kReduced) / row_),
-        // What is also stored needs all of the row: then no term can be dropped.
-        dropped_(request.fault == "dropped_term" && row_ > 1 && space.stores.empty()),
-        terms_(dropped_ ? row_ - 1 : row_),
         step_(plan_.tile[1]),
-        chunks_(CeilDiv(terms_, step_)),
+        chunks_(CeilDiv(row_, step_)),
         steps_(outer_ * chunks_),
-        whole_(row_ % step_ == 0 && !dropped_),
+        whole_(row_ % step_ == 0),
         unroll_(whole_ ? plan_.unroll : 1),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),
@@ -211,7 +208,7 @@ class RowKernel {
             scopes.push_back(emission_.Leave());
           }
           const Value is_first = body_.counts() && start_together ? at == first : Value();
-          TileOver(k_, width_, terms_, begins[0], step_, [&](Value i) {
+          TileOver(k_, width_, row_, begins[0], step_, [&](Value i) {
             const auto bind = [&](size_t u) { emission_.Bind(space_.minor().e, begins[u] + i); };
             body_.Accumulate(slots, scopes, bind, is_first);
           });
@@ -251,8 +248,7 @@ class RowKernel {
   const KernelPlan& plan_;
   const int width_;
   const int64_t row_, outer_;
-  const bool dropped_;
-  const int64_t terms_, step_, chunks_, steps_;
+  const int64_t step_, chunks_, steps_;
   const bool whole_;
   const int64_t unroll_;
   KernelFrame frame_;
@@ -275,8 +271,7 @@ class TurnedRowKernel {
         threads_(request.plan.threads),
         row_(space.minor().size),
         rows_(space.Size(Role::kKept)),
-        terms_(request.fault == "dropped_term" && row_ > 1 && space.stores.empty() ? row_ - 1 : row_),
-        columns_(std::min(request.plan.tile[1], terms_)),
+        columns_(std::min(request.plan.tile[1], row_)),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), request.plan), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
@@ -298,12 +293,12 @@ class TurnedRowKernel {
     };
     body_.HoistEpilogues();
     TileOver(k_, 1, rows_, row0, threads_, walk);
-    const int64_t chain = CeilDiv(terms_, columns_) + columns_;
+    const int64_t chain = CeilDiv(row_, columns_) + columns_;
     return WithChain(std::move(frame_).Finish("row reduction, a thread for each row"), space_, chain);
   }
 
  private:
-  bool folds() const { return columns_ < terms_; }
+  bool folds() const { return columns_ < row_; }
 
   // One for each part of a term, or of what terms make, but for a flag. The rows of a turned tile, and its columns, are
   // multiples of 16.
@@ -354,7 +349,7 @@ class TurnedRowKernel {
   // Row i: as many terms at once as there are columns, in a few steps for each pass over the accumulators.
   void Fold(const std::vector<Array>& tiles, Value i) {
     constexpr int64_t kStepsAtOnce = 4;
-    const int64_t whole = terms_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
+    const int64_t whole = row_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
     const std::vector<Type> types = body_.AccumulatorTypes();
     const auto begin = [&](Value j) {
       std::vector<Value> sums = TermsAt(j);
@@ -387,9 +382,9 @@ class TurnedRowKernel {
 
   // With what is left of the row: the vector of that begins before it, so that it is whole.
   void Leave(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
-    const int64_t left = terms_ % columns_;
+    const int64_t left = row_ % columns_;
     if (left > 0) {
-      const std::vector<Value> more = body_.Combine(sums, TermsAt(terms_ - columns_ + j));
+      const std::vector<Value> more = body_.Combine(sums, TermsAt(row_ - columns_ + j));
       for (size_t t = 0; t < sums.size(); ++t) sums[t] = Select(j < columns_ - left, sums[t], more[t]);
     }
     for (size_t t = 0; t < tiles.size(); ++t) tiles[t].StoreAt(i, j, sums[t]);
@@ -420,7 +415,7 @@ class TurnedRowKernel {
   }
 
   ReductionSpace& space_;
-  const int64_t threads_, row_, rows_, terms_, columns_;
+  const int64_t threads_, row_, rows_, columns_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
@@ -443,7 +438,7 @@ class ColumnKernel {
         strip_(std::min(columns_, plan_.tile[1])),
         strips_(CeilDiv(columns_, strip_)),
         splits_(plan_.splits),
-        unroll_(request.fault != "dropped_term" ? plan_.unroll : 1),
+        unroll_(plan_.unroll),
         // Rows that one pass over the accumulators takes: their loads are in flight together.
         share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * groups_) * unroll_ * groups_),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
@@ -467,7 +462,6 @@ class ColumnKernel {
     BindAll(space_, emission_, Role::kKept, batch);
     const Value first = splits_ == 1 ? k_.Index(0) : split * share_;
     last_ = splits_ == 1 ? k_.Index(terms_) : Min(first + share_, k_.Index(terms_));
-    if (frame_.fault() == "dropped_term") last_ = Min(last_, k_.Index(terms_ - 1));
     body_.HoistInputs();
     const std::vector<Slot> slots = body_.MakeSlots(width_);
     for (size_t j = 0; groups_ > 1 && j < types.size(); ++j)

@@ -50,7 +50,7 @@ void RowPasses::EmitPass(int pass, Value kept_at) {
   for (const Hero& hero : space_.heroes) {
     if (hero.pass == pass) heroes.push_back(&hero);
   }
-  Reducers reducers(k_, emission_, frame_.fault(), std::move(heroes));
+  Reducers reducers(k_, emission_, std::move(heroes));
   Hoist(pass);
   const std::vector<KeptArray> read = KeptFor(pass);
   const std::vector<Slot> slots = reducers.MakeSlots(width_);
@@ -121,10 +121,7 @@ std::vector<Value> RowPasses::EmitElement(int pass, Reducers& reducers, const st
   }
   StoreElement(pass, element);
   if (reducers.empty()) return {};
-  std::vector<Value> combined = reducers.Combine(sums, terms);
-  if (frame_.fault() != "dropped_term") return combined;
-  for (size_t i = 0; i < sums.size(); ++i) combined[i] = Select(element == row_ - 1, sums[i], combined[i]);
-  return combined;
+  return reducers.Combine(sums, terms);
 }
 
 // Results of one element for each row, which need what the passes before this one gave.

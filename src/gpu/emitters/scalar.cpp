@@ -281,18 +281,13 @@ constexpr ScalarFunction kRows[] = {
 
 }  // namespace
 
-Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const std::string& fault) {
-  if (inst.Is(Opcode::kMaximum) && fault == "max_ignores_nan")
-    return Select(operands[0] > operands[1], operands[0], operands[1]);
-  if (inst.Is(Opcode::kConvert) && fault == "rounded_twice" && inst.shape().type() == PrimitiveType::kBF16 &&
-      operands[0].type() == Type::kF32)
-    return Convert(Convert(operands[0], Type::kF16), Type::kBF16);
+Value EmitScalar(const Instruction& inst, std::span<const Value> operands) {
   return kRows[static_cast<int>(inst.opcode())](inst, operands);
 }
 
-std::vector<Value> EmitElement(const Instruction& inst, std::span<const Value> parts, const std::string& fault) {
+std::vector<Value> EmitElement(const Instruction& inst, std::span<const Value> parts) {
   if (inst.Is(Opcode::kComplex) || IsOfComplex(inst)) return EmitComplex(inst, parts);
-  return {EmitScalar(inst, parts, fault)};
+  return {EmitScalar(inst, parts)};
 }
 
 std::vector<Value> LoadElement(kernel::Array array, Value offset, int parts) {
@@ -340,8 +335,7 @@ Value JoinedBits(std::span<const Value> parts, Type type) {
 namespace {
 
 // The values of `part`, in a scalar computation.
-std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
-                            const std::string& fault) {
+std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments) {
   const Computation& computation = part.computation();
   std::map<const Instruction*, std::vector<Value>> values;
   std::vector<int> first_part = {0};  // By parameter.
@@ -363,8 +357,8 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
     else if (inst->Is(Opcode::kBitcast) && inst->shape().type() == inst->operand(0).shape().type()) result = operands;
     else if (inst->Is(Opcode::kBitcastConvert) || inst->Is(Opcode::kBitcast))
       result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
-    else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands, fault);  // call, fusion
-    else result = EmitElement(*inst, operands, fault);
+    else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands);  // call, fusion
+    else result = EmitElement(*inst, operands);
     if (inst == &part) break;
   }
   return values.at(&part);
@@ -373,13 +367,12 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
 }  // namespace
 
 std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
-                                         std::span<const Value> arguments, const std::string& fault) {
-  return EmitPart(k, computation.root(), arguments, fault);
+                                         std::span<const Value> arguments) {
+  return EmitPart(k, computation.root(), arguments);
 }
 
-Value EmitScalarPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
-                     const std::string& fault) {
-  return EmitPart(k, part, arguments, fault)[0];
+Value EmitScalarPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments) {
+  return EmitPart(k, part, arguments)[0];
 }
 
 int64_t LiteralBits(const Literal& literal, int64_t part) {

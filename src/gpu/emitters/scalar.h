@@ -14,11 +14,9 @@
 
 namespace hlo::gpu {
 
-kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands,
-                         const std::string& fault = "");
+kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands);
 // The same, of complex numbers too: the parts of the result from those of the operands, one behind the other.
-std::vector<kernel::Value> EmitElement(const Instruction& inst, std::span<const kernel::Value> parts,
-                                       const std::string& fault = "");
+std::vector<kernel::Value> EmitElement(const Instruction& inst, std::span<const kernel::Value> parts);
 
 // An element of `parts` values side by side; `offset` counts elements.
 std::vector<kernel::Value> LoadElement(kernel::Array array, kernel::Value offset, int parts);
@@ -33,8 +31,7 @@ kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type
 
 // The root's value, or the values of the root tuple's operands; as the arguments, by parts.
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
-                                                 std::span<const kernel::Value> arguments,
-                                                 const std::string& fault = "");
+                                                 std::span<const kernel::Value> arguments);
 
 // A part of a literal, counted through all elements: its bits, or the value of an integer. An element as constants.
 int64_t LiteralBits(const Literal& literal, int64_t part);
@@ -42,7 +39,7 @@ std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal&
 
 // The value of one instruction of a scalar computation.
 kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
-                             std::span<const kernel::Value> arguments, const std::string& fault = "");
+                             std::span<const kernel::Value> arguments);
 
 // The value that changes nothing, when `reducer` has one in `type`: f(identity, x) == x for every x, NaN and -0 too.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);

@@ -35,7 +35,7 @@ using Values = std::vector<Value>;
 class ScanBody {
  public:
   ScanBody(ScanSpace& space, KernelFrame& frame, bool totals)
-      : space_(space), frame_(frame), k_(frame.k()), emission_(frame.emission()), last_(space.scanned().size - 1) {
+      : space_(space), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
     if (!totals) outputs_ = MakeOutputs(space, space.Needed(), frame);
   }
 
@@ -73,8 +73,7 @@ class ScanBody {
       Values arguments(before.begin() + next, before.begin() + next + arrays);
       arguments.insert(space_.fold.reverse ? arguments.begin() : arguments.end(), after.begin() + next,
                        after.begin() + next + arrays);
-      const Values folded =
-          EmitScalarComputation(k_, *hero.inst->attrs<ReduceWindowAttrs>().to_apply, arguments, frame_.fault());
+      const Values folded = EmitScalarComputation(k_, *hero.inst->attrs<ReduceWindowAttrs>().to_apply, arguments);
       results.insert(results.end(), folded.begin(), folded.end());
       next += arrays;
     }
@@ -82,11 +81,6 @@ class ScanBody {
   }
   KernelBuilder::CombineMany Combiner() {
     return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
-  }
-  // The same, at place `at` of the scan.
-  Values CombineAt(const Values& before, const Values& after, Value at) {
-    const Values combined = Combine(before, after);
-    return frame_.fault() == "dropped_term" ? Choose(at == last_, before, combined) : combined;
   }
   Values Choose(Value condition, const Values& a, const Values& b) {
     Values chosen;
@@ -128,7 +122,6 @@ class ScanBody {
   KernelFrame& frame_;
   KernelBuilder& k_;
   Emission& emission_;
-  const int64_t last_;
   std::vector<Array> outputs_;
 };
 
@@ -202,8 +195,6 @@ class RowScan {
         step_(plan_.tile[1]),
         chunks_(CeilDiv(row_, step_)),
         share_(CeilDiv(chunks_, plan_.splits)),
-        // A planted fault leaves the last element out.
-        stored_(request.fault == "tail" ? row_ - 1 : row_),
         frame_(space.graph, NeededBy(plan_, space), LaunchOf(space, ScanAxes(space), plan_), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
@@ -339,23 +330,21 @@ class RowScan {
       k_.Phase([&] {
         const Values before = body_.Choose(k_.lane() == 0, prefix, body_.Combine(prefix, Get(front)));
         for (int j = width_; j-- > 0;) {
-          const Value at = begin + (by_warp_ ? k_.lane() : k_.thread()) * width_ + j;
-          if (exclusive) Set(terms, j, j == 0 ? before : body_.CombineAt(before, Get(terms, j - 1), at));
-          else Set(terms, j, body_.CombineAt(before, Get(terms, j), at));
+          if (exclusive) Set(terms, j, j == 0 ? before : body_.Combine(before, Get(terms, j - 1)));
+          else Set(terms, j, body_.Combine(before, Get(terms, j)));
         }
       });
     }
     const Value from = by_warp_ ? begin : begin + k_.warp() * (kWarpSize * width_);
     const auto store = [&](Value i) {
       Emission::Scope scope(emission_);
-      const Value at = from + i;
-      emission_.Bind(space_.minor().e, at);
+      emission_.Bind(space_.minor().e, from + i);
       if (width_ > 1) body_.Store(Get(terms));
-      else if (exclusive) body_.Store(body_.Choose(i == 0, prefix, body_.CombineAt(prefix, Get(front), at)));
-      else body_.Store(body_.CombineAt(prefix, Get(terms), at));
+      else if (exclusive) body_.Store(body_.Choose(i == 0, prefix, body_.Combine(prefix, Get(front))));
+      else body_.Store(body_.Combine(prefix, Get(terms)));
     };
-    if (stored_ == row_ && row_ % step_ == 0) k_.Tile(width_, store);
-    else k_.Tile(width_, k_.Index(stored_) - from, store);
+    if (row_ % step_ == 0) k_.Tile(width_, store);
+    else k_.Tile(width_, k_.Index(row_) - from, store);
   }
 
   // What the steps [first, last) come to.
@@ -375,7 +364,7 @@ class RowScan {
   const KernelPlan& plan_;
   const int width_, warps_;
   const bool by_warp_;
-  const int64_t row_, step_, chunks_, share_, stored_;
+  const int64_t row_, step_, chunks_, share_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
@@ -394,7 +383,6 @@ class ColumnScan {
         strips_(CeilDiv(columns_, plan_.tile[1])),
         rows_(space.scanned().size),
         share_(CeilDiv(CeilDiv(rows_, plan_.splits), plan_.unroll) * plan_.unroll),
-        stored_(request.fault == "tail" ? columns_ - 1 : columns_),
         frame_(space.graph, NeededBy(plan_, space), LaunchOf(space, ScanAxes(space), plan_), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
@@ -442,10 +430,7 @@ class ColumnScan {
   }
 
  private:
-  void Tile(const KernelBuilder::IndexBody& body) {
-    if (stored_ < columns_) k_.Tile(width_, k_.Index(stored_) - begin_, body);
-    else TileOver(k_, width_, columns_, begin_, plan_.tile[1], body);
-  }
+  void Tile(const KernelBuilder::IndexBody& body) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], body); }
 
   // Down the rows [first, last), several at once: their loads are in flight together.
   void Walk(const std::vector<Slot>& carry, Value first, Value last, bool is_total) {
@@ -476,8 +461,7 @@ class ColumnScan {
     }
     Values sum = Get(carry);
     for (size_t u = 0; u < scopes.size(); ++u) {
-      const Value at = row + static_cast<int64_t>(u);
-      Values next = is_total ? body_.Combine(sum, terms[u]) : body_.CombineAt(sum, terms[u], at);
+      Values next = body_.Combine(sum, terms[u]);
       if (is_total && u == 0) next = body_.Choose(row == first, terms[u], next);
       if (!is_total) {
         emission_.Enter(std::move(scopes[u]));
@@ -492,7 +476,7 @@ class ColumnScan {
   ScanSpace& space_;
   const KernelPlan& plan_;
   const int width_;
-  const int64_t columns_, strips_, rows_, share_, stored_;
+  const int64_t columns_, strips_, rows_, share_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;

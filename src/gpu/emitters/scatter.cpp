@@ -28,7 +28,7 @@ class Scatter {
         root_(request.body.roots()[0]),
         plan_(request.plan),
         window_(space.window().size),
-        count_(space.indices().size - (request.fault == "dropped_term" ? 1 : 0)),
+        count_(space.indices().size),
         needed_(space.Needed()),
         frame_(space.graph, needed_, LaunchOf(space, plan_), request),
         out_(frame_.WrittenOutput(root_, plan_.in_place ? space.outputs[0].in_place_leaf : -1)),
@@ -100,7 +100,7 @@ class Scatter {
     std::vector<Value> arguments = LoadElement(out_, offset, PartsOf(root_.shape->type()));
     emission_.EmitParts(output.value, &arguments);
     const Computation& update = *root_.inst->attrs<ScatterAttrs>().to_apply;
-    StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments, frame_.fault()));
+    StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments));
   }
 
   // Windows that begin at different places have no element in common (else they overlap), so a block of its own may

@@ -103,14 +103,13 @@ class AlikeEmitter {
     TRY(TakeInputs(k, body, space, needed, &ones, &loads));
     std::vector<ArrayGroup> results;
     for (size_t i = 0; i < largest_.roots.size(); ++i) results.push_back(TRY(MakeResults(k, body, i)));
-    Emission emission(space.graph, k, std::move(ones), LiteralArrays(space.graph, needed, k, kernel_.buffers),
-                      region_.request().fault);
+    Emission emission(space.graph, k, std::move(ones), LiteralArrays(space.graph, needed, k, kernel_.buffers));
     const auto [unit, first] = FindUnit(k, blocks);
     std::vector<int64_t> counts;
     for (const SegmentUnit& each : units_) counts.push_back(each.elements);
     const Value count = Convert(k.Table("counts", Type::kS64, counts).Load(unit), Type::kIndex);
     const Value begin = (k.block() - first) * tile_;
-    const Value left = count - begin - (region_.request().fault == "tail" ? 1 : 0);
+    const Value left = count - begin;
     emission.Hoist(values);
     const auto tile = [&](Value step) {
       k.Tile(static_cast<int>(width_), left - step, [&](Value i) {
@@ -242,7 +241,7 @@ Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, i
   TRY(request.Require(plan->kernels.front().threads == request.plan.threads,
                       Str("'", inst.name(), "' in it has blocks of ", plan->kernels.front().threads, " threads, not ",
                           request.plan.threads)));
-  std::vector<EmittedKernel> kernels = TRY(EmitFusion(inst, *plan, request.fault));
+  std::vector<EmittedKernel> kernels = TRY(EmitFusion(inst, *plan));
   EmittedKernel& only = kernels.front();
   TRY(request.Require(only.loops.empty(), Str("'", inst.name(), "' in it is a loop")));
   for (KernelBuffer& buffer : only.buffers) {

@@ -145,7 +145,7 @@ kernel::Value SortKernel::Less(Value p, Value q) {
     const Value at = parameter->parameter_number() % 2 == 0 ? p : q;
     arguments.push_back(is_used ? Element(parameter->parameter_number() / 2, at) : Value());
   }
-  return EmitScalarComputation(k(), *comparator, arguments, frame_.fault())[0];
+  return EmitScalarComputation(k(), *comparator, arguments)[0];
 }
 
 // ---- Keys --------------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ kernel::Value SortKernel::NumberAt(Value position) {
     const bool is_used = !parameter->users().empty();
     arguments.push_back(is_used ? Element(parameter->parameter_number() / 2, position) : Value());
   }
-  return EmitScalarPart(k(), *key.number, arguments, frame_.fault());
+  return EmitScalarPart(k(), *key.number, arguments);
 }
 
 Type SortKernel::carried_type() const {
@@ -223,10 +223,8 @@ void SortKernel::Store(Value place, const std::function<Value(size_t output)>& v
       outputs_[i].Store(emission.Lower(space_.outputs[i].offset), stored);
     }
   };
-  // A planted fault leaves the last one out.
-  const int64_t places = space_.kept - (frame_.fault() == "tail" ? 1 : 0);
-  if (places == space_.length) return store();
-  k().If(place < places, store);
+  if (space_.kept == space_.length) return store();
+  k().If(place < space_.kept, store);
 }
 
 void SortKernel::Results(Value place, Value position) {

@@ -31,7 +31,7 @@ class StreamedProduct {
         tile_columns_(request.plan.tile[1]),
         panel_(request.plan.tile[2]),
         width_(static_cast<int>(request.plan.vector)),
-        summed_(SummedTerms(space, request)),
+        terms_(space.term().size),
         frame_(space.graph, space.Needed(), LaunchOf(space, ProductAxes(space), request.plan), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
@@ -47,8 +47,8 @@ class StreamedProduct {
       sums_.push_back(k_.MakeSlot(type_, width_));
       k_.Fill(sums_.back(), zero);
     }
-    k_.Loop(int64_t{0}, summed_, panel_, [&](Value term0) {
-      const Value terms = summed_ % panel_ == 0 ? k_.Index(panel_) : Min(k_.Index(panel_), k_.Index(summed_) - term0);
+    k_.Loop(int64_t{0}, terms_, panel_, [&](Value term0) {
+      const Value terms = terms_ % panel_ == 0 ? k_.Index(panel_) : Min(k_.Index(panel_), k_.Index(terms_) - term0);
       Keep(term0, terms);
       const Value whole = terms / kStreams * kStreams;
       k_.Loop(k_.Index(0), whole, kStreams, [&](Value t) { Multiply(term0, t, kStreams); });
@@ -123,7 +123,7 @@ class StreamedProduct {
   const Type declared_, type_;
   const int64_t tile_columns_, panel_;
   const int width_;
-  const int64_t summed_;  // Terms that count.
+  const int64_t terms_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;

@@ -34,8 +34,7 @@ TiledProduct::TiledProduct(ContractionSpace& space, const Instruction& hero, con
       frame_(space.graph, space.Needed(), LaunchOf(space, ProductAxes(space), request.plan), request),
       k_(frame_.k()),
       emission_(frame_.emission()),
-      results_(space, hero, frame_),
-      summed_(SummedTerms(space, request)) {}
+      results_(space, hero, frame_) {}
 
 void TiledProduct::Emit() {
   // 128 registers a thread at most. Left to itself, ptxas takes 48 of the 56 that are needed, for one more block on
@@ -87,7 +86,7 @@ TileWay TiledProduct::Along(const Way& way) {
           .from = way.from,
           .steps = way.steps,
           .pitch = way.pitch,
-          .counted = is_term ? std::optional(summed_) : std::nullopt};
+          .counted = is_term ? std::optional(variable.size) : std::nullopt};
 }
 
 void TiledProduct::Fill(const Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,

@@ -56,8 +56,6 @@ class TiledProduct {
   void Fill(const kernel::Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,
             const Way& lane);
   void FillTiles(kernel::Value term0);
-
-  const int64_t summed_;  // Terms that count.
 };
 
 // The form for the matrix units: matrix_contraction.cpp.

@@ -49,8 +49,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
     for (const auto& output : space.outputs) emission.Hoist(output.offset);
     of_run.push_back(emission.Leave());
   }
-  const int64_t size = frame.fault() == "tail" ? lane.size - 1 : lane.size;
-  TileOver(k, 1, size, begin, step, [&](Value i) {
+  TileOver(k, 1, lane.size, begin, step, [&](Value i) {
     // All before any store, so that what follows is vectors side by side.
     std::vector<std::vector<Value>> results;
     std::vector<Value> offsets;

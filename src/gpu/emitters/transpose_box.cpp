@@ -27,7 +27,6 @@ class BoxEmitter {
         emission_(frame.emission()),
         read_pitches_(box.LoadedPitches()),
         written_pitches_(box.WrittenPitches()),
-        fault_(frame.fault() == "tail"),
         arrays_(MakeOutputs(space, space.Values(), frame)) {}
 
   void Emit() {
@@ -149,7 +148,7 @@ class BoxEmitter {
     ForEachRun(WrittenRun(), [&](const Run& at) {
       emission_.Hoist(space_.Values());
       for (const auto& output : space_.outputs) emission_.Hoist(output.offset);
-      ForEachElement(box_.RunElements(), fault_ ? at.count - 1 : at.count, [&](Value i) {
+      ForEachElement(box_.RunElements(), at.count, [&](Value i) {
         emission_.Bind(minor.e, origin_.back() + i);
         for (size_t j = 0; j < written_.size(); ++j) emission_.Bind(box_.loads[j], {written_[j].Load(at.written + i)});
         std::vector<std::vector<Value>> results;
@@ -171,7 +170,6 @@ class BoxEmitter {
   kernel::KernelBuilder& k_;
   Emission& emission_;
   const std::vector<int64_t> read_pitches_, written_pitches_;  // In shared memory, by variable.
-  const bool fault_;                                           // The last element of each run is left out.
   const std::vector<Array> arrays_;
   std::vector<Array> read_, written_;   // The box in the order of the loads, and in that of the outputs; by load.
   std::vector<Value> origin_, counts_;  // Of the box, by variable; of elements that there are.

@@ -85,6 +85,13 @@ std::string_view ToString(Op op) { return InfoOf(op).text; }
 int Bits(Type type) { return kTypeBits[static_cast<int>(type)]; }
 int Bytes(Type type) { return (Bits(type) + 7) / 8; }
 
+int Results(const Instruction& instruction) {
+  if (instruction.result < 0) return 0;
+  if (instruction.op == Op::kLoadVector) return static_cast<int>(instruction.imm2);
+  if (instruction.op == Op::kWarpReduce) return static_cast<int>(instruction.slots.size());
+  return 1;
+}
+
 bool IsOwn(const Kernel& kernel, const Instruction& instruction) {
   switch (InfoOf(instruction.op).sameness) {
     case Sameness::kOwn: return true;

@@ -183,6 +183,9 @@ struct Kernel {
   int64_t SharedBytes() const;
 };
 
+// How many values an instruction defines, from its result on.
+int Results(const Instruction& instruction);
+
 // Whether each thread has a result of its own, even of equal operands.
 bool IsOwn(const Kernel& kernel, const Instruction& instruction);
 

@@ -48,6 +48,7 @@ struct StepPlan {
   std::map<int, Place> scratch;       // By KernelBuffer::scratch; those that are zeroed have their places here at once.
   std::map<int, int> scratch_value;   // The others: into Values.
   Place trips;                        // KernelBuffer::kTrips.
+  bool planted = false;               // A kernel::Mutation is in its kernels.
 };
 
 class Compiler {
@@ -207,8 +208,9 @@ class Compiler {
     return {};
   }
 
-  // With the fault that is planted in it. A mutation stays in the program while its kernel is planned and emitted, and
-  // not longer.
+  // Emits the kernels of a step, with the fault that is planted in it. A mutation of an instruction stays in the
+  // program while its kernel is planned and emitted, and is undone afterwards. A mutation of a kernel changes the
+  // emitted kernel.
   Result<std::vector<EmittedKernel>> Emit(StepPlan& step) {
     const std::string fault = FaultOf(step);
     const Mutation* const mutation = FindMutation(fault);
@@ -217,7 +219,12 @@ class Compiler {
       step.plan = TRY(OwnPlanOfStep(*step.inst, device_, options()));
       step.plan.refused = std::move(refused);
     }
-    if (mutation == nullptr) return EmitFusion(*step.inst, step.plan, fault);
+    if (mutation == nullptr) {
+      std::vector<EmittedKernel> kernels = TRY(EmitFusion(*step.inst, step.plan));
+      if (const kernel::Mutation* of_kernel = kernel::FindMutation(fault))
+        step.planted = PlantInKernels(*of_kernel, kernels);
+      return kernels;
+    }
     Instruction& own = const_cast<Instruction&>(*step.inst);  // Of program_.module, which is ours.
     // What it fuses, and what that calls: scalar computations of reductions.
     std::vector<Instruction*> candidates = {&own};
@@ -542,7 +549,6 @@ class Compiler {
     }
     program_.steps.push_back({plan.inst, plan.kind, std::move(how), std::move(precision), plan.plan});
     if (options().keep_kernels) program_.steps.back().kernels = plan.kernels;
-    if (plan.kind != StepKind::kKernel) step.fault = FaultOf(plan);
     step.seconds = shares_.at(plan.inst).seconds;
     step.blocks = BlocksOf(plan);
     block.push_back(std::move(step));
@@ -569,6 +575,10 @@ class Compiler {
     if (plan.scratch_value.contains(kCallPacked)) work.packed = At(plan.scratch_value.at(kCallPacked));
     work.pack_once = plan.scratch.contains(kCallPacked);
     if (work.pack_once) work.packed = Add(plan.scratch.at(kCallPacked), plan.call->PackedBytes());
+    if (const std::string fault = FaultOf(plan); !fault.empty()) {
+      plan.call = WithFault(std::move(plan.call), fault, plan.inst->shape());
+      work.waits = true;
+    }
     program_.calls.push_back(std::move(plan.call));
     return work;
   }
@@ -644,7 +654,8 @@ class Compiler {
     for (const StepPlan& plan : plans_) {
       if (fault_.kind == "runtime" || fault_.kind == FaultKindOf(plan)) names.push_back(plan.inst->name());
       if (FaultOf(plan).empty()) continue;
-      report().planted += plan.kind == StepKind::kKernel ? TRY(DiffersFromSound(plan)) : 1;
+      const bool is_mutated = plan.kind == StepKind::kKernel && FindMutation(fault_.what) != nullptr;
+      report().planted += is_mutated ? TRY(DiffersFromSound(plan)) : plan.kind != StepKind::kKernel || plan.planted;
     }
     if (fault_.kind == "runtime") {
       for (const auto& computation : program_.module->Computations()) {

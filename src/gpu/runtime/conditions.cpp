@@ -35,13 +35,12 @@ bool NeedsHost(const Block& block);
 // Something is read back or computed on the host on the way.
 bool NeedsHost(const Node& node) {
   if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node))
-    return (*loop)->planted_early || NeedsHost((*loop)->condition) || NeedsHost((*loop)->body);
+    return (*loop)->most_trips >= 0 || NeedsHost((*loop)->condition) || NeedsHost((*loop)->body);
   if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
     return std::ranges::any_of((*branch)->branches, [](const BranchNode::Branch& one) { return NeedsHost(one.block); });
   }
   const Step& step = std::get<Step>(node);
-  return !step.fault.empty() ||
-         std::ranges::any_of(step.work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
+  return std::ranges::any_of(step.work, [](const Work& work) { return NeedsHost(work); });
 }
 
 bool NeedsHost(const Block& block) {

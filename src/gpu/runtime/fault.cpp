@@ -4,7 +4,9 @@
 #include <span>
 
 #include "base/text.h"
-#include "gpu/emitters/emitter.h"
+#include "gpu/device/device.h"
+#include "gpu/kernel/steering.h"
+#include "ir/literal.h"
 #include "ir/mutation.h"
 
 namespace hlo::gpu {
@@ -13,13 +15,9 @@ namespace {
 constexpr std::string_view kLibraryFaults[] = {"bit", "zero", "scale"};
 constexpr std::string_view kRuntimeFaults[] = {"early", "branch", "copies", "late", "place"};
 
-constexpr FaultKind kKinds[] = {{"kernel", "kernel", kKernelFaults, true},
-                                {"library", "library call", kLibraryFaults},
-                                {"runtime", "step, loop or conditional", kRuntimeFaults}};
-
 const FaultKind* FindKind(std::string_view name) {
-  const auto* found = std::ranges::find(kKinds, name, &FaultKind::name);
-  return found == std::end(kKinds) ? nullptr : found;
+  const auto found = std::ranges::find(FaultKinds(), name, &FaultKind::name);
+  return found == FaultKinds().end() ? nullptr : &*found;
 }
 
 // "; did you mean 'x'?", or "".
@@ -36,9 +34,108 @@ int LeaveOut(std::vector<CopyWork>& copies) {
   return planted;
 }
 
+// Whether both parameters are the same memory of one step, which one kernel writes and another reads.
+bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
+  if (a.kind != b.kind) return false;
+  if (a.kind == KernelBuffer::Kind::kScratch) return a.scratch == b.scratch;
+  return a.kind == KernelBuffer::Kind::kOutput && a.index == b.index;
+}
+
+// Steering values of each kernel. An array steers all kernels of the step if it steers one of them.
+std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
+  std::vector<kernel::Steering> steering;
+  for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));
+  const auto steers = [&](const KernelBuffer& buffer) {
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      const std::vector<int> parameters = kernels[k].kernel->Parameters();
+      for (size_t p = 0; p < parameters.size(); ++p) {
+        if (steering[k].arrays[parameters[p]] && IsSameMemory(kernels[k].buffers[p], buffer)) return true;
+      }
+    }
+    return false;
+  };
+  for (bool changed = kernels.size() > 1; changed;) {
+    changed = false;
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      std::vector<bool> arrays = steering[k].arrays;
+      const std::vector<int> parameters = kernels[k].kernel->Parameters();
+      for (size_t p = 0; p < parameters.size(); ++p)
+        arrays[parameters[p]] = arrays[parameters[p]] || steers(kernels[k].buffers[p]);
+      if (arrays == steering[k].arrays) continue;
+      steering[k] = kernel::FindSteering(*kernels[k].kernel, std::move(arrays));
+      changed = true;
+    }
+  }
+  return steering;
+}
+
+class WrongBoundCall : public BoundCall {
+ public:
+  WrongBoundCall(std::unique_ptr<BoundCall> call, const std::string& fault, const Shape& result, Device& device)
+      : call_(std::move(call)), fault_(fault), result_(result), device_(device) {}
+
+  Status Pack(std::span<void* const> operands, void* packed) override { return call_->Pack(operands, packed); }
+
+  // Elements are counted in the order of memory.
+  Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
+    TRY(call_->Run(operands, results, scratch, packed));
+    Literal value(result_);
+    const int64_t elements = result_.NumElements(), bytes = elements * ByteWidth(result_.type());
+    TRY(device_.CopyOut(value.mutable_raw(), results[0], bytes));
+    if (fault_ == "bit") {
+      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(result_.type()) - 1;  // The element in the middle.
+      value.mutable_raw()[last_byte] ^= std::byte{1};
+    } else if (fault_ == "zero") {
+      value.SetDouble(elements - 1, 0);
+    } else {
+      for (int64_t i = 0; i < elements; ++i) value.SetDouble(i, value.GetDouble(i) * (1 + 0x1p-6));
+    }
+    return device_.CopyIn(results[0], value.raw(), bytes);
+  }
+
+ private:
+  const std::unique_ptr<BoundCall> call_;
+  const std::string& fault_;
+  const Shape& result_;
+  Device& device_;
+};
+
+class WrongCall : public LibraryCall {
+ public:
+  WrongCall(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result)
+      : call_(std::move(call)), fault_(std::move(fault)), result_(result.WithDefaultLayout()) {}
+
+  std::string how() const override { return call_->how(); }
+  std::string algorithm() const override { return call_->algorithm(); }
+  bool is_whole() const override { return call_->is_whole(); }
+  std::vector<std::string> algorithms() const override { return call_->algorithms(); }
+  int64_t ScratchBytes() const override { return call_->ScratchBytes(); }
+  int64_t InPlaceOperand() const override { return call_->InPlaceOperand(); }
+  int64_t PackedBytes() const override { return call_->PackedBytes(); }
+  int64_t PackedOperand() const override { return call_->PackedOperand(); }
+  Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override {
+    return std::make_unique<WrongBoundCall>(TRY(call_->Bind(device)), fault_, result_, device);
+  }
+
+ private:
+  const std::unique_ptr<LibraryCall> call_;
+  const std::string fault_;
+  const Shape result_;
+};
+
 }  // namespace
 
-std::span<const FaultKind> FaultKinds() { return kKinds; }
+std::span<const FaultKind> FaultKinds() {
+  static const std::vector<std::string_view> of_kernels = [] {
+    std::vector<std::string_view> names;
+    for (const kernel::Mutation& mutation : kernel::Mutations()) names.push_back(mutation.name);
+    return names;
+  }();
+  static const FaultKind kinds[] = {{"kernel", "kernel", of_kernels, true},
+                                    {"library", "library call", kLibraryFaults},
+                                    {"runtime", "step, loop or conditional", kRuntimeFaults}};
+  return kinds;
+}
 
 Result<Fault> ParseFault(std::string_view text) {
   if (text.empty()) return Fault{};
@@ -59,6 +156,23 @@ Result<Fault> ParseFault(std::string_view text) {
                                 "' to plant; there are: ", Join(known, ", "), DidYouMean(parts[2], known))));
   }
   return Fault{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+}
+
+bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels) {
+  const std::vector<kernel::Steering> steering = SteeringOf(kernels);
+  bool planted = false;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    auto mutated = std::make_shared<kernel::Kernel>(*kernels[k].kernel);
+    if (!mutation.apply(*mutated, steering[k])) continue;
+    kernels[k].kernel = std::move(mutated);
+    kernels[k].sharable.clear();  // An element may be read after another thread wrote in its place.
+    planted = true;
+  }
+  return planted;
+}
+
+std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result) {
+  return std::make_unique<WrongCall>(std::move(call), std::move(fault), result.IsTuple() ? result.element(0) : result);
 }
 
 int PlantInBuffers(const Fault& fault, BufferPlan& plan) {
@@ -90,7 +204,7 @@ int PlantInBlock(const Fault& fault, Block& block) {
       planted += PlantInBlock(fault, loop.condition) + PlantInBlock(fault, loop.body);
       if (!fault.MeantFor("runtime", loop.loop->name())) continue;
       if (fault.what == "early") {
-        loop.planted_early = true;
+        loop.most_trips = 1;
         ++planted;
       } else if (fault.what == "copies") {
         planted += LeaveOut(loop.back);

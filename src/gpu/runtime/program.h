@@ -48,6 +48,7 @@ struct LibraryWork {
   PlaceRange operands, results;
   PlaceNumber scratch = 0, packed = 0;
   bool pack_once = false;  // After Bind, not in each run.
+  bool waits = false;      // For the device, so that it cannot be recorded.
 };
 
 struct FillWork {
@@ -63,12 +64,17 @@ struct HostWork {  // CompileOptions::host on the step's instruction.
 
 using Work = std::variant<KernelWork, LibraryWork, FillWork, HostWork>;
 
+// Whether the host takes part in the work, so that it cannot be recorded.
+inline bool NeedsHost(const Work& work) {
+  const auto* const call = std::get_if<LibraryWork>(&work);
+  return std::holds_alternative<HostWork>(work) || (call != nullptr && call->waits);
+}
+
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Into Executable::steps(); -1: a copy that nobody watches.
   std::vector<CopyWork> copies;  // First: what the work expects in its result already.
   std::vector<Work> work;
-  std::string fault;  // CompileOptions::inject, when it is meant for this one.
   // As modelled (shares.h), and how many blocks its largest launch has; of a library call tiles of 128x128 of what it
   // computes. 0: that is not known.
   double seconds = 0;
@@ -94,8 +100,8 @@ struct LoopNode {
     PlaceNumber places[2] = {};
   };
   std::vector<Turn> turns = {};
-  int64_t known_trips = -1;    // As its form or its text says (ir/trip_count.h); -1: the condition decides.
-  bool planted_early = false;  // A planted fault: see fault.h.
+  int64_t known_trips = -1;  // As its form or its text says (ir/trip_count.h); -1: the condition decides.
+  int64_t most_trips = -1;   // The loop ends after so many trips, whatever its condition says; -1: no bound.
   // What the device needs to decide about it in a recording (conditions.h): kernels in Program::code that set its
   // condition, before the first trip and at the end of each; their arguments. -1: the host decides.
   struct Decided {

@@ -87,8 +87,7 @@ class SerialRunner {
     return NeedsHost(std::get<Step>(node)) ? -1 : 1;
   }
   static bool NeedsHost(const Step& step) {
-    return !step.fault.empty() ||
-           std::ranges::any_of(step.work, [](const Work& work) { return std::holds_alternative<HostWork>(work); });
+    return std::ranges::any_of(step.work, [](const Work& work) { return gpu::NeedsHost(work); });
   }
 
   int64_t StepsWithoutHost(const Block& block) const {
@@ -106,7 +105,8 @@ class SerialRunner {
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
-    if (trips < 0 || node.planted_early || binding_.trips_made(node) != trips || (most > 0 && trips > most)) return -1;
+    if (trips < 0 || node.most_trips >= 0 || binding_.trips_made(node) != trips || (most > 0 && trips > most))
+      return -1;
     const int64_t steps = StepsWithoutHost(node.body);
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
@@ -349,7 +349,7 @@ class SerialRunner {
       TRY(RunBlock(node.condition));
       uint8_t again = 0;
       TRY(ReadBack(&again, node.predicate, 1));
-      const bool ends = again == 0 || (node.planted_early && loops_.back().iteration == 1);
+      const bool ends = again == 0 || loops_.back().iteration == node.most_trips;
       if (!ends) {
         if (most > 0 && loops_.back().iteration >= most) FAIL(Endless(*node.loop));
         TRY(RunBlock(node.body));
@@ -522,7 +522,7 @@ class SerialRunner {
       if (const auto* kernel = std::get_if<KernelWork>(&work)) {
         TRY(kernel->trips != 0 ? LaunchLoops(*kernel) : Launch(*kernel));
       } else if (const auto* call = std::get_if<LibraryWork>(&work)) {
-        TRY(RunCall(step, *call));
+        TRY(RunCall(*call));
       } else if (const auto* fill = std::get_if<FillWork>(&work)) {
         TRY(device_.Fill(binding_.Pointer(fill->to), fill->pattern, fill->width, fill->count));
       } else {
@@ -585,13 +585,12 @@ class SerialRunner {
         .RaisedBy("max_loop_iterations");
   }
 
-  Status RunCall(const Step& step, const LibraryWork& work) {
+  Status RunCall(const LibraryWork& work) {
     BoundCall& call = binding_.Call(work);
     const auto operands = binding_.Pointers(work.operands), results = binding_.Pointers(work.results);
     void* const packed = binding_.Pointer(work.packed);
     if (!work.pack_once) TRY(call.Pack(operands, packed));
-    TRY(call.Run(operands, results, binding_.Pointer(work.scratch), packed));
-    return step.fault.empty() ? Status() : Spoil(step, results[0]);
+    return call.Run(operands, results, binding_.Pointer(work.scratch), packed);
   }
 
   Status RunHostCall(const Instruction& inst, const HostWork& work) {
@@ -610,23 +609,6 @@ class SerialRunner {
     });
     host_call_seconds_ += SecondsSince(start);
     return status;
-  }
-
-  // A planted fault: see fault.h.
-  Status Spoil(const Step& step, void* result) {
-    const Shape& whole = step.instruction->shape();
-    const Shape& shape = whole.IsTuple() ? whole.element(0) : whole;
-    Literal value = TRY(binding_.ReadLeaf(*step.instruction, 0, shape));
-    const int64_t elements = shape.NumElements();
-    if (step.fault == "bit") {
-      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(shape.type()) - 1;  // Of the element in the middle.
-      value.mutable_raw()[last_byte] ^= std::byte{1};
-    } else if (step.fault == "zero") {
-      value.SetDouble(elements - 1, 0);
-    } else {
-      for (int64_t i = 0; i < elements; ++i) value.SetDouble(i, value.GetDouble(i) * (1 + 0x1p-6));
-    }
-    return binding_.Upload(shape, value, result);
   }
 
   Binding& binding_;

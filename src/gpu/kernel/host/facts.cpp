@@ -4,13 +4,6 @@
 
 namespace hlo::kernel {
 
-int Results(const Instruction& instruction) {
-  if (instruction.result < 0) return 0;
-  if (instruction.op == Op::kLoadVector) return static_cast<int>(instruction.imm2);
-  if (instruction.op == Op::kWarpReduce) return static_cast<int>(instruction.slots.size());
-  return 1;
-}
-
 HostFacts::HostFacts(const Kernel& kernel)
     : kernel(kernel), constants(kernel.values), types(kernel.values, Type::kIndex) {
   Find(kernel.body);

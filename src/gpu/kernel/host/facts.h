@@ -30,9 +30,6 @@ struct HostFacts {
   void Find(const Region& region);
 };
 
-// How many values an instruction defines, from its result on.
-int Results(const Instruction& instruction);
-
 }  // namespace hlo::kernel
 
 #endif  // HLO_GPU_KERNEL_HOST_FACTS_H_
