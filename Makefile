@@ -29,7 +29,7 @@ LIBS = $(LLVM_LIBS) -l:libre2.a -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
 SOURCES := $(shell find src -name '*.cpp' | LC_ALL=C sort)
 TOOL_SOURCES := $(shell find tools -name '*.cpp' | LC_ALL=C sort)
-TEST_SOURCES := $(shell find tests -name '*.cpp' -not -path 'tests/fuzz/*' -not -path 'tests/doubles/*' | LC_ALL=C sort)
+TEST_SOURCES := $(shell find tests -name '*.cpp' -not -path 'tests/fuzz/*' -not -path 'tests/doubles/*' -not -path 'tests/mutants/*' | LC_ALL=C sort)
 DOUBLE_SOURCES := $(sort $(wildcard tests/doubles/*.cpp))
 FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/*.cpp))
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
@@ -123,6 +123,11 @@ $(BUILD)/bin/layering-test: $(BUILD)/tests/layering_test.o
 	$(call say,LINK)
 	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS) -lgtest_main -lgtest -lpthread -o $@
 
+$(BUILD)/bin/mutants: $(OBJECTS) $(BUILD)/tests/mutants/mutants.o scripts/llvm_late.ld
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
+
 # CUDA's libraries for tests (docs/architecture.md#doubles). The others find the driver's beside them.
 $(BUILD)/tests/doubles/%.o: FLAGS += -fPIC
 # Its numbers are held against CUDA's headers, where there are some.
@@ -149,7 +154,7 @@ $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
 
 .SECONDARY: $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.o)
 
--include $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.d) $(DOUBLE_OBJECTS:.o=.d) $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
+-include $(BUILD)/tests/mutants/mutants.d $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.d) $(DOUBLE_OBJECTS:.o=.d) $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
 
 # ---- Setting up ----------------------------------------------------------------------------------------------------
 
@@ -205,6 +210,13 @@ test-exhaustive: $(BUILD)/bin/hlo-test  ## Test every op of the interpreter on e
 
 test-inject: $(BUILD)/bin/hlo-test  ## Check that every planted fault is found and blamed on the right pass, kernel or library
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Inject*'
+
+# Floors of the two rates, in percent. They only rise. Two programs are left out because they take a minute each.
+MUTANTS_FLOORS := --least_passes=60.5 --least_kernels=98.5
+mutants: $(BUILD)/bin/mutants  ## Measure which planted faults the judge finds, on random modules and small models (2 minutes); MUTANTS='--passes=N --kernels=N --seed=S'
+	@mkdir -p $(BUILD)/mutants && { tar -xJf $(CORPUS)/corpus/programs.tar.xz -C $(BUILD)/mutants 2>/dev/null || \
+	  echo "$(CORPUS)/corpus/programs.tar.xz is absent: its programs are left out"; }
+	$(BUILD)/bin/mutants $(MUTANTS_FLOORS) $(MUTANTS) $$(find testdata/models/small $(BUILD)/mutants -name '*.hlo' -size -64k | grep -v -e flash_attention_vjp -e stencil_lbm_sor | LC_ALL=C sort)
 
 kernel-check: $(BUILD)/bin/hlo-test  ## Check every kernel of every model and workload: host against emulated GPU, sanitizer, ptxas (minutes)
 	HLO_KERNEL_CHECK=all CORPUS=$(CORPUS) $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
@@ -347,4 +359,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove all build folders
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check checks prose-check prose site dist deb wheel install clean
+.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject mutants kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check checks prose-check prose site dist deb wheel install clean

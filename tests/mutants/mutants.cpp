@@ -1,0 +1,333 @@
+// Measures which planted faults the judge finds (`make mutants`).
+//
+//   mutants [--passes=N] [--kernels=N] [--seed=S] [--least_passes=PERCENT] [--least_kernels=PERCENT] MODULE.hlo...
+//
+// Group 1, passes: each mutation of ir/mutation.h is planted once a module, at a seeded instruction, as if a pass had
+// made it. A mutant is killed when CompareAroundPasses says MISMATCH. The rate is over all mutants.
+// Group 2, kernels: each fault that --inject plants in kernels, library calls or the run time is planted wherever it
+// fits. A mutant is killed when the report says MISMATCH and blames a kernel, a library call or, for a fault of the run
+// time, any step. The rate is over the mutants whose output bits differ from a run without the fault.
+//
+// Both groups take N random modules and the modules that are named. The exit code is 1 if a rate is below its floor.
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/source_text.h"
+#include "base/text.h"
+#include "driver/fuzz/grow.h"
+#include "driver/progress.h"
+#include "driver/run/experiment.h"
+#include "driver/run/pass_check.h"
+#include "driver/run/run.h"
+#include "gpu/runtime/fault.h"
+#include "interp/arguments/arguments.h"
+#include "interp/compare/compare.h"
+#include "interp/interpreter.h"
+#include "ir/mutation.h"
+#include "ir/verifier/verifier.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostSteps = 5'000'000, kMostTrips = 100'000;  // Limits of the interpreter.
+
+struct Flags {
+  uint64_t seed = 5000;
+  int64_t passes = 400, kernels = 60;  // Random modules of each group.
+  double least_passes = 0, least_kernels = 0;
+  std::vector<std::string> files;
+};
+
+struct Subject {
+  std::string name;
+  std::shared_ptr<const SourceText> text;
+  uint64_t seed = 0;
+};
+
+struct Row {
+  int64_t planted = 0, killed = 0, inconclusive = 0;
+  int64_t differ = 0, differ_killed = 0;  // Mutants whose output bits differ, and how many of them were killed.
+  int64_t errors = 0;                     // Runs that ended with an error, before any verdict.
+
+  Row& operator+=(const Row& row) {
+    planted += row.planted, killed += row.killed, inconclusive += row.inconclusive;
+    differ += row.differ, differ_killed += row.differ_killed, errors += row.errors;
+    return *this;
+  }
+};
+
+// Results of all threads.
+class Table {
+ public:
+  void Add(const std::string& name, const Row& row, const std::string& missed) {
+    const std::lock_guard lock(mutex_);
+    rows_[name] += row;
+    if (!missed.empty()) missed_.push_back(missed);
+  }
+
+  Row Total() const {
+    Row total;
+    for (const auto& [name, row] : rows_) total += row;
+    return total;
+  }
+
+  // Rows by name, then the sum of all rows, then the mutants that were missed.
+  void Print(const std::string& title, const std::string& missed_title) {
+    std::printf("%s\n%-34s %8s %8s %7s %8s %8s %7s %8s %7s\n", title.c_str(), "", "planted", "killed", "", "differ",
+                "killed", "", "open", "errors");
+    for (const auto& [name, row] : rows_) PrintRow(name, row);
+    PrintRow("total", Total());
+    std::ranges::sort(missed_);
+    if (!missed_.empty()) std::printf("%s\n", missed_title.c_str());
+    for (const std::string& missed : missed_) std::printf("  %s\n", missed.c_str());
+    std::printf("\n");
+  }
+
+ private:
+  static std::string Percent(int64_t part, int64_t whole) {
+    return whole == 0 ? "-" : Format("%.1f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  }
+  static void PrintRow(const std::string& name, const Row& row) {
+    std::printf("%-34s %8ld %8ld %7s %8ld %8ld %7s %8ld %7ld\n", name.c_str(), row.planted, row.killed,
+                Percent(row.killed, row.planted).c_str(), row.differ, row.differ_killed,
+                Percent(row.differ_killed, row.differ).c_str(), row.inconclusive, row.errors);
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Row> rows_;
+  std::vector<std::string> missed_;
+};
+
+Result<Literal> Interpreted(const Module& module, std::span<const Literal> arguments) {
+  return Interpret(module, arguments, {.max_loop_iterations = kMostTrips, .max_steps = kMostSteps});
+}
+
+// ---- Passes --------------------------------------------------------------------------------------------------------
+
+// Plants the mutation at the first instruction that it fits, in an order that the seed decides, and that leaves a valid
+// module. Null: there is no such instruction. The origins in the module are the instructions of `module`.
+std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, uint64_t seed, std::string* where) {
+  const auto candidates = [](const Module& of) {
+    std::vector<Instruction*> live;
+    for (Computation* computation : of.PostOrder()) {
+      for (Instruction* inst : computation->Instructions()) {
+        if (!inst->IsDead() || inst->IsRoot()) live.push_back(inst);
+      }
+    }
+    return live;
+  };
+  std::unique_ptr<Module> wrong = module.Clone(true);
+  std::vector<Instruction*> live = candidates(*wrong);
+  const size_t first = (seed * 2654435761) % live.size();
+  for (size_t k = 0; k < live.size(); ++k) {
+    Instruction* const inst = live[(first + k) % live.size()];
+    if (!mutation.apply(*inst)) continue;
+    *where = std::string(inst->name());
+    if (Verify(*wrong)) return wrong;
+    wrong = module.Clone(true);
+    live = candidates(*wrong);
+  }
+  return nullptr;
+}
+
+void MeasurePasses(const Subject& subject, Table& table) {
+  static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
+                                              "exact",  "normal", "iota",   "special"};
+  const std::string profile = kProfiles[subject.seed % std::size(kProfiles)];
+  const auto module = Parse(subject.text);
+  if (!module) return;
+  const auto arguments = MakeArguments(**module, {.seed = subject.seed, .profile = *InputProfileFromText(profile)});
+  if (!arguments) return;
+  const auto expected = Interpreted(**module, *arguments);
+  for (const Mutation& mutation : Mutations()) {
+    std::string where;
+    const std::unique_ptr<Module> wrong = Mutated(**module, mutation, subject.seed, &where);
+    if (wrong == nullptr) continue;
+    const auto actual = Interpreted(*wrong, *arguments);
+    const bool differs = expected && actual && Compatible(expected->shape(), actual->shape()) &&
+                         CompareBitwise(*expected, *actual).verdict == Verdict::kMismatch;
+    RunOptions options;
+    options.work_limit = 0;
+    options.seed = static_cast<int64_t>(subject.seed);
+    options.input_profile = profile;
+    std::vector<Literal> own = *arguments;
+    std::string summary;
+    const auto result = CompareAroundPasses(**module, *wrong, options, &own, &summary);
+    const bool killed = result && result->verdict == Verdict::kMismatch;
+    const bool open = result && result->verdict == Verdict::kInconclusive;
+    const bool missed = differs && result && !killed && !open;
+    table.Add(std::string(mutation.name),
+              {.planted = 1,
+               .killed = killed,
+               .inconclusive = open,
+               .differ = differs,
+               .differ_killed = differs && killed,
+               .errors = !result},
+              missed ? Str(subject.name, ": ", mutation.name, " in '", where, "', inputs ", profile) : "");
+  }
+}
+
+// ---- Kernels -------------------------------------------------------------------------------------------------------
+
+RunOptions OptionsFor(const Subject& subject, std::string_view kind) {
+  RunOptions options;
+  options.platform = "cpu";
+  options.seed = static_cast<int64_t>(subject.seed);
+  options.work_limit = 0;
+  options.load.verify = "default";
+  if (subject.seed % 4 == 3) options.input_profile = "special";  // NaN and infinities among the inputs.
+  options.libraries = kind == "library";
+  // A loop that is one kernel leaves the run time nothing to do.
+  if (kind == "runtime") options.pipeline.disabled.emplace_back("loops");
+  return options;
+}
+
+Result<RunReport> RunOnce(const Subject& subject, RunOptions options, const std::string& inject) {
+  options.inject = inject;
+  Progress progress(true);
+  Experiment experiment(subject.text, std::move(options), progress);
+  return Run(experiment);
+}
+
+// Whether the report blames a part of the planted kind. A step that a fault of the run time spoils is blamed itself,
+// whatever its kind is.
+bool BlamesPlanted(const Culprit& culprit, std::string_view kind) {
+  if (kind == "kernel") return culprit.kind == Culprit::Kind::kKernel;
+  if (kind == "library") return culprit.kind == Culprit::Kind::kLibrary;
+  return culprit.kind == Culprit::Kind::kKernel || culprit.kind == Culprit::Kind::kLibrary ||
+         culprit.kind == Culprit::Kind::kRuntime;
+}
+
+// Mutations of instructions that fit nowhere in the optimized module need no run.
+bool FitsAnywhere(const Mutation& mutation, const Module& optimized) {
+  const std::unique_ptr<Module> copy = optimized.Clone(true);
+  return Plant(mutation, *copy) != nullptr;
+}
+
+void MeasureKernels(const Subject& subject, Table& table) {
+  for (const gpu::FaultKind& kind : gpu::FaultKinds()) {
+    const RunOptions options = OptionsFor(subject, kind.name);
+    const auto sound = RunOnce(subject, options, "");
+    if (!sound || sound->exit != ExitCode::kOk) continue;
+    if (kind.name == "library" && (!sound->compile || sound->compile->library_calls == 0)) continue;
+    std::vector<std::string_view> faults(kind.faults.begin(), kind.faults.end());
+    if (kind.takes_mutations) {
+      Progress progress(true);
+      Experiment experiment(subject.text, options, progress);
+      const auto optimized = experiment.Optimized();
+      if (!optimized) continue;
+      for (const Mutation& mutation : Mutations()) {
+        if (FitsAnywhere(mutation, *(*optimized)->module)) faults.push_back(mutation.name);
+      }
+    }
+    for (const std::string_view fault : faults) {
+      const auto report = RunOnce(subject, options, Str(kind.name, ":*:", fault));
+      if (!report && report.error().code() == "F004") continue;  // It fits nowhere.
+      const bool differs = report && report->bits != sound->bits;
+      const bool killed = report && report->exit == ExitCode::kNo && BlamesPlanted(report->culprit, kind.name);
+      const bool missed = differs && !killed;
+      table.Add(Str(kind.name, ":", fault),
+                {.planted = 1,
+                 .killed = killed,
+                 .inconclusive = report && report->exit != ExitCode::kNo && report->exit != ExitCode::kOk,
+                 .differ = differs,
+                 .differ_killed = differs && killed,
+                 .errors = !report},
+                missed ? Str(subject.name, ": ", kind.name, ":", fault, ": ", report->verdict,
+                             report->culprit.name.empty() ? "" : " blames ", report->culprit.name)
+                       : "");
+    }
+  }
+}
+
+// ---- All -----------------------------------------------------------------------------------------------------------
+
+std::vector<Subject> Subjects(const Flags& flags, int64_t random, std::vector<Subject> files) {
+  std::vector<Subject> subjects;
+  for (int64_t i = 0; i < random; ++i) {
+    const GrowOptions options{.seed = flags.seed + static_cast<uint64_t>(i)};
+    const std::string name = Str("seed ", options.seed);
+    subjects.push_back(
+        {name, std::make_shared<SourceText>(name + ".hlo", GrownText(*Grow(options), options)), options.seed});
+  }
+  // The named modules take longest, and come first.
+  files.insert(files.end(), subjects.begin(), subjects.end());
+  return files;
+}
+
+double Measure(const std::vector<Subject>& subjects, void (*measure)(const Subject&, Table&), Table& table) {
+  const auto start = std::chrono::steady_clock::now();
+  ParallelFor(std::ssize(subjects), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) measure(subjects[i], table);
+  });
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+bool IsAbove(const char* what, double rate, double least) {
+  std::printf("%s: %.1f %%, floor %.1f %%%s\n", what, rate, least, rate < least ? ": too low" : "");
+  return rate >= least;
+}
+
+template <class T>
+bool Take(std::string_view flag, std::string_view name, T* value) {
+  if (!flag.starts_with(name) || flag.size() <= name.size() || flag[name.size()] != '=') return false;
+  const std::string_view text = flag.substr(name.size() + 1);
+  return std::from_chars(text.data(), text.data() + text.size(), *value).ptr == text.data() + text.size();
+}
+
+std::optional<Flags> ParseFlags(int argc, char** argv) {
+  Flags flags;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (!flag.starts_with("--")) {
+      flags.files.emplace_back(flag);
+    } else if (!Take(flag, "--seed", &flags.seed) && !Take(flag, "--passes", &flags.passes) &&
+               !Take(flag, "--kernels", &flags.kernels) && !Take(flag, "--least_passes", &flags.least_passes) &&
+               !Take(flag, "--least_kernels", &flags.least_kernels)) {
+      std::fprintf(stderr, "mutants: bad flag '%s'\n", argv[i]);
+      return std::nullopt;
+    }
+  }
+  return flags;
+}
+
+int Main(const Flags& flags) {
+  std::vector<Subject> files;
+  for (const std::string& path : flags.files) {
+    if (auto text = ReadSource(path)) files.push_back({path, std::move(*text)});
+    else std::printf("%s is left out: it cannot be read\n", path.c_str());
+  }
+  std::printf("random modules: %ld for passes, %ld for kernels, from seed %lu; named modules: %zu; threads: %d\n\n",
+              flags.passes, flags.kernels, flags.seed, files.size(), Threads());
+  Table passes, kernels;
+  const double passes_seconds = Measure(Subjects(flags, flags.passes, files), MeasurePasses, passes);
+  passes.Print(Format("Passes, %.0f s", passes_seconds), "MATCH, though the output bits differ:");
+  const double kernels_seconds = Measure(Subjects(flags, flags.kernels, files), MeasureKernels, kernels);
+  kernels.Print(Format("Kernels, %.0f s", kernels_seconds), "Not killed, though the output bits differ:");
+  const Row of_passes = passes.Total(), of_kernels = kernels.Total();
+  const auto rate = [](int64_t part, int64_t whole) {
+    return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  const bool passes_hold =
+      IsAbove("killed mutants of passes", rate(of_passes.killed, of_passes.planted), flags.least_passes);
+  const bool kernels_hold = IsAbove("killed mutants of kernels that change output bits",
+                                    rate(of_kernels.differ_killed, of_kernels.differ), flags.least_kernels);
+  return passes_hold && kernels_hold ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) {
+  const std::optional<hlo::Flags> flags = hlo::ParseFlags(argc, argv);
+  return flags ? hlo::Main(*flags) : 2;
+}
