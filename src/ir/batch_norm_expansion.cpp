@@ -74,15 +74,19 @@ class Expansion {
     Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
     return Step(Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
   }
-  // One element of each feature, or 0 where that element is not finite.
+  // One element of each feature, or 0 where that element is not finite or so large that x minus the element might
+  // overflow although x is finite.
   Instruction* ElementOr0(Instruction* wide) {
     const Shape features(wide_.type(), {wide_.dim(feature_index_)});
     Instruction* const zero = Constant(0, features);
     if (wide_.NumElements() == 0) return zero;
     copies_elementwise_ = IsShortChain(*wide, kMostCopied);
     Instruction* const element = Step(Opcode::kReshape, features, {Middle(wide)});
-    Instruction* const is_finite = Step(Opcode::kIsFinite, features.WithType(PrimitiveType::kPred), {element});
-    return Step(Opcode::kSelect, features, {is_finite, element, zero});
+    Instruction* const limit = Constant(wide_.type() == PrimitiveType::kF64 ? 0x1p510 : 0x1p62, features);
+    Instruction* const is_small =
+        Step(Opcode::kCompare, features.WithType(PrimitiveType::kPred),
+             {Step(Opcode::kAbs, features, {element}), limit}, CompareAttrs{.direction = ComparisonDirection::kLt});
+    return Step(Opcode::kSelect, features, {is_small, element, zero});
   }
   // A tuple of the values in the types of the results.
   Instruction* Results(std::vector<Instruction*> values) {
