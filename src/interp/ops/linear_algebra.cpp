@@ -195,9 +195,12 @@ Result<Literal> EvalBatchNormTraining(Evaluation& e) {
   const Scratch<double> y(shape.NumElements()), means(features.features), variances(features.features);
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
+      // The mean of squares less the square of the mean would cancel, in f64 too.
       double sum = 0, squares = 0;
-      features.ForEach(c, [&](int64_t i) { sum += x[i], squares += x[i] * x[i]; });
-      const double mean = sum / features.count(), variance = squares / features.count() - mean * mean;
+      features.ForEach(c, [&](int64_t i) { sum += x[i]; });
+      const double mean = sum / features.count();
+      features.ForEach(c, [&](int64_t i) { squares += (x[i] - mean) * (x[i] - mean); });
+      const double variance = squares / features.count();
       const double factor = scale[c] / std::sqrt(variance + attrs.epsilon);
       features.ForEach(c, [&](int64_t i) { y[i] = (x[i] - mean) * factor + offset[c]; });
       means[c] = mean;
@@ -217,7 +220,7 @@ Result<Literal> EvalBatchNormInference(Evaluation& e) {
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       const double factor = scale[c] / std::sqrt(variance[c] + attrs.epsilon);
-      features.ForEach(c, [&](int64_t i) { y[i] = x[i] * factor + (offset[c] - mean[c] * factor); });
+      features.ForEach(c, [&](int64_t i) { y[i] = (x[i] - mean[c]) * factor + offset[c]; });
     }
   });
   return Narrow(y, e.inst.shape());
