@@ -11,6 +11,7 @@
 #include "interp/compare/leaf.h"
 #include "interp/compare/patterns.h"
 #include "interp/interpreter.h"
+#include "interp/nan_bits.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
 #include "interp/shadow/slice.h"
@@ -412,6 +413,15 @@ Comparison CompareArrays(const Literal& expected, const Literal& actual, const P
   return comparison;
 }
 
+// Any NaN equals any NaN, unless `strict_nan`.
+bool HaveSameBits(Literal a, Literal b, bool strict_nan) {
+  if (a.BitEquals(b)) return true;
+  if (strict_nan) return false;
+  UnifyNans(a, NanBits::kPositive);
+  UnifyNans(b, NanBits::kPositive);
+  return a.BitEquals(b);
+}
+
 // An exact value in its declared type.
 Literal AsDeclared(const ShadowValue& value);
 std::vector<Literal> AsDeclared(std::span<const ShadowValue> values) {
@@ -546,10 +556,8 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
                        : EvaluateComputation(computation, inputs, limits);
     if (value) interpreted = std::move(*value);  // Else the bounds decide.
   }
-  if (interpreted && !slice) {
-    Comparison by_bits = CompareBitwise(*interpreted, actual, options);
-    if (by_bits.verdict == Verdict::kMatch) return by_bits;
-  }
+  if (interpreted && !slice && HaveSameBits(*interpreted, actual, options.strict_nan))
+    return CompareBitwise(*interpreted, actual, options);
   const auto shadow = slice ? EvaluateShadow(slice->module->entry(), std::span<const ShadowValue>(slice->args),
                                              {.plan = options.plan ? &slice->plan : nullptr,
                                               .max_loop_iterations = options.max_loop_iterations,
