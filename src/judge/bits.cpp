@@ -327,6 +327,8 @@ class Comparer {
       Decide(Verdict::kUnsupported, Str("the module after the passes cannot be interpreted: ", error.message()));
     } else if (error.exit != ExitCode::kLimit) {
       Decide(Verdict::kMismatch, Str("only the module after the passes fails: ", error.message()));
+    } else if (SomeValueDiffers()) {
+      ShowValue();
     } else if (std::string endless = EndlessLoop(); !endless.empty()) {
       Decide(Verdict::kMismatch, std::move(endless));
     } else {
@@ -336,10 +338,16 @@ class Comparer {
     return std::move(result_);
   }
 
-  // A loop that both modules have and that ended before, if it was running when the limit was reached, far beyond the
+  // Whether a value differs among those that the module after the passes came to before it reached a limit.
+  bool SomeValueDiffers() {
+    CompareValues();
+    return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
+  }
+
+  // A loop that both modules have and that ended before, if it was running when the limit was reached, well beyond the
   // iterations that it had before. Passes that make loops of other operations may well reach a limit.
   std::string EndlessLoop() const {
-    constexpr int64_t kTimes = 4, kMore = 1000;
+    constexpr int64_t kTimes = 2, kMore = 16;
     for (const Computation* computation : after_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {
         const auto loop = run_after_.loops.find(inst);

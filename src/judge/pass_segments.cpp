@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ir/text/printer.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -31,6 +32,7 @@ Status PassSegments::Before(const PassRun& run, Module& module) {
 }
 
 Status PassSegments::After(const PassRun& run, Module& module) {
+  if (!run.skipped) latest_ = run;
   if (is_wrong() || !run.changed) return {};
   if (before_ == nullptr) {
     if (changed_++ == 0) first_ = run;
@@ -49,7 +51,14 @@ Status PassSegments::After(const PassRun& run, Module& module) {
   return {};
 }
 
-Status PassSegments::Finish(Module& module) { return is_wrong() ? Status() : CloseSegment(module); }
+Status PassSegments::Finish(const Module& end) {
+  if (is_wrong()) return {};
+  if (changed_ == 0 && latest_ && Fingerprint(end) != Fingerprint(*start_)) {
+    first_ = last_ = latest_;
+    changed_ = 1;
+  }
+  return CloseSegment(end);
+}
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 

@@ -68,8 +68,8 @@ class PassSegments {
   // passed on. After the first wrong part they do nothing.
   Status Before(const PassRun& run, Module& module);
   Status After(const PassRun& run, Module& module);
-  // Closes the last segment. `module`: as the pipeline left it.
-  Status Finish(Module& module);
+  // Closes the last segment. `end`: the module as the pipeline left it, or as later steps that keep all bits did.
+  Status Finish(const Module& end);
 
   const SegmentsResult& result() const { return result_; }
   bool is_wrong() const { return result_.wrong.has_value(); }
@@ -97,6 +97,7 @@ class PassSegments {
   // Instances of the segment that changed the module: how many, the first and the last.
   int64_t changed_ = 0;
   std::optional<PassRun> first_, last_;
+  std::optional<PassRun> latest_;  // The latest instance that ran, changed or not.
 };
 
 // Runs the same pipeline again on the same input, cloned `as_input`, with these observers. An error of an observer ends

@@ -1,9 +1,11 @@
 // Measures which planted faults the judge finds (`make mutants`).
 //
-//   mutants [--passes=N] [--kernels=N] [--seed=S] [--least_passes=PERCENT] [--least_kernels=PERCENT] MODULE.hlo...
+//   mutants [--passes=N] [--kernels=N] [--seed=S] [--sets=N] [--least_passes=PERCENT] [--least_kernels=PERCENT]
+//           MODULE.hlo...
 //
 // Group 1, passes: each mutation of ir/mutation.h is planted once a module, at a seeded instruction, as if a pass had
-// made it. A mutant is killed when CompareAroundPasses says MISMATCH. The rate is over all mutants.
+// made it. A mutant is killed when CompareByBits says MISMATCH, on the arguments of a run or on one of up to 8 further
+// sets (--sets=9). The rate is over all mutants.
 // Group 2, kernels: each fault that --inject plants in kernels, library calls or the run time is planted wherever it
 // fits. A mutant is killed when the report says MISMATCH and blames a kernel, a library call or, for a fault of the run
 // time, any step. The rate is over the mutants whose output bits differ from a run without the fault.
@@ -25,7 +27,6 @@
 #include "driver/fuzz/grow.h"
 #include "driver/progress.h"
 #include "driver/run/experiment.h"
-#include "driver/run/pass_check.h"
 #include "driver/run/run.h"
 #include "gpu/runtime/fault.h"
 #include "interp/arguments/arguments.h"
@@ -33,6 +34,7 @@
 #include "interp/interpreter.h"
 #include "ir/mutation.h"
 #include "ir/verifier/verifier.h"
+#include "judge/bits.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -43,6 +45,7 @@ constexpr int64_t kMostSteps = 5'000'000, kMostTrips = 100'000;  // Limits of th
 struct Flags {
   uint64_t seed = 5000;
   int64_t passes = 400, kernels = 60;  // Random modules of each group.
+  int64_t sets = 1;                    // Of arguments, for passes.
   double least_passes = 0, least_kernels = 0;
   std::vector<std::string> files;
 };
@@ -139,7 +142,33 @@ std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, 
   return nullptr;
 }
 
-void MeasurePasses(const Subject& subject, Table& table) {
+// Further arguments, in the order in which they are tried.
+std::vector<ArgumentOptions> FurtherSets(uint64_t seed) {
+  std::vector<ArgumentOptions> sets;
+  for (const InputProfile profile :
+       {InputProfile::kEdge, InputProfile::kExact, InputProfile::kWide, InputProfile::kSpecial, InputProfile::kTies,
+        InputProfile::kNormal, InputProfile::kFingerprint, InputProfile::kSpecial})
+    sets.push_back({.seed = seed + 100 + sets.size(), .profile = profile, .constrain = sets.size() < 6});
+  return sets;
+}
+
+// The first mismatch on the arguments, or on `sets` - 1 further sets; else the verdict on the arguments.
+Result<Verdict> JudgeOnSets(const Module& module, const Module& wrong, const std::vector<Literal>& arguments,
+                            uint64_t seed, int64_t sets) {
+  const BitsOptions bits = {.interpret = {.max_loop_iterations = kMostTrips, .max_steps = kMostSteps}};
+  const Verdict own = TRY(CompareByBits(module, wrong, arguments, bits)).verdict;
+  if (own == Verdict::kMismatch) return own;
+  const std::vector<ArgumentOptions> further = FurtherSets(seed);
+  for (int64_t i = 0; i + 1 < sets && i < std::ssize(further); ++i) {
+    const auto others = MakeArguments(module, further[i]);
+    if (!others) continue;
+    const auto result = CompareByBits(module, wrong, *others, bits);
+    if (result && result->verdict == Verdict::kMismatch) return Verdict::kMismatch;
+  }
+  return own;
+}
+
+void MeasurePasses(const Subject& subject, int64_t sets, Table& table) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
   const std::string profile = kProfiles[subject.seed % std::size(kProfiles)];
@@ -155,15 +184,9 @@ void MeasurePasses(const Subject& subject, Table& table) {
     const auto actual = Interpreted(*wrong, *arguments);
     const bool differs = expected && actual && Compatible(expected->shape(), actual->shape()) &&
                          CompareBitwise(*expected, *actual).verdict == Verdict::kMismatch;
-    RunOptions options;
-    options.work_limit = 0;
-    options.seed = static_cast<int64_t>(subject.seed);
-    options.input_profile = profile;
-    std::vector<Literal> own = *arguments;
-    std::string summary;
-    const auto result = CompareAroundPasses(**module, *wrong, options, &own, &summary);
-    const bool killed = result && result->verdict == Verdict::kMismatch;
-    const bool open = result && result->verdict == Verdict::kInconclusive;
+    const auto result = JudgeOnSets(**module, *wrong, *arguments, subject.seed, sets);
+    const bool killed = result && *result == Verdict::kMismatch;
+    const bool open = result && *result == Verdict::kInconclusive;
     const bool missed = differs && result && !killed && !open;
     table.Add(std::string(mutation.name),
               {.planted = 1,
@@ -213,7 +236,7 @@ bool FitsAnywhere(const Mutation& mutation, const Module& optimized) {
   return Plant(mutation, *copy) != nullptr;
 }
 
-void MeasureKernels(const Subject& subject, Table& table) {
+void MeasureKernels(const Subject& subject, int64_t, Table& table) {
   for (const gpu::FaultKind& kind : gpu::FaultKinds()) {
     const RunOptions options = OptionsFor(subject, kind.name);
     const auto sound = RunOnce(subject, options, "");
@@ -264,10 +287,11 @@ std::vector<Subject> Subjects(const Flags& flags, int64_t random, std::vector<Su
   return files;
 }
 
-double Measure(const std::vector<Subject>& subjects, void (*measure)(const Subject&, Table&), Table& table) {
+double Measure(const std::vector<Subject>& subjects, int64_t sets, void (*measure)(const Subject&, int64_t, Table&),
+               Table& table) {
   const auto start = std::chrono::steady_clock::now();
   ParallelFor(std::ssize(subjects), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) measure(subjects[i], table);
+    for (int64_t i = begin; i < end; ++i) measure(subjects[i], sets, table);
   });
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -291,7 +315,8 @@ std::optional<Flags> ParseFlags(int argc, char** argv) {
     if (!flag.starts_with("--")) {
       flags.files.emplace_back(flag);
     } else if (!Take(flag, "--seed", &flags.seed) && !Take(flag, "--passes", &flags.passes) &&
-               !Take(flag, "--kernels", &flags.kernels) && !Take(flag, "--least_passes", &flags.least_passes) &&
+               !Take(flag, "--sets", &flags.sets) && !Take(flag, "--kernels", &flags.kernels) &&
+               !Take(flag, "--least_passes", &flags.least_passes) &&
                !Take(flag, "--least_kernels", &flags.least_kernels)) {
       std::fprintf(stderr, "mutants: bad flag '%s'\n", argv[i]);
       return std::nullopt;
@@ -309,9 +334,9 @@ int Main(const Flags& flags) {
   std::printf("random modules: %ld for passes, %ld for kernels, from seed %lu; named modules: %zu; threads: %d\n\n",
               flags.passes, flags.kernels, flags.seed, files.size(), Threads());
   Table passes, kernels;
-  const double passes_seconds = Measure(Subjects(flags, flags.passes, files), MeasurePasses, passes);
+  const double passes_seconds = Measure(Subjects(flags, flags.passes, files), flags.sets, MeasurePasses, passes);
   passes.Print(Format("Passes, %.0f s", passes_seconds), "MATCH, though the output bits differ:");
-  const double kernels_seconds = Measure(Subjects(flags, flags.kernels, files), MeasureKernels, kernels);
+  const double kernels_seconds = Measure(Subjects(flags, flags.kernels, files), flags.sets, MeasureKernels, kernels);
   kernels.Print(Format("Kernels, %.0f s", kernels_seconds), "Not killed, though the output bits differ:");
   const Row of_passes = passes.Total(), of_kernels = kernels.Total();
   const auto rate = [](int64_t part, int64_t whole) {

@@ -15,6 +15,7 @@
 #include "driver/run/reproducer.h"
 #include "interp/compare/compare.h"
 #include "interp/interpreter.h"
+#include "judge/bits.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -80,33 +81,15 @@ Status EachPassCheck::Judge(const PassRun& run) {
   ++judged_;
   Line line{Str(run.number), NameOf(run), "ok", ""};
   const Part after = TRY(RunPart(run, INT64_MAX));
-  std::string summary;
-  const WidenedResult result = TRY(Compare(*after.module, &summary));
-  if (result.verdict == Verdict::kMismatch) {
-    wrong_ = true;
-    line.verdict = "WRONG";
-    line.detail = Str("the value of '", result.finding->input->name(), "' changed",
-                      result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
-  } else if (const std::optional<Comparison> bits = TRY(CompareBits(run, *after.module));
-             bits && bits->verdict == Verdict::kMismatch) {
-    wrong_ = true;
-    line.verdict = "WRONG";
-    line.detail = Str("it is to keep every bit, and ", bits->bad(), " of ", bits->elements(), " results differ");
-    summary.clear();
-    for (const TensorComparison& tensor : bits->outputs) summary += tensor.bad() > 0 ? Details(tensor) : "";
-  } else {
-    const bool is_open = result.verdict != Verdict::kMatch;
-    open_ += is_open;
-    line.verdict = is_open ? "open" : "ok";
-    line.detail = is_open
-                      ? result.reason
-                      : Str(Counted(result.elements, "element"), " in ", Counted(result.instructions, "instruction"),
-                            result.undetermined == 0 ? "" : Str(", ", result.undetermined, " undetermined"),
-                            bits ? ", and the results' bits" : "");
-  }
+  const Judged judged = TRY(JudgeModule(run, *after.module));
+  line.detail = judged.detail;
+  wrong_ = judged.verdict == Verdict::kMismatch;
+  const bool is_open = !wrong_ && judged.verdict != Verdict::kMatch;
+  open_ += is_open;
+  if (wrong_ || is_open) line.verdict = wrong_ ? "WRONG" : "open";
   lines_.push_back(line);
   if (!wrong_) return {};
-  blame_ = TRY(Blame(run, summary));
+  blame_ = TRY(Blame(run, judged.summary));
   if (!options_.reproducer.directory.empty()) {
     progress_.Stage("writing the reproducer");
     RunOptions options = options_;
@@ -114,6 +97,43 @@ Status EachPassCheck::Judge(const PassRun& run) {
     blame_ += Str("repro: ", ReproduceWrongPass(*before_, run, arguments_, options), "\n");
   }
   FAIL(Error(ExitCode::kNo, "", Finding()));  // Whoever asks `is_wrong` shows the report.
+}
+
+Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, const Module& after) const {
+  if (auto judged = TRY(JudgeByBits(run, after))) return std::move(*judged);
+  return JudgeInF64(after);
+}
+
+// Nothing if the pass is not exact, if the module takes long to interpret, or if the interpreter cannot run it.
+Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
+  constexpr double kMostSteps = 1e8;
+  if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
+  if (options_.work_limit > 0 && StepsOfInterpreting(*before_) > kMostSteps) return std::nullopt;
+  const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
+  const BitsResult bits = TRY(CompareByBits(*before_, after, arguments_, bits_options));
+  if (bits.verdict == Verdict::kUnsupported) return std::nullopt;
+  Judged judged{.verdict = bits.verdict, .detail = bits.reason, .summary = {}};
+  if (bits.verdict == Verdict::kMatch)
+    judged.detail = Str(Counted(bits.values, "value"), ", ", Counted(bits.elements, "element"), " by bits",
+                        bits.undetermined == 0 ? "" : Str(", ", bits.undetermined, " undetermined (bits of NaNs)"));
+  if (!bits.finding) return judged;
+  for (const TensorComparison& tensor : bits.finding->comparison.outputs)
+    judged.summary += tensor.bad() > 0 ? Details(tensor) : "";
+  return judged;
+}
+
+Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const Module& after) const {
+  Judged judged;
+  const WidenedResult result = TRY(Compare(after, &judged.summary));
+  judged.verdict = result.verdict;
+  if (result.verdict == Verdict::kMismatch)
+    judged.detail = Str("the value of '", result.finding->input->name(), "' changed",
+                        result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
+  else if (result.verdict != Verdict::kMatch) judged.detail = result.reason;
+  else
+    judged.detail = Str(Counted(result.elements, "element"), " in ", Counted(result.instructions, "instruction"),
+                        " in f64", result.undetermined == 0 ? "" : Str(", ", result.undetermined, " undetermined"));
+  return judged;
 }
 
 Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* summary) const {
@@ -131,16 +151,6 @@ Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* s
   whole.work_limit = 0;
   arguments = arguments_;
   return CompareAroundPasses(*before_, after, whole, &arguments, summary);
-}
-
-Result<std::optional<Comparison>> EachPassCheck::CompareBits(const PassRun& run, const Module& after) const {
-  constexpr double kMostSteps = 1e8;
-  if (PreservesOf(*run.pass, run.options) != Preserves::kExact || StepsOfInterpreting(*before_) > kMostSteps)
-    return std::nullopt;
-  const auto expected = Interpret(*before_, arguments_, InterpreterOptions(options_));
-  const auto actual = Interpret(after, arguments_, InterpreterOptions(options_));
-  if (!expected || !actual) return std::nullopt;  // What it cannot run, widened has judged.
-  return CompareBitwise(*expected, *actual, options_.compare);
 }
 
 Result<EachPassCheck::Part> EachPassCheck::RunPart(const PassRun& run, int64_t fuel) const {
@@ -165,13 +175,8 @@ Result<EachPassCheck::Part> EachPassCheck::RunPart(const PassRun& run, int64_t f
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto judged = [&](int64_t fuel) -> Result<Part> {
     Part part = TRY(RunPart(run, fuel));
-    std::string ignored;
-    const auto result = Compare(*part.module, &ignored);
-    part.is_wrong = !result || result->verdict == Verdict::kMismatch;
-    if (result && !part.is_wrong) {
-      const auto bits = TRY(CompareBits(run, *part.module));
-      part.is_wrong = bits && bits->verdict == Verdict::kMismatch;
-    }
+    const auto verdict = JudgeModule(run, *part.module);
+    part.is_wrong = !verdict || verdict->verdict == Verdict::kMismatch;
     return part;
   };
   Part right{.module = before_->Clone(/*as_input=*/true), .rewrites = {}}, wrong = TRY(judged(INT64_MAX));
@@ -204,8 +209,8 @@ Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& 
 
 std::string EachPassCheck::Report() const {
   std::string out = Str("inputs: ", inputs_,
-                        "     judged: the module before each pass against the module after it, in "
-                        "f64 ('hlo help passes')\n");
+                        "     judged: the module before each pass against the module after it "
+                        "('hlo help passes')\n");
   TextTable table({">#", "pass", "verdict", "what was compared"});
   for (const Line& line : lines_) table.Row({line.number, line.name, line.verdict, line.detail});
   if (!lines_.empty()) out += table.Text();

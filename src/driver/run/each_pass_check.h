@@ -1,7 +1,7 @@
 // --check_each_pass: each pass instance that changes the module is judged by itself, the module before it against the
-// module after it, on the same arguments, by the oracle of the passes (pass_check.h); a pass that is kExact also by the
-// bits of the results, where interpreting them takes a moment. The first that is wrong ends it, with the instruction
-// whose value changed, the rule that did it and what it changed.
+// module after it, on the same arguments. An exact pass must keep the bits of all values (judge/bits.h). Other passes,
+// and modules that take long to interpret, are compared in f64 (pass_check.h). The first wrong instance ends the check,
+// with the instruction whose value changed, the rule that did it and the changed lines.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
@@ -44,9 +44,16 @@ class EachPassCheck {
     std::string number, name, verdict, detail;
   };
   Status Judge(const PassRun& run);
+  // The verdict on the module after an instance.
+  struct Judged {
+    Verdict verdict = Verdict::kMatch;
+    std::string detail;   // For the table: the compared parts, or the difference, or why nothing is decided.
+    std::string summary;  // The elements that differ; empty unless there is a mismatch.
+  };
+  Result<Judged> JudgeModule(const PassRun& run, const Module& after) const;
+  Result<std::optional<Judged>> JudgeByBits(const PassRun& run, const Module& after) const;
+  Result<Judged> JudgeInF64(const Module& after) const;
   Result<WidenedResult> Compare(const Module& after, std::string* summary) const;
-  // By the interpreter, where all that is to be kept are bits.
-  Result<std::optional<Comparison>> CompareBits(const PassRun& run, const Module& after) const;
   // The module after the first `fuel` rewrites of the pass, and how often its rules had been applied.
   struct Part {
     std::unique_ptr<Module> module;

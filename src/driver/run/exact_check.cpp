@@ -56,7 +56,7 @@ Culprit BlameExact(const Literal& expected, const std::optional<Literal>& after,
   culprit.text = pass ? "a pass: the interpreter gives other results for the optimized module"
                       : "a kernel, library call or the run time: for what the passes made, the interpreter gives the "
                         "right results";
-  culprit.text += Str("\n                look:  --compare_mode=", pass ? "widened" : "local", " names it");
+  culprit.text += Str("\n                look:  --compare_mode=", pass ? "passes" : "local", " names it");
   culprit.comparison = comparison;
   return culprit;
 }

@@ -153,7 +153,9 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   if (!same(InputKey) || (filled && options_.seed != other.options_.seed)) return other;
   other.input_ = input_;
   if (options_.platform == other.options_.platform) other.where_ = where_;
-  const bool same_passes = same(PassKey), same_code = same_passes && same(CodeKey), same_arguments = same(ArgumentKey);
+  const bool is_observed = other.options_.pipeline.before || other.options_.pipeline.after;
+  const bool same_passes = !is_observed && same(PassKey), same_code = same_passes && same(CodeKey),
+             same_arguments = same(ArgumentKey);
   if (same_passes) other.optimized_ = optimized_;
   if (same_code) other.code_ = code_, other.feeds_ = feeds_;
   if (same_arguments) other.arguments_ = arguments_, other.interpretation_ = interpretation_;

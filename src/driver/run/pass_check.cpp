@@ -6,12 +6,15 @@
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/inspect/source_place.h"
+#include "driver/inspect/text.h"
 #include "driver/optimize.h"
+#include "driver/run/oracles.h"
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
 #include "interp/compare/widened.h"
 #include "interp/interpreter.h"
 #include "ir/region.h"
+#include "judge/pass_segments.h"
 
 namespace hlo {
 namespace {
@@ -154,19 +157,165 @@ std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& op
   return best;
 }
 
-// How the module changed its meaning. `arguments` get those that showed it.
-Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vector<Literal>* arguments,
+// Compares the input with the optimized module in f64. `arguments` become those on which they were compared.
+Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, bool runs_code, std::vector<Literal>* arguments,
                                                std::string* summary) {
   const Module& optimized = *TRY(experiment.Optimized())->module;
   const RunOptions options = TRY(experiment.Judging());
   const Module& input = *TRY(experiment.Input())->module;
   const bool is_changed = std::ranges::any_of(TRY(experiment.Optimized())->passes.runs, &PassRun::changed);
   const std::unique_ptr<Module> apart = WithoutRegions(optimized);
+  if (!runs_code)
+    return CompareAroundPasses(input, *apart, options, arguments, summary, nullptr, &experiment.progress(), is_changed);
   LeftValues left(experiment, input, optimized, *apart, OptionsOf(options));
   experiment.Displace();
   return CompareAroundPasses(
       input, *apart, options, arguments, summary, [&](const Instruction& inst) { return left.Take(inst); },
       &experiment.progress(), is_changed);
+}
+
+// The first pass instance after which the module means something else on `arguments`. The whole pipeline is known to be
+// wrong, and no passes at all to be right.
+Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments) {
+  const Module& input = *TRY(experiment.Input())->module;
+  const std::vector<PassRun> runs = TRY(experiment.Optimized())->passes.runs;
+  const int instances = static_cast<int>(runs.size());
+  if (instances == 0) FAIL(InternalError("a module that no pass changed differs from itself"));
+  const WidenedOptions widened = OptionsOf(TRY(experiment.Judging()));
+  int right = 0, wrong = instances;
+  while (wrong - right > 1) {
+    const int limit = right + (wrong - right) / 2;
+    experiment.progress().Step(limit, instances, "pass instance");
+    Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
+    const std::unique_ptr<Module> module = WithoutRegions(*TRY(part.Optimized())->module);
+    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, widened));
+    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
+  }
+  return runs[wrong - 1];
+}
+
+void Name(const PassRun& run, PassFinding* finding) {
+  finding->instance = NameOf(run);
+  finding->description = Describe(run);
+}
+
+PassFinding FindingOf(WidenedResult result) {
+  PassFinding finding;
+  if (!result.finding) return finding;
+  finding.input = result.finding->input->name();
+  finding.loop = std::move(result.finding->loop);
+  finding.source = SourceAtEnd(*result.finding->input);
+  finding.comparison = std::move(result.finding->comparison);
+  return finding;
+}
+
+PassFinding FindingOf(const BitsFinding& bits) {
+  PassFinding finding{.input = std::string(bits.before->name()), .loop = bits.loop};
+  finding.source = SourceAtEnd(*bits.before);
+  finding.comparison = bits.comparison;
+  return finding;
+}
+
+Result<JudgedPasses> JudgeInF64(Experiment& experiment, bool runs_code, bool names_instance) {
+  JudgedPasses judged;
+  std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
+  WidenedResult result = TRY(CompareInputAndOptimized(experiment, runs_code, &arguments, &judged.text));
+  judged.verdict = result.verdict;
+  judged.beyond_work = result.beyond_work;
+  judged.opened = result.opened;
+  if (result.verdict != Verdict::kMismatch) return judged;
+  judged.text.resize(std::min(judged.text.size(), judged.text.find('\n')));  // The table follows with the culprit.
+  judged.text.insert(0, "MISMATCH  ");
+  judged.finding = FindingOf(std::move(result));
+  if (!names_instance) return judged;
+  experiment.progress().Stage("looking for the wrong pass");
+  Name(TRY(FirstWrongPass(experiment, arguments)), &*judged.finding);
+  return judged;
+}
+
+// "14 pass instances: 12 by bits, 2 in f64; 110 values, 4096 elements".
+std::string TextOf(const SegmentsResult& result) {
+  const int64_t in_f64 = result.other_instances - result.equal_in_bits,
+                by_bits = result.exact_instances + result.equal_in_bits;
+  if (by_bits + in_f64 == 0 && result.verdict == Verdict::kMatch) return "MATCH  no pass changed the module";
+  std::string text;
+  if (result.verdict == Verdict::kMatch) text = "MATCH  ";
+  if (result.verdict == Verdict::kMismatch) return Str("MISMATCH  ", result.wrong->reason);
+  if (!result.open.empty()) {
+    const JudgedPart& open = result.open.front();
+    const std::string last = NameOf(open.last);
+    const std::string names = NameOf(open.first) == last ? last : Str(NameOf(open.first), " to ", last);
+    text = VerdictText(Verdict::kInconclusive, Str(names, ": ", open.reason));
+    if (by_bits + in_f64 == 0) return text;
+    text += "  ";
+  }
+  text += Str(Counted(by_bits + in_f64, "pass instance"), ": ", by_bits, " by bits",
+              in_f64 == 0 ? "" : Str(", ", in_f64, " in f64"), "; ", Counted(result.values, "value"), ", ",
+              Counted(result.elements, "element"));
+  if (result.undetermined > 0) text += Str(", ", result.undetermined, " undetermined (bits of NaNs)");
+  return text;
+}
+
+// Nothing if no passes ran, if the module takes too long to interpret, or if the interpreter cannot run it.
+Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool names_instance) {
+  const RunOptions judging = TRY(experiment.Judging());
+  const Module& input = *TRY(experiment.Input())->module;
+  if (TRY(experiment.Optimized())->passes.runs.empty()) return std::nullopt;
+  if (judging.work_limit > 0 && StepsOfInterpreting(input) > static_cast<double>(judging.work_limit))
+    return std::nullopt;
+  const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
+  JudgedPasses judged;
+  std::optional<WidenedResult> alone;  // The result for the last instance that was judged in f64.
+  SegmentOptions options;
+  options.bits.interpret = TRY(experiment.Interpreter());
+  options.bits.compare = judging.compare;
+  options.pipeline = experiment.Running().pipeline;
+  options.judge = [&](const PassRun&, const Module& before, const Module& after) -> Result<InstanceVerdict> {
+    std::vector<Literal> own = arguments;
+    std::string summary;
+    const std::unique_ptr<Module> apart = WithoutRegions(after);
+    WidenedResult result =
+        TRY(CompareAroundPasses(before, *apart, judging, &own, &summary, nullptr, &experiment.progress()));
+    judged.beyond_work |= result.beyond_work;
+    judged.opened |= result.opened;
+    const bool is_wrong = result.verdict == Verdict::kMismatch;
+    const InstanceVerdict verdict{result.verdict, is_wrong ? summary.substr(0, summary.find('\n')) : result.reason};
+    if (is_wrong) judged.finding = FindingOf(std::move(result));
+    return verdict;
+  };
+  PassSegments segments(input, arguments, options);
+  const auto run_pipeline = [&](const PassObserver& before, const PassObserver& after,
+                                std::unique_ptr<Module>* end) -> Status {
+    Experiment observed = experiment.With([&](RunOptions& run) {
+      run.pipeline.before = before;
+      run.pipeline.after = after;
+      run.tuning = {};
+    });
+    *end = TRY(observed.Optimized())->module->Clone();
+    return {};
+  };
+  std::unique_ptr<Module> end;
+  TRY(run_pipeline([&](const PassRun& run, Module& module) { return segments.Before(run, module); },
+                   [&](const PassRun& run, Module& module) { return segments.After(run, module); }, &end));
+  TRY(segments.Finish(*end));
+  const SegmentsResult& result = segments.result();
+  if (result.verdict == Verdict::kUnsupported) return std::nullopt;
+  judged.verdict = result.verdict;
+  judged.text = TextOf(result);
+  if (!segments.is_wrong()) return judged;
+  if (result.finding) judged.finding = FindingOf(*result.finding);
+  if (!judged.finding) judged.finding.emplace();
+  if (!names_instance) return judged;
+  if (!result.wrong->exact) {
+    Name(result.wrong->first, &*judged.finding);
+    return judged;
+  }
+  experiment.progress().Stage("looking for the wrong pass");
+  Name(TRY(FirstWrongInstance(
+           *result.wrong, arguments, options.bits,
+           [&](const PassObserver& before, const PassObserver& after) { return run_pipeline(before, after, &end); })),
+       &*judged.finding);
+  return judged;
 }
 
 }  // namespace
@@ -193,56 +342,30 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
   return std::move(*decided);
 }
 
-Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments) {
-  const Module& input = *TRY(experiment.Input())->module;
-  const std::vector<PassRun> runs = TRY(experiment.Optimized())->passes.runs;
-  const int instances = static_cast<int>(runs.size());
-  if (instances == 0) FAIL(InternalError("a module that no pass changed differs from itself"));
-  const WidenedOptions widened = OptionsOf(TRY(experiment.Judging()));
-  int right = 0, wrong = instances;
-  while (wrong - right > 1) {
-    const int limit = right + (wrong - right) / 2;
-    experiment.progress().Step(limit, instances, "pass instance");
-    Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
-    const std::unique_ptr<Module> module = WithoutRegions(*TRY(part.Optimized())->module);
-    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, widened));
-    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
-  }
-  return runs[wrong - 1];
-}
-
-Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,
-                                          std::string* summary) {
-  const std::unique_ptr<Module> apart = WithoutRegions(*TRY(experiment.Optimized())->module);
-  return CompareAroundPasses(*TRY(experiment.Input())->module, *apart, TRY(experiment.Judging()), arguments, summary,
-                             nullptr, &experiment.progress());
+Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance) {
+  experiment.progress().Stage("judging the passes");
+  if (auto judged = TRY(JudgeByBits(experiment, names_instance))) return std::move(*judged);
+  return JudgeInF64(experiment, runs_code, names_instance);
 }
 
 Status JudgePasses(Experiment& experiment, RunReport* report) {
-  std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
-  experiment.progress().Stage("judging the passes");
-  WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
-  report->widened_verdict = result.verdict;
-  report->passes_beyond_work = result.beyond_work;
-  if (result.opened) report->look_at_passes = LookCommand(experiment, "");
-  if (result.verdict != Verdict::kMismatch) return {};
-  std::string& summary = report->widened;
-  summary.resize(std::min(summary.size(), summary.find('\n')));  // The table follows with the culprit.
-  summary.insert(0, "MISMATCH  ");
-  experiment.progress().Stage("looking for the wrong pass");
-  const PassRun wrong = TRY(FirstWrongPass(experiment, arguments));
+  JudgedPasses judged = TRY(JudgePassesOf(experiment, /*runs_code=*/true, /*names_instance=*/true));
+  report->widened = std::move(judged.text);
+  report->widened_verdict = judged.verdict;
+  report->passes_beyond_work = judged.beyond_work;
+  if (judged.opened) report->look_at_passes = LookCommand(experiment, "");
+  if (!judged.finding) return {};
+  PassFinding& finding = *judged.finding;
   Culprit& culprit = report->culprit;
   culprit.kind = Culprit::Kind::kPass;
-  culprit.name = NameOf(wrong);
-  culprit.text = Describe(wrong);
-  if (result.finding) {
-    culprit.input = result.finding->input->name();
-    culprit.text += Str("\n                changed the value of '", result.finding->input->name(), "'",
-                        result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
-    culprit.text += SourceAtEnd(*result.finding->input);
-    culprit.comparison = std::move(result.finding->comparison);
-  }
-  culprit.text += Str("\n                look:  ", LookCommand(experiment, NameOf(wrong)));
+  culprit.name = finding.instance;
+  culprit.text = finding.description;
+  culprit.input = finding.input;
+  if (!finding.input.empty())
+    culprit.text += Str("\n                changed the value of '", finding.input, "'",
+                        finding.loop.empty() ? "" : Str(" (", finding.loop, ")"), finding.source);
+  culprit.comparison = std::move(finding.comparison);
+  culprit.text += Str("\n                look:  ", LookCommand(experiment, finding.instance));
   return {};
 }
 

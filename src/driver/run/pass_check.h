@@ -20,18 +20,33 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
                                           LeftFunction left = nullptr, Progress* progress = nullptr,
                                           bool is_changed = true);
 
-// The same of the input of an experiment with what its passes make of it; nothing is compiled.
-Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,
-                                          std::string* summary);
+// The change that a wrong pass made.
+struct PassFinding {
+  std::string instance;     // "algsimp#2"; empty if nobody asked for it.
+  std::string description;  // The instance in words, for the report.
+  std::string input;        // The instruction whose value changed.
+  std::string loop;         // "iteration 3 of 'while.5'"; empty outside of loops.
+  std::string source;       // The end of a line that names the source place of `input`; or empty.
+  std::optional<Comparison> comparison;
+};
 
-// The first pass instance after which the module means something else on `arguments`. What the whole pipeline does is
-// known to be wrong, what no pass does to be right.
-Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments);
+struct JudgedPasses {
+  Verdict verdict = Verdict::kMatch;
+  std::string text;                    // The line of the report: the verdict, and the compared parts.
+  bool beyond_work = false;            // Judging took more than the work limit.
+  bool opened = false;                 // Passes left values undetermined that the input determines.
+  std::optional<PassFinding> finding;  // Set if the verdict is a mismatch.
+};
 
-// Compares the input with the optimized module, cut at what the passes kept. On a difference the pipeline is run again
-// with ever different --opt_bisect_limit until the first instance is found after which the values differ; it becomes
-// the culprit, ahead of any kernel, since a kernel that computes a wrong module rightly is not to blame. Large values
-// are taken from runs of the code. Fills in report->widened, its verdict and culprit.
+// Judges the passes of an experiment on its arguments; nothing is compiled. Segments of exact passes are judged by
+// bits, each other instance by itself (judge/pass_segments.h). A module that is too large to be interpreted within the
+// work limit, or that the interpreter cannot run, is compared in f64 from its beginning to its end, cut at the values
+// that passes kept. Large values are taken from runs of the code there if `runs_code`. `names_instance`: a finding has
+// the wrong instance, for which the pipeline runs again.
+Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
+
+// The oracle `passes`. Fills in the report's verdict on the passes, and the culprit, ahead of any kernel: a kernel that
+// computes a wrong module rightly is not to blame.
 Status JudgePasses(Experiment& experiment, RunReport* report);
 
 }  // namespace hlo

@@ -148,14 +148,13 @@ class Examination {
 
   Result<Symptom> Meaning(Symptom symptom) {
     doing_("the arguments");
-    std::vector<Literal> arguments = TRY(experiment_.Arguments())->values;
+    TRY(experiment_.Arguments());
     doing_("comparing");
-    std::string summary;
-    const WidenedResult result = TRY(CompareAroundPasses(experiment_, &arguments, &summary));
-    if (result.verdict != Verdict::kMismatch) return symptom;
+    const JudgedPasses judged = TRY(JudgePassesOf(experiment_, /*runs_code=*/false, options_.depth == Depth::kMeaning));
+    if (!judged.finding) return symptom;
     Culprit culprit{.kind = Culprit::Kind::kPass};
-    if (result.finding) culprit.input = result.finding->input->name();
-    if (options_.depth == Depth::kMeaning) culprit.name = hlo::NameOf(TRY(FirstWrongPass(experiment_, arguments)));
+    culprit.input = judged.finding->input;
+    culprit.name = judged.finding->instance;
     Accuse(culprit, &symptom);
     return symptom;
   }
