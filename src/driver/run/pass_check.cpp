@@ -261,11 +261,12 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
   const RunOptions judging = TRY(experiment.Judging());
   const Module& input = *TRY(experiment.Input())->module;
   if (TRY(experiment.Optimized())->passes.runs.empty()) return std::nullopt;
-  if (judging.work_limit > 0 && StepsOfInterpreting(input) > static_cast<double>(judging.work_limit))
+  // The two ends of a segment are interpreted, and their values hashed.
+  constexpr double kTimes = 3;
+  if (judging.work_limit > 0 && kTimes * StepsOfInterpreting(input) > static_cast<double>(judging.work_limit))
     return std::nullopt;
   const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
   JudgedPasses judged;
-  std::optional<WidenedResult> alone;  // The result for the last instance that was judged in f64.
   SegmentOptions options;
   options.bits.interpret = TRY(experiment.Interpreter());
   options.bits.compare = judging.compare;
@@ -279,7 +280,7 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
     judged.beyond_work |= result.beyond_work;
     judged.opened |= result.opened;
     const bool is_wrong = result.verdict == Verdict::kMismatch;
-    const InstanceVerdict verdict{result.verdict, is_wrong ? summary.substr(0, summary.find('\n')) : result.reason};
+    InstanceVerdict verdict{result.verdict, is_wrong ? summary.substr(0, summary.find('\n')) : result.reason};
     if (is_wrong) judged.finding = FindingOf(std::move(result));
     return verdict;
   };

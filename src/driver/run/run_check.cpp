@@ -110,7 +110,12 @@ Result<std::optional<Comparison>> CompareOnIntegers(const Instruction& fusion, g
 // A missing term changes a sum of n terms by about a share of 1 / n. Returns true if roundings may change it by more:
 // the likely error of the sum together with the rounding of the result.
 bool HidesATerm(const gpu::StepInfo& step) {
+  constexpr int64_t kMostElements = 1 << 24;
   const Instruction& inst = *step.instruction;
+  int64_t elements = 0;
+  for (const Instruction* operand : inst.operands())
+    elements += operand->shape().IsArray() ? operand->shape().NumElements() : 0;
+  if (elements > kMostElements) return false;
   const auto hides = [&](const Instruction& sum, const PrecisionPlan* plan) {
     const PrimitiveType type = sum.shape().IsArray() ? sum.shape().type() : PrimitiveType::kPred;
     const double terms = IsFloat(type) ? shadow::TermsOf(sum) : 1;
