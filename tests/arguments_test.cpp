@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <set>
 
 #include "base/parallel.h"
@@ -625,6 +626,57 @@ TEST(Arguments, ArgRangeHoldsForRandomFloatsOfEveryProfile) {
   for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kXla, InputProfile::kWide}) {
     const Literal a = Made(*module, {.profile = profile, .range = {{5, 6}}})[0];
     for (int64_t i = 0; i < 500; ++i) EXPECT_TRUE(a.GetDouble(i) >= 5 && a.GetDouble(i) <= 6);
+  }
+}
+
+TEST(Arguments, BothPartsOfComplexNumbersFollowTheProfile) {
+  const auto module = Parsed("HloModule m\nENTRY main {\n  ROOT a = c64[4000] parameter(0)\n}");
+  const auto of = [&](InputProfile profile) { return Made(*module, {.profile = profile})[0]; };
+  EXPECT_EQ(of(InputProfile::kOnes).GetComplex(7), std::complex<double>(1, 0));
+  EXPECT_EQ(of(InputProfile::kZeros).GetComplex(7), std::complex<double>(0, 0));
+  EXPECT_EQ(of(InputProfile::kIota).GetComplex(3999), std::complex<double>(3999, 0));
+  const Literal exact = of(InputProfile::kExact), special = of(InputProfile::kSpecial), wide = of(InputProfile::kWide);
+  const Literal fingerprint = of(InputProfile::kFingerprint), xla = of(InputProfile::kXla);
+  const Literal normal = of(InputProfile::kNormal), ties = of(InputProfile::kTies);
+  EXPECT_TRUE(normal.BitEquals(ties));
+  std::set<double> distinct;
+  int nans[2] = {}, infinities[2] = {}, zeros[2][2] = {}, tiny[2] = {}, same_sign = 0;
+  for (int64_t i = 0; i < 4000; ++i) {
+    for (int part = 0; part < 2; ++part) {
+      const auto number = [&](const Literal& literal) {
+        return part == 0 ? literal.GetComplex(i).real() : literal.GetComplex(i).imag();
+      };
+      const double x = number(exact), y = number(special);
+      EXPECT_TRUE(x == std::trunc(x) && x != 0 && std::fabs(x) <= 8);
+      EXPECT_TRUE(number(xla) >= -0.1 && number(xla) <= 0.2);
+      EXPECT_TRUE(std::fabs(number(normal)) <= 1);
+      distinct.insert(number(fingerprint));
+      nans[part] += std::isnan(y);
+      infinities[part] += std::isinf(y);
+      if (y == 0) ++zeros[part][std::signbit(y)];
+      tiny[part] += std::fabs(number(wide)) < 1e-20;
+    }
+    same_sign += std::signbit(exact.GetComplex(i).real()) == std::signbit(exact.GetComplex(i).imag());
+  }
+  EXPECT_EQ(distinct.size(), 8000u);
+  EXPECT_NEAR(same_sign, 2000, 200);
+  for (int part = 0; part < 2; ++part) {
+    EXPECT_NEAR(nans[part], 80, 50);
+    EXPECT_NEAR(infinities[part], 80, 50);
+    EXPECT_GT(zeros[part][0], 5);
+    EXPECT_GT(zeros[part][1], 5);
+    EXPECT_NEAR(tiny[part], 920, 250);
+  }
+}
+
+TEST(Arguments, ArgRangeHoldsForBothPartsOfComplexNumbers) {
+  const auto module = Parsed("HloModule m\nENTRY main {\n  ROOT a = c128[500] parameter(0)\n}");
+  for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kXla, InputProfile::kWide}) {
+    const Literal a = Made(*module, {.profile = profile, .range = {{5, 6}}})[0];
+    for (int64_t i = 0; i < 500; ++i) {
+      EXPECT_TRUE(a.GetComplex(i).real() >= 5 && a.GetComplex(i).real() <= 6);
+      EXPECT_TRUE(a.GetComplex(i).imag() >= 5 && a.GetComplex(i).imag() <= 6);
+    }
   }
 }
 

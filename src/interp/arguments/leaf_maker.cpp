@@ -7,6 +7,7 @@
 
 #include "base/float_limits.h"
 #include "base/parallel.h"
+#include "ir/component_type.h"
 
 namespace hlo {
 namespace {
@@ -67,6 +68,9 @@ uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key) {
   return i;
 }
 
+// The two numbers of a complex element. Elements of other types have only a real part.
+enum class Part : uint8_t { kReal, kImaginary };
+
 class Maker {
  public:
   Maker(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter, int64_t leaf,
@@ -81,7 +85,8 @@ class Maker {
         tighten_(tighten) {
     if (!shape.IsArray()) return;
     strides_ = RowMajorStrides(shape.dims());
-    if (IsFloat(shape.type())) PrepareFloats();
+    type_ = ComponentType(shape.type());
+    if (IsFloat(type_)) PrepareFloats();
     if (range.rows_sorted || range.rows_unique) PrepareRows();
   }
 
@@ -103,8 +108,7 @@ class Maker {
         if (IsFloat(type)) {
           literal.SetDouble(i, Float(i));
         } else if (IsComplex(type)) {
-          const PhiloxBlock block = Draw(i);
-          literal.SetComplex(i, {Unit(block.words[0]) * 2 - 1, Unit(block.words[1]) * 2 - 1});
+          literal.SetComplex(i, {Float(i), Float(i, Part::kImaginary)});
         } else {
           literal.SetInt(i, Integer(i));
         }
@@ -114,27 +118,36 @@ class Maker {
   }
 
  private:
-  PhiloxBlock Draw(int64_t i) const { return Philox(options_.seed, static_cast<uint64_t>(i), high_); }
+  PhiloxBlock Draw(int64_t i, Part part = Part::kReal) const {
+    const PhiloxBlock real = Philox(options_.seed, static_cast<uint64_t>(i), high_);
+    if (part == Part::kReal) return real;
+    // Real and imaginary parts share one block where a part needs one word, which most profiles do.
+    PhiloxBlock imaginary = Philox(options_.seed, static_cast<uint64_t>(i) | uint64_t{1} << 63, high_);
+    imaginary.words[0] = real.words[1];
+    return imaginary;
+  }
 
   void PrepareFloats() {
-    largest_ = LargestOf(shape_.type());
-    smallest_ = SmallestNormalOf(shape_.type());
-    significand_ = SignificandOf(shape_.type());
-    positive_ = range_.interval.low >= 0;
+    largest_ = LargestOf(type_);
+    smallest_ = SmallestNormalOf(type_);
+    significand_ = SignificandOf(type_);
+    // Intervals order values, which complex numbers do not have.
+    const ClosedInterval interval = IsComplex(shape_.type()) ? ClosedInterval() : range_.interval;
+    positive_ = interval.low >= 0;
     // f16 and fp8 keep to a quarter of their range.
     const double scale = range_.scale * tighten_;
     low_ = -scale;
     high_end_ = scale;
-    if (range_.interval.Bounded()) {
-      low_ = range_.interval.low;
-      high_end_ = range_.interval.high;
+    if (interval.Bounded()) {
+      low_ = interval.low;
+      high_end_ = interval.high;
     } else if (positive_) {
-      low_ = range_.interval.low;
+      low_ = interval.low;
       high_end_ = low_ + 1;
     } else {
-      low_ = std::max(low_, range_.interval.low);
+      low_ = std::max(low_, interval.low);
     }
-    if (!HasSign(shape_.type())) {
+    if (!HasSign(type_)) {
       positive_ = true;
       low_ = std::max(low_, smallest_);
     }
@@ -166,21 +179,24 @@ class Maker {
     return begin;
   }
 
-  double Float(int64_t i) const {
-    if (range_.exactly && options_.constrain) return *range_.exactly;
-    const PhiloxBlock block = Draw(i);
+  // `part` of element `i`.
+  double Float(int64_t i, Part part = Part::kReal) const {
+    const bool real = part == Part::kReal;
+    if (range_.exactly && options_.constrain) return real ? *range_.exactly : 0;
+    const PhiloxBlock block = Draw(i, part);
     const double sign = positive_ || (block.words[1] & 1) == 0 ? 1 : -1;
     switch (options_.profile) {
-      case InputProfile::kOnes: return 1;
+      case InputProfile::kOnes: return real ? 1 : 0;
       case InputProfile::kZeros: return 0;
-      case InputProfile::kIota: return std::fmod(static_cast<double>(i), std::floor(largest_) + 1);
+      case InputProfile::kIota: return real ? std::fmod(static_cast<double>(i), std::floor(largest_) + 1) : 0;
       case InputProfile::kXla: return options_.range ? Normal(block.words[0]) : -0.1 + 0.3 * Unit(block.words[0]);
       case InputProfile::kExact: return sign * static_cast<double>(SmallInteger(block));
-      case InputProfile::kFingerprint: return Fingerprint(i);
+      // The imaginary parts continue the numbers of the real parts.
+      case InputProfile::kFingerprint: return Fingerprint(real ? i : i + shape_.NumElements());
       case InputProfile::kWide: return options_.range ? Normal(block.words[0]) : sign * AnyMagnitude(block);
       case InputProfile::kSpecial: return Special(block);
-      case InputProfile::kCancel: return range_.is_key && range_.distinct ? Key(i) : Cancelling(i, block);
-      default: return range_.is_key ? Key(i) : Normal(block.words[0]);
+      case InputProfile::kCancel: return range_.is_key && range_.distinct ? Key(i, part) : Cancelling(i, part, block);
+      default: return range_.is_key ? Key(i, part) : Normal(block.words[0]);
     }
   }
 
@@ -194,16 +210,18 @@ class Maker {
   // them, in an order of its own.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
-    const auto elements = static_cast<uint64_t>(shape_.NumElements());
-    const bool both_signs = elements > whole && !positive_;
+    const bool both_signs = Numbers() > whole && !positive_;
     const uint64_t place = PlaceOf(i, both_signs ? 2 * whole : whole);
     return place < whole ? 1 + static_cast<double>(place) : -1 - static_cast<double>(place - whole);
   }
 
+  // Numbers in the array: two for each complex element, one for each other element.
+  uint64_t Numbers() const { return static_cast<uint64_t>(shape_.NumElements()) * (IsComplex(shape_.type()) ? 2 : 1); }
+
   // As `count` values are given to the elements.
   uint64_t PlaceOf(int64_t i, uint64_t count) const {
     const auto place = static_cast<uint64_t>(i);
-    if (static_cast<uint64_t>(shape_.NumElements()) <= count) return (place + first_) % count;
+    if (Numbers() <= count) return (place + first_) % count;
     return Permuted(place % count, count, key_ + place / count);
   }
 
@@ -215,11 +233,11 @@ class Maker {
 
   // x, -x + a little, neighbours along what is summed. What such terms are multiplied by comes as x, x + a little, so
   // that the products cancel too.
-  double Cancelling(int64_t i, const PhiloxBlock& block) const {
+  double Cancelling(int64_t i, Part part, const PhiloxBlock& block) const {
     const int64_t d = range_.summed_dim;
     const bool known = d >= 0 && d < shape_.rank();
     const int64_t stride = known ? strides_[d] : 1, at = known ? i / stride % shape_.dim(d) : i;
-    const double x = Normal(Draw(at % 2 == 0 ? i : i - stride).words[0]);
+    const double x = Normal(Draw(at % 2 == 0 ? i : i - stride, part).words[0]);
     if (at % 2 == 0) return x;
     return (range_.repeats ? x : -x) + 0x1p-10 * Normal(block.words[2]);
   }
@@ -236,9 +254,10 @@ class Maker {
     return i;
   }
 
-  double Key(int64_t i) const {
+  double Key(int64_t i, Part part) const {
     i = KeyOf(i);
-    return range_.distinct && !range_.interval.Bounded() ? DistinctFloat(i) : Normal(Draw(i).words[0]);
+    const bool distinct = range_.distinct && !range_.interval.Bounded() && part == Part::kReal;
+    return distinct ? DistinctFloat(i) : Normal(Draw(i, part).words[0]);
   }
 
   // Odd multiples of a power of two, within the scale; where there are not enough, small ones come closer together.
@@ -412,6 +431,7 @@ class Maker {
   const ArgumentOptions& options_;
   uint64_t high_, key_, first_;
   double tighten_;
+  PrimitiveType type_{};  // Type of the numbers: the element type, or the part type of complex elements.
   std::vector<int64_t> strides_;
   std::vector<ClosedInterval> row_intervals_;
   uint64_t rows_ = 0;
