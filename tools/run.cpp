@@ -228,6 +228,25 @@ Status SettleProfile(RunFlags* f) {
   return {};
 }
 
+// Refuses two flags that ask for different comparisons.
+Status CheckTolerance(const RunFlags& f) {
+  const bool exact = f.tolerance == "exact", by_bits = f.run.compare_mode == "bitwise";
+  const std::string tolerance = Str("--tolerance=", f.tolerance), mode = Str("--compare_mode=", f.run.compare_mode);
+  const std::string bound = f.abs_bound >= 0   ? "--abs_error_bound"
+                            : f.rel_bound >= 0 ? "--rel_error_bound"
+                            : f.max_ulp >= 0   ? "--max_ulp"
+                                               : "";
+  const auto refuse = [](std::string_view one, std::string_view other, std::string_view why) -> Status {
+    FAIL(UsageError("F004", Str(one, " and ", other, " contradict each other: ", why)).Hint("give one of them"));
+  };
+  if (exact && !bound.empty()) return refuse(tolerance, bound, "equality allows no error");
+  if (f.tolerance == "dtype" && !bound.empty()) return refuse(tolerance, bound, "the table by type has its own bounds");
+  if (by_bits && !bound.empty()) return refuse(mode, bound, "equality allows no error");
+  if (by_bits && !f.tolerance.empty() && !exact) return refuse(mode, tolerance, "equality allows no error");
+  if (exact && !by_bits && f.run.compare_mode != "auto") return refuse(mode, tolerance, "both select how to compare");
+  return {};
+}
+
 }  // namespace
 
 Status SettleRunFlags(RunFlags* f) {
@@ -260,6 +279,7 @@ Status SettleRunFlags(RunFlags* f) {
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
+  TRY(CheckTolerance(*f));
   run.tolerance_given =
       run.compare_mode != "auto" || !f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0;
   if (f->json && f->json->empty() && run.dump.directory == "-")

@@ -91,7 +91,10 @@ std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
 
 // What to type next, and what that does.
 std::string Again(const RunOptions& options, const RunReport& report, std::string_view flags, std::string_view does) {
-  return Str(RunAgain(options.flags, flags, report.path), "   ", does);
+  std::vector<std::string> given = options.flags;
+  // --tolerance=exact together with another --compare_mode is an error.
+  if (flags.contains("--compare_mode=")) std::erase(given, "--tolerance=exact");
+  return Str(RunAgain(given, flags, report.path), "   ", does);
 }
 
 // Where something is wrong, the command that shows more of it. A pass says so itself.
@@ -129,7 +132,7 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
 std::vector<std::string> WithoutComparing(std::vector<std::string> flags) {
   std::erase_if(flags, [](std::string_view flag) {
     constexpr std::string_view kOfComparing[] = {
-        "--compare_mode=", "--abs_error_bound=", "--rel_error_bound=", "--max_ulp=", "--reference="};
+        "--compare_mode=", "--abs_error_bound=", "--rel_error_bound=", "--max_ulp=", "--tolerance=", "--reference="};
     return std::ranges::any_of(kOfComparing, [&](std::string_view name) { return flag.starts_with(name); });
   });
   return flags;
