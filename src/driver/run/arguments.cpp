@@ -218,7 +218,8 @@ Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& mo
   const std::string& path = options.args;
   if (auto recorded = TRY(ReadRecorded(path)))
     return DeviceArguments{.by_device = TRY(RecordedByDevice(std::move(*recorded), path, module, devices, notes))};
-  if (devices > 1) return ReadArgumentsByDevice(path, module, cast, given, *ArgsAreFromText(options.args_are));
+  if (module.header.replica_count > 1 || module.header.num_partitions > 1)
+    return ReadArgumentsByDevice(path, module, cast, given, *ArgsAreFromText(options.args_are), devices);
   return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
@@ -289,15 +290,17 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
     DeviceArguments read =
         TRY(ReadByDevice(options, module, devices, make.cast, NumbersOf(shared, own), &arguments.notes));
-    arguments.were_cut = read.were_cut || (devices > 1 && options.args_are == "whole");
+    arguments.were_cut = devices > 1 && (read.were_cut || options.args_are == "whole");
+    const int64_t partitions = module.header.num_partitions;
+    std::string cut;
+    if (read.were_cut) cut = devices > 1 ? Str(", cut for ", partitions, " partitions") : ", cut for partition 0";
     ByDevice by_device = std::move(read.by_device);
     for (const auto& [number, value] : shared) {
       for (std::vector<Literal>& values : by_device) values[number] = value;
     }
     by_device = WithOwn(std::move(by_device), own);
     arguments.description = Str(options.recorded_arguments == Recorded::kTaken ? "recorded in the file" : options.args,
-                                options.recorded_arguments == Recorded::kTaken ? given : "",
-                                read.were_cut ? Str(", cut for ", module.header.num_partitions, " partitions") : "");
+                                options.recorded_arguments == Recorded::kTaken ? given : "", cut);
     if (interpret) arguments.reference = TRY(timed_interpret(by_device));
     keep(std::move(by_device));
     return arguments;

@@ -50,11 +50,10 @@ struct Reading {
 // A hint for an array whose shape is not the one of a parameter that is a part.
 std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
-  std::string hint = Str("the module is one partition of ", partitions,
-                         ", and its parameters are the partition's parts: ", "'r0.p0.arg", number,
-                         "' is the part of partition 0, 'r0.p1.arg", number, "' of partition 1");
-  if (reading.wholes == nullptr) return hint + "; --platform=interpreter runs all of them";
-  return Str(hint, "; a whole array is not cut: ", why_not_cut);
+  return Str("the module is one partition of ", partitions,
+             ", and its parameters are the partition's parts: ", "'r0.p0.arg", number,
+             "' is the part of partition 0, 'r0.p1.arg", number,
+             "' of partition 1; a whole array is not cut: ", why_not_cut);
 }
 
 // The part that a device holds of a whole array; none where the array is a part, or `why` tells why it is not cut.
@@ -234,7 +233,7 @@ Status CheckDevice(const OfDevice& of, const Module& module, std::string_view wh
 }
 
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module, CastArgs cast,
-                                              const std::set<int64_t>& given, ArgsAre are) {
+                                              const std::set<int64_t>& given, ArgsAre are, int64_t most_devices) {
   const NpzArrays arrays = TRY(ReadNpz(path));
   const auto parameters = module.entry().parameters();
   // A parameter may be called "r1.x".
@@ -253,6 +252,7 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
   std::optional<std::vector<Literal>> shared;  // The arguments of all devices without arrays of their own.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
+      if (std::ssize(arguments.by_device) == most_devices) return arguments;
       // The device's own first: the first of a key counts.
       KeyedArrays own, of_replica, of_all;
       for (const auto& [name, array] : arrays) {

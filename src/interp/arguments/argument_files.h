@@ -2,6 +2,7 @@
 #ifndef HLO_INTERP_ARGUMENTS_ARGUMENT_FILES_H_
 #define HLO_INTERP_ARGUMENTS_ARGUMENT_FILES_H_
 
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -39,10 +40,12 @@ struct DeviceArguments {
   bool were_cut = false;  // Some were whole arrays.
 };
 // Arguments for each device of a module that runs on several. The key "rR.KEY" is for the devices of replica R alone,
-// the key "rR.pP.KEY" for one device. Whole arrays are cut as the sharding of the parameter says.
+// the key "rR.pP.KEY" for one device. Whole arrays are cut as the sharding of the parameter says. `most_devices` limits
+// the number of devices: only the first ones get arguments, and arrays of the others may be missing.
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module,
                                               CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {},
-                                              ArgsAre are = ArgsAre::kAuto);
+                                              ArgsAre are = ArgsAre::kAuto,
+                                              int64_t most_devices = std::numeric_limits<int64_t>::max());
 
 // "r1.x": 1, -1, "x"; "r1.p0.x": 1, 0, "x"; null without such a prefix.
 struct OfDevice {
