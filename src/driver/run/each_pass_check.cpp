@@ -216,7 +216,11 @@ std::string EachPassCheck::Report() const {
   if (!lines_.empty()) out += table.Text();
   if (wrong_) return out + blame_;
   if (judged_ == 0 && only_) return out + Finding() + "\n";
-  if (!options_.pipeline.inject.empty()) out += "planted, and nothing came of it: no pass is found wrong\n";
+  if (!options_.pipeline.inject.empty()) {
+    out += judged_ == 0       ? "planted, and nothing was compared, so that nothing was tested\n"
+           : open_ == judged_ ? "planted, and whether anything came of it could not be decided\n"
+                              : "planted, and nothing came of it: no pass is found wrong\n";
+  }
   return out + Str(Counted(judged_, "pass instance"),
                    " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),
                    open_ == 0 ? "" : Str(judged_ == open_ ? "" : ", ", open_, " open"), "\n");

@@ -122,6 +122,7 @@ std::string UnnoticedText(const RunReport& report) {
     return planted.times > 0 && planted.fault != kWrongCandidate;
   });
   if (!any || report.exit == ExitCode::kNo) return "";
+  if (report.verdict == "RAN") return "  planted, and nothing was compared, so that nothing was tested\n";
   if (report.exit == ExitCode::kInconclusive)
     return "  planted, and whether anything came of it could not be decided\n";
   return "  planted, and nothing came of it: the results are within bounds all the same\n";
