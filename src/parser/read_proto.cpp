@@ -88,7 +88,9 @@ RecordedParts FindRecordedValues(const std::shared_ptr<const SourceText>& source
   const auto bytes = ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth);
   if (!bytes) return {};
   const RecordedMessages found = RecordedIn(**bytes);
-  return {.arguments = !found.arguments.empty(), .result = found.result.has_value()};
+  return {.is_snapshot = (*bytes)->type() == ProtoType::kHloSnapshot,
+          .arguments = !found.arguments.empty(),
+          .result = found.result.has_value()};
 }
 
 }  // namespace hlo

@@ -24,6 +24,7 @@ struct RecordedValues {
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
 // The kinds of values in a snapshot. The values are not read.
 struct RecordedParts {
+  bool is_snapshot = false;  // An HloSnapshot, which has arguments unless it was cut off or its module takes none.
   bool arguments = false, result = false;
 };
 RecordedParts FindRecordedValues(const std::shared_ptr<const SourceText>& source);

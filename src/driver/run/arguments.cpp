@@ -305,6 +305,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     keep(std::move(by_device));
     return arguments;
   }
+  if (options.recorded_arguments == Recorded::kMissing && options.arg.size() < module.entry().parameters().size())
+    arguments.notes.emplace_back("the snapshot has no arguments, so they are made up: the file may be cut off");
   const auto on_all = [&](std::span<const Literal> shared) {
     return WithOwn(ByDevice(devices, std::vector<Literal>(shared.begin(), shared.end())), own);
   };
@@ -313,7 +315,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   keep(on_all(made.values));
   arguments.reference = std::move(made.reference);
   arguments.non_finite_share = made.non_finite_share;
-  arguments.notes = std::move(made.notes);
+  std::ranges::move(made.notes, std::back_inserter(arguments.notes));
   arguments.description = Str(options.input_profile, ", seed ", options.seed, given);
   return arguments;
 }

@@ -39,6 +39,7 @@ void TakeRecording(const std::string& path, RunOptions* options) {
   if (options->recorded_arguments != Recorded::kWanted || !options->args.empty()) return;
   const std::string file = ModuleFile(path);
   const RecordedParts found = PartsIn(file, *options);
+  if (found.is_snapshot && !found.arguments) options->recorded_arguments = Recorded::kMissing;
   if (!found.arguments && !found.result) return;
   if (found.arguments) {
     options->args = file;

@@ -58,6 +58,7 @@ struct ScopeOptions {
 enum class Recorded : uint8_t {
   kWanted,   // Taken where the module's file has it (recording.h).
   kIgnored,  // A flag names other values.
+  kMissing,  // The module's file is a snapshot without such values.
   kTaken,
 };
 
