@@ -136,8 +136,8 @@ std::string Details(const TensorComparison& t) {
       {"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
   for (const ElementReport& r : t.worst) {
     rows.push_back({"  " + IndexText(t, r.index), Number(t.shape, r.expected), Number(t.shape, r.actual),
-                    Scientific(r.abs_error, 3), Scientific(r.rel_error, 3), r.ulps == INT64_MAX ? "-" : Str(r.ulps),
-                    Ratio(r.ratio), r.actual_bits});
+                    Scientific(r.abs_error, 3), std::isfinite(r.expected) ? Scientific(r.rel_error, 3) : "-",
+                    r.ulps == INT64_MAX ? "-" : Str(r.ulps), Ratio(r.ratio), r.actual_bits});
   }
   DropColumns(rows, {"bits", "ulp", "abs err"});
   text += Table(rows);
