@@ -282,6 +282,16 @@ Status SettleRunFlags(RunFlags* f) {
   TRY(CheckTolerance(*f));
   run.tolerance_given =
       run.compare_mode != "auto" || !f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0;
+  if (!f->html.empty() && f->json && *f->json == f->html)
+    FAIL(UsageError("F004", Str("--html and --json both write '", Escaped(f->html), "'"))
+             .Hint("give each its own file"));
+  if (run.dump.snapshots && run.dump.directory.empty())
+    FAIL(UsageError("F004", "--xla_dump_hlo_snapshots wants a folder for the snapshots").Hint("--xla_dump_to=DIR"));
+  if (run.dump.snapshots && run.dump.directory == "-")
+    FAIL(UsageError("F004", "--xla_dump_hlo_snapshots and --xla_dump_to=-: snapshots do not go to stdout")
+             .Hint("--xla_dump_to=DIR"));
+  if (!f->ablate.svg.empty() && !f->ablate.asked())
+    FAIL(UsageError("F004", "--svg is a chart of --ablate").Hint("give --ablate, too"));
   if (f->json && f->json->empty() && run.dump.directory == "-")
     FAIL(UsageError("F004", "--json and --xla_dump_to=- both write to stdout").Hint("--json=FILE"));
   if (run.reference_platform == "none" && run.reference_file.empty() && run.tolerance_given) {
