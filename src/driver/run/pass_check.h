@@ -1,4 +1,4 @@
-// Comparator `widened` over the passes, and which pass is wrong when it says that one is.
+// The oracle `passes`: exact passes by the bits of their values, other passes in f64, and the name of a wrong pass.
 #ifndef HLO_DRIVER_RUN_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_PASS_CHECK_H_
 

@@ -1,8 +1,9 @@
 // Text to verdict: load, make arguments, optimize, compile, run, compare, and say who is wrong.
 //
-// How it is judged (docs/comparison.md): each kernel and library call by `local`, from what it really read, within
-// bounds derived for it; that they ran in order and read what was left for them, by the bits; the passes by `widened`,
-// the input module against the optimized one. The difference between the ends is shown and never decides.
+// The judges (docs/comparison.md): `local` judges each kernel and library call from the operands that it really read.
+// `dataflow` judges by bits that the steps ran in order and read the values that were left for them. `passes` judges
+// the passes by bits, or in f64. The results at the end are compared with the reference, and a difference beyond the
+// tolerance must be explained by roundings.
 #ifndef HLO_DRIVER_RUN_RUN_H_
 #define HLO_DRIVER_RUN_RUN_H_
 

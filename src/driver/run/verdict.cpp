@@ -199,7 +199,7 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
 
 // Asks the ensemble about outputs beyond the tolerance that no other oracle explains.
 Status AskForRoundings(Experiment& experiment, RunReport* report) {
-  constexpr double kMostSeconds = 15;
+  constexpr double kMostSeconds = 5;
   const bool is_open = report->ends && report->ends->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
   if (!is_open || report->ends_decide || report->ensemble) return {};
   if (!TRY(experiment.Arguments())->by_device.empty()) {
@@ -214,9 +214,12 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
                                    .most_seconds = kMostSeconds});
   report->ensemble = ensemble ? std::move(*ensemble) : EnsembleResult{.unsupported = ensemble.error().message()};
   // Outputs within the tolerance are not in question.
-  report->ensemble->suspect = false;
-  for (size_t i = 0; i < report->ensemble->outputs.size(); ++i)
-    report->ensemble->suspect |= report->ends->outputs[i].bad() > 0 && report->ensemble->outputs[i].IsSuspect();
+  std::vector<EnsembleOutput> in_question;
+  for (size_t i = 0; i < report->ensemble->outputs.size(); ++i) {
+    if (report->ends->outputs[i].bad() > 0) in_question.push_back(std::move(report->ensemble->outputs[i]));
+  }
+  report->ensemble->outputs = std::move(in_question);
+  report->ensemble->suspect = std::ranges::any_of(report->ensemble->outputs, &EnsembleOutput::IsSuspect);
   return {};
 }
 

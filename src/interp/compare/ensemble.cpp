@@ -367,7 +367,15 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
 // Of the leaf at `index` of the results.
 EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal& m, std::span<const Literal> runs,
                      const Literal& t) {
-  EnsembleOutput output{.output = index, .shape = shape, .elements = shape.NumElements()};
+  EnsembleOutput output{.output = index, .shape = m.shape().WithType(shape.type())};
+  output.elements = m.shape().NumElements();
+  // An array of dynamic size may have another size in another run.
+  const auto has_other_size = [&](const Literal& run) { return run.shape().dims() != m.shape().dims(); };
+  if (has_other_size(t) || std::ranges::any_of(runs, has_other_size)) {
+    output.elements = 0;
+    output.worst = std::numeric_limits<double>::infinity();
+    return output;
+  }
   if (!IsFloat(shape.type())) return JudgeIntegers(std::move(output), m, runs, t);
   const Rounding rounding = RoundingTo(shape.type(), false);
   std::vector<double> spread(static_cast<size_t>(output.elements), 0);
