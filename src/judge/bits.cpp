@@ -347,6 +347,8 @@ class Comparer {
   // A loop that both modules have and that ended before, if it was running when the limit was reached, well beyond the
   // iterations that it had before. Passes that make loops of other operations may well reach a limit.
   std::string EndlessLoop() const {
+    // An exact pass peels iterations off a kept loop or unrolls it, which lowers the count. The margin is for a loop
+    // that is rotated or split.
     constexpr int64_t kTimes = 2, kMore = 16;
     for (const Computation* computation : after_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {

@@ -199,6 +199,7 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
 
 // Asks the ensemble about outputs beyond the tolerance that no other oracle explains.
 Status AskForRoundings(Experiment& experiment, RunReport* report) {
+  // A person waits for this without having asked for it. --compare_mode=ensemble has no limit.
   constexpr double kMostSeconds = 5;
   const bool is_open = report->ends && report->ends->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
   if (!is_open || report->ends_decide || report->ensemble) return {};

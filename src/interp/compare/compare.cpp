@@ -446,7 +446,7 @@ Literal AsDeclared(const ShadowValue& value) {
 
 // Limits to interpreting one kernel. A loop in it may run for long.
 InterpretOptions InterpretingWithin(const LocalOptions& options) {
-  constexpr int64_t kMostSteps = 1'000'000;
+  constexpr int64_t kMostSteps = 1'000'000;  // Executed instructions: about a second.
   return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};
 }
 
