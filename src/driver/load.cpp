@@ -138,17 +138,19 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
 // where the memory happens to hold them, dies of a bitcast of another size, and compiles no movement of one type into
 // another. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
-  constexpr OpcodeSet kMovements = {Opcode::kBroadcast, Opcode::kReshape,      Opcode::kTranspose,
-                                    Opcode::kSlice,     Opcode::kDynamicSlice, Opcode::kReverse,
-                                    Opcode::kPad,       Opcode::kConcatenate,  Opcode::kGather};
+  constexpr OpcodeSet kMovements = {Opcode::kBroadcast, Opcode::kReshape,           Opcode::kTranspose,
+                                    Opcode::kSlice,     Opcode::kDynamicSlice,      Opcode::kReverse,
+                                    Opcode::kPad,       Opcode::kConcatenate,       Opcode::kGather,
+                                    Opcode::kTopK,      Opcode::kDynamicUpdateSlice};
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
       if (kMovements.Has(inst->opcode())) {
+        const Shape& result = inst->Is(Opcode::kTopK) ? inst->shape().element(0) : inst->shape();
         const auto is_another = [&](const Instruction* x) {
-          return IsFloat(x->shape().type()) && x->shape().type() != inst->shape().type();
+          return IsFloat(x->shape().type()) && x->shape().type() != result.type();
         };
         if (std::ranges::any_of(inst->operands(), is_another))
-          FAIL(UnsupportedAt(*inst, "U009", Str("'", inst->opcode(), "' of another type than ", inst->shape()))
+          FAIL(UnsupportedAt(*inst, "U009", Str("'", inst->opcode(), "' of another type than ", result))
                    .Hint("write a convert"));
       }
       if (inst->Is(Opcode::kBitcast) && !IsOfSameSize(inst->operand(0).shape(), inst->shape()))

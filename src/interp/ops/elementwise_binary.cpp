@@ -284,11 +284,17 @@ void CompareRow(const Instruction& inst, ElementwiseOp& op) {
   }
 }
 
-// Values move as they lie in memory, whatever they mean.
+// Operands of the result's type are copied without a conversion. Others, floats no wider than f32, are converted to f32
+// and rounded to the result's type.
 void SelectRow(const Instruction& inst, ElementwiseOp& op) {
+  const PrimitiveType type = inst.shape().type();
+  if (inst.operand(1).shape().type() != type || inst.operand(2).shape().type() != type) {
+    op.kernel = SelectLoop<float>;
+    return;
+  }
   op.load[1] = op.load[2] = nullptr;
   op.store = nullptr;
-  switch (ByteWidth(inst.shape().type())) {
+  switch (ByteWidth(type)) {
     case 1: op.kernel = SelectLoop<uint8_t>; break;
     case 2: op.kernel = SelectLoop<uint16_t>; break;
     case 4: op.kernel = SelectLoop<uint32_t>; break;
