@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -22,7 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Hidden directories, and those that may not be read, are left out.
+// Whether a .txt file of a directory may hold a module. A file that cannot be read may: reading it gives the reason.
+bool MayHoldModule(const std::string& path) {
+  constexpr size_t kMostBytes = 1 << 20;  // A module's header follows few comments.
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMostBytes, '\0');
+  file.read(text.data(), kMostBytes);
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text.empty() || text.contains("HloModule") || text.contains("ENTRY");
+}
+
+// Hidden directories, directories without permission, and texts such as readme.txt are left out.
 std::vector<std::string> ModulesIn(const std::string& directory, bool subdirectories) {
   std::vector<std::string> files;
   const auto below = fs::directory_options::skip_permission_denied;
@@ -40,7 +51,8 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
       continue;
     constexpr std::string_view kModules[] = {".hlo", ".txt", ".pb", ".pbtxt"};
     const bool is_module = std::find(std::begin(kModules), std::end(kModules), extension) != std::end(kModules);
-    if (entry.is_regular_file() && is_module) files.push_back(entry.path().string());
+    if (!entry.is_regular_file() || !is_module) continue;
+    if (extension != ".txt" || MayHoldModule(entry.path().string())) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -318,14 +330,15 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
     if (IsDirectory(path)) {
       std::vector<std::string> inside = ModulesIn(path, options.subdirectories);
       if (inside.empty())
-        FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo, .txt, .pb or .pbtxt file"))
+        FAIL(UsageError("F006",
+                        Str("directory '", Escaped(path), "' holds no module in a .hlo, .txt, .pb or .pbtxt file"))
                  .Hint(options.subdirectories
                            ? "nor does any directory in it"
                            : "directories in it are not searched; '*', '?' and @LIST name files of several"));
       const size_t all = inside.size();
       if (options.one_state) inside = FirstStates(inside);
       if (const size_t left_out = all - inside.size(); left_out > 0 && notes != nullptr)
-        notes->push_back(Str(left_out, left_out == 1 ? " later state" : " later states", " of modules in '",
+        notes->push_back(Str(left_out, left_out == 1 ? " other dump" : " other dumps", " of these modules in '",
                              Escaped(path), "' ", left_out == 1 ? "is not run; it runs" : "are not run; they run",
                              " when named"));
       append(std::move(inside));

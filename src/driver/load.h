@@ -56,9 +56,10 @@ std::string FilledText(int64_t count, const LoadOptions& options);
 // "3 warnings: W004, W010; hlo check FILE says more", or nothing.
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);
 
-// Files stay, or become FILE#1, FILE#2, ... where they hold several modules and are to be split; a directory means
-// every .hlo, .txt, .pb and .pbtxt in it, sorted, and below it where asked for; @LIST the paths in that file; globs are
-// expanded. `notes`, where wanted, gets what one_state leaves out.
+// The files that `paths` stand for. A file with several modules becomes FILE#1, FILE#2, ... if options.split_input_file
+// is set. A directory stands for its modules in .hlo, .txt, .pb and .pbtxt files, sorted, with those of its directories
+// if options.subdirectories is set. @LIST stands for the paths in the file LIST. Globs are expanded. `notes`, if not
+// null, gets a sentence on the dumps that options.one_state leaves out.
 Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {},
                                              std::vector<std::string>* notes = nullptr);
 

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "gpu/device/sass.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/host.h"
@@ -99,8 +100,8 @@ std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKern
     spilling += Str("//   ", kernels[i]->kernel->name, ": ", found[i].spill_store_bytes, " bytes of spill stores, ",
                     found[i].spill_load_bytes, " of spill loads\n");
   }
-  return bad == 0 ? Str("// no spills in ", kernels.size(), " kernels\n")
-                  : Str("// spills in ", bad, " of ", kernels.size(), " kernels:\n", spilling);
+  return bad == 0 ? Str("// no spills in ", Counted(std::ssize(kernels), "kernel"), "\n")
+                  : Str("// spills in ", bad, " of ", Counted(std::ssize(kernels), "kernel"), ":\n", spilling);
 }
 
 // What ptxas makes of the kernels.

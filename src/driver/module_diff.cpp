@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "driver/line_diff.h"
 #include "driver/optimize.h"
 #include "ir/side_effects.h"
@@ -90,7 +91,9 @@ class Differ {
   }
 
   // What it was stands with those that called it, or nobody did.
-  void Gone(const ModuleLines::Part& part) { Head(part, Str("gone, ", part.lines.size(), " instructions")); }
+  void Gone(const ModuleLines::Part& part) {
+    Head(part, Str("gone, ", Counted(std::ssize(part.lines), "instruction")));
+  }
 
   std::string Take() {
     if (untold_ > 0) out_ += Str("... and ", untold_, untold_ == 1 ? " computation more\n" : " computations more\n");
@@ -152,7 +155,8 @@ class Differ {
       else if (!options_.color) out_ += Str(line.substr(0, 1), " ", line.substr(1), "\n");
       else out_ += Str(line[0] == '-' ? kRed : kGreen, line.substr(0, 1), " ", line.substr(1), kPlain, "\n");
     }
-    if (most < lines.size()) out_ += Str("   ... and ", lines.size() - most, " lines more\n");
+    if (most < lines.size())
+      out_ += Str("   ... and ", Counted(static_cast<int64_t>(lines.size() - most), "line"), " more\n");
   }
 
   const DiffOptions options_;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "interp/library_call.h"
 #include "ir/control_edges.h"
 #include "ir/fusion.h"
@@ -115,7 +116,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
          run.skipped   ? " skipped"
          : run.changed ? " changed"
                        : " unchanged",
-         ", ", HumanMilliseconds(run.milliseconds), ", ", run.instructions, " instructions");
+         ", ", HumanMilliseconds(run.milliseconds), ", ", Counted(run.instructions, "instruction"));
     if (run.changed && !run.rewrites.empty()) VLOG(2, NameOf(run), " applied ", RulesText(run));
     if (run.changed) VLOG(2, NameOf(run), " left ", Format("%016llx", static_cast<unsigned long long>(Fingerprint(m))));
     if (run.changed) VLOG(3, NameOf(run), " left\n", Print(m));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "driver/xml.h"
 
 namespace hlo {
@@ -74,7 +75,8 @@ std::string DiffHtml(std::string_view diff, size_t most_lines, std::string_view 
     out += color.empty() ? XmlText(lines[i]) : Str("<span class=\"", color, "\">", XmlText(lines[i]), "</span>");
     out += "\n";
   }
-  if (lines.size() > most_lines) out += Str("... and ", lines.size() - most_lines, " lines ", left_out, "\n");
+  if (lines.size() > most_lines)
+    out += Str("... and ", Counted(static_cast<int64_t>(lines.size() - most_lines), "line"), " ", left_out, "\n");
   return out + "</pre>";
 }
 

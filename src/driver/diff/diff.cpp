@@ -227,7 +227,7 @@ DiffReport ReportOf(const Comparison& comparison, const std::string& what) {
   DiffReport report;
   report.exit = ExitCodeOf(comparison.verdict);
   report.verdict = VerdictText(comparison.verdict, comparison.reason);
-  report.detail = Str(Counted(std::ssize(comparison.outputs), what), ", ", comparison.elements(), " elements",
+  report.detail = Str(Counted(std::ssize(comparison.outputs), what), ", ", Counted(comparison.elements(), "element"),
                       mismatch ? Str(", ", comparison.bad(), " bad") : "");
   report.text = OutputTable(comparison, mismatch);
   for (const TensorComparison& tensor : comparison.outputs) report.text += Details(tensor);

@@ -7,6 +7,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/dump/dump_index.h"
+#include "driver/inspect/text.h"
 #include "driver/page.h"
 #include "driver/xml.h"
 
@@ -96,7 +97,7 @@ class Page {
   static std::string Counts(const ModulePart& module) {
     if (module.ran == 0) return "";
     return Str(module.ran, module.ran == 1 ? " pass ran, " : " passes ran, ", module.changed, " changed it, ",
-               Format("%.1f ms; ", module.ms), module.first_count, " → ", module.last_count, " instructions");
+               Format("%.1f ms; ", module.ms), module.first_count, " → ", Counted(module.last_count, "instruction"));
   }
 
   void Contents() {

@@ -9,6 +9,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "driver/run/value_text.h"
 #include "ir/text/printer.h"
 
@@ -325,8 +326,8 @@ class Debugger {
     const Literal* value = inst == nullptr ? nullptr : ValueOf(*inst);
     if (value == nullptr) return Next::kGoOn;
     const ValueStats stats = StatsOf(*value);
-    Say(Str(inst->name(), ": ", stats.elements, " elements, min ", Format("%.9g, max %.9g", stats.min, stats.max), ", ",
-            stats.nans, " NaN, ", stats.infinities, " infinite"));
+    Say(Str(inst->name(), ": ", Counted(stats.elements, "element"), ", min ",
+            Format("%.9g, max %.9g", stats.min, stats.max), ", ", stats.nans, " NaN, ", stats.infinities, " infinite"));
     return Next::kGoOn;
   }
 
