@@ -1,8 +1,11 @@
 #include "ir/expansions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "base/small_floats.h"
+#include "ir/literal.h"
 #include "ir/matrix_loops.h"
 #include "ir/module.h"
 
@@ -105,6 +108,24 @@ Instruction* As(Writer& w, Instruction* x, PrimitiveType type) {
   return x->shape().type() == type ? x : w.Add(Opcode::kConvert, x->shape().WithType(type), {x});
 }
 
+// Whether `to`, a float below f32, holds every value of `from`. Only floats of a byte or less are tried.
+bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
+  if (!IsFloat(from) || ByteWidth(from) > 1) return false;
+  for (uint32_t bits = 0; bits < 256; ++bits) {
+    const double x = DecodeFloat(FormatOf(from), bits);
+    if (!std::isnan(x) && DecodeFloat(FormatOf(to), EncodeFloat(FormatOf(to), x)) != x) return false;
+  }
+  return true;
+}
+
+// An operand of a product with a result of type `result`, in the type that the product is computed in. Values that the
+// result's type does not hold are rounded to it first: docs/ops.md#accumulation.
+Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
+  const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
+  const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
+  return As(w, is_rounded ? As(w, x, result) : x, computed);
+}
+
 // A scalar scale stands for none, and so does one of bf16 and single sizes for bf16 elements.
 bool IsScaled(const Shape& elements, const Shape& scale) {
   if (scale.rank() == 0) return false;
@@ -112,8 +133,8 @@ bool IsScaled(const Shape& elements, const Shape& scale) {
 }
 
 // Null where the scale does not stand for whole blocks.
-Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType type) {
-  Instruction* const wide = As(w, x, type);
+Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType result) {
+  Instruction* const wide = AsOperand(w, x, result);
   if (!IsScaled(x->shape(), scale->shape())) return wide;
   Dims blocks;
   DimensionsAttrs of_blocks;
@@ -124,7 +145,8 @@ Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType
     blocks.push_back(count);
     blocks.push_back(size / count);
   }
-  Instruction* const spread = w.Add(Opcode::kBroadcast, Shape(type, blocks), {As(w, scale, type)}, of_blocks);
+  Instruction* const factors = AsOperand(w, scale, result);
+  Instruction* const spread = w.Add(Opcode::kBroadcast, factors->shape().WithDims(blocks), {factors}, of_blocks);
   return w.Binary(Opcode::kMultiply, wide, w.Add(Opcode::kReshape, wide->shape(), {spread}, ReshapeAttrs()));
 }
 
@@ -135,13 +157,12 @@ Instruction* ExpandScaledDot(Instruction& inst) {
   for (const Instruction* operand : inst.operands()) {
     if (!IsPlain(operand->shape())) return nullptr;
   }
-  const PrimitiveType type = ComputedIn(inst.shape().type());
+  const PrimitiveType type = inst.shape().type();
   Writer w(inst, inst.computation());
   Instruction* const lhs = Scaled(w, &inst.operand(0), &inst.operand(2), type);
   Instruction* const rhs = lhs == nullptr ? nullptr : Scaled(w, &inst.operand(1), &inst.operand(3), type);
   if (rhs == nullptr) return nullptr;
-  return As(w, w.Add(Opcode::kDot, inst.shape().WithType(type), {lhs, rhs}, inst.attrs<DotAttrs>()),
-            inst.shape().type());
+  return As(w, w.Add(Opcode::kDot, inst.shape().WithType(ComputedIn(type)), {lhs, rhs}, inst.attrs<DotAttrs>()), type);
 }
 
 namespace {
@@ -254,7 +275,8 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
   const Groups groups(w, inst.operand(2), !is_sum);
   const PrimitiveType type = ComputedIn(inst.shape().type());
   const auto dot = [&](Instruction* a, Instruction* b, const Shape& shape, int64_t group) {
-    return w.Add(Opcode::kDot, shape.WithType(type), {As(w, a, type), As(w, b, type)}, DotOf(attrs, group));
+    return w.Add(Opcode::kDot, shape.WithType(type),
+                 {AsOperand(w, a, inst.shape().type()), AsOperand(w, b, inst.shape().type())}, DotOf(attrs, group));
   };
   const std::vector<int64_t> free = FreeOf(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting);
   const Shape& shape = inst.shape();
