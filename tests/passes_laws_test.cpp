@@ -15,9 +15,9 @@
 #include "interp/interpreter.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
-#include "parser/parser.h"
 #include "passes/pipeline.h"
 #include "tests/pass_options.h"
+#include "tests/retyped_module.h"
 
 namespace hlo {
 namespace {
@@ -43,37 +43,17 @@ std::vector<std::string> TextsOf(std::string pass) {
   return texts;
 }
 
-// Null where the text is no valid module.
-std::unique_ptr<Module> Valid(const std::string& text) {
-  auto module = Parse(std::make_shared<const SourceText>("law", text));
-  if (!module || !Verify(**module, VerifyLevel::kStrict)) return nullptr;
-  return std::move(*module);
-}
-
-// Each `from[` becomes `to[`.
-std::string Retyped(const std::string& text, std::string_view from, std::string_view to) {
-  const std::string pattern = Str(from, "[");
-  std::string retyped;
-  size_t at = 0;
-  for (size_t next; (next = text.find(pattern, at)) != std::string::npos; at = next + from.size()) {
-    retyped.append(text, at, next - at);
-    const bool whole = next == 0 || std::isalnum(static_cast<unsigned char>(text[next - 1])) == 0;
-    retyped += whole ? to : from;
-  }
-  return retyped.append(text, at);
-}
-
 // As it is written, and in other types; those that are valid.
 std::vector<std::unique_ptr<Module>> Variants(const std::string& text, bool other_types) {
   std::vector<std::unique_ptr<Module>> variants;
-  if (auto module = Valid(text)) variants.push_back(std::move(module));
+  if (auto module = ValidOrNull(text)) variants.push_back(std::move(module));
   if (!other_types) return variants;
   for (const std::string_view from : {"f32", "s32", "bf16", "u32", "c64"}) {
     if (text.find(Str(from, "[")) == std::string::npos) continue;
     for (int type = 0; IsArrayType(static_cast<PrimitiveType>(type)); ++type) {
       const std::string_view to = ToString(static_cast<PrimitiveType>(type));
       if (to == from) continue;
-      if (auto module = Valid(Retyped(text, from, to))) variants.push_back(std::move(module));
+      if (auto module = ValidOrNull(Retyped(text, from, to))) variants.push_back(std::move(module));
     }
   }
   return variants;
