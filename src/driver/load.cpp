@@ -150,10 +150,19 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
 // where the memory happens to hold them, dies of a bitcast of another size, and compiles no movement of one type into
 // another. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
-  constexpr OpcodeSet kMovements = {Opcode::kBroadcast, Opcode::kReshape,           Opcode::kTranspose,
-                                    Opcode::kSlice,     Opcode::kDynamicSlice,      Opcode::kReverse,
-                                    Opcode::kPad,       Opcode::kConcatenate,       Opcode::kGather,
-                                    Opcode::kTopK,      Opcode::kDynamicUpdateSlice};
+  constexpr OpcodeSet kMovements = {Opcode::kBroadcast,
+                                    Opcode::kReshape,
+                                    Opcode::kTranspose,
+                                    Opcode::kSlice,
+                                    Opcode::kDynamicSlice,
+                                    Opcode::kReverse,
+                                    Opcode::kPad,
+                                    Opcode::kConcatenate,
+                                    Opcode::kGather,
+                                    Opcode::kTopK,
+                                    Opcode::kDynamicUpdateSlice,
+                                    Opcode::kDomain,
+                                    Opcode::kAddDependency};
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
       if (kMovements.Has(inst->opcode())) {
