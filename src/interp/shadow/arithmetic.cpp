@@ -94,7 +94,13 @@ BlockRule Arithmetic(const Finish& finish) {
       bound[i] = e;
       fine += std::fabs(v) + e < f.overflow ? 1 : 0;
     }
-    for (int64_t i = 0; f.nearest && i < count; ++i) {
+    for (int64_t i = 0; f.on_grid && i < count; ++i) {
+      if (!(std::fabs(value[i]) + bound[i] < f.overflow)) continue;
+      const Pair x = OnGrid(f, value[i], Rule::Before(a[i], ea[i], b[i], eb[i]));
+      value[i] = x.value;
+      bound[i] = x.bound;
+    }
+    for (int64_t i = 0; f.nearest && !f.on_grid && i < count; ++i) {
       if (ea[i] == 0 && eb[i] == 0 && std::fabs(value[i]) < f.overflow &&
           IsExactResult(opcode, a[i], b[i], value[i], f))
         bound[i] = 0;

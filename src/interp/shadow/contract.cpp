@@ -151,6 +151,9 @@ Bounds Finished(const SumRule& rule, double overflow, double value, double exact
   if (!std::isfinite(sizes)) return {0, kUndetermined, kUndetermined};
   const double worst = rule.Worst(value, bounds, sizes);
   if (OverflowIsOpen(value, worst, sizes, overflow)) return {value, kUndetermined, kUndetermined};
+  if (rule.RoundsOnGrid(value, worst))
+    return RoundedOnGrid(rule.finish, value, rule.WorstBefore(bounds, sizes),
+                         rule.LikelyBefore(likely_bounds, likely_sizes));
   const Pair pair = AfterOverflow(rule.finish, value, worst);
   return {pair.value, pair.bound,
           std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes))

@@ -64,7 +64,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
           bound[i] = (ea[i] + HalfStep(finish.target, size)) * kUp;
           fine += std::fabs(a[i]) + bound[i] < overflow ? 1 : 0;
         }
-        for (int64_t i = 0; fine != count && i < count; ++i) {
+        for (int64_t i = 0; (finish.on_grid || fine != count) && i < count; ++i) {
           const Pair pair{a[i], ea[i]};
           const Pair y = careful(&pair);
           value[i] = y.value;
@@ -94,7 +94,12 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     const double size = std::fabs(value[i]);
     double e = size < whole ? 0 : HalfStep(target, size) + size * kOwn;
     // 64-bit integers may go through f32 on their way to a narrower type.
-    if (size >= 0x1p24 && BitWidth(held) < 32) e += HalfStep(single, size);
+    const bool by_single = size >= 0x1p24 && BitWidth(held) < 32;
+    if (by_single) e += HalfStep(single, size);
+    if (finish.on_grid && !by_single && size < 0x1p53 && size + e < finish.overflow) {
+      value[i] = Nearest(target, value[i]);
+      e = 0;
+    }
     if (x.HasOpen() && x.open.GetInt(i) != 0) e = kUndetermined;
     Pair pair = AfterOverflow(finish, value[i], e * kUp);
     if (has_no_zero && value[i] <= 0 && IsDecided(pair))
@@ -190,6 +195,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   if (!flushes) reduced.least = (is_double ? 0x1p-1022 : 0x1p-126) * reduced.relative;
   Finish finish = context.FinishOf(inst, 0.5);
   finish.compute = kNoRounding;
+  finish.on_grid = false;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
   finish.overflow = std::min(own.overflow, reduced.overflow);
   finish.is_output = finish.is_output && reduced.overflow >= own.overflow;  // The comparator knows the type's alone.

@@ -10,6 +10,12 @@ struct Bounds {
   double value, bound, likely;
 };
 
+// A sum or product that is on the grid, from its bounds before it is rounded.
+inline Bounds RoundedOnGrid(const Finish& finish, double value, double before, double likely_before) {
+  const Pair worst = OnGrid(finish, value, before), likely = OnGrid(finish, value, likely_before);
+  return {worst.value, worst.bound, std::min(worst.bound, likely.bound + std::fabs(likely.value - worst.value))};
+}
+
 // Element i of a value with its bounds.
 struct Source {
   const double* value;

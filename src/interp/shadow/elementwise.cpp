@@ -121,8 +121,14 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
           result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
+    // Around a value of its own where the rule rounds to a grid.
     result.likely = NewBuffer(inst.shape());
-    ApplyTo(rule, operands, &ShadowValue::likely, count, nullptr, result.likely.mutable_data<double>().data());
+    Literal around = NewBuffer(inst.shape());
+    double* const middle = around.mutable_data<double>().data();
+    double* const likely = result.likely.mutable_data<double>().data();
+    ApplyTo(rule, operands, &ShadowValue::likely, count, middle, likely);
+    const double* const value = Values(result.value);
+    for (int64_t i = 0; i < count; ++i) likely[i] += std::fabs(middle[i] - value[i]);
   }
   return result;
 }

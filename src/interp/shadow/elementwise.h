@@ -35,9 +35,11 @@ inline double WithRounding(const Finish& finish, double value, double before) {
 inline Pair Rounded(const Finish& finish, double value, double before) {
   // One rounding to the nearest of a number below the threshold gives a finite number: the least number of f32 minus 1
   // is the least number, as in the masks of attention.
+  const double bound = WithRounding(finish, value, before);
+  if (finish.on_grid && std::fabs(value) + bound < finish.overflow) return OnGrid(finish, value, before);
   const bool once = finish.nearest && finish.target.relative == 0;
-  if (once && (std::fabs(value) + before) * kUp < finish.overflow) return {value, WithRounding(finish, value, before)};
-  Pair x = AfterOverflow(finish, value, WithRounding(finish, value, before));
+  if (once && (std::fabs(value) + before) * kUp < finish.overflow) return {value, bound};
+  Pair x = AfterOverflow(finish, value, bound);
   const bool no_nan = finish.has_infinity && !finish.is_output && !std::isnan(x.value);
   if (!std::isfinite(x.bound)) x.bound = no_nan ? kInfinity : kUndetermined;
   return x;

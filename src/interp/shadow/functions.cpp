@@ -8,16 +8,19 @@
 namespace hlo::shadow {
 namespace {
 
-// While the argument stays inside the domain, the extremes over [a - e, a + e] lie at the ends.
-Pair Monotone(const FloatFunction& function, const Finish& finish, Pair a) {
+// While the argument stays inside the domain, the extremes over [a - e, a + e] are at the ends or are `between`.
+Pair Between(const FloatFunction& function, const Finish& finish, Pair a, std::optional<double> between) {
   if (!IsDecided(a)) return {0, kUndetermined};
   const double value = function.f64(a.value);
   if (IsExact(a) || std::isnan(a.value)) return std::isfinite(value) ? Rounded(finish, value, 0) : Pair{value, 0};
   const double low = a.value - a.bound, high = a.value + a.bound;
   if (low < function.facts.domain.low || high > function.facts.domain.high) return {0, kUndetermined};
-  const double before = std::max(std::fabs(function.f64(low) - value), std::fabs(function.f64(high) - value));
+  double before = std::max(std::fabs(function.f64(low) - value), std::fabs(function.f64(high) - value));
+  if (between) before = std::max(before, std::fabs(*between - value));
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
+
+Pair Monotone(const FloatFunction& function, const Finish& finish, Pair a) { return Between(function, finish, a, {}); }
 
 Pair Waves(const FloatFunction& function, const Finish& finish, Pair a) {
   if (!IsDecided(a)) return {0, kUndetermined};
@@ -36,9 +39,8 @@ Pair RisesBetweenPoles(const FloatFunction& function, const Finish& finish, Pair
 
 // Around 0 the least value over an interval is that of 0.
 Pair FallsThenRises(const FloatFunction& function, const Finish& finish, Pair a) {
-  const Pair ends = Monotone(function, finish, a);
-  if (!IsDecided(a) || !IsDecided(ends) || std::fabs(a.value) > a.bound) return ends;
-  return {ends.value, ends.bound + (function.f64(a.value) - function.f64(0))};
+  const bool meets_zero = std::fabs(a.value) <= a.bound;
+  return Between(function, finish, a, meets_zero ? std::optional(function.f64(0)) : std::nullopt);
 }
 
 // 1 / (1 + exp(-x)) literally gives 0 where exp overflows, although the exact value is a small number yet: in f64 from

@@ -100,7 +100,13 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
   const bool fixed = options.widened || (plan != nullptr && plan->hold);
   const bool contracts =
       inst.Is(Opcode::kMultiply) && !options.widened && (options.plan == nullptr || options.plan->contract);
-  finish.may_stay_wide = !finish.is_output && ((contracts && MeetsASum(inst)) || (!fixed && BitWidth(held) < 32));
+  const bool may_contract = contracts && MeetsASum(inst);
+  finish.may_stay_wide = !finish.is_output && (may_contract || (!fixed && BitWidth(held) < 32));
+  // The comparator rounds an output. Inside the kernel it may be read as it was held.
+  const bool is_read = std::ranges::any_of(inst.users(), [](const Instruction* user) { return !user->IsRoot(); });
+  const bool has_grid = IsFloat(held) && held != PrimitiveType::kF64 && held != PrimitiveType::kF8E8M0FNU && !ftz();
+  finish.on_grid =
+      has_grid && fixed && !options.widened && *plan->hold == held && !may_contract && (!finish.is_output || is_read);
   return finish;
 }
 
@@ -128,6 +134,7 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
 
   SumRule rule;
   rule.finish = context.FinishOf(inst, 0.5);
+  rule.finish.compute = kNoRounding;  // Roundings of the additions are part of the bound.
   if (rule.finish.held == sum.accumulator) {
     rule.finish.target = kNoRounding;
   } else {

@@ -63,6 +63,8 @@ struct Finish {
   bool may_stay_wide = false;  // An overflow need not show: fused into an fma, or held wider.
   bool has_infinity = true;    // Where it does, that is what comes of it.
   bool as_computed = false;    // The value is what the operands' values give, not the middle of what it may be.
+  // Every implementation rounds the result to `target`, or to `compute` where there is no target (OnGrid).
+  bool on_grid = false;
 };
 
 // One byte an element.
@@ -108,6 +110,32 @@ struct Pair {
   double value;
   double bound;
 };
+
+// The number of the type nearest to x, ties to even. |x| is below the overflow of the type, which is not f64: the sum
+// has 52 bits for the 25 that it keeps.
+inline double Nearest(const Rounding& to, double x) {
+  const double to_whole_steps = 0x1.8p52 * (2 * HalfStep(to, std::fabs(x)));
+  return std::copysign((x + to_whole_steps) - to_whole_steps, x);
+}
+
+// Results of `finish`, on its grid, for numbers within `before` of `value` that do not overflow. Rounding is monotone,
+// so the roundings of both ends are the ends of the results. If they are equal, the result is known. Without `before`,
+// a result with a single rounding is known too: rounding a sum, product, quotient or root of f32 numbers to f64 first
+// does not change its rounding to f32. The sign of a zero is known if the interval does not reach beyond 0.
+inline Pair OnGrid(const Finish& finish, double value, double before) {
+  const double size = std::fabs(value) + before;
+  const bool exact = finish.nearest && before == 0;
+  const double error = finish.nearest ? 0 : HalfStep(finish.compute, size * kUp);
+  const double slack = exact ? 0 : (before + error + 4 * kOwn * size) * kUp;
+  const double begin = value - slack, end = value + slack;
+  const double from = finish.nearest ? Nearest(finish.compute, begin) : begin;
+  const double to = finish.nearest ? Nearest(finish.compute, end) : end;
+  const double low = Nearest(finish.target, from), high = Nearest(finish.target, to);
+  const double middle = low == high ? low : low / 2 + high / 2;
+  const double bound = std::max(high - middle, middle - low) * kUp;
+  const bool has_sign = begin > 0 || end < 0 || exact;
+  return {middle, middle == 0 && !has_sign ? std::max(bound, kTiny) : bound};
+}
 
 // Anything between two outcomes, of which it is open which: around their middle, or around what was `picked`.
 Pair HullOf(Pair a, Pair b, std::optional<double> picked = {});
@@ -266,14 +294,27 @@ struct SumRule {
   double largest_integer = 0;
 
   // The bound of a sum from its value, the sum of its terms' bounds and the sum of their magnitudes.
-  double Worst(double value, double bounds, double magnitudes) const { return Of(worst, value, bounds, magnitudes); }
-  double Likely(double value, double bounds, double magnitudes) const { return Of(likely, value, bounds, magnitudes); }
+  double Worst(double value, double bounds, double magnitudes) const {
+    return WithTarget(value, Before(worst, bounds, magnitudes));
+  }
+  double Likely(double value, double bounds, double magnitudes) const {
+    return WithTarget(value, Before(likely, bounds, magnitudes));
+  }
+  // The same before the sum is rounded.
+  double WorstBefore(double bounds, double magnitudes) const { return Before(worst, bounds, magnitudes); }
+  double LikelyBefore(double bounds, double magnitudes) const { return Before(likely, bounds, magnitudes); }
   bool HasLikely() const { return likely < worst; }
+  // Whether a sum within `bound` of `value` is rounded to the grid of its type and cannot overflow there.
+  bool RoundsOnGrid(double value, double bound) const {
+    return finish.on_grid && finish.target.relative != 0 && std::fabs(value) + bound < finish.overflow;
+  }
 
  private:
-  double Of(double factor, double value, double bounds, double magnitudes) const {
+  double Before(double factor, double bounds, double magnitudes) const {
     const bool exact = integers && bounds == 0 && magnitudes <= largest_integer;
-    const double before = exact ? 0 : bounds + factor * magnitudes + each;
+    return exact ? 0 : bounds + factor * magnitudes + each;
+  }
+  double WithTarget(double value, double before) const {
     const double size = (std::fabs(value) + before) * kUp;
     const double target = finish.target.relative == 0 ? 0 : HalfStep(finish.target, size);
     return (before + target) * kUp;

@@ -20,6 +20,9 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   const double likely = std::min(worst, rule.Likely(t.value, t.likely, t.magnitudes));
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
   if (OverflowIsOpen(t.value, worst, t.magnitudes, overflow)) return {t.value, kUndetermined, kUndetermined};
+  if (rule.RoundsOnGrid(t.value, worst))
+    return RoundedOnGrid(rule.finish, t.value, rule.WorstBefore(t.bounds, t.magnitudes),
+                         rule.LikelyBefore(t.likely, t.magnitudes));
   return {pair.value, pair.bound, std::isfinite(pair.bound) ? std::min(likely, pair.bound) : kUndetermined};
 }
 
@@ -44,6 +47,7 @@ Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t t
   const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value) + underflow * t.bounds;
   const double size = (std::fabs(t.value) + before) * kUp;
   const double worst = (before + HalfStep(rule.finish.target, size)) * kUp;
+  if (rule.RoundsOnGrid(t.value, worst)) return RoundedOnGrid(rule.finish, t.value, before * kUp, before * kUp);
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
   return {pair.value, pair.bound, pair.bound};
 }
