@@ -13,6 +13,9 @@
 namespace hlo {
 namespace {
 
+// Gemm multiplies as many columns at a time.
+constexpr int64_t kFewOutputs = 16;
+
 // Everything in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
 struct Geometry {
   std::vector<WindowDim> window;
@@ -100,8 +103,34 @@ void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, in
         const T* from = lhs + row / g.out_positions * image + element;
         for (int64_t i = 0; i < g.group_features; ++i) {
           const T* kernel = rhs + (static_cast<int64_t>(tap) * g.group_features + i) * rhs_stride;
-          for (int64_t o = 0; o < g.group_outputs; ++o) sums[o] = static_cast<T>(sums[o] + from[i] * kernel[o]);
+          for (int64_t o = 0; o < g.group_outputs; ++o) sums[o] = MultiplyAdd(sums[o], from[i], kernel[o]);
         }
+      }
+    }
+  });
+}
+
+// All groups of a depthwise convolution, which have one input feature each. Sums of a row run along the features, and
+// padding is left out: with a finite kernel as with any other, see Windows.
+template <class T>
+void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs, T* out) {
+  const int64_t image = Product(g.base) * g.features;
+  ParallelFor(m, 16, [&](int64_t begin, int64_t end) {
+    IndexWalk y(g.out);
+    for (int64_t row = begin; row < end; ++row) {
+      y.Seek(row % g.out_positions);
+      T* const sums = out + row * g.outputs;
+      std::fill_n(sums, g.outputs, T());
+      for (size_t tap = 0; tap < g.taps.size(); ++tap) {
+        const int64_t element = g.Element(y.index(), tap);
+        if (element < 0) continue;
+        const T* const from = lhs + row / g.out_positions * image + element;
+        const T* const kernel = rhs + static_cast<int64_t>(tap) * g.outputs;
+        if (g.group_outputs == 1) {
+          for (int64_t o = 0; o < g.outputs; ++o) sums[o] = MultiplyAdd(sums[o], from[o], kernel[o]);
+          continue;
+        }
+        for (int64_t o = 0; o < g.outputs; ++o) sums[o] = MultiplyAdd(sums[o], from[o / g.group_outputs], kernel[o]);
       }
     }
   });
@@ -242,7 +271,9 @@ Result<Literal> EvalConvolution(Evaluation& e) {
       if (finite) Gemm<T>(m, g.group_outputs, k, Windows(g, from), by, g.outputs, out + j * g.group_outputs, g.outputs);
       else ConvolveInside(g, m, from, by, g.outputs, out + j * g.group_outputs, g.outputs);
     };
-    if (groups >= Threads() && groups > 1) {
+    if (attrs.feature_group_count > 1 && g.group_features == 1 && g.group_outputs < kFewOutputs) {
+      ConvolveDepthwise(g, m, x, w, out);
+    } else if (groups >= Threads() && groups > 1) {
       ParallelFor(groups, 1, [&](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; ++j) group(j);
       });

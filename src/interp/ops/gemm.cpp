@@ -36,14 +36,6 @@ constexpr bool kHasVector = std::is_same_v<T, float> || std::is_same_v<T, double
 template <class T>
 constexpr int64_t kColumns = kHasVector<T> ? 64 / sizeof(T) : 8;
 
-template <class T>
-T MultiplyAdd(T sum, T x, T y) {
-  if constexpr (std::is_same_v<T, bool>) return sum | (x & y);
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
-  else return sum + x * y;
-}
-
 // Whole strips of kRows.
 int64_t BandRows(int64_t m) { return std::min(kBand, (m + kRows - 1) / kRows * kRows); }
 

@@ -10,6 +10,15 @@
 
 namespace hlo {
 
+// The product and the sum are rounded in T, or wrap.
+template <class T>
+T MultiplyAdd(T sum, T x, T y) {
+  if constexpr (std::is_same_v<T, bool>) return sum | (x & y);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+  else return sum + x * y;
+}
+
 // Writes rows [m, m + rows) and products [k, k + depth) of the left matrix to `to`: element (r, p) at to[p * rows + r].
 template <class T>
 using PackRows = std::function<void(int64_t m, int64_t rows, int64_t k, int64_t depth, T* to)>;
