@@ -248,8 +248,33 @@ class LocalCheck {
     }
     if (TRY(TakeByParts(i, loops, inputs, output))) return {};
     Comparison own = TRY(Compare(step, inputs, output));
+    if (own.verdict == Verdict::kMismatch && TRY(IsRightAlone(step, inputs))) {
+      BlameRunTime(step, loops);
+      return {};
+    }
     if (divergence_ != nullptr) divergence_->Look(step, loops, inputs, output, own);
     return Take(i, loops, std::move(own));
+  }
+
+  // Whether a step whose result is wrong computes the right one in a program of its own, from the same operands. A
+  // fault to be planted in its kernels is planted there, too.
+  Result<bool> IsRightAlone(const gpu::StepInfo& step, std::span<const Literal> inputs) {
+    const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
+    const std::unique_ptr<gpu::Executable> alone = TRY(CompileAlone(*module, device_, options_));
+    if (alone == nullptr) return false;
+    const std::vector<Literal> read = KeptInputs(inputs);
+    const auto output = TRY(UnlessOfDevice(alone->Run(ArgumentsOf(*module, *step.instruction, read))));
+    return output && TRY(Compare(step, inputs, *output)).verdict == Verdict::kMatch;
+  }
+
+  void BlameRunTime(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops) {
+    const std::string_view name = step.instruction->name();
+    if (culprit_.kind != Culprit::Kind::kNone) return;
+    culprit_ = {.kind = Culprit::Kind::kRuntime,
+                .name = std::string(name),
+                .text = Str("run time: '", name, "'", LoopText(loops),
+                            " computes the right result by itself from the operands that it read, but not in this run: "
+                            "its operands or its result were overwritten, or an operand was not copied")};
   }
 
   // A kernel that holds a loop and more is judged as the kernels that it is made of, where these give the same bits: by
