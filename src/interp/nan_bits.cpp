@@ -86,6 +86,20 @@ void UnifyNans(Literal& literal, NanBits bits) {
     UnifyNans(shape.type(), literal.mutable_raw(), shape.NumElements(), bits);
 }
 
+std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b, bool strict_nan) {
+  std::vector<int64_t> different;
+  Literal x = a, y = b;
+  if (!strict_nan) {
+    UnifyNans(x, NanBits::kPositive);
+    UnifyNans(y, NanBits::kPositive);
+  }
+  const int64_t width = ByteWidth(a.shape().type());
+  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
+    if (std::memcmp(x.raw() + i * width, y.raw() + i * width, static_cast<size_t>(width)) != 0) different.push_back(i);
+  }
+  return different;
+}
+
 bool ReadsNanBits(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kBitcastConvert:

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "interp/interpreter.h"
 #include "ir/literal.h"
@@ -16,6 +17,10 @@ namespace hlo {
 void UnifyNans(PrimitiveType type, std::byte* elements, int64_t count, NanBits bits);
 // The same for a value of any shape.
 void UnifyNans(Literal& literal, NanBits bits);
+
+// The elements of two arrays of one shape that differ in their bits, ascending row-major indices. Any NaN equals any
+// NaN, unless `strict_nan`.
+std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b, bool strict_nan = false);
 
 // True if the instruction itself, apart from computations that it calls, reads bits of floats: bitcast-convert and
 // bitcast to another type, compare in total order, topk and custom calls.

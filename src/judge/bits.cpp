@@ -221,19 +221,6 @@ struct OutputDifference {
   std::vector<int64_t> undetermined;
 };
 
-// The elements that differ, any NaN being equal to any NaN. The sizes are the same.
-std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b) {
-  std::vector<int64_t> different;
-  Literal x = a, y = b;
-  UnifyNans(x, NanBits::kPositive);
-  UnifyNans(y, NanBits::kPositive);
-  const int64_t width = ByteWidth(a.shape().type());
-  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
-    if (std::memcmp(x.raw() + i * width, y.raw() + i * width, static_cast<size_t>(width)) != 0) different.push_back(i);
-  }
-  return different;
-}
-
 std::vector<OutputDifference> DifferentOutputs(const Literal& before, const Literal& after) {
   std::vector<OutputDifference> differences;
   ForEachLeaf(before.shape(), [&](const ShapeIndex& index, const Shape& leaf) {

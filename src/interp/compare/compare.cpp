@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "interp/compare/joined.h"
 #include "interp/compare/leaf.h"
+#include "interp/compare/partial_bounds.h"
 #include "interp/compare/patterns.h"
 #include "interp/interpreter.h"
 #include "interp/nan_bits.h"
@@ -450,6 +451,28 @@ InterpretOptions InterpretingWithin(const LocalOptions& options) {
   return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};
 }
 
+Result<Shadow> ShadowOfSlice(const shadow::Slice& slice, const LocalOptions& options) {
+  return EvaluateShadow(slice.module->entry(), std::span<const ShadowValue>(slice.args),
+                        {.plan = options.plan ? &slice.plan : nullptr,
+                         .max_loop_iterations = options.max_loop_iterations,
+                         .meter = options.meter,
+                         .wanted = &slice.wanted});
+}
+
+// `interpreted`: null if it is not known.
+Result<Shadow> ShadowOf(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
+                        const Literal* interpreted, const LocalOptions& options) {
+  if (interpreted != nullptr) {
+    if (const auto slice = SliceOfDifferences(computation, inputs, actual, *interpreted, options))
+      return Spread(TRY(ShadowOfSlice(*slice, options)), slice->points, *interpreted);
+  }
+  return EvaluateShadow(computation, inputs,
+                        {.plan = options.plan,
+                         .max_loop_iterations = options.max_loop_iterations,
+                         .meter = options.meter,
+                         .left = &actual});
+}
+
 }  // namespace
 
 std::string_view ToString(ElementClass element_class) {
@@ -558,21 +581,12 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
   }
   if (interpreted && !slice && HaveSameBits(*interpreted, actual, options.strict_nan))
     return CompareBitwise(*interpreted, actual, options);
-  const auto shadow = slice ? EvaluateShadow(slice->module->entry(), std::span<const ShadowValue>(slice->args),
-                                             {.plan = options.plan ? &slice->plan : nullptr,
-                                              .max_loop_iterations = options.max_loop_iterations,
-                                              .meter = options.meter,
-                                              .wanted = &slice->wanted})
-                            : EvaluateShadow(computation, inputs,
-                                             {.plan = options.plan,
-                                              .max_loop_iterations = options.max_loop_iterations,
-                                              .meter = options.meter,
-                                              .left = &actual});
+  const Literal* const right = interpreted ? &*interpreted : nullptr;
+  const auto shadow = slice ? ShadowOfSlice(*slice, options) : ShadowOf(computation, inputs, actual, right, options);
   if (!shadow) {
     if (shadow.error().exit != ExitCode::kUnsupported && !IsBeyondWork(shadow.error())) FAIL(shadow.error());
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};
   }
-  const Literal* const right = interpreted ? &*interpreted : nullptr;
   Comparison comparison = slice ? CompareSample(shadow->value, sample, actual.shape(), slice->points, options, right)
                                 : CompareWithBounds(shadow->value, actual, options, right);
   for (TensorComparison& tensor : comparison.outputs) tensor.heuristic = shadow->heuristic;

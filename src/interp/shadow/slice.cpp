@@ -602,7 +602,7 @@ std::vector<const Instruction*> OutputsOf(const Instruction& root) {
 
 }  // namespace
 
-Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points) {
+Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points, int64_t limit) {
   const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
   for (const Instruction* output : outputs) {
     if (!output->shape().IsArray()) return std::optional<Slice>();
@@ -610,6 +610,7 @@ Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::ve
   if (outputs.size() != points.size()) return std::optional<Slice>();
   Slicer slicer(cone, points);
   TRY(slicer.Plan());
+  if (slicer.steps() > limit) return std::optional<Slice>();
   return std::optional(TRY(slicer.Build()));
 }
 

@@ -7,6 +7,7 @@
 #define HLO_INTERP_SHADOW_SLICE_H_
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,8 +61,10 @@ inline constexpr int64_t kFewestPoints = 4096;
 // whole rows or columns, which a reduction makes them do, they lie in some of these. Nothing: the root has a leaf that
 // is no array, or an element cannot be had for less than all.
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed);
-// These results of a cone whose root has the same shape; nothing: it has another kind of root.
-Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points);
+// These results of a cone whose root has the same shape; nothing: it has another kind of root, or they take more steps
+// than `limit`.
+Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
+                                     int64_t limit = std::numeric_limits<int64_t>::max());
 
 // The limit to each of some pieces of work, done so many times each, that lets all of them together stay below `limit`:
 // the smaller ones are done in full.
