@@ -1,5 +1,6 @@
 // Shadow values made of literals and of each other.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/parallel.h"
@@ -34,27 +35,38 @@ uint64_t BitsAt(const Literal& literal, int64_t i) {
   }
 }
 
+// Converts elements by `convert`, which need not keep the bits of NaNs, and NaNs by WideElement.
+template <class Stored, class Convert>
+void WidenTo(double* out, const Literal& literal, Convert convert) {
+  const auto* in = reinterpret_cast<const Stored*>(literal.raw());
+  ParallelFor(literal.shape().NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+    bool any_nan = false;
+    for (int64_t i = begin; i < end; ++i) {
+      out[i] = convert(in[i]);
+      any_nan |= out[i] != out[i];
+    }
+    for (int64_t i = begin; any_nan && i < end; ++i) {
+      if (out[i] != out[i]) out[i] = WideElement(literal, i);
+    }
+  });
+}
+
 // The elements of a float literal as f64.
 Literal Widen(const Literal& literal) {
-  if (literal.shape().type() == PrimitiveType::kF64) return literal;
+  const PrimitiveType type = literal.shape().type();
+  if (type == PrimitiveType::kF64) return literal;
   Literal wide = NewBuffer(literal.shape());
-  double* out = wide.mutable_data<double>().data();
-  const int64_t count = literal.shape().NumElements();
-  if (literal.shape().type() == PrimitiveType::kF32) {
-    const float* in = literal.data<float>().data();
-    ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
-      bool any_nan = false;
-      for (int64_t i = begin; i < end; ++i) {
-        out[i] = in[i];
-        any_nan |= in[i] != in[i];
-      }
-      for (int64_t i = begin; any_nan && i < end; ++i) out[i] = WideElement(literal, i);
-    });
-    return wide;
+  double* const out = wide.mutable_data<double>().data();
+  switch (type) {
+    case PrimitiveType::kF32: WidenTo<float>(out, literal, [](float x) { return x; }); return wide;
+    case PrimitiveType::kBF16: WidenTo<uint16_t>(out, literal, BF16ToFloat); return wide;
+    case PrimitiveType::kF16: WidenTo<uint16_t>(out, literal, F16ToFloat); return wide;
+    default: break;
   }
-  ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = WideElement(literal, i);
-  });
+  std::array<double, 256> numbers;
+  for (int bits = 0; bits < 256; ++bits)
+    numbers[bits] = bits >> BitWidth(type) == 0 ? DecodeFloat(FormatOf(type), static_cast<uint8_t>(bits)) : 0;
+  WidenTo<uint8_t>(out, literal, [&](uint8_t bits) { return numbers[bits]; });
   return wide;
 }
 
@@ -228,8 +240,11 @@ ShadowValue ToShadow(const Literal& literal) {
 Literal Splat(const Literal& element, const Shape& shape) {
   Literal splat = Literal::Uninitialized(shape.WithType(element.shape().type()));
   const auto size = static_cast<size_t>(element.byte_size());
-  std::byte* to = splat.mutable_raw();
-  for (int64_t i = 0; i < shape.NumElements(); ++i) std::memcpy(to + i * size, element.raw(), size);
+  std::byte* const to = splat.mutable_raw();
+  const auto bytes = static_cast<size_t>(splat.byte_size());
+  if (bytes == 0) return splat;
+  std::memcpy(to, element.raw(), size);
+  for (size_t done = size; done < bytes; done *= 2) std::memcpy(to + done, to, std::min(done, bytes - done));
   return splat;
 }
 
