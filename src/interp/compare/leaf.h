@@ -29,6 +29,7 @@ struct Leaf {
   std::shared_ptr<const Choices> choices;
   // By element, or empty: what its choice says of it.
   std::vector<std::optional<ElementClass>> chosen;
+  bool says_enough = false;  // No bound is so wide that it says nothing.
   // Of a sample: which elements of `whole` the arrays hold, row-major.
   const std::vector<int64_t>* points = nullptr;
   const Shape* whole = nullptr;
@@ -66,6 +67,13 @@ class Judge {
   // Whether the bound of element i excludes the interpreter's value, which is permitted by definition.
   bool IsDisproved(int64_t i) const {
     return IsInterpreted(i) && ByBounds(i).element_class == ElementClass::kViolation;
+  }
+
+  // Whether finite elements with the expected bits are exact, whatever else is permitted.
+  bool SameIsExact() const {
+    const bool all_bits = IsFloat(leaf_.shape.type()) || BitWidth(leaf_.shape.type()) <= 32;
+    const bool is_plain = leaf_.chosen.empty() && leaf_.open.byte_size() == 0 && leaf_.interpreted.byte_size() == 0;
+    return all_bits && is_plain && specials_ != Specials::kFinite && (bound_ == nullptr || leaf_.says_enough);
   }
 
   // Element i as if candidate number `c` of its choice were expected.
