@@ -110,12 +110,7 @@ Result<std::optional<Comparison>> CompareOnIntegers(const Instruction& fusion, g
 // A missing term changes a sum of n terms by about a share of 1 / n. Returns true if roundings may change it by more:
 // the likely error of the sum together with the rounding of the result.
 bool HidesATerm(const gpu::StepInfo& step) {
-  constexpr int64_t kMostElements = 1 << 24;
   const Instruction& inst = *step.instruction;
-  int64_t elements = 0;
-  for (const Instruction* operand : inst.operands())
-    elements += operand->shape().IsArray() ? operand->shape().NumElements() : 0;
-  if (elements > kMostElements) return false;
   const auto hides = [&](const Instruction& sum, const PrecisionPlan* plan) {
     const PrimitiveType type = sum.shape().IsArray() ? sum.shape().type() : PrimitiveType::kPred;
     const double terms = IsFloat(type) ? shadow::TermsOf(sum) : 1;
@@ -351,7 +346,9 @@ class LocalCheck {
     }
     const bool is_loop = TRY(TripsOf(i)) != nullptr;
     const bool has_other_bits = comparison.Count(ElementClass::kExact) < comparison.checked();
-    const bool is_doubtful = comparison.Count(ElementClass::kSuspicious) > 0 || (has_other_bits && HidesATerm(step));
+    const bool is_whole = comparison.checked() == comparison.elements();
+    const bool is_doubtful =
+        comparison.Count(ElementClass::kSuspicious) > 0 || (has_other_bits && is_whole && HidesATerm(step));
     if (step.instruction->Is(Opcode::kFusion) && !is_loop && is_doubtful) doubtful_.insert(i);
     if (comparison.verdict == Verdict::kMismatch) IsWrong(step, loops, std::move(comparison), "");
     return {};
