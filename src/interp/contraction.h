@@ -44,6 +44,8 @@ Literal Converted(const Literal& literal, PrimitiveType type);
 // The dimensions of `literal` in another order; the same memory when they stay in order.
 Literal Transposed(const Literal& literal, std::span<const int64_t> permutation);
 bool IsOrdered(std::span<const int64_t> permutation);
+// Does the scale of a scaled-dot's operand scale it? A scalar does not.
+bool IsScaled(const Shape& elements, const Shape& scale);
 // Operand `side` (0 or 1) as it stands, or as what it is the compressed form of.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 // The shape of Dense.

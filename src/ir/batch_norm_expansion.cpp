@@ -1,11 +1,12 @@
 // Batch norms as sums, broadcasts and elementwise ops. Formulas: docs/ops.md#batch-normalisation. A training step is
 // computed in f32 at least and rounded once. The other two are computed in the type of the operand.
+#include "ir/batch_norm_expansion.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "ir/expansions.h"
 #include "ir/module.h"
 
 namespace hlo {

@@ -1,5 +1,5 @@
-// batchnorm_expander: batch-norm-training, -inference and -grad by their formulas (ir/expansions.h).
-#include "ir/expansions.h"
+// batchnorm_expander: batch-norm-training, -inference and -grad by their formulas (ir/batch_norm_expansion.h).
+#include "ir/batch_norm_expansion.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 

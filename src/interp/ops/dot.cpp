@@ -275,13 +275,6 @@ Literal Spread(const Literal& blocks, const Shape& like) {
   return result;
 }
 
-// A scalar scale stands for none, and so does one of bf16 and single sizes for bf16 elements.
-bool IsScaled(const Literal& elements, const Literal& scale) {
-  if (scale.shape().rank() == 0) return false;
-  return elements.shape().type() != PrimitiveType::kBF16 || scale.shape().type() != PrimitiveType::kBF16 ||
-         scale.shape().NumElements() != 1;
-}
-
 // elements * scale[block], unrounded, in the compute type of `type`.
 template <class T>
 Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order, PrimitiveType type) {
@@ -289,7 +282,7 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
   const WidenedElements wide(Transposed(elements, order), type);
   Scratch<T> result(count);
   std::copy_n(wide.data<T>(), count, result.data());
-  if (!IsScaled(elements, scale)) return result;
+  if (!IsScaled(elements.shape(), scale.shape())) return result;
   const WidenedElements scales(Transposed(Spread(scale, elements.shape()), order), type);
   for (int64_t i = 0; i < count; ++i) {
     const T scale_i = scales.data<T>()[i];
@@ -419,6 +412,12 @@ template Status CheckDense<ConvolutionAttrs>(const Instruction& inst);
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity) {
   if (!sparsity) return e.operands[side];
   return Decompressed(e.inst, e.operands[side], e.operands[sparsity->indices], *sparsity);
+}
+
+// A scalar scale has no effect. Neither has a bf16 scale of one element beside bf16 elements.
+bool IsScaled(const Shape& elements, const Shape& scale) {
+  if (scale.rank() == 0) return false;
+  return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;
 }
 
 Result<Literal> EvalRaggedDot(Evaluation& e) {

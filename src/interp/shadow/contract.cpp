@@ -419,7 +419,8 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
   return rounding;
 }
 
-// Integers and pred as the floats that they are, held in a type that has them all. A 64-bit integer may round.
+}  // namespace
+
 ShadowValue AsFloats(const ShadowValue& x) {
   if (x.IsFloat()) return x;
   const PrimitiveType type = x.shape.type();
@@ -442,8 +443,6 @@ ShadowValue AsFloats(const ShadowValue& x) {
   DropZeroBound(floats);
   return floats;
 }
-
-}  // namespace
 
 bool SumsAsFloats(const Instruction& inst) {
   return IsFloat(inst.shape().type()) && !IsComplex(inst.operand(0).shape().type()) &&

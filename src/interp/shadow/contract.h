@@ -26,6 +26,8 @@ struct Contraction {
 
 // Does it sum products of numbers as floats, of whatever types the numbers are?
 bool SumsAsFloats(const Instruction& inst);
+// Integers and pred as the floats that they are, held in a type that has them all. A 64-bit integer may round.
+ShadowValue AsFloats(const ShadowValue& x);
 // By the first two operands; integers become floats, as docs/ops.md#accumulation has it. Of the results those that are
 // wanted, as a list; null: all.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,

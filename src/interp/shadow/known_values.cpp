@@ -9,7 +9,7 @@
 #include "interp/dynamic.h"
 #include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
-#include "ir/expansions.h"
+#include "ir/batch_norm_expansion.h"
 #include "ir/module.h"
 #include "ir/taken_branch.h"
 #include "ir/trip_count.h"

@@ -172,7 +172,7 @@ Result<ShadowValue> BatchNorm(Context& context, const Instruction& inst, Operand
 Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
-// Of one of two modules that are compared: scan, scaled-dot and ragged-dot, as what passes make of them.
+// scan, ragged-dot and scaled-dot of real numbers, which passes expand, in one of two modules that are compared.
 bool IsComposite(const Instruction& inst);
 Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operands operands);
