@@ -70,7 +70,6 @@ TEST_P(Models, MeanWhatTheyMean) {
   const auto result = CompareWidened(*module_, *clone, made_.values);
   ASSERT_TRUE(result.has_value()) << result.error().message();
   EXPECT_EQ(result->verdict, Verdict::kMatch) << ToString(*result);
-  EXPECT_TRUE(result->notes.empty()) << Join(result->notes, "; ");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Models,

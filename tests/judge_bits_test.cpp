@@ -475,12 +475,13 @@ TEST(PassSegments, APlantedFaultIsFoundAndItsInstanceNamed) {
   EXPECT_TRUE(result.wrong->exact);
   ASSERT_TRUE(result.finding);
   EXPECT_EQ(result.finding->before->name(), "p");
-  const auto again = [&](const PassObserver& before, const PassObserver& after) -> Status {
+  const auto again = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
     PipelineOptions options = pipeline;
     options.before = before;
     options.after = after;
-    TRY(RunPipeline(*run.input->Clone(/*as_input=*/true), options));
-    return {};
+    std::unique_ptr<Module> module = run.input->Clone(/*as_input=*/true);
+    TRY(RunPipeline(*module, options));
+    return module;
   };
   const auto wrong = FirstWrongInstance(*result.wrong, args, {}, again);
   ASSERT_TRUE(wrong) << wrong.error().message();

@@ -20,6 +20,25 @@ const Instruction* InstructionById(const Module& module, int id) {
 
 }  // namespace
 
+Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const PipelineOptions& pipeline,
+                                int64_t fuel) {
+  RepeatedPass repeated{.module = before.Clone(/*as_input=*/true), .rewrites = {}};
+  RuleBook book;
+  for (const std::string& selector : pipeline.disabled_rules) {
+    for (const Rule* rule : FindRules(Trim(selector))) book.entries[rule->id].disabled = true;
+  }
+  PassContext context{.device = pipeline.device, .options = run.options, .fuel = &fuel, .rules = &book};
+  context.fault = run.fault;
+  TRY(RunOnePass(*repeated.module, run, context));
+  // Dead instructions would be judged, too, although no other instruction reads them.
+  TRY(FindPass("dce")->function(*repeated.module, {.device = pipeline.device}));
+  repeated.module->Sweep();
+  for (const auto& [id, entry] : book.entries) {
+    if (entry.rewrites > 0) repeated.rewrites[id] = entry.rewrites;
+  }
+  return repeated;
+}
+
 PassSegments::PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options)
     : args_(std::move(args)), options_(std::move(options)), start_(&input) {}
 
@@ -107,28 +126,13 @@ Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
     AddOpen(std::move(part));
     return {};
   }
-  const std::unique_ptr<Module> repeated = TRY(Repeat(run, *before_));
-  InstanceVerdict said = TRY(options_.judge(run, *before_, *repeated));
+  const RepeatedPass repeated = TRY(RepeatPass(run, *before_, options_.pipeline));
+  InstanceVerdict said = TRY(options_.judge(run, *before_, *repeated.module));
   part.verdict = said.verdict;
   part.reason = std::move(said.reason);
-  if (part.verdict == Verdict::kMismatch) SetWrong(std::move(part), *before_, *repeated);
+  if (part.verdict == Verdict::kMismatch) SetWrong(std::move(part), *before_, *repeated.module);
   else if (part.verdict != Verdict::kMatch) AddOpen(std::move(part));
   return {};
-}
-
-// Runs the pass once more, so that origins are ids of the module before it, and removes dead instructions.
-Result<std::unique_ptr<Module>> PassSegments::Repeat(const PassRun& run, const Module& before) const {
-  std::unique_ptr<Module> module = before.Clone(/*as_input=*/true);
-  RuleBook book;
-  for (const std::string& selector : options_.pipeline.disabled_rules) {
-    for (const Rule* rule : FindRules(Trim(selector))) book.entries[rule->id].disabled = true;
-  }
-  PassContext context{.device = options_.pipeline.device, .options = run.options, .rules = &book};
-  context.fault = run.fault;
-  TRY(RunOnePass(*module, run, context));
-  TRY(FindPass("dce")->function(*module, {.device = options_.pipeline.device}));
-  module->Sweep();
-  return module;
 }
 
 void PassSegments::Count(const BitsResult& bits) {

@@ -8,9 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -58,6 +61,15 @@ struct SegmentsResult {
   std::unique_ptr<const Module> before, after;  // Copies of the two ends of the wrong part.
 };
 
+// One instance, run again on a clone of the module before it.
+struct RepeatedPass {
+  std::unique_ptr<Module> module;  // Its origins are ids of the module before. Dead instructions were removed.
+  std::map<std::string_view, int64_t> rewrites;  // Applications of each rule, by the rule's id.
+};
+// `pipeline`: its device and disabled rules. `fuel`: the largest number of rewrites.
+Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const PipelineOptions& pipeline,
+                                int64_t fuel = std::numeric_limits<int64_t>::max());
+
 class PassSegments {
  public:
   // The pipeline runs on input.Clone(/*as_input=*/true). `input` is read until the first instance that is not exact has
@@ -79,7 +91,6 @@ class PassSegments {
   Result<BitsResult> Compare(const Module& before, const Module& after) const;
   Status CloseSegment(const Module& end);
   Status JudgeInstance(const PassRun& run, const Module& after);
-  Result<std::unique_ptr<Module>> Repeat(const PassRun& run, const Module& before) const;
   void Count(const BitsResult& bits);
   void AddOpen(JudgedPart part);
   void SetWrong(JudgedPart part, const Module& before, const Module& after);
@@ -100,9 +111,10 @@ class PassSegments {
   std::optional<PassRun> latest_;  // The latest instance that ran, changed or not.
 };
 
-// Runs the same pipeline again on the same input, cloned `as_input`, with these observers. An error of an observer ends
-// the run and is its result.
-using PipelineRunner = std::function<Status(const PassObserver& before, const PassObserver& after)>;
+// Runs the same pipeline on the same input, cloned `as_input`, with these observers, and returns the module at its end.
+// An error of an observer ends the run and is its result.
+using PipelineRunner =
+    std::function<Result<std::unique_ptr<Module>>(const PassObserver& before, const PassObserver& after)>;
 
 // The instance of a wrong segment after which the bits first differ from those at the start of the segment.
 Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args, const BitsOptions& options,

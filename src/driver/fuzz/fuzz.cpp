@@ -163,61 +163,32 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
   for (const std::string& finding : FindingsOf(*report)) outcome->findings.push_back({"passes", finding});
 }
 
-// Judges an instance that is not exact by itself, in f64.
-Result<InstanceVerdict> JudgeInstance(const Module& before, const Module& after, const RunOptions& options,
-                                      const std::vector<Literal>& arguments) {
-  std::vector<Literal> own = arguments;
-  std::string summary;
-  const auto result = CompareAroundPasses(before, after, options, &own, &summary);
-  if (result) return InstanceVerdict{result->verdict, result->verdict == Verdict::kMismatch ? summary : result->reason};
-  const ExitCode exit = result.error().exit;
-  if (exit == ExitCode::kUnsupported) return InstanceVerdict{Verdict::kUnsupported, result.error().message()};
-  if (exit == ExitCode::kLimit) return InstanceVerdict{Verdict::kInconclusive, result.error().message()};
-  return std::unexpected(result.error());
-}
-
-// Names the wrong instance and the value that it changed.
-std::string WhoIsWrong(const PassSegments& segments, const std::vector<Literal>& arguments, const BitsOptions& bits,
-                       const PipelineRunner& run_pipeline) {
-  const JudgedPart& wrong = *segments.result().wrong;
-  const std::string what = wrong.reason.substr(0, wrong.reason.find('\n'));
-  if (!wrong.exact) return Str(NameOf(wrong.first), ": ", what);
-  const auto first = FirstWrongInstance(wrong, arguments, bits, run_pipeline);
-  if (first) return Str(NameOf(*first), ": ", what);
-  return Str(NameOf(wrong.first), " to ", NameOf(wrong.last), ": ", what, "; ", first.error().message());
-}
-
 // Exact passes keep the bits of all values, segment by segment; each other instance is judged by itself.
-void CheckBits(const Module& module, const RunOptions& options, FuzzOutcome* outcome) {
+void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto arguments = MakeArguments(
       module, {.seed = static_cast<uint64_t>(options.seed), .profile = *InputProfileFromText(options.input_profile)});
   if (!arguments) return AddError(arguments.error(), "bits", outcome);
-  const BitsOptions bits = {.interpret = {.max_loop_iterations = 100'000, .max_steps = 20'000'000}};
-  PipelineOptions pipeline = options.pipeline;
-  if (!pipeline.device->is_gpu) pipeline = ForHost(pipeline);
-  const auto judge = [&](const PassRun&, const Module& before, const Module& after) {
-    return JudgeInstance(before, after, options, *arguments);
-  };
-  PassSegments segments(module, *arguments, {.bits = bits, .judge = judge, .pipeline = pipeline});
-  std::unique_ptr<Module> work = module.Clone(/*as_input=*/true);
-  const auto run_pipeline = [&](const PassObserver& before, const PassObserver& after) -> Status {
-    work = module.Clone(/*as_input=*/true);
-    PipelineOptions observed = pipeline;
+  if (!options.pipeline.device->is_gpu) options.pipeline = ForHost(options.pipeline);
+  const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
+    std::unique_ptr<Module> work = module.Clone(/*as_input=*/true);
+    PipelineOptions observed = options.pipeline;
     observed.before = before;
     observed.after = after;
     TRY(Optimize(*work, std::move(observed), nullptr));
-    return {};
+    return work;
   };
-  const Status ran = run_pipeline([&](const PassRun& run, Module& m) { return segments.Before(run, m); },
-                                  [&](const PassRun& run, Module& m) { return segments.After(run, m); });
-  if (!ran) return AddError(ran.error(), "bits", outcome);
-  if (const Status finished = segments.Finish(*work); !finished) return AddError(finished.error(), "bits", outcome);
-  if (segments.is_wrong()) outcome->findings.push_back({"bits", WhoIsWrong(segments, *arguments, bits, run_pipeline)});
-  for (const JudgedPart& part : segments.result().open) {
-    const std::string names = part.exact ? Str("exact passes to ", NameOf(part.last)) : NameOf(part.first);
-    (part.verdict == Verdict::kUnsupported ? outcome->unsupported : outcome->inconclusive)
-        .push_back(Str("bits: ", names, ": ", part.reason));
-  }
+  Progress progress(true);
+  const auto judged = JudgeSegments({.input = module,
+                                     .arguments = *arguments,
+                                     .options = options,
+                                     .interpret = {.max_loop_iterations = 100'000, .max_steps = 20'000'000},
+                                     .run = run,
+                                     .progress = progress});
+  if (!judged) return AddError(judged.error(), "bits", outcome);
+  if (judged->verdict == Verdict::kMismatch)
+    outcome->findings.push_back({"bits", Str(judged->finding->instance, ": ", judged->reason)});
+  else if (judged->verdict == Verdict::kUnsupported) outcome->unsupported.push_back(Str("bits: ", judged->reason));
+  else if (judged->verdict == Verdict::kInconclusive) outcome->inconclusive.push_back(Str("bits: ", judged->reason));
 }
 
 constexpr std::string_view kOracleNames[] = {"print", "threads", "passes", "bits", "optimized", "unfused"};
@@ -244,7 +215,10 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string
 }
 
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
-  if (IsOfPasses(oracle)) return run;
+  if (IsOfPasses(oracle)) {
+    run.work_limit = 0;  // The work limit is for samples of kernels. Passes are judged by all bits.
+    return run;
+  }
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
   if (row == std::end(kKernelOracles)) return std::nullopt;
   if (row->passes != nullptr) run.pipeline.passes = row->passes;
@@ -252,8 +226,8 @@ std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
 }
 
 std::string ReportCommand(std::string_view oracle, const RunOptions& run) {
-  const std::string judged =
-      Str(" --input_profile=", run.input_profile, " --random_seed=", run.seed, " --work_limit=", run.work_limit);
+  const std::string judged = Str(" --input_profile=", run.input_profile, " --random_seed=", run.seed,
+                                 " --work_limit=", IsOfPasses(oracle) ? 0 : run.work_limit);
   if (IsOfPasses(oracle)) return Str("hlo-opt --check_each_pass", judged);
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
   if (row == std::end(kKernelOracles)) return "";
@@ -285,12 +259,12 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
       AddError(read.error(), "print", &outcome);
       return outcome;
     }
-    CheckPasses(**read, run, doing, &outcome);
+    CheckPasses(**read, *RunOfOracle("passes", run), doing, &outcome);
     if (!outcome.findings.empty()) return outcome;  // Once is enough.
   }
   if (judges("bits")) {
     if (doing) doing("bits");
-    CheckBits(module, run, &outcome);
+    CheckBits(module, *RunOfOracle("bits", run), &outcome);
     if (of_passes && !outcome.findings.empty()) return outcome;
   }
   Progress progress(true);

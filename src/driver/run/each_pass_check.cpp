@@ -16,6 +16,7 @@
 #include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "judge/bits.h"
+#include "judge/pass_segments.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -80,7 +81,7 @@ Status EachPassCheck::After(const PassRun& run, const Module&) {
 Status EachPassCheck::Judge(const PassRun& run) {
   ++judged_;
   Line line{Str(run.number), NameOf(run), "ok", ""};
-  const Part after = TRY(RunPart(run, INT64_MAX));
+  const RepeatedPass after = TRY(RepeatPass(run, *before_, options_.pipeline));
   const Judged judged = TRY(JudgeModule(run, *after.module));
   line.detail = judged.detail;
   wrong_ = judged.verdict == Verdict::kMismatch;
@@ -101,17 +102,17 @@ Status EachPassCheck::Judge(const PassRun& run) {
 
 Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, const Module& after) const {
   if (auto judged = TRY(JudgeByBits(run, after))) return std::move(*judged);
-  return JudgeInF64(after);
+  return JudgeInF64(run, after);
 }
 
-// Nothing if the pass is not exact, if the module takes long to interpret, or if the interpreter cannot run it.
+// Nothing if the module takes long to interpret, if the interpreter cannot run it, or if a pass that is not exact did
+// not keep the bits.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
-  constexpr double kMostSteps = 1e8;
-  if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
-  if (options_.work_limit > 0 && StepsOfInterpreting(*before_) > kMostSteps) return std::nullopt;
+  if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
   const BitsResult bits = TRY(CompareByBits(*before_, after, arguments_, bits_options));
-  if (bits.verdict == Verdict::kUnsupported) return std::nullopt;
+  const bool is_exact = PreservesOf(*run.pass, run.options) == Preserves::kExact;
+  if (bits.verdict == Verdict::kUnsupported || (!is_exact && bits.verdict != Verdict::kMatch)) return std::nullopt;
   Judged judged{.verdict = bits.verdict, .detail = bits.reason, .summary = {}};
   if (bits.verdict == Verdict::kMatch)
     judged.detail = Str(Counted(bits.values, "value"), ", ", Counted(bits.elements, "element"), " by bits",
@@ -122,9 +123,9 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const Pa
   return judged;
 }
 
-Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const Module& after) const {
+Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, const Module& after) const {
   Judged judged;
-  const WidenedResult result = TRY(Compare(after, &judged.summary));
+  const WidenedResult result = TRY(Compare(run, after, &judged.summary));
   judged.verdict = result.verdict;
   if (result.verdict == Verdict::kMismatch)
     judged.detail = Str("the value of '", result.finding->input->name(), "' changed",
@@ -136,63 +137,47 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const Module& after) con
   return judged;
 }
 
-Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* summary) const {
+Result<WidenedResult> EachPassCheck::Compare(const PassRun& run, const Module& after, std::string* summary) const {
   std::vector<Literal> arguments = arguments_;
   auto values = ValuesOfLarge(*before_, after, arguments, options_);
-  WidenedResult result =
-      TRY(CompareAroundPasses(*before_, after, options_, &arguments, summary, [&](const Instruction& inst) {
-        const auto value = values.extract(inst.id());
-        return value ? std::optional(std::move(value.mapped())) : std::nullopt;
-      }));
+  AroundPasses around{.keeps_precision = KeepsPrecision(run)};
+  around.left = [&](const Instruction& inst) {
+    const auto value = values.extract(inst.id());
+    return value ? std::optional(std::move(value.mapped())) : std::nullopt;
+  };
+  WidenedResult result = TRY(CompareAroundPasses(*before_, after, options_, around, &arguments, summary));
   if (result.verdict != Verdict::kMismatch || result.sampled == 0) return result;
   // Of two equal large values before the pass, one of which is left after it, one was rounded and one is not. Whoever
   // is accused is judged by all that there is.
   RunOptions whole = options_;
   whole.work_limit = 0;
+  around.left = nullptr;
   arguments = arguments_;
-  return CompareAroundPasses(*before_, after, whole, &arguments, summary);
-}
-
-Result<EachPassCheck::Part> EachPassCheck::RunPart(const PassRun& run, int64_t fuel) const {
-  Part part{.module = before_->Clone(/*as_input=*/true), .rewrites = {}};
-  RuleBook book;
-  for (const std::string& selector : options_.pipeline.disabled_rules) {
-    for (const Rule* rule : FindRules(Trim(selector))) book.entries[rule->id].disabled = true;
-  }
-  PassContext context{.device = options_.pipeline.device, .options = run.options, .fuel = &fuel, .rules = &book};
-  context.fault = run.fault;
-  TRY(RunOnePass(*part.module, run, context));
-  // What it left dead has nobody to compute it for, and would be judged, and its values given to others, all the same.
-  TRY(FindPass("dce")->function(*part.module, {.device = options_.pipeline.device}));
-  part.module->Sweep();
-  for (const auto& [id, entry] : book.entries) {
-    if (entry.rewrites > 0) part.rewrites[id] = entry.rewrites;
-  }
-  return part;
+  return CompareAroundPasses(*before_, after, whole, around, &arguments, summary);
 }
 
 // The first rewrite after which the module means something else: fewer of them are right, more are wrong.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
-  const auto judged = [&](int64_t fuel) -> Result<Part> {
-    Part part = TRY(RunPart(run, fuel));
+  const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
+  const auto is_wrong = [&](const RepeatedPass& part) {
     const auto verdict = JudgeModule(run, *part.module);
-    part.is_wrong = !verdict || verdict->verdict == Verdict::kMismatch;
-    return part;
+    return !verdict || verdict->verdict == Verdict::kMismatch;
   };
-  Part right{.module = before_->Clone(/*as_input=*/true), .rewrites = {}}, wrong = TRY(judged(INT64_MAX));
+  RepeatedPass right{.module = before_->Clone(/*as_input=*/true), .rewrites = {}}, wrong = TRY(repeated(INT64_MAX));
   int64_t good = 0, bad = 0;
   for (const auto& [rule, count] : wrong.rewrites) bad += count;
   std::string out;
-  const bool by_rules = bad > 0 && !TRY(judged(0)).is_wrong;
+  const bool by_rules = bad > 0 && !is_wrong(TRY(repeated(0)));
   while (by_rules && bad - good > 1) {
     const int64_t middle = good + (bad - good) / 2;
     progress_.Stage(Str("looking for the wrong rewrite of ", NameOf(run), ", ", good, " to ", bad));
-    Part part = TRY(judged(middle));
-    (part.is_wrong ? bad : good) = middle;
-    (part.is_wrong ? wrong : right) = std::move(part);
+    RepeatedPass part = TRY(repeated(middle));
+    const bool part_is_wrong = is_wrong(part);
+    (part_is_wrong ? bad : good) = middle;
+    (part_is_wrong ? wrong : right) = std::move(part);
   }
-  if (by_rules && good > 0 && right.rewrites.empty()) right = TRY(judged(good));
-  if (by_rules) wrong = TRY(judged(bad));
+  if (by_rules && good > 0 && right.rewrites.empty()) right = TRY(repeated(good));
+  if (by_rules) wrong = TRY(repeated(bad));
   out += Str("\nstopped at #", run.number, " ", NameOf(run), " of ", run.pipeline,
              ", the first pass instance that changes results\n", summary);
   for (const auto& [id, count] : wrong.rewrites) {

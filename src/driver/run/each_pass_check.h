@@ -1,7 +1,8 @@
 // --check_each_pass: each pass instance that changes the module is judged by itself, the module before it against the
-// module after it, on the same arguments. An exact pass must keep the bits of all values (judge/bits.h). Other passes,
-// and modules that take long to interpret, are compared in f64 (pass_check.h). The first wrong instance ends the check,
-// with the instruction whose value changed, the rule that did it and the changed lines.
+// module after it, on the same arguments. An exact pass must keep the bits of all values (judge/bits.h). Where another
+// pass does not keep them, and where a module takes long to interpret, the two are compared in f64 (pass_check.h). The
+// first wrong instance ends the check, with the instruction whose value changed, the rule that did it and the changed
+// lines.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
@@ -52,15 +53,8 @@ class EachPassCheck {
   };
   Result<Judged> JudgeModule(const PassRun& run, const Module& after) const;
   Result<std::optional<Judged>> JudgeByBits(const PassRun& run, const Module& after) const;
-  Result<Judged> JudgeInF64(const Module& after) const;
-  Result<WidenedResult> Compare(const Module& after, std::string* summary) const;
-  // The module after the first `fuel` rewrites of the pass, and how often its rules had been applied.
-  struct Part {
-    std::unique_ptr<Module> module;
-    std::map<std::string_view, int64_t> rewrites;
-    bool is_wrong = false;
-  };
-  Result<Part> RunPart(const PassRun& run, int64_t fuel) const;
+  Result<Judged> JudgeInF64(const PassRun& run, const Module& after) const;
+  Result<WidenedResult> Compare(const PassRun& run, const Module& after, std::string* summary) const;
   Result<std::string> Blame(const PassRun& run, const std::string& summary) const;
 
   const RunOptions options_;

@@ -127,34 +127,65 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
   return Str(command, " ", ShellWord(experiment.path()));
 }
 
-// Is next to everything decided by bounds? Equal bits may be those of arguments that are all the same.
-bool IsDecidedByBounds(const WidenedResult& result) {
-  return result.verdict == Verdict::kMismatch ||
-         (result.verdict == Verdict::kMatch && result.by_bits * 100 <= result.elements);
+// A value in question, and the best that arguments said of it.
+struct Question {
+  const WidenedValue* own;
+  bool is_right = false;  // By equal bits alone, or by bounds that a wrong value might be within.
+};
+
+// The questions that remain after a comparison on made-up arguments. A value that passes
+// opened is decided by arguments on which no element of it is open.
+std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
+  std::erase_if(questions, [&](Question& question) {
+    const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {
+      return other.instruction == question.own->instruction && other.leaf == question.own->leaf;
+    });
+    if (value == made_up.values.end() || !value->open.empty() || value->is_silent) return false;
+    if (question.own->opened && value->is_partial) return false;
+    question.is_right = true;
+    return value->IsDecidedByBounds();
+  });
+  return questions;
 }
 
-// Of what bounds leave undetermined on the module's own arguments, what others say. Nothing where no bounds decide: an
-// op without a rule has none for any; unless nothing decides on its own and something on others. What passes opened,
-// arguments decide that leave nothing open.
+// Compares on made-up arguments the values that the own arguments leave in question. Nothing if some value stays open,
+// whose reason `own` then has, or if equal bits on the own arguments remain the best that is known.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
-                                           const WidenedResult& own, std::vector<Literal>* arguments,
-                                           Progress* progress) {
-  std::optional<WidenedResult> best;
+                                           const WidenedOptions& widened, WidenedResult& own,
+                                           std::vector<Literal>* arguments) {
+  std::vector<Question> questions;
+  for (const WidenedValue& value : own.values) {
+    if (value.IsInQuestion()) questions.push_back({.own = &value});
+  }
+  std::optional<WidenedResult> last;
   for (const ArgumentOptions& made : DecidingArguments(static_cast<uint64_t>(options.seed))) {
     auto made_up = MakeArguments(input, made);
     if (!made_up) continue;
-    auto result = CompareWidened(input, optimized, *made_up, OptionsOf(options, progress));
-    if (result && result->beyond_work) break;
-    if (!result || result->verdict == Verdict::kInconclusive) continue;
-    const bool is_match = result->verdict == Verdict::kMatch;
-    if (own.opened && is_match && result->undetermined + result->by_bits > 0) continue;
-    const bool by_bounds = IsDecidedByBounds(*result);
-    if (!by_bounds && (best || own.verdict != Verdict::kInconclusive)) continue;
-    *arguments = std::move(*made_up);
-    best = std::move(*result);
-    if (by_bounds) break;
+    auto result = CompareWidened(input, optimized, *made_up, widened);
+    if (!result) continue;
+    if (result->beyond_work) break;
+    const bool is_wrong = result->verdict == Verdict::kMismatch;
+    const size_t before = questions.size();
+    if (!is_wrong) questions = RemainingOf(std::move(questions), *result);
+    if (is_wrong || questions.size() < before || !last) {
+      *arguments = std::move(*made_up);
+      last = std::move(*result);
+    }
+    if (is_wrong) return last;
+    if (questions.empty()) break;
   }
-  return best;
+  const auto open = std::ranges::find_if(
+      questions, [](const Question& question) { return !question.own->open.empty() && !question.is_right; });
+  if (open != questions.end()) {
+    own.opened = open->own->opened;
+    own.reason = open->own->open;
+    return std::nullopt;
+  }
+  if (!last || own.verdict == Verdict::kMatch) return std::nullopt;
+  last->verdict = Verdict::kMatch;
+  last->opened = false;
+  last->reason.clear();
+  return last;
 }
 
 // Compares the input with the optimized module in f64. `arguments` become those on which they were compared.
@@ -165,13 +196,12 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, bool runs
   const Module& input = *TRY(experiment.Input())->module;
   const bool is_changed = std::ranges::any_of(TRY(experiment.Optimized())->passes.runs, &PassRun::changed);
   const std::unique_ptr<Module> apart = WithoutRegions(optimized);
-  if (!runs_code)
-    return CompareAroundPasses(input, *apart, options, arguments, summary, nullptr, &experiment.progress(), is_changed);
+  AroundPasses around{.progress = &experiment.progress(), .is_changed = is_changed};
+  if (!runs_code) return CompareAroundPasses(input, *apart, options, around, arguments, summary);
   LeftValues left(experiment, input, optimized, *apart, OptionsOf(options));
   experiment.Displace();
-  return CompareAroundPasses(
-      input, *apart, options, arguments, summary, [&](const Instruction& inst) { return left.Take(inst); },
-      &experiment.progress(), is_changed);
+  around.left = [&](const Instruction& inst) { return left.Take(inst); };
+  return CompareAroundPasses(input, *apart, options, around, arguments, summary);
 }
 
 // The first pass instance after which the module means something else on `arguments`. The whole pipeline is known to be
@@ -233,6 +263,15 @@ Result<JudgedPasses> JudgeInF64(Experiment& experiment, bool runs_code, bool nam
   return judged;
 }
 
+// The difference that the wrong part made, or the first open part.
+std::string ReasonOf(const SegmentsResult& result) {
+  if (result.wrong) return result.wrong->reason;
+  if (result.open.empty()) return "";
+  const JudgedPart& open = result.open.front();
+  const std::string last = NameOf(open.last);
+  return Str(NameOf(open.first) == last ? last : Str(NameOf(open.first), " to ", last), ": ", open.reason);
+}
+
 // "14 pass instances: 12 by bits, 2 in f64; 110 values, 4096 elements".
 std::string TextOf(const SegmentsResult& result) {
   const int64_t in_f64 = result.other_instances - result.equal_in_bits,
@@ -240,12 +279,9 @@ std::string TextOf(const SegmentsResult& result) {
   if (by_bits + in_f64 == 0 && result.verdict == Verdict::kMatch) return "MATCH  no pass changed the module";
   std::string text;
   if (result.verdict == Verdict::kMatch) text = "MATCH  ";
-  if (result.verdict == Verdict::kMismatch) return Str("MISMATCH  ", result.wrong->reason);
+  if (result.verdict == Verdict::kMismatch) return Str("MISMATCH  ", ReasonOf(result));
   if (!result.open.empty()) {
-    const JudgedPart& open = result.open.front();
-    const std::string last = NameOf(open.last);
-    const std::string names = NameOf(open.first) == last ? last : Str(NameOf(open.first), " to ", last);
-    text = VerdictText(Verdict::kInconclusive, Str(names, ": ", open.reason));
+    text = VerdictText(Verdict::kInconclusive, ReasonOf(result));
     if (by_bits + in_f64 == 0) return text;
     text += "  ";
   }
@@ -258,89 +294,113 @@ std::string TextOf(const SegmentsResult& result) {
 
 // Nothing if no passes ran, if the module takes too long to interpret, or if the interpreter cannot run it.
 Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool names_instance) {
-  const RunOptions judging = TRY(experiment.Judging());
+  RunOptions judging = TRY(experiment.Judging());
   const Module& input = *TRY(experiment.Input())->module;
-  if (TRY(experiment.Optimized())->passes.runs.empty()) return std::nullopt;
-  // The two ends of a segment are interpreted, and their values hashed.
-  constexpr double kTimes = 3;
-  if (judging.work_limit > 0 && kTimes * StepsOfInterpreting(input) > static_cast<double>(judging.work_limit))
+  if (TRY(experiment.Optimized())->passes.runs.empty() || IsTooLargeToInterpret(input, judging.work_limit))
     return std::nullopt;
-  const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
-  JudgedPasses judged;
-  SegmentOptions options;
-  options.bits.interpret = TRY(experiment.Interpreter());
-  options.bits.compare = judging.compare;
-  options.pipeline = experiment.Running().pipeline;
-  options.judge = [&](const PassRun&, const Module& before, const Module& after) -> Result<InstanceVerdict> {
-    std::vector<Literal> own = arguments;
-    std::string summary;
-    const std::unique_ptr<Module> apart = WithoutRegions(after);
-    WidenedResult result =
-        TRY(CompareAroundPasses(before, *apart, judging, &own, &summary, nullptr, &experiment.progress()));
-    judged.beyond_work |= result.beyond_work;
-    judged.opened |= result.opened;
-    const bool is_wrong = result.verdict == Verdict::kMismatch;
-    InstanceVerdict verdict{result.verdict, is_wrong ? summary.substr(0, summary.find('\n')) : result.reason};
-    if (is_wrong) judged.finding = FindingOf(std::move(result));
-    return verdict;
-  };
-  PassSegments segments(input, arguments, options);
-  const auto run_pipeline = [&](const PassObserver& before, const PassObserver& after,
-                                std::unique_ptr<Module>* end) -> Status {
-    Experiment observed = experiment.With([&](RunOptions& run) {
-      run.pipeline.before = before;
-      run.pipeline.after = after;
-      run.tuning = {};
+  judging.pipeline = experiment.Running().pipeline;
+  const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
+    Experiment observed = experiment.With([&](RunOptions& options) {
+      options.pipeline.before = before;
+      options.pipeline.after = after;
+      options.tuning = {};
     });
-    *end = TRY(observed.Optimized())->module->Clone();
-    return {};
+    return TRY(observed.Optimized())->module->Clone();
   };
-  std::unique_ptr<Module> end;
-  TRY(run_pipeline([&](const PassRun& run, Module& module) { return segments.Before(run, module); },
-                   [&](const PassRun& run, Module& module) { return segments.After(run, module); }, &end));
-  TRY(segments.Finish(*end));
-  const SegmentsResult& result = segments.result();
-  if (result.verdict == Verdict::kUnsupported) return std::nullopt;
-  judged.verdict = result.verdict;
-  judged.text = TextOf(result);
-  if (!segments.is_wrong()) return judged;
-  if (result.finding) judged.finding = FindingOf(*result.finding);
-  if (!judged.finding) judged.finding.emplace();
-  if (!names_instance) return judged;
-  if (!result.wrong->exact) {
-    Name(result.wrong->first, &*judged.finding);
-    return judged;
-  }
-  experiment.progress().Stage("looking for the wrong pass");
-  Name(TRY(FirstWrongInstance(
-           *result.wrong, arguments, options.bits,
-           [&](const PassObserver& before, const PassObserver& after) { return run_pipeline(before, after, &end); })),
-       &*judged.finding);
+  JudgedPasses judged = TRY(JudgeSegments({.input = input,
+                                           .arguments = TRY(experiment.Arguments())->values,
+                                           .options = judging,
+                                           .interpret = TRY(experiment.Interpreter()),
+                                           .run = run,
+                                           .names_instance = names_instance,
+                                           .progress = experiment.progress()}));
+  if (judged.verdict == Verdict::kUnsupported) return std::nullopt;
   return judged;
 }
 
 }  // namespace
 
+bool IsTooLargeToInterpret(const Module& module, int64_t work_limit) {
+  constexpr double kTimes = 3;
+  return work_limit > 0 && kTimes * StepsOfInterpreting(module) > static_cast<double>(work_limit);
+}
+
+bool KeepsPrecision(const PassRun& run) { return PreservesOf(*run.pass, run.options) != Preserves::kChangesPrecision; }
+
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
-                                          std::vector<Literal>* arguments, std::string* summary, LeftFunction left,
-                                          Progress* progress, bool is_changed) {
-  WidenedOptions widened = OptionsOf(options, progress);
-  widened.left = std::move(left);
-  WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));
-  const bool is_same = !is_changed && result.verdict == Verdict::kInconclusive;
+                                          const AroundPasses& around, std::vector<Literal>* arguments,
+                                          std::string* summary) {
+  WidenedOptions widened = OptionsOf(options, around.progress);
+  widened.keeps_precision = around.keeps_precision;
+  WidenedOptions own_arguments = widened;
+  own_arguments.left = around.left;
+  WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, own_arguments));
+  const bool is_same = !around.is_changed && result.verdict == Verdict::kInconclusive;
   if (is_same) {  // Bounds leave much open, but a module means the same as itself.
     result.verdict = Verdict::kMatch;
     result.reason.clear();
     result.opened = result.beyond_work = false;
   }
-  *summary = Str(ToString(result), is_same ? "; no pass changed the module" : "");
-  if (!is_changed || IsDecidedByBounds(result) || result.beyond_work) return result;
-  auto decided = CompareMadeUp(input, optimized, options, result, arguments, progress);
-  if (!decided) return result;
+  const bool is_decided =
+      result.verdict == Verdict::kMismatch || std::ranges::none_of(result.values, &WidenedValue::IsInQuestion);
+  std::optional<WidenedResult> decided;
+  if (around.is_changed && !is_decided && !result.beyond_work)
+    decided = CompareMadeUp(input, optimized, options, widened, result, arguments);
+  if (!decided) {
+    *summary = Str(ToString(result), is_same ? "; no pass changed the module" : "");
+    return result;
+  }
   *summary =
       Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits, " of ",
           result.elements, " undetermined", result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"));
   return std::move(*decided);
+}
+
+Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline) {
+  const RunOptions& judging = pipeline.options;
+  JudgedPasses judged;
+  SegmentOptions options;
+  options.bits.interpret = pipeline.interpret;
+  options.bits.compare = judging.compare;
+  options.pipeline = judging.pipeline;
+  options.judge = [&](const PassRun& run, const Module& before, const Module& after) -> Result<InstanceVerdict> {
+    std::vector<Literal> own = pipeline.arguments;
+    std::string summary;
+    const std::unique_ptr<Module> apart = WithoutRegions(after);
+    const AroundPasses around{.progress = &pipeline.progress, .keeps_precision = KeepsPrecision(run)};
+    auto result = CompareAroundPasses(before, *apart, judging, around, &own, &summary);
+    if (!result && result.error().exit == ExitCode::kUnsupported)
+      return InstanceVerdict{Verdict::kUnsupported, result.error().message()};
+    if (!result && result.error().exit == ExitCode::kLimit)
+      return InstanceVerdict{Verdict::kInconclusive, result.error().message()};
+    if (!result) FAIL(std::move(result).error());
+    judged.beyond_work |= result->beyond_work;
+    judged.opened |= result->opened;
+    const bool is_wrong = result->verdict == Verdict::kMismatch;
+    InstanceVerdict verdict{result->verdict, is_wrong ? summary.substr(0, summary.find('\n')) : result->reason};
+    if (is_wrong) judged.finding = FindingOf(std::move(*result));
+    return verdict;
+  };
+  PassSegments segments(pipeline.input, pipeline.arguments, options);
+  const std::unique_ptr<Module> end =
+      TRY(pipeline.run([&](const PassRun& run, Module& module) { return segments.Before(run, module); },
+                       [&](const PassRun& run, Module& module) { return segments.After(run, module); }));
+  TRY(segments.Finish(*end));
+  const SegmentsResult& result = segments.result();
+  judged.verdict = result.verdict;
+  judged.text = TextOf(result);
+  judged.reason = ReasonOf(result);
+  if (!segments.is_wrong()) return judged;
+  if (result.finding) judged.finding = FindingOf(*result.finding);
+  if (!judged.finding) judged.finding.emplace();
+  if (!pipeline.names_instance) return judged;
+  if (!result.wrong->exact) {
+    Name(result.wrong->first, &*judged.finding);
+    return judged;
+  }
+  pipeline.progress.Stage("looking for the wrong pass");
+  Name(TRY(FirstWrongInstance(*result.wrong, pipeline.arguments, options.bits, pipeline.run)), &*judged.finding);
+  return judged;
 }
 
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance) {

@@ -9,16 +9,29 @@
 #include "driver/run/experiment.h"
 #include "driver/run/run.h"
 #include "interp/compare/widened.h"
+#include "interp/interpreter.h"
+#include "judge/pass_segments.h"
 
 namespace hlo {
 
-// Compares `input` with what passes made of it, on `arguments`; where bounds leave it undetermined there, on made-up
-// ones, which `arguments` get then. `summary` says what was compared. `left`: WidenedOptions::left. `is_changed`: false
-// where no pass changed the module, which then needs no made-up arguments.
+// Whether interpreting both ends of a pipeline, and hashing their values, takes more than the work limit (0: none).
+bool IsTooLargeToInterpret(const Module& module, int64_t work_limit);
+
+// Whether the instance is declared to keep the precision of all values.
+bool KeepsPrecision(const PassRun& run);
+
+struct AroundPasses {
+  LeftFunction left = {};        // WidenedOptions::left.
+  Progress* progress = nullptr;  // May be null.
+  bool is_changed = true;        // False: no pass changed the module, which then needs no made-up arguments.
+  bool keeps_precision = false;  // WidenedOptions::keeps_precision.
+};
+// Compares `input` in f64 with the module after passes, on `arguments`. Each value that bounds leave open there is
+// compared on made-up arguments. `arguments` become those that decided. `summary`
+// names the verdict and counts the compared elements.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
-                                          std::vector<Literal>* arguments, std::string* summary,
-                                          LeftFunction left = nullptr, Progress* progress = nullptr,
-                                          bool is_changed = true);
+                                          const AroundPasses& around, std::vector<Literal>* arguments,
+                                          std::string* summary);
 
 // The change that a wrong pass made.
 struct PassFinding {
@@ -33,16 +46,29 @@ struct PassFinding {
 struct JudgedPasses {
   Verdict verdict = Verdict::kMatch;
   std::string text;                    // The line of the report: the verdict, and the compared parts.
+  std::string reason;                  // In one line, unless the verdict is kMatch; empty without segments.
   bool beyond_work = false;            // Judging took more than the work limit.
   bool opened = false;                 // Passes left values undetermined that the input determines.
   std::optional<PassFinding> finding;  // Set if the verdict is a mismatch.
 };
 
-// Judges the passes of an experiment on its arguments; nothing is compiled. Segments of exact passes are judged by
-// bits, each other instance by itself (judge/pass_segments.h). A module that is too large to be interpreted within the
-// work limit, or that the interpreter cannot run, is compared in f64 from its beginning to its end, cut at the values
-// that passes kept. Large values are taken from runs of the code there if `runs_code`. `names_instance`: a finding has
-// the wrong instance, for which the pipeline runs again.
+// A pipeline that is judged by segments.
+struct JudgedPipeline {
+  const Module& input;
+  const std::vector<Literal>& arguments;
+  const RunOptions& options;  // Options of judging. The pipeline is the one that `run` runs.
+  InterpretOptions interpret;
+  PipelineRunner run;
+  bool names_instance = true;  // A finding has the wrong instance, for which the pipeline runs again.
+  Progress& progress;
+};
+// Judges segments of exact passes by bits and each other instance by itself (judge/pass_segments.h). The verdict is
+// kUnsupported if the interpreter cannot run some module.
+Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
+
+// Judges the passes of an experiment on its arguments, by segments; nothing is compiled. A module that is too large to
+// be interpreted within the work limit, or that the interpreter cannot run, is compared in f64 from its beginning to
+// its end, cut at the values that passes kept. Large values are taken from runs of the code there if `runs_code`.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 
 // The oracle `passes`. Fills in the report's verdict on the passes, and the culprit, ahead of any kernel: a kernel that

@@ -239,4 +239,20 @@ std::optional<Literal> BothSides::InterpretedBefore(PairOfComputations& pair, co
   return value ? std::optional(std::move(*value)) : std::nullopt;
 }
 
+std::optional<Literal> BothSides::EvaluatedAfter(PairOfComputations& pair, const Instruction& inst,
+                                                 const Instruction* operation) const {
+  std::vector<Literal> operands;
+  for (const Instruction* operand : inst.operands()) {
+    const auto kept = pair.given_after.find(operand);
+    std::optional<shadow::ConeArgument> given;
+    if (kept != pair.given_after.end()) given = kept->second.Argument();
+    else if (operand->Is(Opcode::kParameter)) given = pair.args_after()[operand->parameter_number()];
+    else if (operand->Is(Opcode::kConstant)) given = {.literal = &operand->literal()};
+    if (!given || (given->literal == nullptr && HasParts(given->value))) return std::nullopt;
+    operands.push_back(given->literal != nullptr ? *given->literal : InDeclaredType(given->value));
+  }
+  auto value = Evaluate(operation != nullptr ? *operation : inst, operands);
+  return value ? std::optional(std::move(*value)) : std::nullopt;
+}
+
 }  // namespace hlo

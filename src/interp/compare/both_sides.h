@@ -95,6 +95,12 @@ class BothSides {
   // where that is too much work or cannot be run.
   std::optional<Literal> InterpretedBefore(PairOfComputations& pair, const Instruction& inst) const;
 
+  // The interpreter's value of `inst`, an instruction of the optimized module, from the kept values of its operands in
+  // their declared types. `operation`: the instruction that is evaluated in its place, if given. Nothing if an operand
+  // was not kept, or if it cannot be run.
+  std::optional<Literal> EvaluatedAfter(PairOfComputations& pair, const Instruction& inst,
+                                        const Instruction* operation = nullptr) const;
+
   // What a run left is given in the input, to its twins too, and a kernel that computes it again, or a twin, does not
   // round it: for as long as that is compared, the input computes it too.
   class ComputedInside {

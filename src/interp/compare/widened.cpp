@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,6 +21,7 @@
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
 #include "interp/shadow/slice.h"
+#include "interp/shadow/terms.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -30,6 +32,20 @@ bool HasComplex(const Shape& shape) {
   ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { complex = complex || IsComplex(leaf.type()); });
   return complex;
 }
+
+// Whether the size of the instruction's value, or of an operand, is known at run time only.
+bool HasDynamicSize(const Instruction& inst) {
+  const auto is_dynamic = [](const Shape& shape) {
+    bool dynamic = false;
+    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { dynamic = dynamic || leaf.HasDynamicDims(); });
+    return dynamic;
+  };
+  return is_dynamic(inst.shape()) ||
+         std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return is_dynamic(operand->shape()); });
+}
+
+// Made-up arguments decide no value of which more elements are within bounds that say nothing.
+constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
   using Pair = PairOfComputations;
@@ -60,26 +76,7 @@ class Comparer {
     for (const Literal& arg : args) values.push_back({.literal = &arg});
     const auto compared = ComparePair({.before = &input_.entry(), .args = std::move(values)}, optimized_.entry(), "");
     if (!compared && !IsBeyondWork(compared.error())) FAIL(compared.error());
-    if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
-      result_.verdict = Verdict::kInconclusive;
-      result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
-                           first_undetermined_->opcode(), " '", first_undetermined_->name(), "'");
-    } else if (!result_.finding && static_cast<double>(result_.vacuous) > kMostVacuous * result_.elements) {
-      result_.verdict = Verdict::kInconclusive;
-      result_.reason = Str(result_.vacuous, " of ", result_.elements, " bounds vacuous, first of ",
-                           first_vacuous_->opcode(), " '", first_vacuous_->name(), "'");
-    }
-    if (!result_.finding && !opened_.empty()) {
-      result_.verdict = Verdict::kInconclusive;
-      result_.opened = true;
-      result_.reason = opened_;
-    }
-    // What passes made of a value that was not compared is not known.
-    if (!result_.finding && !result_.notes.empty()) {
-      result_.verdict = Verdict::kInconclusive;
-      result_.reason = result_.notes.front();
-      if (result_.notes.size() > 1) result_.reason += Str("; ", result_.notes.size() - 1, " more");
-    }
+    if (!result_.finding) DecideByValues();
     if (!compared) {
       result_.verdict = Verdict::kInconclusive;
       result_.beyond_work = true;
@@ -120,7 +117,8 @@ class Comparer {
     };
     const auto expected = evaluate(*sliced_before, options_before), actual = evaluate(*sliced_after, options_after);
     if (!expected || !actual) return false;  // The whole says why.
-    const ShadowValue joined = Joined(*expected, *actual, &result_.by_bits);
+    int64_t by_bits = 0;
+    const ShadowValue joined = Joined(*expected, *actual, &by_bits);
     Comparison comparison =
         CompareSample(joined, AsLiteral(*actual), inst.shape(), sliced_after->points, options_.compare);
     if (comparison.bad() > 0 && TookApart(pair, origin)) return false;  // The whole is compared as declared.
@@ -129,8 +127,7 @@ class Comparer {
     result_.elements += comparison.checked();
     result_.sampled_checked += comparison.checked();
     result_.sampled_elements += comparison.elements();
-    Note(inst, comparison);
-    NoteOpened(inst, CountOpened(*expected, joined), comparison.checked());
+    Record(inst, comparison, by_bits, CountOpened(*expected, joined));
     if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
     if (!left) return true;
     Keep(pair, origin, inst, {.value = {}, .left = std::make_shared<const Literal>(std::move(*left))});
@@ -153,27 +150,61 @@ class Comparer {
     return std::ranges::any_of(Upstream(inst, is_kept), reads_left) ? left : nullptr;
   }
 
-  void Note(const Instruction& inst, const Comparison& comparison) {
+  // The first open value makes the comparison inconclusive, of those that passes opened if there are any.
+  void DecideByValues() {
+    const auto opened = std::ranges::find_if(result_.values, &WidenedValue::opened);
+    const auto open = opened != result_.values.end()
+                          ? opened
+                          : std::ranges::find_if(result_.values, [](const WidenedValue& v) { return !v.open.empty(); });
+    if (open == result_.values.end()) return;
+    result_.verdict = Verdict::kInconclusive;
+    result_.opened = open->opened;
+    result_.reason = open->open;
+    const auto count = std::ranges::count_if(result_.values, [](const WidenedValue& v) { return !v.open.empty(); });
+    if (count > 1) result_.reason += Str("; ", count - 1, " more");
+  }
+
+  WidenedValue& ValueOf(const Instruction& inst, const ShapeIndex& leaf) {
+    const auto [at, is_new] = value_at_.try_emplace({inst.id(), leaf}, result_.values.size());
+    if (is_new) result_.values.push_back({.instruction = inst.id(), .leaf = leaf, .open = {}});
+    return result_.values[at->second];
+  }
+
+  // `by_bits`, `opened`: elements of all arrays of the value.
+  void Record(const Instruction& inst, const Comparison& comparison, int64_t by_bits, int64_t opened) {
     result_.undetermined += comparison.Count(ElementClass::kUndetermined);
     result_.vacuous += comparison.Count(ElementClass::kVacuous);
-    if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
-    if (first_vacuous_ == nullptr && result_.vacuous > 0) first_vacuous_ = &inst;
+    result_.by_bits += by_bits;
+    const auto is_much = [&](int64_t count, double share, int64_t checked) {
+      return static_cast<double>(count) > share * static_cast<double>(checked);
+    };
+    for (const TensorComparison& tensor : comparison.outputs) {
+      WidenedValue& value = ValueOf(inst, tensor.output);
+      const int64_t undetermined = tensor.Count(ElementClass::kUndetermined),
+                    vacuous = tensor.Count(ElementClass::kVacuous),
+                    silent = tensor.zero_expected + tensor.inf_expected + tensor.nan_expected;
+      if (tensor.verdict == Verdict::kInconclusive) {
+        const bool by_passes = is_much(opened, kMostUndetermined, comparison.checked());
+        if (value.open.empty() || (by_passes && !value.opened))
+          value.open =
+              by_passes
+                  ? Str(opened, " of ", comparison.checked(), " elements of '", inst.name(),
+                        "' determined before the passes, and not after them")
+                  : Str(is_much(undetermined, kMostUndetermined, tensor.checked) ? undetermined : vacuous, " of ",
+                        tensor.checked, " elements of ", inst.opcode(), " '", inst.name(), "' ",
+                        is_much(undetermined, kMostUndetermined, tensor.checked) ? "undetermined"
+                                                                                 : "within bounds that say nothing");
+        value.opened |= by_passes;
+      }
+      value.by_bits |= is_much(by_bits, kMostUndetermined, comparison.checked());
+      value.is_partial |= undetermined + by_bits > 0;
+      value.is_vague |= is_much(vacuous, kMostVacuousToDecide, tensor.checked);
+      value.is_silent &= tensor.checked > 1 && silent == tensor.checked;
+    }
   }
 
-  // Of what is taken for a kernel's sake alone.
-  void NoteFolded(const Instruction& inst, const Comparison& comparison) {
-    const int64_t open = comparison.Count(ElementClass::kUndetermined) + comparison.Count(ElementClass::kVacuous);
-    if (static_cast<double>(open) <= kMostVacuous * static_cast<double>(comparison.elements())) return;
-    result_.notes.push_back(Str("'", inst.name(), "', a constant in a kernel, is within bounds that say nothing"));
-  }
-
-  // Both sides are computed from the same values, so that a few may come to lie where a decision is close, but not
-  // many.
-  void NoteOpened(const Instruction& inst, int64_t opened, int64_t checked) {
-    if (!opened_.empty() || static_cast<double>(opened) <= kMostUndetermined * static_cast<double>(checked)) return;
-    opened_ = Str(opened, " of ", checked, " elements of '", inst.name(),
-                  "' determined before the passes, and not after them");
-  }
+  // Of a value that is right whatever it is.
+  void RecordRight(const Instruction& inst) { ValueOf(inst, {}).is_silent = false; }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
     result_.verdict = Verdict::kMismatch;
@@ -271,7 +302,7 @@ class Comparer {
         if (!comparer.sides_.KnownAfter(*inside)) continue;
         auto folded = comparer.CompareFolded(pair, *origin, *inside);
         if (!folded || !*folded) continue;
-        comparer.NoteFolded(*inside, (*folded)->comparison);
+        comparer.Record(*inside, (*folded)->comparison, 0, 0);
         pair.given_before[origin] = {.value = KeptOf((*folded)->before, (*folded)->before), .left = nullptr};
         given_.push_back(origin);
       }
@@ -388,11 +419,65 @@ class Comparer {
     return compared;
   }
 
+  // A value that cannot be evaluated in f64 is right if passes kept its operation. Both sides then continue from the
+  // interpreter's value.
+  Result<void> NotCompared(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where,
+                           const Error& error) {
+    if (error.exit != ExitCode::kUnsupported) FAIL(error);
+    Settled settled = Settle(pair, origin, inst);
+    if (settled.is_wrong) {
+      Found(origin, inst, where, std::move(settled.comparison));
+      return {};
+    }
+    if (settled.is_right) {
+      RecordRight(inst);
+      ++result_.instructions;
+      if (auto value = sides_.EvaluatedAfter(pair, inst)) {
+        const ShadowValue kept = ToShadow(*value);
+        Keep(pair, origin, inst, {.value = kept, .left = nullptr});
+        pair.given_for_good.insert(&origin);
+      }
+      return {};
+    }
+    return NotCompared(inst, error);
+  }
+
   Result<void> NotCompared(const Instruction& inst, const Error& error) {
     if (error.exit != ExitCode::kUnsupported) FAIL(error);
-    result_.notes.push_back(
-        Str(inst.Is(Opcode::kWhile) ? "loop '" : "'", inst.name(), "' not compared: ", error.message()));
+    WidenedValue& value = ValueOf(inst, {});
+    value.open = Str(inst.Is(Opcode::kWhile) ? "loop '" : "'", inst.name(), "' not compared: ", error.message());
     return {};
+  }
+
+  // Decision about a value that bounds leave open, by the operation of its instruction.
+  struct Settled {
+    bool is_right = false, is_wrong = false;
+    Comparison comparison;  // If it is wrong.
+  };
+
+  // The same operation on both sides gives the same value, if all operands are compared, too. If only the attributes
+  // changed, both operations on the same operands must have the same bits. Sums are left out, because their attributes
+  // may give the order of additions. So are instructions that call, because passes may have changed the computations.
+  Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
+    if (origin.opcode() != inst.opcode() || origin.operand_count() != inst.operand_count()) return {};
+    if (!CalledComputations(inst).empty() || HasDynamicSize(inst) || HasDynamicSize(origin)) return {};
+    for (int64_t i = 0; i < inst.operand_count(); ++i) {
+      if (!IsSameOperand(pair, origin.operand(i), inst.operand(i))) return {};
+    }
+    if (SameOperation(origin, inst)) return {.is_right = true, .comparison = {}};
+    if (!options_.keeps_precision || shadow::TermsOf(inst) > 1) return {};
+    const auto expected = sides_.EvaluatedAfter(pair, inst, &origin), actual = sides_.EvaluatedAfter(pair, inst);
+    if (!expected || !actual || expected->shape().dims() != actual->shape().dims()) return {};
+    Settled settled{.comparison = CompareBitwise(*expected, *actual, options_.compare)};
+    settled.is_wrong = settled.comparison.bad() > 0;
+    return settled;
+  }
+
+  bool IsSameOperand(const Pair& pair, const Instruction& before, const Instruction& after) const {
+    if (before.Is(Opcode::kParameter) && after.Is(Opcode::kParameter) && &before.computation() == pair.before)
+      return pair.changed == nullptr && before.parameter_number() == after.parameter_number();
+    if (before.Is(Opcode::kConstant) && after.Is(Opcode::kConstant)) return SameOperation(before, after);
+    return pairs_.ComparedWith(after, *pair.before) == &before;
   }
 
   Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
@@ -414,7 +499,7 @@ class Comparer {
       return sides_.ValueAfter(pair, inst);
     };
     auto after = before ? evaluate() : std::unexpected(before.error());
-    if (!after) return NotCompared(inst, after.error());
+    if (!after) return NotCompared(pair, origin, inst, where, after.error());
     Compared compared = Compare(std::move(*before), std::move(*after));
     if (compared.comparison.bad() > 0 && inst.Is(Opcode::kTuple) && origin.Is(Opcode::kTuple))
       return CompareElements(pair, origin, inst, where);
@@ -429,11 +514,14 @@ class Comparer {
       if (folded) compared = std::move(*folded);
     }
     Comparison& comparison = compared.comparison;
-    result_.by_bits += compared.by_bits;
     ++result_.instructions;
     result_.elements += comparison.elements();
-    Note(inst, comparison);
-    NoteOpened(inst, compared.opened, comparison.elements());
+    Settled settled;
+    const bool in_question = comparison.verdict == Verdict::kInconclusive || compared.by_bits > 0;
+    if (in_question) settled = Settle(pair, origin, inst);
+    if (settled.is_wrong) comparison = std::move(settled.comparison);
+    if (settled.is_right) RecordRight(inst);
+    else Record(inst, comparison, compared.by_bits, compared.opened);
     if (comparison.bad() > 0) {
       Found(origin, inst, where, std::move(comparison));
       return {};
@@ -530,6 +618,7 @@ class Comparer {
       if (!result_.finding && !state.ends) TRY(ComparePair(pair_of(*before.body), *after.body, place));
       if (result_.finding) return {};
     }
+    RecordRight(inst);
     if (changed == nullptr) {
       Keep(pair, origin, inst, {.value = KeptOf(run->result, run->result), .left = nullptr});
       return {};
@@ -553,9 +642,8 @@ class Comparer {
   BothSides sides_;
   const Correspondence& pairs_;
   const KnownValues &known_before_, &known_after_;
-  LoopRuns loop_runs_;  // Of the input.
-  const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
-  std::string opened_;  // Of which value passes left much undetermined; empty: of none.
+  LoopRuns loop_runs_;                                     // Of the input.
+  std::map<std::pair<int, ShapeIndex>, size_t> value_at_;  // In the result, by id and leaf.
   WidenedResult result_;
 };
 

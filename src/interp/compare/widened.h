@@ -25,6 +25,9 @@ using LeftFunction = std::function<Result<std::optional<Literal>>(const Instruct
 
 struct WidenedOptions {
   uint64_t seed = 0;
+  // No pass between the modules is declared to change precision. An instruction whose attributes they changed must then
+  // give the same bits for the same operands, unless it adds up or calls.
+  bool keeps_precision = false;
   int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
   int64_t max_loop_iterations = 1'000'000;
   // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
@@ -44,6 +47,22 @@ struct WidenedFinding {
   Comparison comparison;
 };
 
+// Findings about one array, over all iterations of the loops around it.
+struct WidenedValue {
+  int instruction = -1;  // Id in the optimized module.
+  ShapeIndex leaf;
+  std::string open;         // Why it is open; empty: it is decided.
+  bool opened = false;      // The input determines it, and the optimized module does not.
+  bool by_bits = false;     // More than kMostUndetermined of its elements are decided by equal bits alone.
+  bool is_partial = false;  // Some element is undetermined, or decided by equal bits alone.
+  bool is_vague = false;    // The bounds of more than a tenth of its elements say nothing.
+  bool is_silent = true;    // All expected elements are zero, infinite or NaN, and there are several.
+
+  bool IsInQuestion() const { return !open.empty() || by_bits; }
+  // Would a wrong value have been seen?
+  bool IsDecidedByBounds() const { return !IsInQuestion() && !is_vague && !is_silent; }
+};
+
 struct WidenedResult {
   Verdict verdict = Verdict::kMatch;
   std::string reason;
@@ -56,8 +75,9 @@ struct WidenedResult {
   bool beyond_work = false;  // It took more than the work limit, and was left.
   bool opened = false;       // Of some value passes left much undetermined that is not in the input.
   int64_t by_bits = 0;       // Equal to the bit where bounds leave several outcomes.
+  // Everything that was compared, or that could not be. The verdict is kInconclusive if one of them is open.
+  std::vector<WidenedValue> values;
   std::optional<WidenedFinding> finding;
-  std::vector<std::string> notes;  // What could not be compared, and why.
 };
 
 // `optimized` must come from `input` through Module::Clone(as_input) and passes, so that origins are ids of `input`.
