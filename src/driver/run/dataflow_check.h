@@ -86,9 +86,12 @@ struct FollowedRun {
   std::vector<int64_t> runs;               // How often each of Executable::steps() ran.
 };
 
+// Whether wrong values may be the cause of a run's error: a loop that does not end, or a size that does not suit.
+bool MayComeOfWrongValues(const Error& error);
+
 // Executes with the bound arguments, which are `arguments`, and follows the values from step to step. An `unfinished`
-// run, which a limit ends, is followed to the first fault or to there. Errors: those of the run, when there was no
-// fault before.
+// run, which such an error ends, is followed to the first fault or to the error. Errors: those of the run, when there
+// was no fault before.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

@@ -166,11 +166,22 @@ Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& 
   return CompareBitwise(expected, outputs).verdict == Verdict::kMatch ? std::nullopt : doubt;
 }
 
+// "; {0} is f32[2,4] at run time, expected f32[2,3]" for the first output of another size; "" if there is none.
+std::string SizesText(const RunReport& report) {
+  if (!report.ends) return "";
+  for (const TensorComparison& output : report.ends->outputs) {
+    if (output.verdict == Verdict::kMismatch && !output.reason.empty())
+      return Str("; {", Join(output.output, ","), "} is ", output.reason);
+  }
+  return "";
+}
+
 // Sets the verdict by the findings of the oracles.
 Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunReport* report) {
   const RunOptions& options = experiment.options();
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
   report->detail += Str(", ", elements, elements == 1 ? " element" : " elements");
+  report->detail += SizesText(*report);
   if (!report->reference_skipped.empty()) report->detail += "; kernels and passes decide";
   if (!report->rounded.empty()) report->detail += "; rounding explains the difference";
   if (report->fallback.Everything()) report->detail += "; no kernel ran: all steps by the interpreter";
@@ -553,9 +564,8 @@ Status JudgeByParts(Experiment& experiment, RunReport* report) {
 }
 
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
-  const bool is_loop = error.exit == ExitCode::kLimit && error.diagnostics.front().flag == "max_loop_iterations";
   const bool judged = experiment.options().wants_interpreter() || !experiment.options().reference_file.empty();
-  if (!is_loop || !judged || experiment.IsInterpreted()) FAIL(std::move(error));
+  if (!MayComeOfWrongValues(error) || !judged || experiment.IsInterpreted()) FAIL(std::move(error));
   experiment.progress().Stage("checking");
   const auto followed = Follow(*TRY(experiment.Placed()), TRY(experiment.Arguments())->values, true);
   if (!followed) FAIL(std::move(error));
@@ -567,6 +577,11 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   // The input's loops end, since the interpreter came to an end with them.
   const bool ends = TRY(experiment.Arguments())->reference.has_value();
   if (culprit.kind == Culprit::Kind::kNone && ends) TRY(JudgePasses(experiment, report));
+  // The interpreter came to an end, and each step computes rightly from what it reads.
+  if (culprit.kind == Culprit::Kind::kNone && ends && error.exit != ExitCode::kLimit && !DoubtOf(*report))
+    culprit = {.kind = Culprit::Kind::kRuntime,
+               .name = "",
+               .text = Str("run time: ", error.message(), ", and each step is right for the values that it reads")};
   if (culprit.kind == Culprit::Kind::kNone) FAIL(std::move(error));
   report->notes.push_back(Str("the run did not end: ", error.message()));
   SetVerdict(report, Verdict::kMismatch, "");

@@ -423,6 +423,18 @@ Leaf LeafOf(ShapeIndex index, const Literal& expected, const Literal& actual) {
 // Sets what else than the same bits is permitted, given the root mean square of the expected values. Null: nothing.
 using Permit = std::function<void(Leaf& leaf, double rms)>;
 
+// Compares arrays whose sizes differ at run time: all elements are wrong.
+TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, const Shape& actual) {
+  TensorComparison tensor{.output = index, .shape = actual};
+  tensor.elements = tensor.checked = std::max<int64_t>(1, actual.NumElements());
+  tensor.counts[static_cast<int>(ElementClass::kViolation)] = tensor.elements;
+  tensor.max_abs = tensor.max_rel = tensor.rms_rel = tensor.norm_rel = tensor.worst_ratio = tensor.max_abs_bad =
+      tensor.max_rel_bad = std::numeric_limits<double>::infinity();
+  tensor.verdict = Verdict::kMismatch;
+  tensor.reason = Str(actual, " at run time, expected ", expected);
+  return tensor;
+}
+
 // Compares an array in blocks, so that there are never more than a few of these in f64. What is wrong is looked at as a
 // whole.
 TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, const Literal& actual,
@@ -452,12 +464,15 @@ TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, 
 // Complex numbers count as their parts.
 Comparison CompareArrays(const Literal& expected, const Literal& actual, const Permit& permit,
                          const CompareOptions& options) {
-  CHECK(Compatible(expected.shape(), actual.shape()), expected.shape(), " against ", actual.shape());
   const Literal of_expected = Parts(expected), of_actual = Parts(actual);
   std::vector<TensorComparison> tensors;
   ForEachLeaf(of_expected.shape(), [&](const ShapeIndex& index, const Shape& shape) {
-    if (shape.IsArray())
-      tensors.push_back(CompareArray(index, of_expected.At(index), of_actual.At(index), permit, options));
+    if (!shape.IsArray()) return;
+    const Literal& other = of_actual.At(index);
+    CHECK(other.shape().type() == shape.type() && other.shape().rank() == shape.rank(), shape, " against ",
+          other.shape());
+    if (other.shape().dims() != shape.dims()) tensors.push_back(CompareSizes(index, shape, other.shape()));
+    else tensors.push_back(CompareArray(index, of_expected.At(index), other, permit, options));
   });
   Comparison comparison = Together(std::move(tensors));
   MarkParts(expected, comparison);

@@ -82,7 +82,7 @@ struct TensorComparison {
   bool heuristic = false;                   // The bound of an arbitrary reducer, which is not proven.
   int64_t disproved = 0;  // Elements with the interpreter's bits and beyond their bound: there the bound is wrong.
   Verdict verdict = Verdict::kMatch;
-  std::string reason;
+  std::string reason;  // Of kInconclusive; of kMismatch only if the sizes at run time differ.
 
   int64_t Count(ElementClass c) const { return counts[static_cast<int>(c)]; }
   int64_t bad() const { return Count(ElementClass::kViolation); }

@@ -131,6 +131,7 @@ std::string OutputTable(const Comparison& comparison, bool mismatch) {
 std::string Details(const TensorComparison& t) {
   if (t.bad() == 0) return "";
   const std::string name = OutputName(t);
+  if (!t.reason.empty()) return Str("  ", name, " is ", t.reason, "\n");  // The sizes differ.
   std::string text = Str("  ", name, " worst ", t.worst.size(), " of ", t.bad(), "\n");
   std::vector<std::vector<std::string>> rows{
       {"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
