@@ -17,15 +17,7 @@
 namespace hlo {
 namespace {
 
-// Executions of one instruction whose values are kept apart. Beyond them only the sequence of all values is compared.
-constexpr int64_t kMostExecutions = 1 << 14;
-
 // ---- Hashes of values ----------------------------------------------------------------------------------------------
-
-uint64_t Mixed(uint64_t a, uint64_t b) {
-  const std::array<uint64_t, 2> words = {a, b};
-  return HashBytes({reinterpret_cast<const char*>(words.data()), sizeof words});
-}
 
 // A hash of the sizes of an array and of its elements in row-major order. All NaNs count as one.
 uint64_t HashOf(const Literal& array) {
@@ -58,34 +50,12 @@ uint64_t HashOfAny(const Literal& value) {
 
 // ---- One interpretation --------------------------------------------------------------------------------------------
 
-// The values of one instruction in one interpretation.
-struct Seen {
-  int64_t executions = 0;
-  uint64_t sequence = 0;         // Hash of all values in order.
-  std::vector<uint64_t> hashes;  // Hashes of the first kMostExecutions values.
-};
-
-// Iterations of one loop in one interpretation.
-struct SeenLoop {
-  int64_t now = 0;       // Of the execution under way.
-  int64_t most = 0;      // Of any execution.
-  bool skipped = false;  // Some execution had no iteration.
-};
-
-// Loops around the instruction that runs now, the outermost first, each with its iteration.
-using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
-
 struct Interpretation {
   std::optional<Literal> result;
   std::optional<Error> error;  // If there is no result.
-  std::vector<Seen> seen;      // By id.
-  std::unordered_map<const Instruction*, SeenLoop> loops;
+  ObservedRun observed;
   std::vector<uint64_t> outfed;  // Hashes of the values that the outfeed took.
 };
-
-bool HasSeveralDevices(const Module& module) {
-  return module.header.replica_count > 1 || module.header.num_partitions > 1;
-}
 
 // The result of the entry. If the module runs on several devices, a tuple of the result of each device.
 Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
@@ -101,114 +71,21 @@ using Watch = std::function<void(const Instruction&, const Literal&, const LoopP
 Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
                        const std::vector<bool>& wanted, const Watch& watch = nullptr) {
   Interpretation run;
-  run.seen.resize(wanted.size());
-  LoopPath path;
+  run.observed = ObservedRun(wanted.size());
   options.on_value = [&](const Instruction& inst, const Literal& value) {
-    if (inst.Is(Opcode::kWhile)) {
-      SeenLoop& loop = run.loops[&inst];
-      loop.most = std::max(loop.most, loop.now);
-      loop.skipped |= loop.now == 0;
-      loop.now = 0;
-      if (!path.empty() && path.back().first == &inst) path.pop_back();
-    }
+    if (inst.Is(Opcode::kWhile)) run.observed.EndLoop(inst);
     if (!wanted[inst.id()]) return;
-    Seen& seen = run.seen[inst.id()];
-    ++seen.executions;
-    const uint64_t hash = HashOf(value);
-    seen.sequence = Mixed(seen.sequence, hash);
-    if (seen.executions <= kMostExecutions) seen.hashes.push_back(hash);
-    if (watch) watch(inst, value, path);
+    run.observed.AddValue(inst, HashOf(value));
+    if (watch) watch(inst, value, run.observed.path());
   };
   options.on_iteration = [&](const Instruction& loop, int64_t iteration, const Literal&) {
-    run.loops[&loop].now = iteration + 1;
-    if (path.empty() || path.back().first != &loop) path.emplace_back(&loop, iteration);
-    path.back().second = iteration;
+    run.observed.BeginIteration(loop, iteration);
   };
   options.outfeed = [&](int64_t, const Literal& value) { run.outfed.push_back(HashOfAny(value)); };
   auto result = OfAllDevices(module, args, options);
   if (result) run.result = std::move(*result);
   else run.error = std::move(result).error();
   return run;
-}
-
-// ---- Pairs of instructions -----------------------------------------------------------------------------------------
-
-struct Pair {
-  const Instruction* after;
-  std::vector<const Instruction*> before;  // `after` has the value of one of these instructions.
-};
-
-// By id, the instructions that the entry reaches.
-std::vector<const Instruction*> ReachedById(const Module& module) {
-  std::vector<const Instruction*> reached(module.id_limit());
-  for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* inst : computation->instructions()) reached[inst->id()] = inst;
-  }
-  return reached;
-}
-
-class Origins {
- public:
-  Origins(const Module& before, OriginsOf origins) : origins_(origins), by_id_(ReachedById(before)) {
-    if (origins != OriginsOf::kAncestor) return;
-    for (const Instruction* inst : by_id_) {
-      if (inst != nullptr && inst->origin() >= 0) by_origin_[inst->origin()].push_back(inst);
-    }
-  }
-
-  // Instructions of the module before whose value `after` has; shapes may differ. Empty: there are none.
-  std::vector<const Instruction*> Of(const Instruction& after) const {
-    if (origins_ == OriginsOf::kBefore) {
-      if (const Instruction* inst = ById(after.origin())) return {inst};
-      return {};
-    }
-    // The origin of an instruction goes when its value changes.
-    if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
-    const auto same = by_origin_.find(after.origin());
-    return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;
-  }
-
- private:
-  const Instruction* ById(int id) const {
-    return id >= 0 && id < static_cast<int>(by_id_.size()) ? by_id_[id] : nullptr;
-  }
-
-  OriginsOf origins_;
-  std::vector<const Instruction*> by_id_;
-  std::unordered_map<int, std::vector<const Instruction*>> by_origin_;
-};
-
-// Arrays with an origin. The parameters of the entries are equal anyway.
-std::vector<Pair> PairsOf(const Module& after, const Origins& origins) {
-  std::vector<Pair> pairs;
-  for (const Computation* computation : after.PostOrder()) {
-    for (const Instruction* inst : computation->instructions()) {
-      if (!inst->shape().IsArray() || (computation->IsEntry() && inst->Is(Opcode::kParameter))) continue;
-      Pair pair{inst, origins.Of(*inst)};
-      std::erase_if(pair.before, [&](const Instruction* other) { return !Compatible(other->shape(), inst->shape()); });
-      if (!pair.before.empty()) pairs.push_back(std::move(pair));
-    }
-  }
-  return pairs;
-}
-
-// By computation id, whether a pass may compute its values for states in which the module did not compute them: it runs
-// in a conditional, or in the body of a loop that had no iteration at some time. Iterations of several devices are not
-// told apart, so all loops of such a module count.
-std::vector<bool> ConditionalComputations(const Module& module, const Interpretation& run) {
-  std::vector<bool> conditional(module.computation_id_limit());
-  const std::vector<Computation*> order = module.PostOrder();
-  for (auto computation = order.rbegin(); computation != order.rend(); ++computation) {  // Callers before callees.
-    for (const Instruction* inst : (*computation)->instructions()) {
-      const auto loop = run.loops.find(inst);
-      const bool skipped = loop != run.loops.end() && (loop->second.skipped || HasSeveralDevices(module));
-      for (const Computation* callee : CalledComputations(*inst)) {
-        if (conditional[(*computation)->id()] || inst->Is(Opcode::kConditional) || skipped)
-          conditional[callee->id()] = true;
-      }
-    }
-  }
-  return conditional;
 }
 
 // ---- Results of the entry ------------------------------------------------------------------------------------------
@@ -246,8 +123,6 @@ std::string NameOfOutput(ShapeIndex index, bool has_devices) {
 
 // ---- The comparison ------------------------------------------------------------------------------------------------
 
-enum class Agreement : uint8_t { kEqual, kDiffers, kNotCompared };
-
 class Comparer {
  public:
   Comparer(const Module& before, const Module& after, std::span<const Literal> args, const BitsOptions& options)
@@ -256,10 +131,10 @@ class Comparer {
         args_(args),
         options_(options),
         origins_(before, options.origins),
-        pairs_(PairsOf(after, origins_)),
+        pairs_(KeptPairs(after, origins_)),
         wanted_before_(before.id_limit()),
         wanted_after_(after.id_limit()) {
-    for (const Pair& pair : pairs_) {
+    for (const KeptPair& pair : pairs_) {
       wanted_after_[pair.after->id()] = true;
       for (const Instruction* inst : pair.before) wanted_before_[inst->id()] = true;
     }
@@ -339,14 +214,14 @@ class Comparer {
     constexpr int64_t kTimes = 2, kMore = 16;
     for (const Computation* computation : after_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {
-        const auto loop = run_after_.loops.find(inst);
-        if (loop == run_after_.loops.end()) continue;
-        const int64_t now = loop->second.now;
+        const ObservedRun::Loop* const loop = run_after_.observed.LoopOf(*inst);
+        if (loop == nullptr) continue;
+        const int64_t now = loop->now;
         for (const Instruction* other : origins_.Of(*inst)) {
-          const auto was = run_before_.loops.find(other);
-          if (was == run_before_.loops.end() || now < kTimes * was->second.most + kMore) continue;
+          const ObservedRun::Loop* const was = run_before_.observed.LoopOf(*other);
+          if (was == nullptr || now < kTimes * was->most + kMore) continue;
           return Str("the loop '", inst->name(), "' does not end within ", now,
-                     " iterations, and before the passes it ended after ", was->second.most);
+                     " iterations, and before the passes it ended after ", was->most);
         }
       }
     }
@@ -355,32 +230,10 @@ class Comparer {
 
   // ---- Values ----
 
-  Agreement AgreementOf(const Pair& pair) const {
-    const Seen& seen = run_after_.seen[pair.after->id()];
-    if (seen.executions == 0) return Agreement::kNotCompared;
-    int64_t executions = 0;
-    bool complete = true;
-    for (const Instruction* inst : pair.before) {
-      const Seen& was = run_before_.seen[inst->id()];
-      if (was.executions == seen.executions && was.sequence == seen.sequence) return Agreement::kEqual;
-      executions += was.executions;
-      complete &= was.executions <= kMostExecutions;
-    }
-    if (executions == 0 || !complete) return Agreement::kNotCompared;
-    const std::vector<uint64_t> values = ValuesBefore(pair);
-    if (std::ranges::all_of(seen.hashes, [&](uint64_t hash) { return std::ranges::binary_search(values, hash); }))
-      return seen.executions <= kMostExecutions ? Agreement::kEqual : Agreement::kNotCompared;
-    // An instruction that runs more often than before may be the merger of several, or run ahead of a decision.
-    const bool may_differ = seen.executions > executions || std::ranges::any_of(pair.before, [&](const auto* inst) {
-                              return conditional_[inst->computation().id()];
-                            });
-    return may_differ ? Agreement::kNotCompared : Agreement::kDiffers;
-  }
-
   void CompareValues() {
-    conditional_ = ConditionalComputations(before_, run_before_);
-    for (const Pair& pair : pairs_) {
-      const Agreement agreement = AgreementOf(pair);
+    const std::vector<bool> conditional = ConditionalComputations(before_, run_before_.observed);
+    for (const KeptPair& pair : pairs_) {
+      const Agreement agreement = AgreementOf(pair, run_before_.observed, run_after_.observed, conditional);
       if (agreement == Agreement::kNotCompared) continue;
       ++result_.values;
       result_.elements += pair.after->shape().NumElements();
@@ -424,9 +277,9 @@ class Comparer {
 
   void SetValuesAside(const Interpretation& own, const Interpretation& other, bool of_after) {
     const auto depends = [&](const Instruction* inst) {
-      return own.seen[inst->id()].sequence != other.seen[inst->id()].sequence;
+      return own.observed.Of(*inst).sequence != other.observed.Of(*inst).sequence;
     };
-    std::erase_if(different_, [&](const Pair* pair) {
+    std::erase_if(different_, [&](const KeptPair* pair) {
       return of_after ? depends(pair->after) : std::ranges::any_of(pair->before, depends);
     });
   }
@@ -485,20 +338,9 @@ class Comparer {
     }
   }
 
-  // The hashes of all values that the pair may have, sorted.
-  std::vector<uint64_t> ValuesBefore(const Pair& pair) const {
-    std::vector<uint64_t> values;
-    for (const Instruction* inst : pair.before) {
-      const std::vector<uint64_t>& hashes = run_before_.seen[inst->id()].hashes;
-      values.insert(values.end(), hashes.begin(), hashes.end());
-    }
-    std::ranges::sort(values);
-    return values;
-  }
-
   // The first value that differs, in order of execution.
   struct FirstDifference {
-    const Pair* pair = nullptr;
+    const KeptPair* pair = nullptr;
     int64_t execution = 0;  // Number of the execution of the instruction, from 0.
     std::string loop;
     Literal value;
@@ -506,10 +348,10 @@ class Comparer {
 
   // Interprets the module after the passes again and keeps the first value that differs.
   FirstDifference FindFirstDifference() const {
-    std::unordered_map<const Instruction*, std::pair<const Pair*, std::vector<uint64_t>>> watched;
+    std::unordered_map<const Instruction*, std::pair<const KeptPair*, std::vector<uint64_t>>> watched;
     std::vector<bool> wanted(after_.id_limit());
-    for (const Pair* pair : different_) {
-      watched[pair->after] = {pair, ValuesBefore(*pair)};
+    for (const KeptPair* pair : different_) {
+      watched[pair->after] = {pair, ValuesBefore(*pair, run_before_.observed)};
       wanted[pair->after->id()] = true;
     }
     FirstDifference first;
@@ -539,7 +381,7 @@ class Comparer {
   void ShowValue() {
     FirstDifference first = FindFirstDifference();
     const Instruction& before = **std::ranges::find_if(
-        first.pair->before, [&](const Instruction* inst) { return run_before_.seen[inst->id()].executions > 0; });
+        first.pair->before, [&](const Instruction* inst) { return run_before_.observed.Of(*inst).executions > 0; });
     const std::optional<Literal> expected = ValueBefore(before, first.execution);
     BitsFinding finding{.after = first.pair->after, .before = &before, .loop = std::move(first.loop), .comparison = {}};
     std::string what = "differs in size";
@@ -583,11 +425,10 @@ class Comparer {
   const std::span<const Literal> args_;
   const BitsOptions& options_;
   const Origins origins_;
-  const std::vector<Pair> pairs_;
+  const std::vector<KeptPair> pairs_;
   std::vector<bool> wanted_before_, wanted_after_;  // By id.
   Interpretation run_before_, run_after_;
-  std::vector<bool> conditional_;       // By id of a computation of the module before.
-  std::vector<const Pair*> different_;  // In order of execution.
+  std::vector<const KeptPair*> different_;  // In order of execution.
   std::vector<OutputDifference> outputs_;
   bool outfed_differ_ = false, outfed_undetermined_ = false;
   std::string nan_failure_;  // Why a module could not be interpreted with other bits of NaNs.

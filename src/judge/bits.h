@@ -23,21 +23,12 @@
 #include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "ir/literal.h"
+#include "judge/kept_values.h"
 
 namespace hlo {
 
 class Instruction;
 class Module;
-
-// The module whose ids the origins of the module after the passes are.
-enum class OriginsOf : uint8_t {
-  // The module before: the module after was made from before.Clone(/*as_input=*/true).
-  kBefore,
-  // An earlier module, from which both come. The module before is a clone (`as_input` false) of an earlier state of the
-  // module after. Instructions with the same id are the same instruction. A new instruction is compared with the
-  // instructions of the module before that have its origin; if there are several, with the set of their values.
-  kAncestor,
-};
 
 struct BitsOptions {
   // Limits, seed and infeed. on_value, on_iteration, outfeed and nan_bits are replaced.
