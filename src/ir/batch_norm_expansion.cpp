@@ -1,5 +1,6 @@
-// Batch norms as sums, broadcasts and elementwise ops. Formulas: docs/ops.md#batch-normalisation. A training step is
-// computed in f32 at least and rounded once. The other two are computed in the type of the operand.
+// Batch norms as sums, broadcasts and elementwise ops. Formulas: docs/ops.md#batch-normalisation. A training step and a
+// gradient are computed in f32 at least and rounded once: narrower types lack most numbers of elements. Inference is
+// computed in the type of the operand.
 #include "ir/batch_norm_expansion.h"
 
 #include <algorithm>
@@ -170,7 +171,7 @@ Instruction* ExpandInference(Instruction& inst) {
 
 // (x, scale, mean, variance, dy) => (dx, dscale, doffset).
 Instruction* ExpandGrad(Instruction& inst) {
-  Expansion e(inst, inst.operand(0).shape().type());
+  Expansion e(inst, AtLeastF32(inst.operand(0).shape().type()));
   Instruction *const scale = e.operand(1), *const dy = e.operand(4);
   Instruction* const spread = e.Plus(e.operand(3), e.epsilon());
   Instruction* const inverse = e.Rsqrt(spread);
