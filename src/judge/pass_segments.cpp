@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ir/text/printer.h"
+#include "judge/residues.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -98,12 +99,7 @@ Status PassSegments::CloseSegment(const Module& end) {
     result_.exact_instances += changed_;
     Count(bits);
   } else if (bits.verdict == Verdict::kMismatch) {
-    SetWrong(std::move(part), *start_, end);
-    result_.finding = std::move(bits.finding);
-    if (result_.finding) {
-      result_.finding->before = InstructionById(*result_.before, result_.finding->before->id());
-      result_.finding->after = InstructionById(*result_.after, result_.finding->after->id());
-    }
+    SetWrong(std::move(part), *start_, end, std::move(bits.finding));
   } else {
     AddOpen(std::move(part));
   }
@@ -120,13 +116,24 @@ Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
     Count(bits);
     return {};
   }
+  const RepeatedPass repeated = TRY(RepeatPass(run, *before_, options_.pipeline));
+  if (std::optional<BitsResult> decided = TRY(JudgeByResidues(run, *before_, *repeated.module, args_, options_.bits))) {
+    if (decided->verdict == Verdict::kMatch) {
+      ++result_.by_residues;
+      Count(*decided);
+      return {};
+    }
+    part.verdict = Verdict::kMismatch;
+    part.reason = std::move(decided->reason);
+    SetWrong(std::move(part), *before_, *repeated.module, std::move(decided->finding));
+    return {};
+  }
   if (!options_.judge) {
     part.verdict = Verdict::kInconclusive;
     part.reason = Str("the pass is not exact, and nothing else judges it: ", bits.reason);
     AddOpen(std::move(part));
     return {};
   }
-  const RepeatedPass repeated = TRY(RepeatPass(run, *before_, options_.pipeline));
   InstanceVerdict said = TRY(options_.judge(run, *before_, *repeated.module));
   part.verdict = said.verdict;
   part.reason = std::move(said.reason);
@@ -146,11 +153,25 @@ void PassSegments::AddOpen(JudgedPart part) {
   result_.open.push_back(std::move(part));
 }
 
-void PassSegments::SetWrong(JudgedPart part, const Module& before, const Module& after) {
+void PassSegments::SetWrong(JudgedPart part, const Module& before, const Module& after,
+                            std::optional<BitsFinding> finding) {
   result_.verdict = Verdict::kMismatch;
   result_.wrong = std::move(part);
   result_.before = before.Clone();
   result_.after = after.Clone();
+  result_.finding = std::move(finding);
+  if (!result_.finding) return;
+  result_.finding->before = InstructionById(*result_.before, result_.finding->before->id());
+  result_.finding->after = InstructionById(*result_.after, result_.finding->after->id());
+}
+
+Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,
+                                                  std::span<const Literal> args, const BitsOptions& bits) {
+  BitsResult result =
+      TRY(CompareByResidues(before, after, args, {.interpret = bits.interpret, .compare = bits.compare}));
+  const bool promises = PreservesOf(*run.pass, run.options) == Preserves::kReassociates;
+  if (result.verdict == Verdict::kMatch || (promises && result.verdict == Verdict::kMismatch)) return result;
+  return std::nullopt;
 }
 
 Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args, const BitsOptions& options,

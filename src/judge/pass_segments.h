@@ -1,6 +1,7 @@
 // Judges a pipeline by segments. Consecutive instances of exact passes form a segment, whose two ends are compared by
 // bits (bits.h). An instance that is not exact ends a segment and is judged alone, the module before it against the
-// module after it: by bits first, and where these differ by a function of the caller.
+// module after it: by bits first, where these differ by residues (residues.h), and where residues decide nothing by a
+// function of the caller.
 //
 // At most two snapshots of the module exist at a time, and one is taken only where the module has changed.
 #ifndef HLO_JUDGE_PASS_SEGMENTS_H_
@@ -52,12 +53,14 @@ struct SegmentsResult {
   int64_t exact_instances = 0;        // Instances that changed the module, in segments with equal bits.
   int64_t segments = 0;               // Segments with equal bits.
   int64_t other_instances = 0;        // Instances that are not exact and changed the module, of which
-  int64_t equal_in_bits = 0;          // so many kept all bits.
+  int64_t equal_in_bits = 0;          // so many kept all bits, and
+  int64_t by_residues = 0;            // so many kept all real numbers.
   int64_t values = 0, elements = 0, undetermined = 0;  // Sums over all parts.
   std::vector<JudgedPart> open;                        // Parts that were not decided.
   // The first part that is wrong; nothing behind it is judged.
   std::optional<JudgedPart> wrong;
-  std::optional<BitsFinding> finding;  // Set for a segment whose values differ; refers to `before` and `after`.
+  // Set where bits or residues differ; refers to `before` and `after`.
+  std::optional<BitsFinding> finding;
   std::unique_ptr<const Module> before, after;  // Copies of the two ends of the wrong part.
 };
 
@@ -93,7 +96,7 @@ class PassSegments {
   Status JudgeInstance(const PassRun& run, const Module& after);
   void Count(const BitsResult& bits);
   void AddOpen(JudgedPart part);
-  void SetWrong(JudgedPart part, const Module& before, const Module& after);
+  void SetWrong(JudgedPart part, const Module& before, const Module& after, std::optional<BitsFinding> finding = {});
 
   std::vector<Literal> args_;
   SegmentOptions options_;
@@ -110,6 +113,12 @@ class PassSegments {
   std::optional<PassRun> first_, last_;
   std::optional<PassRun> latest_;  // The latest instance that ran, changed or not.
 };
+
+// Judges an instance that is not exact by residues. Origins of `after` are ids of `before`. Nothing if they decide
+// nothing: other real numbers are wrong only of a pass that promises the same ones (Preserves::kReassociates), and an
+// instance that also changes precision may have rounded a constant.
+Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,
+                                                  std::span<const Literal> args, const BitsOptions& bits);
 
 // Runs the same pipeline on the same input, cloned `as_input`, with these observers, and returns the module at its end.
 // An error of an observer ends the run and is its result.

@@ -105,18 +105,24 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, con
   return JudgeInF64(run, after);
 }
 
-// Nothing if the module takes long to interpret, if the interpreter cannot run it, or if a pass that is not exact did
-// not keep the bits.
+// Compares residues if the pass is not exact and bits differ. Nothing if these decide nothing, if the module takes long
+// to interpret, or if the interpreter cannot run it.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
   if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
-  const BitsResult bits = TRY(CompareByBits(*before_, after, arguments_, bits_options));
-  const bool is_exact = PreservesOf(*run.pass, run.options) == Preserves::kExact;
-  if (bits.verdict == Verdict::kUnsupported || (!is_exact && bits.verdict != Verdict::kMatch)) return std::nullopt;
+  BitsResult bits = TRY(CompareByBits(*before_, after, arguments_, bits_options));
+  std::string_view by = "bits";
+  if (PreservesOf(*run.pass, run.options) != Preserves::kExact && bits.verdict != Verdict::kMatch) {
+    auto decided = TRY(JudgeByResidues(run, *before_, after, arguments_, bits_options));
+    if (!decided) return std::nullopt;
+    bits = std::move(*decided);
+    by = "residues";
+  }
+  if (bits.verdict == Verdict::kUnsupported) return std::nullopt;
   Judged judged{.verdict = bits.verdict, .detail = bits.reason, .summary = {}};
   if (bits.verdict == Verdict::kMatch)
-    judged.detail = Str(Counted(bits.values, "value"), ", ", Counted(bits.elements, "element"), " by bits",
-                        bits.undetermined == 0 ? "" : Str(", ", bits.undetermined, " undetermined (bits of NaNs)"));
+    judged.detail = Str(Counted(bits.values, "value"), ", ", Counted(bits.elements, "element"), " by ", by,
+                        bits.undetermined == 0 ? "" : Str(", ", bits.undetermined, " undetermined"));
   if (!bits.finding) return judged;
   for (const TensorComparison& tensor : bits.finding->comparison.outputs)
     judged.summary += tensor.bad() > 0 ? Details(tensor) : "";

@@ -272,23 +272,24 @@ std::string ReasonOf(const SegmentsResult& result) {
   return Str(NameOf(open.first) == last ? last : Str(NameOf(open.first), " to ", last), ": ", open.reason);
 }
 
-// "14 pass instances: 12 by bits, 2 in f64; 110 values, 4096 elements".
+// "14 pass instances: 12 by bits, 1 by residues, 1 in f64; 110 values, 4096 elements".
 std::string TextOf(const SegmentsResult& result) {
-  const int64_t in_f64 = result.other_instances - result.equal_in_bits,
-                by_bits = result.exact_instances + result.equal_in_bits;
-  if (by_bits + in_f64 == 0 && result.verdict == Verdict::kMatch) return "MATCH  no pass changed the module";
+  const int64_t in_f64 = result.other_instances - result.equal_in_bits - result.by_residues,
+                by_bits = result.exact_instances + result.equal_in_bits, all = by_bits + result.by_residues + in_f64;
+  if (all == 0 && result.verdict == Verdict::kMatch) return "MATCH  no pass changed the module";
   std::string text;
   if (result.verdict == Verdict::kMatch) text = "MATCH  ";
   if (result.verdict == Verdict::kMismatch) return Str("MISMATCH  ", ReasonOf(result));
   if (!result.open.empty()) {
     text = VerdictText(Verdict::kInconclusive, ReasonOf(result));
-    if (by_bits + in_f64 == 0) return text;
+    if (all == 0) return text;
     text += "  ";
   }
-  text += Str(Counted(by_bits + in_f64, "pass instance"), ": ", by_bits, " by bits",
+  text += Str(Counted(all, "pass instance"), ": ", by_bits, " by bits",
+              result.by_residues == 0 ? "" : Str(", ", result.by_residues, " by residues"),
               in_f64 == 0 ? "" : Str(", ", in_f64, " in f64"), "; ", Counted(result.values, "value"), ", ",
               Counted(result.elements, "element"));
-  if (result.undetermined > 0) text += Str(", ", result.undetermined, " undetermined (bits of NaNs)");
+  if (result.undetermined > 0) text += Str(", ", result.undetermined, " undetermined");
   return text;
 }
 

@@ -1,0 +1,141 @@
+// Values made of numbers (residue.h), and the rules by which instructions compute them. Private to judge/residue*.cpp.
+//
+// Movements of data, integers and values in f64 are left to the interpreter (EvaluateAs). A sum of any kind is
+// evaluated by it on the limbs of residues, which are integers that do not overflow. So no rule here says which
+// elements meet.
+//
+// Laws of functions, with the rules of passes that need each law:
+//   rsqrt(x) = 1 / sqrt(x)             batch norms (B.bnt.1, B.bni.1, B.bng.1); A.div.5, A.rsqrt.2
+//   logistic(x) = 1 / (1 + exp(-x))    X.logi.1
+//   power(x, n) = x * ... * x          A.pow.1c, and 1 / power(x, -n) (A.div.4)
+//   power(x, 1/2) = sqrt(x)            A.pow.3
+//   f(0), f(1) as f64 has them         none; f(0) is mostly 0 or 1 and meets constants
+// Each other function is a hash of its operands' residues. No rule of a pass that is declared kReassociates needs more:
+// sums, products, dots, convolutions, scatters and windows are polynomials.
+#ifndef HLO_JUDGE_RESIDUE_RULES_H_
+#define HLO_JUDGE_RESIDUE_RULES_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "interp/interpreter.h"
+#include "ir/module.h"
+#include "judge/residue.h"
+
+namespace hlo::residue {
+
+struct Value {
+  Shape shape;  // As declared; in the body of a reducer or map with the dimensions of all its executions.
+  // Floats: numbers, as c128. Integers and pred: the elements in the declared type.
+  Literal data;
+  // Integers and pred: which elements are open, as pred. No bytes: none.
+  Literal open;
+  std::vector<Value> parts;  // The elements of a tuple, or the two parts of complex numbers.
+
+  bool IsFloat() const { return hlo::IsFloat(shape.type()); }
+  bool IsComplex() const { return hlo::IsComplex(shape.type()); }
+  std::span<const Number> numbers() const { return data.data<Number>(); }
+  bool HasOpen() const { return open.byte_size() != 0; }
+  bool IsOpen(int64_t i) const;  // Not for numbers.
+};
+using Operands = std::span<const Value* const>;
+
+// The value in f64 that decides, and whether the number is exactly this value.
+struct Decider {
+  double value;
+  bool exact;
+};
+
+// The result of an instruction without a rule. Equal operands give equal results all the same.
+struct Opaque {
+  Value result;
+  bool in_before = false, in_after = false;  // The modules that computed it.
+};
+
+// State that the runs of both modules share. Where the modules have the same numbers, they decide alike, however
+// differently they computed the numbers, and an instruction without a rule gives both the same.
+struct Shared {
+  std::unordered_map<uint64_t, double> decided;  // By residue, the value that decided first.
+  std::unordered_map<uint64_t, Opaque> opaque;   // By hash of the operation and its operands.
+};
+
+struct Context {
+  const InterpretOptions& options;
+  Shared& shared;
+  bool of_after;  // The module after the passes runs.
+  int64_t work;   // Elements that may still be computed.
+  std::function<void(const Instruction&, const Value&)> on_value;
+  std::function<void(const Instruction& loop, int64_t iteration)> on_iteration;
+  int64_t steps = 0, depth = 0;
+
+  Decider DeciderOf(const Number& number);
+  // Errors: an interruption, and kLimit where the work or the steps of the options are used up.
+  Status Spend(const Instruction& inst, int64_t elements);
+};
+
+// Relative distance from a tie below which a decision is open.
+inline constexpr double kTie = 0x1p-40;
+
+// ---- Values --------------------------------------------------------------------------------------------------------
+
+Value ToValue(const Literal& literal);
+// Numbers of the type and the dimensions of `shape`, to be written.
+Value NewNumbers(const Shape& shape);
+std::span<Number> MutableNumbers(Value& value);
+Value OfExact(Literal literal, Literal open = {});  // Integers and pred.
+Value TupleOf(const Shape& shape, std::vector<Value> parts);
+// All elements are open.
+Value Opened(Value value);
+bool AnyOpen(const Value& value);
+// No part has floats.
+bool IsExactType(const Shape& shape);
+// The values in f64 of numbers.
+Literal ValuesOf(const Value& value);
+// The same elements in row-major order.
+Value WithDims(Value value, const Dims& dims);
+// One element, repeated.
+Value Splat(const Value& element, const Dims& dims);
+// Elements number `at` of an array, as an array of rank 1.
+Value Picked(const Value& value, std::span<const int64_t> at);
+// Element i of `from` becomes element number at[i].
+void Put(const Value& from, std::span<const int64_t> at, Value& to);
+// The literal of the value, as declared: numbers rounded from their values.
+Literal ToLiteral(const Value& value);
+// A hash of the residues, integers and sizes.
+uint64_t HashOf(const Value& value);
+
+// ---- Rules ---------------------------------------------------------------------------------------------------------
+
+// The interpreter's result of `inst` for operands of other types or dimensions, which gives `result`. `reducer`, if
+// any, takes the place of the called computation: the op on two elements of the result's type, or with kParameter the
+// second element.
+Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> operands, const Shape& result,
+                           std::optional<Opcode> reducer = {});
+
+bool IsMovement(const Instruction& inst);
+Result<Value> Moved(const Instruction& inst, Operands operands);
+// `dims`: the dimensions of the operands and the result.
+Result<Value> Elementwise(Context& context, const Instruction& inst, Operands operands, const Dims& dims);
+Result<Value> Selected(const Value& pred, const Value& on_true, const Value& on_false);
+
+Result<Value> Dot(Context& context, const Instruction& inst, Operands operands);  // And convolution, ragged-dot.
+Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands);
+Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
+Result<Value> Scatter(Context& context, const Instruction& inst, Operands operands);
+Result<Value> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
+Result<Value> BatchNorm(Context& context, const Instruction& inst, Operands operands);
+
+// ---- Computations --------------------------------------------------------------------------------------------------
+
+Result<Value> Run(Context& context, const Computation& computation, Operands args);
+// The same without observers.
+Result<Value> RunUnseen(Context& context, const Computation& computation, Operands args);
+// A computation of scalars, for all elements of arrays of these dimensions at once.
+Result<Value> RunLifted(Context& context, const Computation& computation, Operands args, const Dims& dims);
+
+}  // namespace hlo::residue
+
+#endif  // HLO_JUDGE_RESIDUE_RULES_H_

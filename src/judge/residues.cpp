@@ -1,0 +1,293 @@
+#include "judge/residues.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/text.h"
+#include "judge/residue_rules.h"
+
+namespace hlo {
+namespace {
+
+using residue::Value;
+
+// ---- Differences ---------------------------------------------------------------------------------------------------
+
+// Elements of one array, by row-major index.
+struct Difference {
+  std::vector<int64_t> elements;      // Other numbers.
+  std::vector<int64_t> undetermined;  // Other numbers, which are open on one of the two sides.
+};
+
+Difference DifferenceOf(const Value& x, const Value& y) {
+  Difference difference;
+  for (int64_t i = 0; i < x.shape.NumElements(); ++i) {
+    bool same = true, open = false;
+    const auto take = [&](const Value& a, const Value& b) {
+      if (a.IsFloat()) {
+        same &= a.numbers()[i].residue() == b.numbers()[i].residue();
+        open |= a.numbers()[i].open() || b.numbers()[i].open();
+        return;
+      }
+      const int64_t width = ByteWidth(a.shape.type());
+      same &= std::memcmp(a.data.raw() + i * width, b.data.raw() + i * width, static_cast<size_t>(width)) == 0;
+      open |= a.IsOpen(i) || b.IsOpen(i);
+    };
+    if (x.parts.empty()) take(x, y);
+    for (size_t part = 0; part < x.parts.size(); ++part) take(x.parts[part], y.parts[part]);
+    if (!same) (open ? difference.undetermined : difference.elements).push_back(i);
+  }
+  return difference;
+}
+
+// f(index, before, after) for each array.
+template <class F>
+void ForEachArray(const Value& before, const Value& after, F&& f, ShapeIndex index = {}) {
+  if (before.shape.IsArray()) return f(index, before, after);
+  for (size_t i = 0; i < before.parts.size(); ++i) {
+    index.push_back(static_cast<int64_t>(i));
+    ForEachArray(before.parts[i], after.parts[i], f, index);
+    index.pop_back();
+  }
+}
+
+// Compares the elements that differ in f64. Other elements are shown as equal.
+Comparison Shown(const Value& before, const Value& after, const CompareOptions& options) {
+  const auto literal = [](const Value& value) { return value.IsFloat() ? ValuesOf(value) : ToLiteral(value); };
+  const Literal expected = literal(before);
+  Literal actual = expected;
+  const Literal other = literal(after);
+  const int64_t width = ByteWidth(expected.shape().type());
+  for (const int64_t i : DifferenceOf(before, after).elements)
+    std::memcpy(actual.mutable_raw() + i * width, other.raw() + i * width, static_cast<size_t>(width));
+  return CompareBitwise(expected, actual, options);
+}
+
+// ---- The comparison ------------------------------------------------------------------------------------------------
+
+struct NumberRun {
+  std::optional<Value> result;
+  std::optional<Error> error;  // If there is no result.
+  ObservedRun observed;
+};
+
+class Comparer {
+ public:
+  Comparer(const Module& before, const Module& after, std::span<const Literal> args, const ResiduesOptions& options)
+      : before_(before),
+        after_(after),
+        options_(options),
+        origins_(before, options.origins),
+        pairs_(KeptPairs(after, origins_)),
+        wanted_before_(before.id_limit()),
+        wanted_after_(after.id_limit()) {
+    for (const Literal& arg : args) args_.push_back(residue::ToValue(arg));
+    for (const KeptPair& pair : pairs_) {
+      wanted_after_[pair.after->id()] = true;
+      for (const Instruction* inst : pair.before) wanted_before_[inst->id()] = true;
+    }
+  }
+
+  Result<BitsResult> Compare() {
+    run_before_ = Observe(before_, wanted_before_);
+    if (run_before_.error) return Failed(*run_before_.error, "before");
+    run_after_ = Observe(after_, wanted_after_);
+    if (run_after_.error) return Failed(*run_after_.error, "after");
+    CompareValues();
+    CompareResults();
+    return std::move(result_);
+  }
+
+ private:
+  using Watch = std::function<void(const Instruction&, const Value&, const LoopPath&)>;
+
+  // Runs a module and hashes the values of instructions in `wanted`, by id.
+  NumberRun Observe(const Module& module, const std::vector<bool>& wanted, const Watch& watch = nullptr) {
+    NumberRun run;
+    run.observed = ObservedRun(wanted.size());
+    residue::Context context{.options = options_.interpret,
+                             .shared = shared_,
+                             .of_after = &module == &after_,
+                             .work = options_.work_limit,
+                             .on_value = {},
+                             .on_iteration = {}};
+    context.on_value = [&](const Instruction& inst, const Value& value) {
+      if (inst.Is(Opcode::kWhile)) run.observed.EndLoop(inst);
+      if (!wanted[inst.id()]) return;
+      run.observed.AddValue(inst, HashOf(value), AnyOpen(value));
+      if (watch) watch(inst, value, run.observed.path());
+    };
+    context.on_iteration = [&](const Instruction& loop, int64_t iteration) {
+      run.observed.BeginIteration(loop, iteration);
+    };
+    std::vector<const Value*> args;
+    for (const Value& arg : args_) args.push_back(&arg);
+    auto result = residue::Run(context, module.entry(), args);
+    if (result) run.result = std::move(*result);
+    else run.error = std::move(result).error();
+    return run;
+  }
+
+  void Decide(Verdict verdict, std::string reason) {
+    result_.verdict = verdict;
+    result_.reason = std::move(reason);
+  }
+
+  Result<BitsResult> Failed(Error& error, std::string_view which) {
+    if (error.exit == ExitCode::kInterrupted || error.exit == ExitCode::kInternal) FAIL(std::move(error));
+    const bool is_open = error.exit == ExitCode::kInconclusive || error.exit == ExitCode::kLimit;
+    Decide(is_open ? Verdict::kInconclusive : Verdict::kUnsupported,
+           Str("residues of the module ", which, " the passes: ", error.message()));
+    return std::move(result_);
+  }
+
+  void CompareValues() {
+    const std::vector<bool> conditional = ConditionalComputations(before_, run_before_.observed);
+    for (const KeptPair& pair : pairs_) {
+      const Agreement agreement = AgreementOf(pair, run_before_.observed, run_after_.observed, conditional);
+      if (agreement == Agreement::kNotCompared) continue;
+      ++result_.values;
+      result_.elements += pair.after->shape().NumElements();
+      if (agreement == Agreement::kDiffers) different_.push_back(&pair);
+    }
+  }
+
+  void CompareResults() {
+    std::optional<ShapeIndex> wrong;
+    std::string inconclusive;
+    ForEachArray(*run_before_.result, *run_after_.result,
+                 [&](const ShapeIndex& index, const Value& before, const Value& after) {
+                   const Difference difference = DifferenceOf(before, after);
+                   const int64_t count = before.shape.NumElements(), open = std::ssize(difference.undetermined);
+                   ++result_.values;
+                   result_.elements += count;
+                   result_.undetermined += open;
+                   if (!difference.elements.empty() && !wrong) wrong = index;
+                   if (static_cast<double>(open) > kMostUndetermined * static_cast<double>(count))
+                     inconclusive = Str(open, " of ", count, " elements of ", NameOfOutput(index),
+                                        " depend on decisions that roundings may change");
+                 });
+    if (different_.empty() && !wrong) {
+      if (!inconclusive.empty()) Decide(Verdict::kInconclusive, std::move(inconclusive));
+      return;
+    }
+    if (const Value* alone = OpaqueOfOneSide())
+      return Decide(Verdict::kUnsupported,
+                    Str("only one of the modules computes ", alone->shape, " by an instruction that has no residues"));
+    if (!different_.empty()) ShowValue();
+    else ShowOutput(*wrong);
+  }
+
+  static std::string NameOfOutput(const ShapeIndex& index) {
+    return index.empty() ? "the result" : Str("output {", Join(index, ","), "}");
+  }
+
+  // The value of an instruction without a rule that only one of the modules has. Null: there is none.
+  const Value* OpaqueOfOneSide() const {
+    for (const auto& [hash, opaque] : shared_.opaque) {
+      if (opaque.in_before != opaque.in_after) return &opaque.result;
+    }
+    return nullptr;
+  }
+
+  // ---- The finding ----
+
+  // Runs both modules again: the module after until a kept value differs, the module before for the value that it
+  // should have.
+  void ShowValue() {
+    std::unordered_map<const Instruction*, std::pair<const KeptPair*, std::vector<uint64_t>>> watched;
+    std::vector<bool> wanted(after_.id_limit());
+    for (const KeptPair* pair : different_) {
+      watched[pair->after] = {pair, ValuesBefore(*pair, run_before_.observed)};
+      wanted[pair->after->id()] = true;
+    }
+    const KeptPair* first = nullptr;
+    int64_t number = 0;
+    std::string loop;
+    std::optional<Value> actual, expected;
+    std::unordered_map<const Instruction*, int64_t> executions;
+    Observe(after_, wanted, [&](const Instruction& inst, const Value& value, const LoopPath& path) {
+      const int64_t execution = executions[&inst]++;
+      if (first != nullptr || std::ranges::binary_search(watched[&inst].second, HashOf(value))) return;
+      first = watched[&inst].first;
+      number = execution;
+      actual = value;
+      if (!path.empty()) loop = Str("iteration ", path.back().second, " of '", path.back().first->name(), "'");
+    });
+    const Instruction& before = **std::ranges::find_if(
+        first->before, [&](const Instruction* inst) { return run_before_.observed.Of(*inst).executions > 0; });
+    std::vector<bool> wanted_before(before_.id_limit());
+    wanted_before[before.id()] = true;
+    Observe(before_, wanted_before, [&](const Instruction&, const Value& value, const LoopPath&) {
+      if (number-- >= 0) expected = value;
+    });
+    const int64_t wrong = std::ssize(DifferenceOf(*expected, *actual).elements);
+    Decide(Verdict::kMismatch, Str("'", first->after->name(), "' should have the value of '", before.name(), "', and ",
+                                   wrong, " of ", actual->shape.NumElements(), " elements are other real numbers",
+                                   loop.empty() ? "" : Str(" (", loop, ")")));
+    result_.finding = BitsFinding{.after = first->after,
+                                  .before = &before,
+                                  .loop = std::move(loop),
+                                  .comparison = Shown(*expected, *actual, options_.compare)};
+  }
+
+  void ShowOutput(const ShapeIndex& wrong) {
+    const auto instruction_of = [&](const Module& module) {
+      const Instruction& root = module.entry().root();
+      return !wrong.empty() && root.Is(Opcode::kTuple) ? &root.operand(wrong[0]) : &root;
+    };
+    BitsFinding finding{
+        .after = instruction_of(after_), .before = instruction_of(before_), .loop = {}, .comparison = {}};
+    ForEachArray(*run_before_.result, *run_after_.result,
+                 [&](const ShapeIndex& index, const Value& before, const Value& after) {
+                   if (index != wrong) return;
+                   finding.comparison = Shown(before, after, options_.compare);
+                   Decide(Verdict::kMismatch, Str(NameOfOutput(index), " has other real numbers in ",
+                                                  std::ssize(DifferenceOf(before, after).elements), " of ",
+                                                  before.shape.NumElements(), " elements"));
+                 });
+    for (TensorComparison& tensor : finding.comparison.outputs) tensor.output = wrong;
+    result_.finding = std::move(finding);
+  }
+
+  const Module& before_;
+  const Module& after_;
+  const ResiduesOptions& options_;
+  const Origins origins_;
+  const std::vector<KeptPair> pairs_;
+  std::vector<Value> args_;
+  std::vector<bool> wanted_before_, wanted_after_;  // By id.
+  residue::Shared shared_;
+  NumberRun run_before_, run_after_;
+  std::vector<const KeptPair*> different_;
+  BitsResult result_;
+};
+
+bool HaveSameSignature(const Module& before, const Module& after) {
+  const Computation &x = before.entry(), &y = after.entry();
+  if (x.parameters().size() != y.parameters().size() || !Compatible(x.root().shape(), y.root().shape())) return false;
+  for (size_t i = 0; i < x.parameters().size(); ++i) {
+    if (!Compatible(x.parameters()[i]->shape(), y.parameters()[i]->shape())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<BitsResult> CompareByResidues(const Module& before, const Module& after, std::span<const Literal> args,
+                                     const ResiduesOptions& options) {
+  const auto unsupported = [](std::string reason) {
+    return BitsResult{.verdict = Verdict::kUnsupported, .reason = std::move(reason), .finding = {}};
+  };
+  if (HasSeveralDevices(before) || HasSeveralDevices(after)) return unsupported("residues are computed on one device");
+  if (!HaveSameSignature(before, after)) return unsupported("the parameters or the results changed");
+  // Numbers have 16 bytes, elements one or more; rules keep copies.
+  constexpr int64_t kTimes = 8;
+  const int64_t most_bytes = options.interpret.memory_limit > 0 ? options.interpret.memory_limit : DefaultMemoryLimit();
+  if (kTimes * std::max(PeakBytes(before.entry()), PeakBytes(after.entry())) > most_bytes)
+    return unsupported("residues would take more than the memory limit");
+  return Comparer(before, after, args, options).Compare();
+}
+
+}  // namespace hlo
