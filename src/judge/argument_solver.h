@@ -1,0 +1,109 @@
+// Finds elements of arguments, and new values for them, that bring one element of a value into an interval.
+//
+// The search goes backwards from the value. Each step inverts one instruction for one of its operands: data movement,
+// arithmetic in which the other operand keeps its value, monotone functions, sums by one term, and choices, whose
+// decision changes where that is needed. Steps lead through calls and fusions, and through loops to their initial
+// state. All other values are assumed to stay as they were in one run. So a solution is a guess that another run has to
+// confirm.
+#ifndef HLO_JUDGE_ARGUMENT_SOLVER_H_
+#define HLO_JUDGE_ARGUMENT_SOLVER_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "interp/arguments/ranges.h"
+#include "ir/instruction.h"
+#include "ir/literal.h"
+#include "ir/shape.h"
+#include "judge/reach.h"
+
+namespace hlo {
+
+class Module;
+
+// The interval of values that an element may have, with both ends.
+struct Wanted {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool nan = false;  // The element should be a NaN instead.
+
+  bool Has(double x) const { return nan ? x != x : x >= low && x <= high; }
+  bool IsEmpty() const { return !nan && !(low <= high); }
+};
+
+Wanted Shifted(Wanted wanted, double by);
+Wanted Negated(Wanted wanted);
+Wanted Scaled(Wanted wanted, double by);
+
+// An element of an argument: number of the parameter, leaf, and row-major index.
+struct ElementOfArgument {
+  int64_t parameter = 0;
+  ShapeIndex leaf;
+  int64_t element = 0;
+  auto operator<=>(const ElementOfArgument&) const = default;
+};
+using Changes = std::map<ElementOfArgument, double>;
+
+class ArgumentSolver {
+ public:
+  explicit ArgumentSolver(const Module& module);
+
+  // Adds changes to `changes` that may bring the element into `wanted`, given the values of a run. Returns false and
+  // leaves `changes` alone if no way was found. With `other_first` a select takes its other side whenever it can.
+  bool Solve(const Recording& recording, const Dependence& dependence, const Instruction& inst, int64_t element,
+             Wanted wanted, Changes& changes, bool other_first = false);
+  // Adds changes after which the site may reach the side at that element (Reach::ElementsOf).
+  bool ReachSide(const Recording& recording, const Dependence& dependence, const Site& site, int side, int64_t element,
+                 Changes& changes, bool other_first = false);
+
+ private:
+  using Path = ShapeIndex;
+
+  static constexpr size_t kMostTerms = 4;  // Terms of a sum or a choice that are tried, one by one.
+
+  bool Step(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
+  bool Follow(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
+  bool Operand(const Instruction& inst, int64_t operand, int64_t element, Wanted wanted);
+  bool AtParameter(const Instruction& parameter, const Path& path, int64_t element, Wanted wanted);
+  bool Change(const Instruction& parameter, const Path& path, int64_t element, Wanted wanted);
+  bool Unary(const Instruction& inst, int64_t element, Wanted wanted);
+  bool Binary(const Instruction& inst, int64_t element, Wanted wanted);
+  bool Largest(const Instruction& inst, std::span<const std::pair<int64_t, int64_t>> terms, Wanted wanted);
+  bool Sum(const Instruction& inst, std::span<const std::pair<int64_t, int64_t>> terms, double sum, Wanted wanted);
+  bool Compared(const Instruction& inst, int64_t element, bool holds);
+  bool Logical(const Instruction& inst, int64_t element, bool holds);
+  bool Choice(const Instruction& inst, int64_t element, Wanted wanted);
+  bool Clamped(const Instruction& inst, int64_t element, Wanted wanted);
+  bool Reduced(const Instruction& inst, int64_t element, Wanted wanted);
+  bool Product(const Instruction& inst, int64_t element, Wanted wanted);
+  bool Loop(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
+  bool Taken(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
+  std::optional<std::pair<int64_t, int64_t>> MovedFrom(const Instruction& inst, int64_t element) const;
+
+  const Literal* Find(const Instruction& inst, const Path& path) const;
+  std::optional<double> At(const Instruction& inst, int64_t element, const Path& path = {}) const;
+  bool MayChange(const Instruction& inst, const Path& path) const;
+  // Calls `attempt` and undoes its changes if it fails.
+  template <class F>
+  bool Try(F&& attempt);
+
+  const Module& module_;
+  const Ranges ranges_;
+  std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
+  const Recording* recording_ = nullptr;
+  const Dependence* dependence_ = nullptr;
+  Changes* changes_ = nullptr;
+  std::vector<ElementOfArgument> added_;  // Changes of this call of Solve, in order.
+  bool other_first_ = false;
+  int64_t steps_ = 0, depth_ = 0;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_JUDGE_ARGUMENT_SOLVER_H_

@@ -1,0 +1,33 @@
+// Searches for arguments that reach other sides of sites than the arguments of a run: the other outcome of a
+// comparison, another branch, a slice that starts beyond the array.
+#ifndef HLO_JUDGE_REACH_SEARCH_H_
+#define HLO_JUDGE_REACH_SEARCH_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "interp/interpreter.h"
+#include "ir/literal.h"
+#include "judge/reach.h"
+
+namespace hlo {
+
+struct ReachSearchOptions {
+  uint64_t seed = 0;
+  int64_t most_sets = 8;  // Sets of arguments that are returned.
+  int64_t most_runs = 40;
+  InterpretOptions interpret;  // Limits of each run.
+};
+
+// Runs the module on `own` arguments and searches for further sets of arguments. Each set reaches a side that `reach`
+// does not have yet. First the search solves backwards (argument_solver.h), for as many missing sides at once as go
+// together. Then it makes up arguments by other profiles. The same options give the same sets. A set on which the
+// module fails is not used; an error on `own` arguments is passed on.
+Result<std::vector<std::vector<Literal>>> ArgumentsThatReach(const Module& module, std::span<const Literal> own,
+                                                             const ReachSearchOptions& options, Reach& reach);
+
+}  // namespace hlo
+
+#endif  // HLO_JUDGE_REACH_SEARCH_H_
