@@ -15,6 +15,7 @@
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "judge/pass_segments.h"
+#include "judge/reach_search.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -163,12 +164,11 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
   for (const std::string& finding : FindingsOf(*report)) outcome->findings.push_back({"passes", finding});
 }
 
+InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
+
 // Exact passes keep the bits of all values, segment by segment; each other instance is judged by itself.
-void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
-  const auto arguments = MakeArguments(
-      module, {.seed = static_cast<uint64_t>(options.seed), .profile = *InputProfileFromText(options.input_profile)});
-  if (!arguments) return AddError(arguments.error(), "bits", outcome);
-  if (!options.pipeline.device->is_gpu) options.pipeline = ForHost(options.pipeline);
+Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments,
+                                 const RunOptions& options) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
     std::unique_ptr<Module> work = module.Clone(/*as_input=*/true);
     PipelineOptions observed = options.pipeline;
@@ -178,17 +178,34 @@ void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
     return work;
   };
   Progress progress(true);
-  const auto judged = JudgeSegments({.input = module,
-                                     .arguments = *arguments,
-                                     .options = options,
-                                     .interpret = {.max_loop_iterations = 100'000, .max_steps = 20'000'000},
-                                     .run = run,
-                                     .progress = progress});
+  return JudgeSegments({.input = module,
+                        .arguments = arguments,
+                        .options = options,
+                        .interpret = BitsLimits(),
+                        .run = run,
+                        .progress = progress});
+}
+
+// Judges on the arguments of a run, then on arguments that reach more. Only a mismatch counts on the latter.
+void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
+  const auto seed = static_cast<uint64_t>(options.seed);
+  const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
+  if (!own) return AddError(own.error(), "bits", outcome);
+  if (!options.pipeline.device->is_gpu) options.pipeline = ForHost(options.pipeline);
+  const auto judged = JudgeBitsOn(module, *own, options);
   if (!judged) return AddError(judged.error(), "bits", outcome);
+  if (judged->verdict == Verdict::kUnsupported) return outcome->unsupported.push_back(Str("bits: ", judged->reason));
+  if (judged->verdict == Verdict::kInconclusive) outcome->inconclusive.push_back(Str("bits: ", judged->reason));
   if (judged->verdict == Verdict::kMismatch)
-    outcome->findings.push_back({"bits", Str(judged->finding->instance, ": ", judged->reason)});
-  else if (judged->verdict == Verdict::kUnsupported) outcome->unsupported.push_back(Str("bits: ", judged->reason));
-  else if (judged->verdict == Verdict::kInconclusive) outcome->inconclusive.push_back(Str("bits: ", judged->reason));
+    return outcome->findings.push_back({"bits", Str(judged->finding->instance, ": ", judged->reason)});
+  Reach reach(module);
+  const auto sets = ArgumentsThatReach(module, *own, {.seed = seed, .interpret = BitsLimits()}, reach);
+  for (size_t i = 0; sets && i < sets->size(); ++i) {
+    const auto further = JudgeBitsOn(module, (*sets)[i], options);
+    if (!further || further->verdict != Verdict::kMismatch) continue;
+    return outcome->findings.push_back(
+        {"bits", Str(further->finding->instance, ": on arguments that reach more: ", further->reason)});
+  }
 }
 
 constexpr std::string_view kOracleNames[] = {"print", "threads", "passes", "bits", "optimized", "unfused"};
