@@ -1,14 +1,18 @@
 // Measures which planted faults the judge finds (`make mutants`).
 //
-//   mutants [--passes=N] [--kernels=N] [--seed=S] [--sets=N] [--least_passes=PERCENT] [--least_kernels=PERCENT]
-//           MODULE.hlo...
+//   mutants [--passes=N] [--kernels=N] [--seed=S] [--sets=N] [--least_passes=PERCENT] [--least_own=PERCENT]
+//           [--least_kernels=PERCENT] [--reach] [--list] MODULE.hlo...
 //
 // Group 1, passes: each mutation of ir/mutation.h is planted once a module, at a seeded instruction, as if a pass had
-// made it. A mutant is killed when CompareByBits says MISMATCH, on the arguments of a run or on one of up to 8 further
-// sets (--sets=9). The rate is over all mutants.
+// made it. A mutant is killed when CompareByBits says MISMATCH, on the arguments of a run or on one of up to N - 1
+// further sets (--sets=N). The rate is over all mutants. A table counts the others by reason, and says which of the
+// reasons prove that no arguments can show the fault.
 // Group 2, kernels: each fault that --inject plants in kernels, library calls or the run time is planted wherever it
 // fits. A mutant is killed when the report says MISMATCH and blames a kernel, a library call or, for a fault of the run
 // time, any step. The rate is over the mutants whose output bits differ from a run without the fault.
+//
+// --reach counts the sides of decisions (judge/reach.h) that arguments reach instead, and --list names the missing
+// ones, or all mutants that are not killed. A number of -1 leaves out a group.
 //
 // Both groups take N random modules and the modules that are named. The exit code is 1 if a rate is below its floor.
 #include <algorithm>
@@ -35,7 +39,9 @@
 #include "ir/mutation.h"
 #include "ir/verifier/verifier.h"
 #include "judge/bits.h"
+#include "judge/reach_search.h"
 #include "parser/parser.h"
+#include "tests/mutants/survivors.h"
 
 namespace hlo {
 namespace {
@@ -45,8 +51,9 @@ constexpr int64_t kMostSteps = 5'000'000, kMostTrips = 100'000;  // Limits of th
 struct Flags {
   uint64_t seed = 5000;
   int64_t passes = 400, kernels = 60;  // Random modules of each group.
-  int64_t sets = 1;                    // Of arguments, for passes.
-  double least_passes = 0, least_kernels = 0;
+  int64_t sets = 9;                    // Of arguments, for passes.
+  double least_passes = 0, least_own = 0, least_kernels = 0;
+  bool reach = false, list = false;
   std::vector<std::string> files;
 };
 
@@ -57,12 +64,14 @@ struct Subject {
 };
 
 struct Row {
-  int64_t planted = 0, killed = 0, inconclusive = 0;
+  int64_t planted = 0, killed = 0;
+  int64_t killed_first = 0;  // On the arguments of the run.
+  int64_t inconclusive = 0;
   int64_t differ = 0, differ_killed = 0;  // Mutants whose output bits differ, and how many of them were killed.
   int64_t errors = 0;                     // Runs that ended with an error, before any verdict.
 
   Row& operator+=(const Row& row) {
-    planted += row.planted, killed += row.killed, inconclusive += row.inconclusive;
+    planted += row.planted, killed += row.killed, killed_first += row.killed_first, inconclusive += row.inconclusive;
     differ += row.differ, differ_killed += row.differ_killed, errors += row.errors;
     return *this;
   }
@@ -75,6 +84,29 @@ class Table {
     const std::lock_guard lock(mutex_);
     rows_[name] += row;
     if (!missed.empty()) missed_.push_back(missed);
+  }
+
+  void AddSurvivor(Survival why) {
+    const std::lock_guard lock(mutex_);
+    ++survivors_[static_cast<int>(why)];
+  }
+  int64_t Proven() const {
+    int64_t proven = 0;
+    for (int why = 0; why < kSurvivals; ++why) proven += IsProven(static_cast<Survival>(why)) ? survivors_[why] : 0;
+    return proven;
+  }
+  void PrintSurvivors() const {
+    const Row total = Total();
+    std::printf("Not killed, by reason:\n");
+    for (int why = 0; why < kSurvivals; ++why) {
+      std::printf("  %-18s %6ld%s\n", std::string(ToString(static_cast<Survival>(why))).c_str(), survivors_[why],
+                  IsProven(static_cast<Survival>(why)) ? "  proven: no arguments show it" : "");
+    }
+    std::printf("Killed on the arguments of a run: %ld, %s; without the proven ones %s\n", total.killed_first,
+                Percent(total.killed_first, total.planted).c_str(),
+                Percent(total.killed_first, total.planted - Proven()).c_str());
+    std::printf("Killed on some set:               %ld, %s; without the proven ones %s\n\n", total.killed,
+                Percent(total.killed, total.planted).c_str(), Percent(total.killed, total.planted - Proven()).c_str());
   }
 
   Row Total() const {
@@ -108,17 +140,19 @@ class Table {
   std::mutex mutex_;
   std::map<std::string, Row> rows_;
   std::vector<std::string> missed_;
+  int64_t survivors_[kSurvivals] = {};
 };
 
-Result<Literal> Interpreted(const Module& module, std::span<const Literal> arguments) {
-  return Interpret(module, arguments, {.max_loop_iterations = kMostTrips, .max_steps = kMostSteps});
-}
+InterpretOptions Limits() { return {.max_loop_iterations = kMostTrips, .max_steps = kMostSteps}; }
+
+bool g_list = false;
 
 // ---- Passes --------------------------------------------------------------------------------------------------------
 
 // Plants the mutation at the first instruction that it fits, in an order that the seed decides, and that leaves a valid
 // module. Null: there is no such instruction. The origins in the module are the instructions of `module`.
-std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, uint64_t seed, std::string* where) {
+std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, uint64_t seed, std::string* where,
+                                int* id) {
   const auto candidates = [](const Module& of) {
     std::vector<Instruction*> live;
     for (Computation* computation : of.PostOrder()) {
@@ -135,6 +169,7 @@ std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, 
     Instruction* const inst = live[(first + k) % live.size()];
     if (!mutation.apply(*inst)) continue;
     *where = std::string(inst->name());
+    *id = inst->origin();
     if (Verify(*wrong)) return wrong;
     wrong = module.Clone(true);
     live = candidates(*wrong);
@@ -142,30 +177,42 @@ std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, 
   return nullptr;
 }
 
-// Further arguments, in the order in which they are tried.
-std::vector<ArgumentOptions> FurtherSets(uint64_t seed) {
-  std::vector<ArgumentOptions> sets;
-  for (const InputProfile profile :
-       {InputProfile::kEdge, InputProfile::kExact, InputProfile::kWide, InputProfile::kSpecial, InputProfile::kTies,
-        InputProfile::kNormal, InputProfile::kFingerprint, InputProfile::kSpecial})
-    sets.push_back({.seed = seed + 100 + sets.size(), .profile = profile, .constrain = sets.size() < 6});
-  return sets;
+struct JudgedOnSets {
+  Verdict verdict = Verdict::kMatch;  // The first mismatch, else the verdict on the arguments of the run.
+  size_t set = 0;                     // The set on which the verdict was found.
+};
+
+Result<JudgedOnSets> JudgeOnSets(const Module& module, const Module& wrong,
+                                 const std::vector<std::vector<Literal>>& sets) {
+  const BitsOptions bits = {.interpret = Limits()};
+  const Verdict own = TRY(CompareByBits(module, wrong, sets[0], bits)).verdict;
+  for (size_t i = 1; i < sets.size() && own != Verdict::kMismatch; ++i) {
+    const auto result = CompareByBits(module, wrong, sets[i], bits);
+    if (result && result->verdict == Verdict::kMismatch) return JudgedOnSets{Verdict::kMismatch, i};
+  }
+  return JudgedOnSets{own, 0};
 }
 
-// The first mismatch on the arguments, or on `sets` - 1 further sets; else the verdict on the arguments.
-Result<Verdict> JudgeOnSets(const Module& module, const Module& wrong, const std::vector<Literal>& arguments,
-                            uint64_t seed, int64_t sets) {
-  const BitsOptions bits = {.interpret = {.max_loop_iterations = kMostTrips, .max_steps = kMostSteps}};
-  const Verdict own = TRY(CompareByBits(module, wrong, arguments, bits)).verdict;
-  if (own == Verdict::kMismatch) return own;
-  const std::vector<ArgumentOptions> further = FurtherSets(seed);
-  for (int64_t i = 0; i + 1 < sets && i < std::ssize(further); ++i) {
-    const auto others = MakeArguments(module, further[i]);
-    if (!others) continue;
-    const auto result = CompareByBits(module, wrong, *others, bits);
-    if (result && result->verdict == Verdict::kMismatch) return Verdict::kMismatch;
+// The arguments of a run, then further sets that reach more sides, then sets of other profiles.
+std::vector<std::vector<Literal>> SetsFor(const Module& module, uint64_t seed, InputProfile profile, int64_t sets) {
+  std::vector<std::vector<Literal>> all;
+  auto own = MakeArguments(module, {.seed = seed, .profile = profile});
+  if (!own) return all;
+  all.push_back(std::move(*own));
+  if (sets == 1) return all;
+  Reach reach(module);
+  auto found = ArgumentsThatReach(module, all[0], {.seed = seed, .most_sets = sets - 1, .interpret = Limits()}, reach);
+  if (found) std::ranges::move(*found, std::back_inserter(all));
+  int64_t more = 0;
+  for (const InputProfile other :
+       {InputProfile::kEdge, InputProfile::kExact, InputProfile::kWide, InputProfile::kSpecial, InputProfile::kTies,
+        InputProfile::kNormal, InputProfile::kFingerprint, InputProfile::kSpecial}) {
+    if (std::ssize(all) >= sets) break;
+    auto made = MakeArguments(module, {.seed = seed + 100 + more, .profile = other, .constrain = more < 6});
+    ++more;
+    if (made) all.push_back(std::move(*made));
   }
-  return own;
+  return all;
 }
 
 void MeasurePasses(const Subject& subject, int64_t sets, Table& table) {
@@ -174,28 +221,40 @@ void MeasurePasses(const Subject& subject, int64_t sets, Table& table) {
   const std::string profile = kProfiles[subject.seed % std::size(kProfiles)];
   const auto module = Parse(subject.text);
   if (!module) return;
-  const auto arguments = MakeArguments(**module, {.seed = subject.seed, .profile = *InputProfileFromText(profile)});
-  if (!arguments) return;
-  const auto expected = Interpreted(**module, *arguments);
+  const auto all = SetsFor(**module, subject.seed, *InputProfileFromText(profile), sets);
+  if (all.empty()) return;
+  Reach reach(**module);
+  for (const std::vector<Literal>& args : all) (void)reach.Run(args, Limits(), 0);
+  const Survivors survivors(**module, reach);
+  const auto expected = Interpret(**module, all[0], Limits());
   for (const Mutation& mutation : Mutations()) {
     std::string where;
-    const std::unique_ptr<Module> wrong = Mutated(**module, mutation, subject.seed, &where);
+    int id = -1;
+    const std::unique_ptr<Module> wrong = Mutated(**module, mutation, subject.seed, &where, &id);
     if (wrong == nullptr) continue;
-    const auto actual = Interpreted(*wrong, *arguments);
+    const auto actual = Interpret(*wrong, all[0], Limits());
     const bool differs = expected && actual && Compatible(expected->shape(), actual->shape()) &&
                          CompareBitwise(*expected, *actual).verdict == Verdict::kMismatch;
-    const auto result = JudgeOnSets(**module, *wrong, *arguments, subject.seed, sets);
-    const bool killed = result && *result == Verdict::kMismatch;
-    const bool open = result && *result == Verdict::kInconclusive;
-    const bool missed = differs && result && !killed && !open;
+    const auto result = JudgeOnSets(**module, *wrong, all);
+    const bool killed = result && result->verdict == Verdict::kMismatch;
+    const bool open = result && result->verdict == Verdict::kInconclusive;
+    const bool missed = g_list ? !killed : differs && result && !killed && !open;
+    std::optional<Survival> why;
+    if (!killed) {
+      why = survivors.WhyOf(id, *wrong);
+      table.AddSurvivor(*why);
+    }
     table.Add(std::string(mutation.name),
               {.planted = 1,
                .killed = killed,
+               .killed_first = killed && result->set == 0,
                .inconclusive = open,
                .differ = differs,
                .differ_killed = differs && killed,
                .errors = !result},
-              missed ? Str(subject.name, ": ", mutation.name, " in '", where, "', inputs ", profile) : "");
+              missed ? Str(subject.name, ": ", mutation.name, " in '", where, "', inputs ", profile,
+                           why ? Str(": ", *why) : "")
+                     : "");
   }
 }
 
@@ -272,6 +331,72 @@ void MeasureKernels(const Subject& subject, int64_t, Table& table) {
   }
 }
 
+// ---- Reach ---------------------------------------------------------------------------------------------------------
+
+struct ReachRow {
+  int64_t sites = 0, own = 0, own_proven = 0, all = 0, all_proven = 0;
+};
+
+// Sites by kind, with the arguments of a run and with the further sets.
+class ReachTable {
+ public:
+  void Add(const Reach& own, const Reach& all, int64_t sets, const std::vector<std::string>& missing) {
+    const std::lock_guard lock(mutex_);
+    for (int kind = 0; kind < kSiteKinds; ++kind) {
+      const ReachCount before = own.CountOf(static_cast<SiteKind>(kind)),
+                       after = all.CountOf(static_cast<SiteKind>(kind));
+      ReachRow& row = rows_[kind];
+      row.sites += after.sites;
+      row.own += before.reached, row.own_proven += before.proven;
+      row.all += after.reached, row.all_proven += after.proven;
+    }
+    ++modules_, sets_ += sets;
+    missing_.insert(missing_.end(), missing.begin(), missing.end());
+  }
+
+  void Print(bool list) {
+    std::printf("%ld modules, %ld further sets\n%-10s %8s %28s %28s\n", modules_, sets_, "", "sites",
+                "own arguments, with proofs", "further sets, with proofs");
+    for (int kind = 0; kind < kSiteKinds; ++kind) {
+      const ReachRow& row = rows_[kind];
+      const auto percent = [&](int64_t part) {
+        return row.sites == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(row.sites);
+      };
+      std::printf("%-10s %8ld %15.1f %% %8.1f %% %15.1f %% %8.1f %%\n",
+                  std::string(ToString(static_cast<SiteKind>(kind))).c_str(), row.sites, percent(row.own),
+                  percent(row.own + row.own_proven), percent(row.all), percent(row.all + row.all_proven));
+    }
+    std::ranges::sort(missing_);
+    for (const std::string& missing : missing_) {
+      if (list) std::printf("  %s\n", missing.c_str());
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  ReachRow rows_[kSiteKinds];
+  int64_t modules_ = 0, sets_ = 0;
+  std::vector<std::string> missing_;
+};
+
+void MeasureReach(const Subject& subject, ReachTable& table) {
+  const auto module = Parse(subject.text);
+  if (!module) return;
+  const auto arguments = MakeArguments(**module, {.seed = subject.seed});
+  if (!arguments) return;
+  const InterpretOptions interpret = Limits();
+  Reach own(**module), all(**module);
+  if (!own.Run(*arguments, interpret)) return;
+  const auto sets = ArgumentsThatReach(**module, *arguments, {.seed = subject.seed, .interpret = interpret}, all);
+  std::vector<std::string> missing;
+  for (const Site& site : all.sites()) {
+    if (site.missing() != 0)
+      missing.push_back(Str(subject.name, ": ", site.kind, " '", site.inst->name(), "' part ", site.part, ", reached ",
+                            site.reached, " of ", site.all()));
+  }
+  table.Add(own, all, sets ? std::ssize(*sets) : 0, missing);
+}
+
 // ---- All -----------------------------------------------------------------------------------------------------------
 
 std::vector<Subject> Subjects(const Flags& flags, int64_t random, std::vector<Subject> files) {
@@ -282,6 +407,7 @@ std::vector<Subject> Subjects(const Flags& flags, int64_t random, std::vector<Su
     subjects.push_back(
         {name, std::make_shared<SourceText>(name + ".hlo", GrownText(*Grow(options), options)), options.seed});
   }
+  if (random < 0) return subjects;
   // The named modules take longest, and come first.
   files.insert(files.end(), subjects.begin(), subjects.end());
   return files;
@@ -312,11 +438,15 @@ std::optional<Flags> ParseFlags(int argc, char** argv) {
   Flags flags;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
-    if (!flag.starts_with("--")) {
+    if (flag == "--reach") {
+      flags.reach = true;
+    } else if (flag == "--list") {
+      flags.list = true;
+    } else if (!flag.starts_with("--")) {
       flags.files.emplace_back(flag);
     } else if (!Take(flag, "--seed", &flags.seed) && !Take(flag, "--passes", &flags.passes) &&
                !Take(flag, "--sets", &flags.sets) && !Take(flag, "--kernels", &flags.kernels) &&
-               !Take(flag, "--least_passes", &flags.least_passes) &&
+               !Take(flag, "--least_passes", &flags.least_passes) && !Take(flag, "--least_own", &flags.least_own) &&
                !Take(flag, "--least_kernels", &flags.least_kernels)) {
       std::fprintf(stderr, "mutants: bad flag '%s'\n", argv[i]);
       return std::nullopt;
@@ -333,9 +463,20 @@ int Main(const Flags& flags) {
   }
   std::printf("random modules: %ld for passes, %ld for kernels, from seed %lu; named modules: %zu; threads: %d\n\n",
               flags.passes, flags.kernels, flags.seed, files.size(), Threads());
+  if (flags.reach) {
+    ReachTable reach;
+    const std::vector<Subject> subjects = Subjects(flags, flags.passes, files);
+    ParallelFor(std::ssize(subjects), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) MeasureReach(subjects[i], reach);
+    });
+    reach.Print(flags.list);
+    return 0;
+  }
+  g_list = flags.list;
   Table passes, kernels;
   const double passes_seconds = Measure(Subjects(flags, flags.passes, files), flags.sets, MeasurePasses, passes);
   passes.Print(Format("Passes, %.0f s", passes_seconds), "MATCH, though the output bits differ:");
+  passes.PrintSurvivors();
   const double kernels_seconds = Measure(Subjects(flags, flags.kernels, files), flags.sets, MeasureKernels, kernels);
   kernels.Print(Format("Kernels, %.0f s", kernels_seconds), "Not killed, though the output bits differ:");
   const Row of_passes = passes.Total(), of_kernels = kernels.Total();
@@ -344,9 +485,11 @@ int Main(const Flags& flags) {
   };
   const bool passes_hold =
       IsAbove("killed mutants of passes", rate(of_passes.killed, of_passes.planted), flags.least_passes);
+  const bool own_hold = IsAbove("killed mutants of passes on the arguments of a run",
+                                rate(of_passes.killed_first, of_passes.planted), flags.least_own);
   const bool kernels_hold = IsAbove("killed mutants of kernels that change output bits",
                                     rate(of_kernels.differ_killed, of_kernels.differ), flags.least_kernels);
-  return passes_hold && kernels_hold ? 0 : 1;
+  return passes_hold && own_hold && kernels_hold ? 0 : 1;
 }
 
 }  // namespace
