@@ -90,8 +90,8 @@ struct FollowedRun {
 bool MayComeOfWrongValues(const Error& error);
 
 // Executes with the bound arguments, which are `arguments`, and follows the values from step to step. An `unfinished`
-// run, which such an error ends, is followed to the first fault or to the error. Errors: those of the run, when there
-// was no fault before.
+// run, which such an error ends, is followed to the first fault or to the error. If there was no fault
+// before, the errors of the run are returned.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

@@ -70,8 +70,8 @@ std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
   std::string what = nan > 0 ? are(nan, "NaN") : "";
   if (infinite > 0) what += Str(nan > 0 ? " and " : "", are(infinite, "infinite"));
   const std::string whose = report.reference_file.empty() ? "the interpreter's" : "the reference's";
-  return Doubt{Str(what, " where ", whose, " are finite, within bounds that say nothing"), "--compare_mode=tolerance",
-               kByOutputs};
+  return Doubt{Str(what, " where ", whose, " are finite", report.local ? ", and no bound excludes that" : ""),
+               "--compare_mode=tolerance", kByOutputs};
 }
 
 // The reason if the ensemble was asked and does not explain the outputs.
@@ -577,7 +577,7 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   // The input's loops end, since the interpreter came to an end with them.
   const bool ends = TRY(experiment.Arguments())->reference.has_value();
   if (culprit.kind == Culprit::Kind::kNone && ends) TRY(JudgePasses(experiment, report));
-  // The interpreter came to an end, and each step computes rightly from what it reads.
+  // The interpreter came to an end, and each step is right for the values that it reads.
   if (culprit.kind == Culprit::Kind::kNone && ends && error.exit != ExitCode::kLimit && !DoubtOf(*report))
     culprit = {.kind = Culprit::Kind::kRuntime,
                .name = "",

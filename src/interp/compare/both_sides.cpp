@@ -132,12 +132,13 @@ BothSides::ComputedInside::ComputedInside(BothSides& sides, const PairOfComputat
 }
 
 shadow::Given BothSides::Cuts(const std::unordered_map<const Instruction*, KeptValue>& given,
-                              const KnownValues& known) const {
-  return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
+                              const KnownValues* known) const {
+  return [this, &given, known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
     const auto kept = given.find(pairs_.Twin(inst));
     const bool is_rounded = kept != given.end() && kept->second.left != nullptr;
     if (kept != given.end() && !(is_rounded && computed_inside_.contains(&inst))) return kept->second.Argument();
-    auto value = &known == &*known_alike_ ? KnownAfter(inst) : known.Rounded(inst);
+    if (known == nullptr) return std::nullopt;
+    auto value = known == &*known_alike_ ? KnownAfter(inst) : known->Rounded(inst);
     if (!value) return std::nullopt;
     return shadow::ConeArgument{.value = std::move(*value)};
   };
@@ -198,7 +199,9 @@ Result<void> BothSides::RunLoops(PairOfComputations& pair, const Instruction& in
 }
 
 Result<ShadowValue> BothSides::ValueBefore(PairOfComputations& pair, const Instruction& inst, bool as_declared) const {
-  if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
+  if (!pair.is_made_up) {
+    if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
+  }
   const shadow::Given cuts = WithLoops(pair, CutsBefore(pair), !as_declared);
   ShadowOptions options = Options(cuts);
   options.widened = !as_declared;

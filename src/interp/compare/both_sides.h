@@ -52,6 +52,8 @@ struct PairOfComputations {
   // not run it again.
   std::unordered_map<const Instruction*, ShadowValue> ran;
   int64_t ran_bytes = 0;
+  // The values were replaced. Values that follow from constants are then computed from the new values.
+  bool is_made_up = false;
 };
 
 // What `start` is computed from in its own computation: itself, then the nearest first; nothing behind what is cut.
@@ -80,8 +82,12 @@ class BothSides {
   std::optional<ShadowValue> KnownAfter(const Instruction& inst) const;
 
   // What evaluating stops at on either side: kept values and known ones.
-  shadow::Given CutsBefore(const PairOfComputations& pair) const { return Cuts(pair.given_before, *known_before_); }
-  shadow::Given CutsAfter(const PairOfComputations& pair) const { return Cuts(pair.given_after, *known_alike_); }
+  shadow::Given CutsBefore(const PairOfComputations& pair) const {
+    return Cuts(pair.given_before, pair.is_made_up ? nullptr : &*known_before_);
+  }
+  shadow::Given CutsAfter(const PairOfComputations& pair) const {
+    return Cuts(pair.given_after, pair.is_made_up ? nullptr : &*known_alike_);
+  }
   // In f64, with these.
   ShadowOptions Options(const shadow::Given& cuts) const;
 
@@ -115,7 +121,7 @@ class BothSides {
   };
 
  private:
-  shadow::Given Cuts(const std::unordered_map<const Instruction*, KeptValue>& given, const KnownValues& known) const;
+  shadow::Given Cuts(const std::unordered_map<const Instruction*, KeptValue>& given, const KnownValues* known) const;
   Result<void> RunLoops(PairOfComputations& pair, const Instruction& inst, std::vector<shadow::ConeArgument>& args,
                         const ShadowOptions& options, const shadow::Given& cuts) const;
 

@@ -17,6 +17,7 @@
 #include "interp/compare/joined.h"
 #include "interp/compare/limits.h"
 #include "interp/compare/loop_runs.h"
+#include "interp/compare/same_operation.h"
 #include "interp/shadow/known_values.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
@@ -33,18 +34,7 @@ bool HasComplex(const Shape& shape) {
   return complex;
 }
 
-// Whether the size of the instruction's value, or of an operand, is known at run time only.
-bool HasDynamicSize(const Instruction& inst) {
-  const auto is_dynamic = [](const Shape& shape) {
-    bool dynamic = false;
-    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { dynamic = dynamic || leaf.HasDynamicDims(); });
-    return dynamic;
-  };
-  return is_dynamic(inst.shape()) ||
-         std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return is_dynamic(operand->shape()); });
-}
-
-// Made-up arguments decide no value of which more elements are within bounds that say nothing.
+// Largest share of elements with bounds that say nothing, in a value that made-up arguments decide.
 constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
@@ -175,35 +165,37 @@ class Comparer {
     result_.undetermined += comparison.Count(ElementClass::kUndetermined);
     result_.vacuous += comparison.Count(ElementClass::kVacuous);
     result_.by_bits += by_bits;
-    const auto is_much = [&](int64_t count, double share, int64_t checked) {
-      return static_cast<double>(count) > share * static_cast<double>(checked);
-    };
-    for (const TensorComparison& tensor : comparison.outputs) {
-      WidenedValue& value = ValueOf(inst, tensor.output);
-      const int64_t undetermined = tensor.Count(ElementClass::kUndetermined),
-                    vacuous = tensor.Count(ElementClass::kVacuous),
-                    silent = tensor.zero_expected + tensor.inf_expected + tensor.nan_expected;
-      if (tensor.verdict == Verdict::kInconclusive) {
-        const bool by_passes = is_much(opened, kMostUndetermined, comparison.checked());
-        if (value.open.empty() || (by_passes && !value.opened))
-          value.open =
-              by_passes
-                  ? Str(opened, " of ", comparison.checked(), " elements of '", inst.name(),
-                        "' determined before the passes, and not after them")
-                  : Str(is_much(undetermined, kMostUndetermined, tensor.checked) ? undetermined : vacuous, " of ",
-                        tensor.checked, " elements of ", inst.opcode(), " '", inst.name(), "' ",
-                        is_much(undetermined, kMostUndetermined, tensor.checked) ? "undetermined"
-                                                                                 : "within bounds that say nothing");
-        value.opened |= by_passes;
-      }
-      value.by_bits |= is_much(by_bits, kMostUndetermined, comparison.checked());
-      value.is_partial |= undetermined + by_bits > 0;
-      value.is_vague |= is_much(vacuous, kMostVacuousToDecide, tensor.checked);
-      value.is_silent &= tensor.checked > 1 && silent == tensor.checked;
-    }
+    for (const TensorComparison& tensor : comparison.outputs)
+      Classify(inst, tensor, comparison.checked(), by_bits, opened, &ValueOf(inst, tensor.output));
   }
 
-  // Of a value that is right whatever it is.
+  // Adds the findings of one comparison of an array. `by_bits`, `opened`: of `checked` elements of all arrays.
+  static void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
+                       int64_t opened, WidenedValue* value) {
+    const auto is_much = [](int64_t count, double share, int64_t of) {
+      return static_cast<double>(count) > share * static_cast<double>(of);
+    };
+    const int64_t undetermined = tensor.Count(ElementClass::kUndetermined),
+                  vacuous = tensor.Count(ElementClass::kVacuous),
+                  silent = tensor.zero_expected + tensor.inf_expected + tensor.nan_expected;
+    if (tensor.verdict == Verdict::kInconclusive) {
+      const bool by_passes = is_much(opened, kMostUndetermined, checked),
+                 is_undetermined = is_much(undetermined, kMostUndetermined, tensor.checked);
+      if (value->open.empty() || (by_passes && !value->opened))
+        value->open = by_passes ? Str(opened, " of ", checked, " elements of '", inst.name(),
+                                      "' determined before the passes, and not after them")
+                                : Str(is_undetermined ? undetermined : vacuous, " of ", tensor.checked, " elements of ",
+                                      inst.opcode(), " '", inst.name(), "' ",
+                                      is_undetermined ? "undetermined" : "within bounds that say nothing");
+      value->opened |= by_passes;
+    }
+    value->by_bits |= is_much(by_bits, kMostUndetermined, checked);
+    value->is_partial |= undetermined + by_bits > 0;
+    value->is_vague |= is_much(vacuous, kMostVacuousToDecide, tensor.checked);
+    value->is_silent &= tensor.checked > 1 && silent == tensor.checked;
+  }
+
+  // Records a value that is right because of its operation.
   void RecordRight(const Instruction& inst) { ValueOf(inst, {}).is_silent = false; }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -460,17 +452,89 @@ class Comparer {
   // may give the order of additions. So are instructions that call, because passes may have changed the computations.
   Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
     if (origin.opcode() != inst.opcode() || origin.operand_count() != inst.operand_count()) return {};
-    if (!CalledComputations(inst).empty() || HasDynamicSize(inst) || HasDynamicSize(origin)) return {};
+    if (HasDynamicSize(inst) || HasDynamicSize(origin)) return {};
     for (int64_t i = 0; i < inst.operand_count(); ++i) {
       if (!IsSameOperand(pair, origin.operand(i), inst.operand(i))) return {};
     }
-    if (SameOperation(origin, inst)) return {.is_right = true, .comparison = {}};
-    if (!options_.keeps_precision || shadow::TermsOf(inst) > 1) return {};
+    if (SameOperationAndCalls(origin, inst)) return {.is_right = true, .comparison = {}};
+    if (!options_.keeps_precision || shadow::TermsOf(inst) > 1 || !CalledComputations(inst).empty()) return {};
     const auto expected = sides_.EvaluatedAfter(pair, inst, &origin), actual = sides_.EvaluatedAfter(pair, inst);
     if (!expected || !actual || expected->shape().dims() != actual->shape().dims()) return {};
     Settled settled{.comparison = CompareBitwise(*expected, *actual, options_.compare)};
     settled.is_wrong = settled.comparison.bad() > 0;
     return settled;
+  }
+
+  // Whether the comparison is open because bounds say nothing, and not because elements are undetermined.
+  static bool IsVague(const Comparison& comparison) {
+    return comparison.verdict == Verdict::kInconclusive &&
+           std::ranges::all_of(comparison.outputs, [](const TensorComparison& tensor) {
+             const auto undetermined = static_cast<double>(tensor.Count(ElementClass::kUndetermined));
+             return undetermined <= kMostUndetermined * static_cast<double>(tensor.checked);
+           });
+  }
+
+  // Whether both sides agree on other operands, where bounds say something: the variance of equal numbers is 0 within
+  // any bound, and the variance of other numbers is not. A difference decides nothing, because the program may never
+  // reach such operands.
+  bool IsRightOnMadeUpOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
+    for (const double least : {0.5, -2.0}) {
+      std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
+      if (!made_up) return false;
+      auto before = sides_.ValueBefore(*made_up, origin);
+      if (!before) return false;
+      auto after = sides_.ValueAfter(*made_up, inst);
+      if (!after) return false;
+      const Compared compared = Compare(std::move(*before), std::move(*after));
+      if (compared.comparison.bad() > 0) continue;  // A variance below 0, for example.
+      WidenedValue value;
+      for (const TensorComparison& tensor : compared.comparison.outputs)
+        Classify(inst, tensor, compared.comparison.checked(), compared.by_bits, compared.opened, &value);
+      if (value.IsDecidedByBounds()) return true;
+    }
+    return false;
+  }
+
+  // The pair with seeded numbers between `least` and 2 in the place of all kept floats. Nothing for a loop whose state
+  // passes changed, or if there are many numbers.
+  std::optional<Pair> WithMadeUpOperands(const Pair& pair, double least) const {
+    constexpr int64_t kMostBytes = 1 << 24;
+    int64_t bytes = 0;
+    for (const auto& [key, kept] : pair.given_before) bytes += key->shape().ByteSize();
+    if (pair.changed != nullptr || bytes > kMostBytes) return std::nullopt;
+    Pair made_up = pair;
+    made_up.is_made_up = true;
+    made_up.callee_args.clear();
+    made_up.ran.clear();
+    std::map<int, ShadowValue> values;  // Key: id in the input.
+    const auto value_of = [&](const Instruction& key, const shadow::ConeArgument& now) {
+      const auto [at, is_new] = values.try_emplace(key.id());
+      if (is_new) at->second = MadeUp(now.All(), least, Mix(options_.seed) + static_cast<uint64_t>(key.id()));
+      return at->second;
+    };
+    for (auto& [key, kept] : made_up.given_before)
+      kept = {.value = value_of(*pairs_.Twin(*key), kept.Argument()), .left = nullptr};
+    for (auto& [key, kept] : made_up.given_after) {
+      const Instruction* compared = pairs_.ComparedWith(*key, *pair.before);
+      if (compared != nullptr) kept = {.value = value_of(*pairs_.Twin(*compared), kept.Argument()), .left = nullptr};
+    }
+    for (const Instruction* parameter : pair.before->parameters()) {
+      shadow::ConeArgument& argument = made_up.args[parameter->parameter_number()];
+      argument = {.value = value_of(*parameter, argument)};
+    }
+    return made_up;
+  }
+
+  // Other numbers of the same shape; integers stay, because they may be indices.
+  static ShadowValue MadeUp(ShadowValue value, double least, uint64_t seed) {
+    for (ShadowValue& element : value.elements) element = MadeUp(std::move(element), least, ++seed);
+    if (!value.shape.IsArray() || !value.IsFloat()) return DropBounds(std::move(value));
+    Literal numbers(value.shape);
+    for (int64_t i = 0; i < value.shape.NumElements(); ++i) {
+      const auto random = static_cast<double>(Mix(Mix(seed) + static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
+      numbers.SetDouble(i, least + (2 - least) * random);
+    }
+    return ToShadow(numbers);
   }
 
   bool IsSameOperand(const Pair& pair, const Instruction& before, const Instruction& after) const {
@@ -519,6 +583,8 @@ class Comparer {
     Settled settled;
     const bool in_question = comparison.verdict == Verdict::kInconclusive || compared.by_bits > 0;
     if (in_question) settled = Settle(pair, origin, inst);
+    if (!settled.is_wrong && !settled.is_right && IsVague(comparison))
+      settled.is_right = IsRightOnMadeUpOperands(pair, origin, inst);
     if (settled.is_wrong) comparison = std::move(settled.comparison);
     if (settled.is_right) RecordRight(inst);
     else Record(inst, comparison, compared.by_bits, compared.opened);
