@@ -506,6 +506,11 @@ Literal AsDeclared(const ShadowValue& value) {
   }
   if (!value.IsFloat()) return value.exact;
   Literal literal(value.shape);
+  if (value.shape.type() == PrimitiveType::kF32) {
+    std::ranges::transform(value.value.data<double>(), literal.mutable_data<float>().begin(),
+                           [](double x) { return static_cast<float>(x); });
+    return literal;
+  }
   for (int64_t i = 0; i < value.shape.NumElements(); ++i) literal.SetDouble(i, value.value.GetDouble(i));
   return literal;
 }

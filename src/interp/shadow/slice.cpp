@@ -145,6 +145,9 @@ class Slicer {
     if (!places.all && IsPlainReduce(inst)) {
       const int64_t arity = inst.operand_count() / 2;
       const Indices terms = terms_[&inst] = Shared(TermsOf(inst, *places.at));
+      // Each term is taken by its index.
+      constexpr int64_t kStepsOfTaking = 20;
+      steps_ += kStepsOfTaking * std::ssize(*terms);
       for (int64_t i = 0; i < arity; ++i) {
         Want(inst.operand(i), terms);
         WantAll(inst.operand(arity + i));
