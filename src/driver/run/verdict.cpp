@@ -47,8 +47,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  // Results within the tolerance are right, even if a value between the kernels is open.
-  if (local.open.empty() || (report.ends && report.ends->bad() == 0)) return std::nullopt;
+  if (local.open.empty()) return std::nullopt;
   const LocalSummary::OpenStep& open = local.open.front();
   std::string reason = Str("an output of '", open.name, "' is open: ", open.why);
   if (local.undecided_loop) return Doubt{std::move(reason), "--xla_disable_hlo_passes=block-fusion", kTripByTrip};
