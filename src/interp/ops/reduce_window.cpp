@@ -25,13 +25,33 @@ int64_t BaseIndex(const WindowDim& window, int64_t size, int64_t position, int64
   return index < size ? index : -1;
 }
 
+// Offsets in [begin, end) of a window.
+struct Offsets {
+  int64_t begin = 0, end = 0;
+};
+
+// All offsets at which the window may fall on an element for some position in [first, last]. Padding on either side is
+// left out, so that a window costs what it meets, however large it is.
+Offsets OffsetsThatMeet(const WindowDim& window, int64_t size, int64_t first, int64_t last) {
+  using Wide = __int128;  // Sizes times dilations.
+  const auto floor_of = [&](Wide a) {
+    const Wide b = window.window_dilation;
+    return a / b - (a % b < 0 ? 1 : 0);
+  };
+  // 0 <= position * stride + offset * window_dilation - pad_low <= (size - 1) * base_dilation
+  const Wide begin = -floor_of(Wide{last} * window.stride - window.pad_low);
+  const Wide end = floor_of((Wide{size} - 1) * window.base_dilation - Wide{first} * window.stride + window.pad_low) + 1;
+  if (size == 0 || std::max<Wide>(begin, 0) >= std::min<Wide>(end, window.size)) return {};
+  return {static_cast<int64_t>(std::max<Wide>(begin, 0)), static_cast<int64_t>(std::min<Wide>(end, window.size))};
+}
+
 bool IsTrivial(const WindowDim& window) { return window == WindowDim(); }
 
 // Dimensions outside, and one inside whose elements are lanes: the trailing ones over which nothing slides as far as
 // there are, else the last one.
 struct Sliding {
   std::vector<WindowDim> outer;
-  std::vector<int64_t> outer_base, outer_out, outer_window;
+  std::vector<int64_t> outer_base, outer_out;
   WindowDim lane_window;
   int64_t lane_base = 1, lanes = 1;  // Sizes of the base and of the result.
 
@@ -50,16 +70,24 @@ struct Sliding {
       outer.push_back(window.dims[d]);
       outer_base.push_back(base[d]);
       outer_out.push_back(out[d]);
-      outer_window.push_back(window.dims[d].size);
     }
   }
 
-  // The first base element (lane 0, offset 0) that window position `at` falls on for outer indices `position`; -1 for
-  // none.
-  int64_t OuterElement(const std::vector<int64_t>& position, const std::vector<int64_t>& at) const {
+  // By outer dimension, the offsets at which a window at `position` may fall on an element.
+  std::vector<Offsets> OuterOffsets(const std::vector<int64_t>& position) const {
+    std::vector<Offsets> offsets;
+    for (size_t d = 0; d < outer.size(); ++d)
+      offsets.push_back(OffsetsThatMeet(outer[d], outer_base[d], position[d], position[d]));
+    return offsets;
+  }
+
+  // The first base element (lane 0, offset 0) that the window falls on for outer indices `position`, at the offsets
+  // `at`, counted from the begin of `offsets`; -1 for none.
+  int64_t OuterElement(const std::vector<int64_t>& position, const std::vector<Offsets>& offsets,
+                       const std::vector<int64_t>& at) const {
     int64_t element = 0;
     for (size_t d = 0; d < outer.size(); ++d) {
-      const int64_t index = BaseIndex(outer[d], outer_base[d], position[d], at[d]);
+      const int64_t index = BaseIndex(outer[d], outer_base[d], position[d], offsets[d].begin + at[d]);
       if (index < 0) return -1;
       element = element * outer_base[d] + index;
     }
@@ -211,50 +239,55 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   std::atomic<bool> failed = false;
   const int64_t blocks = (sliding.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes,
                 rows = Product(sliding.outer_out);
-  const int64_t work =
-      std::min(sliding.lanes, ScalarBody::kLanes) * Product(sliding.outer_window) * sliding.lane_window.size;
-  ParallelFor(rows * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)),
-              [&](int64_t begin, int64_t end) {
-                ScalarBody::Scratch scratch;
-                std::vector<std::byte> packed(arrays * ScalarBody::kLanes * 16);
-                std::vector<const std::byte*> in(2 * arrays);
-                std::vector<std::byte*> accumulators(arrays);
-                IndexWalk row(sliding.outer_out), at(sliding.outer_window);
-                for (int64_t i = begin; i < end && !failed.load(std::memory_order_relaxed); ++i) {
-                  row.Seek(i / blocks);
-                  const int64_t lane_begin = i % blocks * ScalarBody::kLanes,
-                                lane_end = std::min(sliding.lanes, lane_begin + ScalarBody::kLanes);
-                  const int64_t row_out = i / blocks * sliding.lanes;
-                  for (size_t a = 0; a < arrays; ++a)
-                    Fill(inits[a].raw(), bytes[a], out[a] + (row_out + lane_begin) * bytes[a], lane_end - lane_begin);
-                  for (at = IndexWalk(sliding.outer_window); at.Valid(); at.Next()) {
-                    const int64_t element = sliding.OuterElement(row.index(), at.index());
-                    if (element < 0) continue;
-                    for (int64_t offset = 0; offset < sliding.lane_window.size; ++offset) {
-                      sliding.ForEachLaneRun(
-                          lane_begin, lane_end, offset, [&](int64_t lane, int64_t count, int64_t base, int64_t stride) {
-                            for (size_t a = 0; a < arrays; ++a) {
-                              in[a] = accumulators[a] = out[a] + (row_out + lane) * bytes[a];
-                              const std::byte* from = inputs[a].raw() + (element + base) * bytes[a];
-                              in[arrays + a] = from;
-                              if (stride == 1 || count == 1) continue;
-                              GatherStrided(from, stride, bytes[a], packed.data() + a * ScalarBody::kLanes * 16, count);
-                              in[arrays + a] = packed.data() + a * ScalarBody::kLanes * 16;
-                            }
-                            if (binary != nullptr) {
-                              binary->Run(in.data(), accumulators[0], count);
-                              return;
-                            }
-                            if (Status done = body.Run(in.data(), accumulators.data(), count, scratch); !done) {
-                              const std::lock_guard lock(mutex);
-                              status = std::move(done);
-                              failed = true;
-                            }
-                          });
+  // Elements that a window may meet, times lanes.
+  int64_t work = std::min(sliding.lanes, ScalarBody::kLanes) * std::min(sliding.lane_window.size, sliding.lane_base);
+  for (size_t d = 0; d < sliding.outer.size(); ++d) work *= std::min(sliding.outer[d].size, sliding.outer_base[d]);
+  ParallelFor(
+      rows * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+        ScalarBody::Scratch scratch;
+        std::vector<std::byte> packed(arrays * ScalarBody::kLanes * 16);
+        std::vector<const std::byte*> in(2 * arrays);
+        std::vector<std::byte*> accumulators(arrays);
+        IndexWalk row(sliding.outer_out);
+        for (int64_t i = begin; i < end && !failed.load(std::memory_order_relaxed); ++i) {
+          row.Seek(i / blocks);
+          const int64_t lane_begin = i % blocks * ScalarBody::kLanes,
+                        lane_end = std::min(sliding.lanes, lane_begin + ScalarBody::kLanes);
+          const int64_t row_out = i / blocks * sliding.lanes;
+          for (size_t a = 0; a < arrays; ++a)
+            Fill(inits[a].raw(), bytes[a], out[a] + (row_out + lane_begin) * bytes[a], lane_end - lane_begin);
+          const std::vector<Offsets> outer = sliding.OuterOffsets(row.index());
+          std::vector<int64_t> counts;
+          for (const Offsets& offsets : outer) counts.push_back(offsets.end - offsets.begin);
+          const Offsets inner = OffsetsThatMeet(sliding.lane_window, sliding.lane_base, lane_begin, lane_end - 1);
+          for (IndexWalk at(counts); at.Valid(); at.Next()) {
+            const int64_t element = sliding.OuterElement(row.index(), outer, at.index());
+            if (element < 0) continue;
+            for (int64_t offset = inner.begin; offset < inner.end; ++offset) {
+              sliding.ForEachLaneRun(
+                  lane_begin, lane_end, offset, [&](int64_t lane, int64_t count, int64_t base, int64_t stride) {
+                    for (size_t a = 0; a < arrays; ++a) {
+                      in[a] = accumulators[a] = out[a] + (row_out + lane) * bytes[a];
+                      const std::byte* from = inputs[a].raw() + (element + base) * bytes[a];
+                      in[arrays + a] = from;
+                      if (stride == 1 || count == 1) continue;
+                      GatherStrided(from, stride, bytes[a], packed.data() + a * ScalarBody::kLanes * 16, count);
+                      in[arrays + a] = packed.data() + a * ScalarBody::kLanes * 16;
                     }
-                  }
-                }
-              });
+                    if (binary != nullptr) {
+                      binary->Run(in.data(), accumulators[0], count);
+                      return;
+                    }
+                    if (Status done = body.Run(in.data(), accumulators.data(), count, scratch); !done) {
+                      const std::lock_guard lock(mutex);
+                      status = std::move(done);
+                      failed = true;
+                    }
+                  });
+            }
+          }
+        }
+      });
   TRY(std::move(status));
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
