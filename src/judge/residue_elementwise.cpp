@@ -67,7 +67,7 @@ class Rule {
     switch (inst_.opcode()) {
       case Opcode::kCopy: return Renamed(*operands_[0]);
       case Opcode::kConvert: return Converted();
-      case Opcode::kSelect: return Selected(*operands_[0], *operands_[1], *operands_[2]);
+      case Opcode::kSelect: return Renamed(TRY(Selected(*operands_[0], *operands_[1], *operands_[2])));
       case Opcode::kCompare: return Compared();
       case Opcode::kComplex:
       case Opcode::kReal:
