@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -168,18 +167,6 @@ std::string Share(int64_t part, int64_t whole) {
                 100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
 }
 
-// Other values of the same shape: NaN for each float, and 0 or 1 for each element of an array of integers. Single
-// integers stay, because they may say when a loop ends.
-Literal OtherValues(Literal literal) {
-  const Shape& shape = literal.shape();
-  if (!shape.IsArray() || IsComplex(shape.type()) || (!IsFloat(shape.type()) && shape.IsScalar())) return literal;
-  for (int64_t i = 0; i < shape.NumElements(); ++i) {
-    if (IsFloat(shape.type())) literal.SetDouble(i, std::numeric_limits<double>::quiet_NaN());
-    else literal.SetInt(i, literal.GetInt(i) == 0 ? 1 : 0);
-  }
-  return literal;
-}
-
 // One look at the steps of a run, from what each of them read.
 class LocalCheck {
  public:
@@ -277,18 +264,13 @@ class LocalCheck {
   }
 
   // Whether a step whose result is wrong computes the right one in a program of its own, from the same operands. A
-  // fault to be planted in its kernels is planted there, too. A run on NaNs goes first: memory may hold the right
-  // result of an earlier run, and a kernel that leaves some elements unwritten would look right.
+  // fault to be planted in its kernels is planted there, too.
   Result<bool> IsRightAlone(const gpu::StepInfo& step, std::span<const Literal> inputs) {
     const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
     const std::unique_ptr<gpu::Executable> alone = TRY(CompileAlone(*module, device_, options_));
     if (alone == nullptr) return false;
     const std::vector<Literal> read = KeptInputs(inputs);
-    const std::vector<Literal> arguments = ArgumentsOf(*module, *step.instruction, read);
-    std::vector<Literal> others;
-    for (const Literal& argument : arguments) others.push_back(OtherValues(argument));
-    TRY(UnlessOfDevice(alone->Run(others)));
-    const auto output = TRY(UnlessOfDevice(alone->Run(arguments)));
+    const auto output = TRY(UnlessOfDevice(alone->Run(ArgumentsOf(*module, *step.instruction, read))));
     return output && TRY(Compare(step, inputs, *output)).verdict == Verdict::kMatch;
   }
 
