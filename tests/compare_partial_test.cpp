@@ -77,7 +77,7 @@ TEST(Grid, NearestIsTheConversion) {
     const shadow::Rounding rounding = shadow::RoundingTo(type, false);
     Literal element(Shape::Scalar(type));
     for (int i = 0; i < 100'000; ++i) {
-      // Of any size that the type has, and a third in the middle between two of its numbers.
+      // Numbers over the whole range of the type. A third of them are in the middle between two of its numbers.
       const double exponent = std::log2(rounding.overflow) + std::log2(1 / rounding.least) + 3;
       double x = std::ldexp(
           static_cast<double>(random()) * 0x1p-64 + 0.5,

@@ -93,9 +93,21 @@ std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b, bool 
     UnifyNans(x, NanBits::kPositive);
     UnifyNans(y, NanBits::kPositive);
   }
-  const int64_t width = ByteWidth(a.shape().type());
-  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
-    if (std::memcmp(x.raw() + i * width, y.raw() + i * width, static_cast<size_t>(width)) != 0) different.push_back(i);
+  const int64_t count = a.shape().NumElements();
+  const auto compare = [&]<class Word>(Word) {
+    for (int64_t i = 0; i < count; ++i) {
+      Word left, right;
+      std::memcpy(&left, x.raw() + i * sizeof(Word), sizeof(Word));
+      std::memcpy(&right, y.raw() + i * sizeof(Word), sizeof(Word));
+      if (left != right) different.push_back(i);
+    }
+  };
+  switch (ByteWidth(a.shape().type())) {
+    case 1: compare(uint8_t()); break;
+    case 2: compare(uint16_t()); break;
+    case 4: compare(uint32_t()); break;
+    case 8: compare(uint64_t()); break;
+    default: compare(static_cast<unsigned __int128>(0));
   }
   return different;
 }

@@ -81,6 +81,34 @@ bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish
   }
 }
 
+// OnGrid of results that are f32, by its conversion. Returns how many are finite for certain; the others stay as they
+// are.
+template <class Rule>
+int64_t GridOfSingles(const Finish& finish, const Lane* in, double* value, double* bound, int64_t count) {
+  const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
+  const double overflow = finish.overflow;
+  int64_t fine = 0, zeros = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double v = Rule::Value(a[i], b[i]), before = Rule::Before(a[i], ea[i], b[i], eb[i]), e = bound[i];
+    const double slack = before == 0 ? 0 : (before + 4 * kOwn * (std::fabs(v) + before)) * kUp;
+    const double low = static_cast<float>(v - slack), high = static_cast<float>(v + slack);
+    const double middle = low == high ? low : low / 2 + high / 2;
+    const double up = high - middle, down = middle - low, rounded = (up < down ? down : up) * kUp;
+    const bool is_finite = std::fabs(v) + e < overflow;
+    value[i] = is_finite ? middle : v;
+    bound[i] = is_finite ? rounded : e;
+    fine += is_finite ? 1 : 0;
+    zeros += middle == 0 && slack != 0 ? 1 : 0;
+  }
+  for (int64_t i = 0; zeros > 0 && i < count; ++i) {
+    if (value[i] != 0 || bound[i] != 0) continue;
+    const Pair x = OnGrid(finish, Rule::Value(a[i], b[i]), Rule::Before(a[i], ea[i], b[i], eb[i]));
+    value[i] = x.value;
+    bound[i] = x.bound;
+  }
+  return fine;
+}
+
 template <Opcode opcode, class Rule>
 BlockRule Arithmetic(const Finish& finish) {
   return [finish](const Lane* in, double* value, double* bound, int64_t count) {
@@ -94,11 +122,15 @@ BlockRule Arithmetic(const Finish& finish) {
       bound[i] = e;
       fine += std::fabs(v) + e < f.overflow ? 1 : 0;
     }
-    for (int64_t i = 0; f.on_grid && i < count; ++i) {
-      if (!(std::fabs(value[i]) + bound[i] < f.overflow)) continue;
-      const Pair x = OnGrid(f, value[i], Rule::Before(a[i], ea[i], b[i], eb[i]));
-      value[i] = x.value;
-      bound[i] = x.bound;
+    if (f.on_grid && f.nearest && f.target.relative == 0) {
+      fine = GridOfSingles<Rule>(f, in, value, bound, count);
+    } else if (f.on_grid) {
+      for (int64_t i = 0; i < count; ++i) {
+        if (!(std::fabs(value[i]) + bound[i] < f.overflow)) continue;
+        const Pair x = OnGrid(f, value[i], Rule::Before(a[i], ea[i], b[i], eb[i]));
+        value[i] = x.value;
+        bound[i] = x.bound;
+      }
     }
     for (int64_t i = 0; f.nearest && !f.on_grid && i < count; ++i) {
       if (ea[i] == 0 && eb[i] == 0 && std::fabs(value[i]) < f.overflow &&

@@ -48,7 +48,8 @@ inline constexpr Rounding kNoRounding = {};
 // 2^floor(log2 x); 0 for 0 and below the normals of f64.
 inline double Binade(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & 0x7FF0'0000'0000'0000); }
 inline double HalfStep(const Rounding& rounding, double magnitude) {
-  return std::max(Binade(magnitude) * rounding.relative, rounding.least);
+  const double step = Binade(magnitude) * rounding.relative;
+  return step < rounding.least ? rounding.least : step;  // std::max takes addresses, which keeps loops from vectors.
 }
 
 // What happens to a result after its formula: a rounding (or an error of some ulps) in the type computed in, and one to
@@ -133,8 +134,10 @@ inline Pair OnGrid(const Finish& finish, double value, double before) {
   const double low = Nearest(finish.target, from), high = Nearest(finish.target, to);
   const double middle = low == high ? low : low / 2 + high / 2;
   const double bound = std::max(high - middle, middle - low) * kUp;
-  const bool has_sign = begin > 0 || end < 0 || exact;
-  return {middle, middle == 0 && !has_sign ? std::max(bound, kTiny) : bound};
+  // Without branches, so that loops over elements are vectorised.
+  const bool has_sign = (begin > 0) | (end < 0) | exact;
+  const bool is_open_zero = (middle == 0) & !has_sign;
+  return {middle, is_open_zero ? std::max(bound, kTiny) : bound};
 }
 
 // Anything between two outcomes, of which it is open which: around their middle, or around what was `picked`.
