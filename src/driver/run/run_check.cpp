@@ -246,10 +246,6 @@ class LocalCheck {
     if (const std::optional<Comparison> whole = WholeProgram(loops, output)) return Take(i, loops, *whole);
     if (TRY(TakeByParts(i, loops, inputs, output))) return {};
     Comparison own = TRY(Compare(step, inputs, output));
-    if (own.verdict == Verdict::kMismatch && TRY(IsRightAlone(step, inputs))) {
-      BlameRunTime(step, loops);
-      return {};
-    }
     if (divergence_ != nullptr) divergence_->Look(step, loops, inputs, output, own);
     return Take(i, loops, std::move(own));
   }
@@ -257,31 +253,11 @@ class LocalCheck {
   // A step that is the whole program and has the bits of the interpreter's results is right, and need not be
   // interpreted once more. The judge of the passes says whether the step means the same as the program.
   std::optional<Comparison> WholeProgram(std::span<const gpu::LoopStep> loops, const Literal& output) const {
-    if (interpreted_ == nullptr || steps_.size() != 1 || !loops.empty()) return std::nullopt;
+    if (interpreted_ == nullptr || divergence_ != nullptr) return std::nullopt;
+    if (steps_.size() != 1 || !loops.empty()) return std::nullopt;
     if (!Compatible(interpreted_->shape(), output.shape())) return std::nullopt;
     Comparison comparison = CompareBitwise(*interpreted_, output, options_.compare);
     return comparison.verdict == Verdict::kMatch ? std::optional(std::move(comparison)) : std::nullopt;
-  }
-
-  // Whether a step whose result is wrong computes the right one in a program of its own, from the same operands. A
-  // fault to be planted in its kernels is planted there, too.
-  Result<bool> IsRightAlone(const gpu::StepInfo& step, std::span<const Literal> inputs) {
-    const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
-    const std::unique_ptr<gpu::Executable> alone = TRY(CompileAlone(*module, device_, options_));
-    if (alone == nullptr) return false;
-    const std::vector<Literal> read = KeptInputs(inputs);
-    const auto output = TRY(UnlessOfDevice(alone->Run(ArgumentsOf(*module, *step.instruction, read))));
-    return output && TRY(Compare(step, inputs, *output)).verdict == Verdict::kMatch;
-  }
-
-  void BlameRunTime(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops) {
-    const std::string_view name = step.instruction->name();
-    if (culprit_.kind != Culprit::Kind::kNone) return;
-    culprit_ = {.kind = Culprit::Kind::kRuntime,
-                .name = std::string(name),
-                .text = Str("run time: '", name, "'", LoopText(loops),
-                            " computes the right result by itself from the operands that it read, but not in this run: "
-                            "its operands or its result were overwritten, or an operand was not copied")};
   }
 
   // A kernel that holds a loop and more is judged as the kernels that it is made of, where these give the same bits: by
