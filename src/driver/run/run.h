@@ -125,8 +125,9 @@ struct RunOptions {
   int64_t memory_limit = 0;
   bool print_literals = false;
   ProfileOptions profile;
-  bool first_divergence = false;  // divergence.h; takes the oracle `local`.
-  WatchOptions watch;             // Of the interpreter as the platform, one device.
+  bool asks_for_roundings = true;  // Asks an ensemble about outputs beyond the tolerance that no other judge explains.
+  bool first_divergence = false;   // divergence.h; takes the oracle `local`.
+  WatchOptions watch;              // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...

@@ -212,7 +212,7 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
   // A person waits for this without having asked for it. --compare_mode=ensemble has no limit.
   constexpr double kMostSeconds = 5;
   const bool is_open = report->ends && report->ends->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
-  if (!is_open || report->ends_decide || report->ensemble) return {};
+  if (!is_open || report->ends_decide || report->ensemble || !experiment.options().asks_for_roundings) return {};
   if (!TRY(experiment.Arguments())->by_device.empty()) {
     report->ensemble = EnsembleResult{.unsupported = "the program runs on several devices"};
     return {};

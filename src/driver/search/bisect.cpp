@@ -79,6 +79,7 @@ class Judge {
     if (!way_.Shows(options_.property))
       FAIL(NotHeld(Str("--property=", options_.property.text, " does not hold at the bad end: ", way_.Text())));
     trial_.depth = DepthOf(way_, options_.property);
+    trial_.asks_for_roundings = way_.way.starts_with("INCONCLUSIVE");
     if (trial_.depth == Depth::kMeaning) trial_.depth = Depth::kEnds;
     return way_;
   }

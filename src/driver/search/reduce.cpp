@@ -92,6 +92,7 @@ class Reducer {
         JudgeFigure(&result_.symptom);
         if (!result_.symptom.Shows(options_.property)) break;
         trial_.depth = DepthOf(symptom, options_.property);
+        trial_.asks_for_roundings = symptom.way.starts_with("INCONCLUSIVE");
         if (options_.trial_seconds <= 0) trial_.seconds = kMore + kTimes * symptom.seconds;
       }
       bool same = IsTheSame(symptom);

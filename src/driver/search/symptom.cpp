@@ -60,14 +60,31 @@ std::string_view NameOf(Culprit::Kind kind) {
 // "algsimp" of "algsimp#2": which instance it is changes with the module.
 std::string_view WithoutInstance(std::string_view name) { return name.substr(0, name.find('#')); }
 
-// Names and numbers aside, as far as it tells one reason from another.
+// The reason with '...' for names and N for numbers, which change with the module. "1 element is" and "2 elements are"
+// become the same words.
 std::string WithoutNames(std::string_view reason) {
+  const auto is_digit = [&](size_t i) {
+    return i < reason.size() && std::isdigit(static_cast<unsigned char>(reason[i])) != 0;
+  };
   std::string out;
   bool quoted = false;
-  for (const char c : reason) {
-    if (c == '\'') out += (quoted ^= true) ? "'...'" : "";
-    else if (!quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) out += c;
+  for (size_t i = 0; i < reason.size(); ++i) {
+    const char c = reason[i];
+    // Not the apostrophe of "the interpreter's".
+    const bool is_quote =
+        c == '\'' && (quoted || i == 0 || std::isalnum(static_cast<unsigned char>(reason[i - 1])) == 0);
+    if (is_quote) {
+      out += (quoted ^= true) ? "'...'" : "";
+    } else if (!quoted && is_digit(i)) {
+      while (is_digit(i + 1) || (i + 2 < reason.size() && reason[i + 1] == '.' && is_digit(i + 2))) ++i;
+      out += 'N';
+    } else if (!quoted) {
+      out += c;
+    }
   }
+  constexpr std::string_view kOne = "N element is", kSeveral = "N elements are";
+  for (size_t at = out.find(kOne); at != std::string::npos; at = out.find(kOne, at))
+    out.replace(at, kOne.size(), kSeveral);
   return out;
 }
 
@@ -207,6 +224,7 @@ RunOptions OptionsFor(RunOptions run, const TrialOptions& options) {
   run.bundle = {};
   run.save_args = run.save_outputs = run.outfeed = "";
   if (options.depth == Depth::kKernels && run.compare_mode == "auto") run.compare_mode = "local";
+  run.asks_for_roundings = options.asks_for_roundings && options.property.kind != PropertyKind::kMismatch;
   if (options.property.kind == PropertyKind::kNan && run.platform == "interpreter") run.watch.detect_nan = "fail";
   return run;
 }

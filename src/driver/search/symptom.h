@@ -96,8 +96,9 @@ struct Symptom {
 struct TrialOptions {
   Property property;
   Depth depth = Depth::kRun;
-  double seconds = 60;  // Of one; what takes longer has no end.
-  int threads = 0;      // Of one; 0: all.
+  double seconds = 60;             // Of one; what takes longer has no end.
+  int threads = 0;                 // Of one; 0: all.
+  bool asks_for_roundings = true;  // RunOptions::asks_for_roundings: needed to see that a verdict is open, and slow.
 };
 
 // Where the way of `symptom` is looked for again, what is enough to see it.
