@@ -352,6 +352,44 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, *right).suspect);
 }
 
+// The largest of many draws is larger, and a deviation that few runs estimate is less certain.
+TEST(Ensemble, TheLimitGrowsWithTheElements) {
+  EnsembleOutput output{.elements = 100, .runs = 24, .worst = 8.4};
+  EXPECT_TRUE(output.IsSuspect());
+  output.elements = 20'000;
+  EXPECT_FALSE(output.IsSuspect());
+  output.worst = 8.7;
+  EXPECT_TRUE(output.IsSuspect());
+  output.runs = 12;
+  EXPECT_FALSE(output.IsSuspect());
+}
+
+// The terms of the gradient cancel, so that the result is what roundings of its steps leave.
+TEST(Ensemble, BatchNormsRoundInside) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY main {
+  x = f32[64,1] parameter(0)
+  scale = f32[1] parameter(1)
+  mean = f32[1] parameter(2)
+  variance = f32[1] parameter(3)
+  gradient = f32[64,1] parameter(4)
+  norm = (f32[64,1], f32[1], f32[1]) batch-norm-grad(x, scale, mean, variance, gradient), epsilon=0.125, feature_index=1
+  ROOT dx = f32[64,1] get-tuple-element(norm), index=0
+})");
+  std::vector<Literal> args;
+  for (const Instruction* parameter : module->entry().parameters()) args.emplace_back(parameter->shape());
+  for (int64_t i = 0; i < 64; ++i) args[0].SetDouble(i, i % 2 == 0 ? 1 + i : -i);
+  args[1].SetDouble(0, 1);
+  args[2].SetDouble(0, 0);
+  args[3].SetDouble(0, 1);
+  for (int64_t i = 0; i < 64; ++i) args[4].SetDouble(i, 0.1);
+  Literal rounded(module->entry().root().shape());
+  for (int64_t i = 0; i < 64; ++i) rounded.SetDouble(i, i % 2 == 0 ? 2e-9 : -2e-9);
+  EXPECT_FALSE(Ensemble(*module, args, rounded).suspect);
+  for (int64_t i = 0; i < 64; ++i) rounded.SetDouble(i, 1e-3);
+  EXPECT_TRUE(Ensemble(*module, args, rounded).suspect);
+}
+
 // Bits of a declared type, within a module that is widened.
 TEST(Ensemble, WhatTakesTooLongIsNotRun) {
   const auto module = Parsed(kSum);

@@ -12,6 +12,7 @@
 #include "interp/arguments/philox.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/terms.h"
+#include "ir/batch_norm_expansion.h"
 #include "ir/component_type.h"
 #include "ir/module.h"
 #include "ir/precision_plan.h"
@@ -26,7 +27,18 @@ using shadow::Rounding;
 using shadow::RoundingTo;
 using shadow::SignificandBits;
 
-constexpr double kMostWorst = 8, kMostRms = 2;
+constexpr double kMostRms = 2;
+
+// The limit to the largest r of `elements` elements. If the errors of an element are normal, then r is a number of
+// Student's distribution with `runs` degrees of freedom, because s is estimated from that many runs. With V of the
+// chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <= E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^
+// (-runs / 2). The limit is the x at which all elements together exceed it with a probability of 1 in 1000. It is at
+// least 8, because errors that went through many functions are not normal.
+double MostWorst(int64_t elements, int runs) {
+  constexpr double kLeast = 8, kChance = 1e-3;
+  const double draws = static_cast<double>(std::max<int64_t>(1, elements)) / kChance, n = std::max(1, runs);
+  return std::max(kLeast, std::sqrt(n * (std::pow(draws, 2 / n) - 1)));
+}
 
 Shape Widened(const Shape& shape) {
   if (shape.IsTuple()) {
@@ -42,24 +54,6 @@ Shape Widened(const Shape& shape) {
 // Whether its numbers are rounded to its type.
 bool IsRounded(const Shape& shape) { return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type())); }
 bool IsWide(const Shape& shape) { return IsRounded(shape) && Widened(shape) == shape; }
-
-Literal Widened(const Literal& literal) {
-  if (literal.shape().IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Literal& element : literal.elements()) elements.push_back(Widened(element));
-    return Literal::Tuple(std::move(elements));
-  }
-  const Shape& shape = literal.shape();
-  if (Widened(shape) == shape) return literal;
-  Literal wide(Widened(shape));
-  if (IsComplex(shape.type())) {
-    for (int64_t i = 0; i < shape.NumElements(); ++i) wide.SetComplex(i, literal.GetComplex(i));
-    return wide;
-  }
-  const std::span<double> out = wide.mutable_data<double>();
-  for (size_t i = 0; i < out.size(); ++i) out[i] = literal.GetDouble(static_cast<int64_t>(i));
-  return wide;
-}
 
 // The numbers of a widened array; of a complex one the parts, real and imaginary in turn.
 std::span<double> NumbersOf(Literal& wide) {
@@ -89,44 +83,6 @@ void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> 
   computation.Remove(inst);
 }
 
-// The module with every float f64. Ids are kept.
-Result<std::unique_ptr<Module>> Widened(const Module& module) {
-  std::unique_ptr<Module> wide = module.Clone();
-  std::unordered_map<int, Shape> declared;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      declared.emplace(inst->id(), inst->shape());
-      const bool tuple = HangsOnType(*inst) && inst->shape().IsTuple();
-      const bool tuples = HangsOnType(*inst) && std::ranges::any_of(inst->operands(), [](const Instruction* operand) {
-                            return operand->shape().IsTuple();
-                          });
-      if (tuple || tuples)
-        FAIL(UnsupportedAt(*inst, "U002",
-                           Str("'", inst->name(), "' (", inst->opcode(), ") on ", inst->shape(),
-                               " has no counterpart without roundings")));
-    }
-  }
-  for (Computation* computation : wide->Computations()) {
-    for (Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kConstant)) inst->mutable_attrs<ConstantAttrs>().literal = Widened(inst->literal());
-      inst->SetShape(Widened(inst->shape()));
-    }
-  }
-  for (Computation* computation : wide->Computations()) {
-    for (Instruction* inst : computation->Instructions()) {
-      const auto own = declared.find(inst->id());
-      if (own == declared.end() || !HangsOnType(*inst)) continue;
-      std::vector<Shape> operands;
-      for (const Instruction* operand : inst->operands()) {
-        const auto known = declared.find(operand->id());
-        operands.push_back(known == declared.end() ? operand->shape() : known->second);
-      }
-      KeepTypes(*inst, own->second, operands);
-    }
-  }
-  return wide;
-}
-
 // How an instruction's results come to be rounded.
 enum class How : uint8_t { kNot, kOnce, kSum, kTransform };
 
@@ -142,7 +98,7 @@ How HowOf(const Instruction& inst) {
       return CombinerOf(*CalledComputations(inst).back()) == Combiner::kAdd ? How::kSum : How::kNot;
     case Opcode::kFft: return How::kTransform;
     case Opcode::kIota:
-    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormGrad:  // Batch norms without an expansion.
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
     case Opcode::kCholesky:
@@ -159,6 +115,22 @@ double TermsOf(const Instruction& inst) {
     return static_cast<double>(std::max<int64_t>(1, shape.NumElements()));
   };
   return 1 + elements(inst.operand(2).shape()) / elements(inst.shape());
+}
+
+std::unique_ptr<Module> WithoutBatchNorms(const Module& module) {
+  std::unique_ptr<Module> expanded = module.Clone();
+  for (Computation* computation : expanded->Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      const bool is_batch_norm = inst->Is(Opcode::kBatchNormTraining) || inst->Is(Opcode::kBatchNormInference) ||
+                                 inst->Is(Opcode::kBatchNormGrad);
+      Instruction* const steps = is_batch_norm ? ExpandBatchNorm(*inst) : nullptr;
+      if (steps == nullptr) continue;
+      inst->ReplaceAllUses(*steps);
+      if (&computation->root() == inst) computation->SetRoot(*steps);
+      computation->Remove(*inst);
+    }
+  }
+  return expanded;
 }
 
 // Random numbers of one instruction in one run.
@@ -364,10 +336,17 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
   return output;
 }
 
-// Of the leaf at `index` of the results.
+// Whether the element says nothing of roundings: the declared types overflow, or give NaN, where f64 does not. `own`:
+// the interpreter's value in the declared types, or null.
+bool IsOverflow(const Literal* own, int64_t i, double middle) {
+  return own != nullptr && std::isfinite(middle) && !std::isfinite(own->GetDouble(i));
+}
+
+// Judges the leaf at `index` of the results.
 EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal& m, std::span<const Literal> runs,
-                     const Literal& t) {
-  EnsembleOutput output{.output = index, .shape = m.shape().WithType(shape.type())};
+                     const Literal& t, const Literal* own) {
+  EnsembleOutput output{
+      .output = index, .shape = m.shape().WithType(shape.type()), .runs = static_cast<int>(runs.size())};
   output.elements = m.shape().NumElements();
   // An array of dynamic size may have another size in another run.
   const auto has_other_size = [&](const Literal& run) { return run.shape().dims() != m.shape().dims(); };
@@ -402,7 +381,7 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     const double middle = m.GetDouble(i), actual = t.GetDouble(i);
     double s = std::max(std::isfinite(spread[i]) ? spread[i] : 0, least), r = 0;
     s = std::max(s, HalfStep(rounding, std::fabs(middle)) / 2);
-    if (actual == middle || (std::isnan(actual) && std::isnan(middle))) {
+    if (actual == middle || (std::isnan(actual) && std::isnan(middle)) || IsOverflow(own, i, middle)) {
       r = 0;
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
@@ -435,7 +414,62 @@ std::string Reach(double digits) {
 
 }  // namespace
 
-bool EnsembleOutput::IsSuspect() const { return worst > kMostWorst || rms > kMostRms; }
+Literal WidenedLiteral(const Literal& literal) {
+  if (literal.shape().IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Literal& element : literal.elements()) elements.push_back(WidenedLiteral(element));
+    return Literal::Tuple(std::move(elements));
+  }
+  const Shape& shape = literal.shape();
+  if (Widened(shape) == shape) return literal;
+  Literal wide(Widened(shape));
+  if (IsComplex(shape.type())) {
+    for (int64_t i = 0; i < shape.NumElements(); ++i) wide.SetComplex(i, literal.GetComplex(i));
+    return wide;
+  }
+  const std::span<double> out = wide.mutable_data<double>();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = literal.GetDouble(static_cast<int64_t>(i));
+  return wide;
+}
+
+Result<std::unique_ptr<Module>> WidenedModule(const Module& module) {
+  std::unique_ptr<Module> wide = module.Clone();
+  std::unordered_map<int, Shape> declared;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      declared.emplace(inst->id(), inst->shape());
+      const bool tuple = HangsOnType(*inst) && inst->shape().IsTuple();
+      const bool tuples = HangsOnType(*inst) && std::ranges::any_of(inst->operands(), [](const Instruction* operand) {
+                            return operand->shape().IsTuple();
+                          });
+      if (tuple || tuples)
+        FAIL(UnsupportedAt(*inst, "U002",
+                           Str("'", inst->name(), "' (", inst->opcode(), ") on ", inst->shape(),
+                               " has no counterpart without roundings")));
+    }
+  }
+  for (Computation* computation : wide->Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kConstant)) inst->mutable_attrs<ConstantAttrs>().literal = WidenedLiteral(inst->literal());
+      inst->SetShape(Widened(inst->shape()));
+    }
+  }
+  for (Computation* computation : wide->Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      const auto own = declared.find(inst->id());
+      if (own == declared.end() || !HangsOnType(*inst)) continue;
+      std::vector<Shape> operands;
+      for (const Instruction* operand : inst->operands()) {
+        const auto known = declared.find(operand->id());
+        operands.push_back(known == declared.end() ? operand->shape() : known->second);
+      }
+      KeepTypes(*inst, own->second, operands);
+    }
+  }
+  return wide;
+}
+
+bool EnsembleOutput::IsSuspect() const { return worst > MostWorst(elements, runs) || rms > kMostRms; }
 
 double EnsembleResult::worst() const {
   double worst = 0;
@@ -446,22 +480,26 @@ double EnsembleResult::worst() const {
 Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Literal> args, const Literal& actual,
                                        const EnsembleOptions& options) {
   EnsembleResult result;
-  auto widened = Widened(module);
+  auto widened = WidenedModule(module);
   if (!widened) {
     if (widened.error().exit != ExitCode::kUnsupported) FAIL(widened.error());
     result.unsupported = widened.error().message();
     return result;
   }
   std::vector<Literal> wide_args;
-  for (const Literal& arg : args) wide_args.push_back(Widened(arg));
+  for (const Literal& arg : args) wide_args.push_back(WidenedLiteral(arg));
+  // Batch norms cancel inside, so the runs round their steps.
+  const std::unique_ptr<Module> expanded = WithoutBatchNorms(module);
+  const std::unique_ptr<Module> rounded = TRY(WidenedModule(*expanded));
   std::unordered_map<int, PrimitiveType> declared;
-  for (const Computation* computation : module.Computations()) {
+  for (const Computation* computation : expanded->Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
       if (IsRounded(inst->shape()) && !HangsOnType(*inst)) declared.emplace(inst->id(), inst->shape().type());
     }
   }
   InterpretOptions interpret = options.interpret;
   interpret.on_value = nullptr;
+  const InterpretOptions interpret_plain = interpret;
   const Literal middle = TRY(Interpret(**widened, wide_args, interpret));
   std::vector<Literal> runs;
   const auto start = std::chrono::steady_clock::now();
@@ -471,7 +509,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
       return rounder.Round(inst, operands, value);
     };
-    runs.push_back(TRY(Interpret(**widened, wide_args, interpret)));
+    runs.push_back(TRY(Interpret(*rounded, wide_args, interpret)));
     rounder.Store(module.entry().root().shape(), runs.back());
     if (run > 0 || options.most_seconds == 0) continue;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
@@ -481,12 +519,16 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     return result;
   }
   result.runs = wanted;
+  const auto own = Interpret(module, args, interpret_plain);
   ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& shape) {
     if (!shape.IsArray()) return;
+    std::optional<Literal> own_leaf;
+    if (own) own_leaf = InParts(own->At(index));
+    if (own_leaf && own_leaf->shape().dims() != InParts(middle.At(index)).shape().dims()) own_leaf.reset();
     std::vector<Literal> leaves;
     for (const Literal& run : runs) leaves.push_back(InParts(run.At(index)));
-    result.outputs.push_back(
-        Judge(index, InParts(shape), InParts(middle.At(index)), leaves, InParts(actual.At(index))));
+    result.outputs.push_back(Judge(index, InParts(shape), InParts(middle.At(index)), leaves, InParts(actual.At(index)),
+                                   own_leaf ? &*own_leaf : nullptr));
     result.suspect = result.suspect || result.outputs.back().IsSuspect();
   });
   return result;

@@ -10,6 +10,7 @@
 #ifndef HLO_INTERP_COMPARE_ENSEMBLE_H_
 #define HLO_INTERP_COMPARE_ENSEMBLE_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ class Module;
 // The spread of one element in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
 inline constexpr int kLeastRuns = 6;
 
+// The module, or a value, with every float in f64. Ids are kept. Error kUnsupported: an instruction reads the bits of a
+// type, or is an op of its own in that type.
+Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
+Literal WidenedLiteral(const Literal& literal);
+
 struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
@@ -38,6 +44,7 @@ struct EnsembleOutput {
   ShapeIndex output;
   Shape shape;  // As declared.
   int64_t elements = 0;
+  int runs = 0;
   // Floats: the largest r = |t - m| / max(s, half the median s), and the root mean square of r. Integers: the number of
   // elements that differ from m, over the largest such number in a run.
   double worst = 0, rms = 0;
