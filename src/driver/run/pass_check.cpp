@@ -11,9 +11,11 @@
 #include "driver/run/oracles.h"
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
+#include "interp/compare/same_operation.h"
 #include "interp/compare/widened.h"
 #include "interp/interpreter.h"
 #include "ir/region.h"
+#include "judge/f64_runs.h"
 #include "judge/pass_segments.h"
 
 namespace hlo {
@@ -188,6 +190,42 @@ std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& op
   return last;
 }
 
+bool HasDynamicSizes(const Module& module) {
+  return std::ranges::any_of(module.Computations(), [](const Computation* computation) {
+    return std::ranges::any_of(computation->Instructions(), [](const Instruction* i) { return HasDynamicSize(*i); });
+  });
+}
+
+// Compares modules of dynamic sizes by runs in f64, because their values have no bounds, on their own arguments and on
+// made-up ones. Nothing if that decides nothing.
+Result<std::optional<WidenedResult>> CompareByF64Runs(const Module& input, const Module& optimized,
+                                                      const RunOptions& options, std::vector<Literal>* arguments) {
+  std::vector<std::vector<Literal>> sets = {*arguments};
+  for (const ArgumentOptions& made : DecidingArguments(static_cast<uint64_t>(options.seed))) {
+    if (auto made_up = MakeArguments(input, made)) sets.push_back(std::move(*made_up));
+  }
+  std::optional<WidenedResult> decided;
+  for (std::vector<Literal>& set : sets) {
+    F64Runs runs =
+        TRY(CompareF64Runs(input, optimized, set, InterpreterOptions(options), static_cast<uint64_t>(options.seed)));
+    if (runs.verdict == Verdict::kInconclusive) return std::nullopt;
+    const bool is_wrong = runs.verdict == Verdict::kMismatch;
+    if (!is_wrong && (runs.verdict != Verdict::kMatch || runs.is_silent)) continue;
+    *arguments = std::move(set);
+    decided.emplace();
+    decided->verdict = runs.verdict;
+    if (!is_wrong) continue;
+    const auto result_of = [&](const Module& module) {
+      const Instruction& root = module.entry().root();
+      return !runs.output.empty() && root.Is(Opcode::kTuple) ? &root.operand(runs.output[0]) : &root;
+    };
+    decided->reason = runs.reason;
+    decided->finding = {result_of(optimized), result_of(input), "", std::move(runs.comparison)};
+    return decided;
+  }
+  return decided;
+}
+
 // Compares the input with the optimized module in f64. `arguments` become those on which they were compared.
 Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, bool runs_code, std::vector<Literal>* arguments,
                                                std::string* summary) {
@@ -347,6 +385,14 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
   std::optional<WidenedResult> decided;
   if (around.is_changed && !is_decided && !result.beyond_work)
     decided = CompareMadeUp(input, optimized, options, widened, result, arguments);
+  const bool has_no_bounds = around.is_changed && !decided && result.verdict == Verdict::kInconclusive &&
+                             !result.beyond_work && (HasDynamicSizes(input) || HasDynamicSizes(optimized));
+  if (has_no_bounds) {
+    if (auto by_runs = TRY(CompareByF64Runs(input, optimized, options, arguments))) {
+      *summary = ToString(*by_runs);
+      return std::move(*by_runs);
+    }
+  }
   if (!decided) {
     *summary = Str(ToString(result), is_same ? "; no pass changed the module" : "");
     return result;
