@@ -257,6 +257,20 @@ TEST(JudgeResidues, DecisionsAreTakenAlike) {
   EXPECT_EQ(JudgeTexts(given + close, given + other, {F64s({0.05})}).verdict, Verdict::kMismatch);
 }
 
+// In f64 the other grouping loses 2, which decides, and finds a number below 0 where a root needs 0.
+TEST(JudgeResidues, CancellationDoesNotChangeDecisions) {
+  const std::string given =
+      "x = f64[1] parameter(0)\n m = f64[1] parameter(1)\n k = f64[1] constant({0.3})\n t = f64[1] constant({2})\n";
+  const std::string before = given + "d = f64[1] subtract(x, m)\n e = f64[1] multiply(d, k)\n s = f64[1] add(e, t)\n ";
+  const std::string after = given + "new.1 = f64[1] multiply(x, k)\n new.2 = f64[1] multiply(m, k)\n " +
+                            "new.3 = f64[1] subtract(t, new.2)\n s = f64[1] add(new.1, new.3)\n ";
+  for (const char* use : {"ROOT new = f64[1] floor(s)", "r = f64[1] subtract(s, t)\n ROOT new = f64[1] sqrt(r)"}) {
+    const BitsResult result = JudgeTexts(before + use, after + use, {F64s({1e30}), F64s({1e30})});
+    EXPECT_EQ(result.verdict, Verdict::kMatch) << use << ": " << result.reason;
+    EXPECT_EQ(result.undetermined, 0);
+  }
+}
+
 TEST(JudgeResidues, InfinitiesInAnotherGroupingSayNothing) {
   const std::string given = "x = f64[2] parameter(0)\n y = f64[2] parameter(1)\n";
   const std::string before = "s = f64[2] subtract(x, y)\n ROOT new = f64[2] multiply(s, x)";

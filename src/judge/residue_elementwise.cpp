@@ -128,8 +128,10 @@ class Rule {
   }
 
   Value Function(const FloatFunction& function) const {
+    // Both modules must agree on which numbers are in the domain.
+    const bool has_domain = std::isfinite(function.facts.domain.low) || std::isfinite(function.facts.domain.high);
     return Mapped(*operands_[0], [&](const Number& x) {
-      const double value = function.f64(x.value);
+      const double value = function.f64(has_domain ? context_.DeciderOf(x).value : x.value);
       const bool special = !std::isfinite(x.value) || !std::isfinite(value);
       return Number::Make(value, special ? Of(value) : FunctionOf(function.opcode, x.residue()), x.open());
     });

@@ -32,20 +32,26 @@ bool Value::IsOpen(int64_t i) const { return HasOpen() && open.data<uint8_t>()[i
 
 Decider Context::DeciderOf(const Number& number) {
   constexpr size_t kMostDecided = 1 << 24;
-  if (!std::isfinite(number.value) || number.IsExact()) return {number.value, true};
+  if (!std::isfinite(number.value)) return {number.value, true};
+  double value = number.value;
   // The value of an integer, or of half of one, may be inexact where the number is not.
-  const double twice = std::rint(2 * number.value);
-  if (std::fabs(twice) < 0x1p53 && Sum(number.residue(), number.residue()) == OfInteger(static_cast<int64_t>(twice)))
-    return {twice / 2, true};
+  const double twice = std::rint(2 * value);
+  const bool is_half =
+      std::fabs(twice) < 0x1p53 && Sum(number.residue(), number.residue()) == OfInteger(static_cast<int64_t>(twice));
+  if (is_half) value = twice / 2;
+  // Exact values are kept, too: in the other module the number may be a sum of terms that cancel.
   auto& decided = shared.decided;
-  if (decided.size() < kMostDecided) return {decided.try_emplace(number.residue(), number.value).first->second, false};
-  const auto known = decided.find(number.residue());
-  return {known == decided.end() ? number.value : known->second, false};
+  if (decided.size() < kMostDecided) {
+    value = decided.try_emplace(number.residue(), value).first->second;
+  } else if (const auto known = decided.find(number.residue()); known != decided.end()) {
+    value = known->second;
+  }
+  return {value, Of(value) == number.residue()};
 }
 
 Status Context::Spend(const Instruction& inst, int64_t elements) {
   if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed))
-    FAIL(ErrorAt(inst, "R006", "interrupted", ExitCode::kInterrupted));
+    FAIL(Error(ExitCode::kInterrupted, "I001", "interrupted"));
   if (options.max_steps > 0 && ++steps > options.max_steps)
     FAIL(ErrorAt(inst, "R005", Str("more than ", options.max_steps, " instructions are executed"), ExitCode::kLimit));
   work -= elements;
