@@ -7,9 +7,9 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/counted.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "driver/inspect/text.h"
 #include "gpu/device/sass.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/host.h"

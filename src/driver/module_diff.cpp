@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/counted.h"
 #include "base/text.h"
-#include "driver/inspect/text.h"
 #include "driver/line_diff.h"
 #include "driver/optimize.h"
 #include "ir/side_effects.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "driver/inspect/text.h"
 #include "interp/library_call.h"
 #include "ir/control_edges.h"
 #include "ir/fusion.h"

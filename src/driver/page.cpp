@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.h"
 #include "base/text.h"
-#include "driver/inspect/text.h"
 #include "driver/xml.h"
 
 namespace hlo {

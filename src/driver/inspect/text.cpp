@@ -14,8 +14,6 @@ std::string HumanCount(double count) {
   return Format(unit == 0 ? "%.0f%s" : "%.1f%s", count, kUnits[unit]);
 }
 
-std::string Counted(int64_t count, std::string_view what) { return Str(count, " ", what, count == 1 ? "" : "s"); }
-
 TextTable::TextTable(std::vector<std::string> titles) {
   for (std::string& title : titles) {
     right_.push_back(title.starts_with('>'));

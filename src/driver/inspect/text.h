@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
+
 namespace hlo {
 
 // "68.7 G", "512": thousands by their letters.
 std::string HumanCount(double count);
-// "1 kernel", "2 kernels".
-std::string Counted(int64_t count, std::string_view what);
 
 // Columns as wide as their widest cell, two blanks between; numbers to the right. Rows may be shorter than the head.
 class TextTable {
