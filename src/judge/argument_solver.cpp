@@ -216,6 +216,7 @@ bool ArgumentSolver::Follow(const Instruction& inst, const Path& path, int64_t e
   if (!now) return false;
   if (wanted.Has(*now)) return true;
   if (!MayChange(inst, path)) return false;
+  ++all_steps_;
   if (++steps_ > kMostSteps || depth_ >= kMostDepth) return false;
   ++depth_;
   const bool done = Try([&] { return Step(inst, path, element, wanted); });

@@ -62,6 +62,8 @@ class ArgumentSolver {
   bool ReachSide(const Recording& recording, const Dependence& dependence, const Site& site, int side, int64_t element,
                  Changes& changes, bool other_first = false);
 
+  int64_t all_steps() const { return all_steps_; }  // Steps of all solutions together.
+
  private:
   using Path = ShapeIndex;
 
@@ -101,7 +103,7 @@ class ArgumentSolver {
   Changes* changes_ = nullptr;
   std::vector<ElementOfArgument> added_;  // Changes of this call of Solve, in order.
   bool other_first_ = false;
-  int64_t steps_ = 0, depth_ = 0;
+  int64_t steps_ = 0, all_steps_ = 0, depth_ = 0;
 };
 
 }  // namespace hlo

@@ -72,7 +72,7 @@ class Search {
       for (int side = 0; side < site.sides; ++side) {
         if ((site.missing() >> side & 1) == 0) continue;
         int& tries = tries_[{site.inst->id(), site.kind, site.part, side, finite}];
-        if (tries >= kMostTries) continue;
+        if (tries >= kMostTries || solver_.all_steps() > options_.most_solver_steps) continue;
         Changes more = changes;
         if (!Solve(bases_[base], site, side, tries, more)) continue;
         const bool is_finite =

@@ -18,6 +18,7 @@ struct ReachSearchOptions {
   uint64_t seed = 0;
   int64_t most_sets = 8;  // Sets of arguments that are returned.
   int64_t most_runs = 40;
+  int64_t most_solver_steps = 5'000'000;
   InterpretOptions interpret;  // Limits of each run.
 };
 

@@ -10,6 +10,7 @@
 #include "driver/command_line.h"
 #include "driver/inspect/text.h"
 #include "driver/run/arguments.h"
+#include "driver/run/further_arguments.h"
 #include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
 #include "driver/run/reproducer.h"
@@ -47,6 +48,15 @@ std::unordered_map<int, Literal> ValuesOfLarge(const Module& before, const Modul
   return values;
 }
 
+// The elements that differ.
+std::string SummaryOf(const BitsResult& bits) {
+  std::string summary;
+  if (!bits.finding) return summary;
+  for (const TensorComparison& tensor : bits.finding->comparison.outputs)
+    summary += tensor.bad() > 0 ? Details(tensor) : "";
+  return summary;
+}
+
 }  // namespace
 
 EachPassCheck::EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff,
@@ -64,6 +74,10 @@ Status EachPassCheck::Begin(const Module& module) {
       TRY(PrepareArguments(module, options_, /*interpret=*/false, InterpreterOptions(options_), &progress_));
   arguments_ = std::move(arguments.values);
   inputs_ = std::move(arguments.description);
+  progress_.Stage("making arguments that reach more");
+  further_ = TRY(FindFurtherArguments(module, arguments_, static_cast<uint64_t>(options_.seed),
+                                      InterpreterOptions(options_), /*most_sets=*/8))
+                 .sets;
   return {};
 }
 
@@ -95,14 +109,35 @@ Status EachPassCheck::Judge(const PassRun& run) {
     progress_.Stage("writing the reproducer");
     RunOptions options = options_;
     options.work_limit = given_work_limit_;
-    blame_ += Str("repro: ", ReproduceWrongPass(*before_, run, arguments_, options), "\n");
+    blame_ += Str(
+        "repro: ",
+        ReproduceWrongPass(*before_, run, judged.arguments != nullptr ? *judged.arguments : arguments_, options), "\n");
   }
   FAIL(Error(ExitCode::kNo, "", Finding()));  // Whoever asks `is_wrong` shows the report.
 }
 
 Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, const Module& after) const {
-  if (auto judged = TRY(JudgeByBits(run, after))) return std::move(*judged);
-  return JudgeInF64(run, after);
+  auto by_bits = TRY(JudgeByBits(run, after));
+  Judged judged = by_bits ? std::move(*by_bits) : TRY(JudgeInF64(run, after));
+  if (judged.verdict == Verdict::kMismatch) return judged;
+  if (auto wrong = TRY(JudgeOnFurther(run, after))) return std::move(*wrong);
+  return judged;
+}
+
+// A mismatch on one of the further sets. Bits decide nothing there for a pass that is not exact.
+Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const PassRun& run,
+                                                                           const Module& after) const {
+  if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
+  const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
+  for (const std::vector<Literal>& arguments : further_) {
+    const BitsResult bits = TRY(CompareByBits(*before_, after, arguments, bits_options));
+    if (bits.verdict != Verdict::kMismatch) continue;
+    return Judged{.verdict = bits.verdict,
+                  .detail = Str(bits.reason, ", on arguments that reach more"),
+                  .summary = SummaryOf(bits),
+                  .arguments = &arguments};
+  }
+  return std::nullopt;
 }
 
 // Compares residues if the pass is not exact and bits differ. Nothing if these decide nothing, if the module takes long
@@ -123,9 +158,7 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const Pa
   if (bits.verdict == Verdict::kMatch)
     judged.detail = Str(Counted(bits.values, "value"), ", ", Counted(bits.elements, "element"), " by ", by,
                         bits.undetermined == 0 ? "" : Str(", ", bits.undetermined, " undetermined"));
-  if (!bits.finding) return judged;
-  for (const TensorComparison& tensor : bits.finding->comparison.outputs)
-    judged.summary += tensor.bad() > 0 ? Details(tensor) : "";
+  judged.summary = SummaryOf(bits);
   return judged;
 }
 

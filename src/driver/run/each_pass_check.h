@@ -50,9 +50,11 @@ class EachPassCheck {
     Verdict verdict = Verdict::kMatch;
     std::string detail;   // For the table: the compared parts, or the difference, or why nothing is decided.
     std::string summary;  // The elements that differ; empty unless there is a mismatch.
+    const std::vector<Literal>* arguments = nullptr;  // A further set on which a mismatch was found.
   };
   Result<Judged> JudgeModule(const PassRun& run, const Module& after) const;
   Result<std::optional<Judged>> JudgeByBits(const PassRun& run, const Module& after) const;
+  Result<std::optional<Judged>> JudgeOnFurther(const PassRun& run, const Module& after) const;
   Result<Judged> JudgeInF64(const PassRun& run, const Module& after) const;
   Result<WidenedResult> Compare(const PassRun& run, const Module& after, std::string* summary) const;
   Result<std::string> Blame(const PassRun& run, const std::string& summary) const;
@@ -64,6 +66,7 @@ class EachPassCheck {
   const int64_t given_work_limit_;
   std::string path_, inputs_;
   std::vector<Literal> arguments_;
+  std::vector<std::vector<Literal>> further_;  // Sets that reach more.
   std::unique_ptr<Module> before_;
   std::vector<Line> lines_;
   int judged_ = 0, open_ = 0;

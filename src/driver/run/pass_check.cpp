@@ -8,6 +8,7 @@
 #include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
 #include "driver/optimize.h"
+#include "driver/run/further_arguments.h"
 #include "driver/run/oracles.h"
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
@@ -346,14 +347,29 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
     });
     return TRY(observed.Optimized())->module->Clone();
   };
-  JudgedPasses judged = TRY(JudgeSegments({.input = input,
-                                           .arguments = TRY(experiment.Arguments())->values,
-                                           .options = judging,
-                                           .interpret = TRY(experiment.Interpreter()),
-                                           .run = run,
-                                           .names_instance = names_instance,
-                                           .progress = experiment.progress()}));
+  const InterpretOptions interpret = TRY(experiment.Interpreter());
+  const auto judge_on = [&](const std::vector<Literal>& arguments) {
+    return JudgeSegments({.input = input,
+                          .arguments = arguments,
+                          .options = judging,
+                          .interpret = interpret,
+                          .run = run,
+                          .names_instance = names_instance,
+                          .progress = experiment.progress()});
+  };
+  const std::vector<Literal>& own = TRY(experiment.Arguments())->values;
+  JudgedPasses judged = TRY(judge_on(own));
   if (judged.verdict == Verdict::kUnsupported) return std::nullopt;
+  if (judged.verdict == Verdict::kMismatch) return judged;
+  FurtherArguments further =
+      TRY(FindFurtherArguments(input, own, static_cast<uint64_t>(judging.seed), interpret, /*most_sets=*/1));
+  judged.not_exercised = std::move(further.not_exercised);
+  for (const std::vector<Literal>& set : further.sets) {
+    JudgedPasses on_set = TRY(judge_on(set));
+    if (on_set.verdict != Verdict::kMismatch) continue;
+    on_set.text += ", on arguments that reach more";
+    return on_set;
+  }
   return judged;
 }
 
@@ -461,6 +477,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
   report->widened = std::move(judged.text);
   report->widened_verdict = judged.verdict;
   report->passes_beyond_work = judged.beyond_work;
+  report->not_exercised = std::move(judged.not_exercised);
   if (judged.opened) report->look_at_passes = LookCommand(experiment, "");
   if (!judged.finding) return {};
   PassFinding& finding = *judged.finding;

@@ -47,6 +47,7 @@ struct JudgedPasses {
   Verdict verdict = Verdict::kMatch;
   std::string text;                    // The line of the report: the verdict, and the compared parts.
   std::string reason;                  // In one line, unless the verdict is kMatch; empty without segments.
+  std::string not_exercised;           // FurtherArguments::not_exercised.
   bool beyond_work = false;            // Judging took more than the work limit.
   bool opened = false;                 // Passes left values undetermined that the input determines.
   std::optional<PassFinding> finding;  // Set if the verdict is a mismatch.
@@ -66,7 +67,8 @@ struct JudgedPipeline {
 // kUnsupported if the interpreter cannot run some module.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
-// Judges the passes of an experiment on its arguments, by segments; nothing is compiled. A module that is too large to
+// Judges the passes of an experiment by segments, on its arguments and on one more set if these leave sides of
+// decisions unreached; nothing is compiled. A module that is too large to
 // be interpreted within the work limit, or that the interpreter cannot run, is compared in f64 from its beginning to
 // its end, cut at the values that passes kept. Large values are taken from runs of the code there if `runs_code`.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);

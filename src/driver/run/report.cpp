@@ -220,6 +220,7 @@ std::string ReportText(const RunReport& report) {
     const std::string line = oracle.line(report);
     if (!line.empty()) out += Format("  %-8s ", std::string(oracle.name).c_str()) + line + "\n";
   }
+  if (!report.not_exercised.empty()) out += Str("  not exercised: ", report.not_exercised, "\n");
   if (report.values) out += Str("  values   ", ToString(*report.values));
   if (report.divergence) out += ToString(*report.divergence);
   if (report.autotune_report && report.tuning) {

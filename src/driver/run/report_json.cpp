@@ -94,7 +94,9 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
   }
   if (!report.widened.empty()) {
     json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
-    json.Key("text").Value(report.widened).Close('}');
+    json.Key("text").Value(report.widened);
+    if (!report.not_exercised.empty()) json.Key("not_exercised").Value(report.not_exercised);
+    json.Close('}');
   }
   if (report.values) WriteJson(json.Key("values"), *report.values);
   if (report.divergence) WriteJson(json.Key("divergence"), *report.divergence);
