@@ -93,7 +93,7 @@ TEST(JudgeBits, AWrongValueThatDoesNotReachTheResultIsFound) {
   const Judged judged = JudgeTexts(Entry(kBefore), Entry(kAfter), {F32s({1, 2, 3})});
   EXPECT_EQ(judged.result.verdict, Verdict::kMismatch);
   EXPECT_EQ(judged.after_name(), "e");
-  EXPECT_EQ(judged.result.reason, "'e' should have the value of 'e', and differs in 3 of 3 elements");
+  EXPECT_EQ(judged.result.reason, "'e' differs from 'e' before the passes in 3 of 3 elements");
 }
 
 // ---- Bits of NaNs --------------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ TEST(JudgeBits, DynamicSizesAreCompared) {
   const Judged judged = JudgeTexts(before, cut, args);
   EXPECT_EQ(judged.result.verdict, Verdict::kMismatch);
   EXPECT_EQ(judged.after_name(), "d");
-  EXPECT_EQ(judged.result.reason, "'d' should have the value of 'd', and differs in size");
+  EXPECT_EQ(judged.result.reason, "'d' differs from 'd' before the passes in size");
 }
 
 TEST(JudgeBits, WhatCannotBeInterpretedIsNotJudged) {

@@ -96,8 +96,8 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
                       "library-call-expander, tuple-simplifier, gpu-conv-rewriter, cudnn-fused-convolution-rewriter, "
                       "cublas-gemm-rewriter, dce, gpu-schedule");
   TRY(Optimize(module, std::move(passes), /*dumper=*/nullptr));
-  return Str(calls, calls == 1 ? " call of XLA's libraries becomes what it means, and ours"
-                               : " calls of XLA's libraries become what they mean, and ours");
+  return Str(calls, calls == 1 ? " call of XLA's libraries is read as HLO, and becomes a call of ours"
+                               : " calls of XLA's libraries are read as HLO, and become calls of ours");
 }
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper, MisfitLayouts misfits) {

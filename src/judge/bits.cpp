@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/hash_bytes.h"
 #include "base/text.h"
 #include "interp/nan_bits.h"
@@ -334,7 +335,7 @@ class Comparer {
       const auto open = static_cast<double>(output.undetermined.size());
       if (open <= kMostUndetermined * count) continue;
       return Decide(Verdict::kInconclusive, Str(Format("%.1f", 100 * open / std::max(count, 1.0)), " % of ",
-                                                NameOf(output), " depend on the bits of NaNs"));
+                                                NameOf(output), " depends on the bits of NaNs"));
     }
   }
 
@@ -384,13 +385,14 @@ class Comparer {
         first.pair->before, [&](const Instruction* inst) { return run_before_.observed.Of(*inst).executions > 0; });
     const std::optional<Literal> expected = ValueBefore(before, first.execution);
     BitsFinding finding{.after = first.pair->after, .before = &before, .loop = std::move(first.loop), .comparison = {}};
-    std::string what = "differs in size";
+    std::string what = "size";
     if (expected && expected->shape().dims() == first.value.shape().dims()) {
       finding.comparison = CompareBitwise(*expected, first.value, options_.compare);
-      what = Str("differs in ", finding.comparison.bad(), " of ", finding.comparison.elements(), " elements");
+      what = Str(finding.comparison.bad(), " of ", Counted(finding.comparison.elements(), "element"));
     }
-    Decide(Verdict::kMismatch, Str("'", finding.after->name(), "' should have the value of '", before.name(), "', and ",
-                                   what, finding.loop.empty() ? "" : Str(" (", finding.loop, ")")));
+    Decide(Verdict::kMismatch,
+           Str("'", finding.after->name(), "' differs from '", before.name(), "' before the passes in ", what,
+               finding.loop.empty() ? "" : Str(" (", finding.loop, ")")));
     result_.finding = std::move(finding);
   }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "judge/residue_rules.h"
 
@@ -223,9 +224,9 @@ class Comparer {
       if (number-- >= 0) expected = value;
     });
     const int64_t wrong = std::ssize(DifferenceOf(*expected, *actual).elements);
-    Decide(Verdict::kMismatch, Str("'", first->after->name(), "' should have the value of '", before.name(), "', and ",
-                                   wrong, " of ", actual->shape.NumElements(), " elements are other real numbers",
-                                   loop.empty() ? "" : Str(" (", loop, ")")));
+    Decide(Verdict::kMismatch,
+           Str("'", first->after->name(), "' differs from '", before.name(), "' before the passes in ", wrong, " of ",
+               Counted(actual->shape.NumElements(), "real number"), loop.empty() ? "" : Str(" (", loop, ")")));
     result_.finding = BitsFinding{.after = first->after,
                                   .before = &before,
                                   .loop = std::move(loop),

@@ -170,7 +170,10 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
     judged.detail = Str("the value of '", result.finding->input->name(), "' changed",
                         result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
   else if (result.verdict != Verdict::kMatch) judged.detail = result.reason;
-  else
+  else if (result.elements == 0) {
+    judged.verdict = Verdict::kInconclusive;
+    judged.detail = "nothing was compared";
+  } else
     judged.detail = Str(Counted(result.elements, "element"), " in ", Counted(result.instructions, "instruction"),
                         " in f64", result.undetermined == 0 ? "" : Str(", ", result.undetermined, " undetermined"));
   return judged;
@@ -243,7 +246,7 @@ std::string EachPassCheck::Report() const {
   if (!options_.pipeline.inject.empty()) {
     out += judged_ == 0       ? "planted, and nothing was compared, so that nothing was tested\n"
            : open_ == judged_ ? "planted, and whether anything came of it could not be decided\n"
-                              : "planted, and nothing came of it: no pass is found wrong\n";
+                              : "planted where it fits, and not found: no pass is wrong on these arguments\n";
   }
   return out + Str(Counted(judged_, "pass instance"),
                    " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),

@@ -76,7 +76,7 @@ void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vec
   const int64_t partitions = PartitionsOfManualRegions(module);
   if (partitions <= 1) return;
   module.header.num_partitions = partitions;
-  notes->push_back(Str("the header names no number of partitions; the meshes have ", partitions,
+  notes->push_back(Str("the header has no number of partitions; the meshes give ", partitions,
                        ", as --num_partitions=", partitions));
 }
 

@@ -313,8 +313,10 @@ std::string ReasonOf(const SegmentsResult& result) {
 
 // "14 pass instances: 12 by bits, 1 by residues, 1 in f64; 110 values, 4096 elements".
 std::string TextOf(const SegmentsResult& result) {
-  const int64_t in_f64 = result.other_instances - result.equal_in_bits - result.by_residues,
-                by_bits = result.exact_instances + result.equal_in_bits, all = by_bits + result.by_residues + in_f64;
+  const int64_t open = std::ranges::count_if(result.open, [](const JudgedPart& part) { return !part.exact; }),
+                in_f64 = result.other_instances - result.equal_in_bits - result.by_residues - open,
+                by_bits = result.exact_instances + result.equal_in_bits,
+                all = by_bits + result.by_residues + in_f64 + open;
   if (all == 0 && result.verdict == Verdict::kMatch) return "MATCH  no pass changed the module";
   std::string text;
   if (result.verdict == Verdict::kMatch) text = "MATCH  ";
@@ -326,8 +328,8 @@ std::string TextOf(const SegmentsResult& result) {
   }
   text += Str(Counted(all, "pass instance"), ": ", by_bits, " by bits",
               result.by_residues == 0 ? "" : Str(", ", result.by_residues, " by residues"),
-              in_f64 == 0 ? "" : Str(", ", in_f64, " in f64"), "; ", Counted(result.values, "value"), ", ",
-              Counted(result.elements, "element"));
+              in_f64 == 0 ? "" : Str(", ", in_f64, " in f64"), open == 0 ? "" : Str(", ", open, " open"), "; ",
+              Counted(result.values, "value"), ", ", Counted(result.elements, "element"));
   if (result.undetermined > 0) text += Str(", ", result.undetermined, " undetermined");
   return text;
 }

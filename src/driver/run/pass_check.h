@@ -1,4 +1,5 @@
-// The oracle `passes`: exact passes by the bits of their values, other passes in f64, and the name of a wrong pass.
+// The oracle `passes`: exact passes by the bits of their values, other passes by bits, residues or in f64, and the name
+// of a wrong pass.
 #ifndef HLO_DRIVER_RUN_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_PASS_CHECK_H_
 

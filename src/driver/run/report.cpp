@@ -125,7 +125,7 @@ std::string UnnoticedText(const RunReport& report) {
   if (report.verdict == "RAN") return "  planted, and nothing was compared, so that nothing was tested\n";
   if (report.exit == ExitCode::kInconclusive)
     return "  planted, and whether anything came of it could not be decided\n";
-  return "  planted, and nothing came of it: the results are within bounds all the same\n";
+  return "  planted, and not found: all that was compared agrees on these arguments\n";
 }
 
 // What is in no other line, where it is worth one, and the sum of all. `other` is dumping, opening the device, the

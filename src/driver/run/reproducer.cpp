@@ -289,7 +289,7 @@ Status ReportReproducer(Experiment& experiment, RunReport* report) {
   if (culprit.sort.empty() && culprit.kind != Culprit::Kind::kPass) return {};  // It has no name.
   if (is_step && !wanted)
     add("look:  ", Str(RunAgain(experiment.options().flags, "--reproducer=found", report->path),
-                       "   leaves it alone with what it read"));
+                       "   writes this step and its operands to a folder"));
   if (!wanted || (!is_step && culprit.kind != Culprit::Kind::kPass)) return {};
   experiment.progress().Stage("writing the reproducer");
   add("repro: ", is_step ? ReproduceWrongStep(experiment, culprit.name)

@@ -208,7 +208,7 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
   const std::string index = IndexText(leaf, finding.place.linear);
   Error error = ErrorAt(inst, what == Oddity::kNan ? "N001" : "N002",
                         Str(NameWithSource(inst, module), " is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
-                            LoopText(finding.loops), ", and no operand of it was"));
+                            LoopText(finding.loops), ", and none of its operands is"));
   error.exit = ExitCode::kNo;
   for (const Instruction* operand : inst.operands()) {
     const auto found = operands.find(operand);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "interp/compare/compare.h"
@@ -237,7 +238,7 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
 
 std::string ToString(const WidenedResult& result) {
   if (!result.finding) {
-    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
+    return Str(VerdictText(result.verdict, result.reason), "  ", Counted(result.instructions, "instruction"), ", ",
                result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
                result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"),
                result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
@@ -247,7 +248,7 @@ std::string ToString(const WidenedResult& result) {
   }
   const WidenedFinding& finding = *result.finding;
   std::string text =
-      Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
+      Str("'", finding.optimized->name(), "' differs from '", finding.input->name(), "' before the passes");
   if (!finding.loop.empty()) text += Str(" (", finding.loop, ")");
   text += "\n";
   for (const TensorComparison& tensor : finding.comparison.outputs) text += Details(tensor);
