@@ -235,7 +235,7 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, bool runs
   const Module& input = *TRY(experiment.Input())->module;
   const bool is_changed = std::ranges::any_of(TRY(experiment.Optimized())->passes.runs, &PassRun::changed);
   const std::unique_ptr<Module> apart = WithoutRegions(optimized);
-  AroundPasses around{.progress = &experiment.progress(), .is_changed = is_changed};
+  AroundPasses around{.progress = &experiment.progress(), .is_changed = is_changed, .is_one_instance = false};
   if (!runs_code) return CompareAroundPasses(input, *apart, options, around, arguments, summary);
   LeftValues left(experiment, input, optimized, *apart, OptionsOf(options));
   experiment.Displace();
@@ -389,6 +389,7 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
                                           std::string* summary) {
   WidenedOptions widened = OptionsOf(options, around.progress);
   widened.keeps_precision = around.keeps_precision;
+  widened.is_one_instance = around.is_one_instance;
   WidenedOptions own_arguments = widened;
   own_arguments.left = around.left;
   WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, own_arguments));

@@ -25,6 +25,7 @@ struct AroundPasses {
   LeftFunction left = {};        // WidenedOptions::left.
   Progress* progress = nullptr;  // May be null.
   bool is_changed = true;        // False: no pass changed the module, which then needs no made-up arguments.
+  bool is_one_instance = true;   // WidenedOptions::is_one_instance.
   bool keeps_precision = false;  // WidenedOptions::keeps_precision.
 };
 // Compares `input` in f64 with the module after passes, on `arguments`. Each value that bounds leave open there is

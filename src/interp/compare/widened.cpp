@@ -146,7 +146,13 @@ class Comparer {
     const auto open = opened != result_.values.end()
                           ? opened
                           : std::ranges::find_if(result_.values, [](const WidenedValue& v) { return !v.open.empty(); });
-    if (open == result_.values.end()) return;
+    if (open == result_.values.end()) {
+      const bool is_vague = static_cast<double>(result_.vacuous) > kMostVacuous * static_cast<double>(result_.elements);
+      if (options_.is_one_instance || !is_vague) return;
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = Str(result_.vacuous, " of ", result_.elements, " elements within bounds that say nothing");
+      return;
+    }
     result_.verdict = Verdict::kInconclusive;
     result_.opened = open->opened;
     result_.reason = open->open;
@@ -170,15 +176,16 @@ class Comparer {
   }
 
   // Adds the findings of one comparison of an array. `by_bits`, `opened`: of `checked` elements of all arrays.
-  static void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
-                       int64_t opened, WidenedValue* value) {
+  void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
+                int64_t opened, WidenedValue* value) const {
     const auto is_much = [](int64_t count, double share, int64_t of) {
       return static_cast<double>(count) > share * static_cast<double>(of);
     };
     const int64_t undetermined = tensor.Count(ElementClass::kUndetermined),
                   vacuous = tensor.Count(ElementClass::kVacuous),
                   silent = tensor.zero_expected + tensor.inf_expected + tensor.nan_expected;
-    if (tensor.verdict == Verdict::kInconclusive) {
+    const bool is_open = options_.is_one_instance || is_much(undetermined, kMostUndetermined, tensor.checked);
+    if (tensor.verdict == Verdict::kInconclusive && is_open) {
       const bool by_passes = is_much(opened, kMostUndetermined, checked),
                  is_undetermined = is_much(undetermined, kMostUndetermined, tensor.checked);
       if (value->open.empty() || (by_passes && !value->opened))

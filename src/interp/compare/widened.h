@@ -28,6 +28,10 @@ struct WidenedOptions {
   // No pass between the modules is declared to change precision. An instruction whose attributes they changed must then
   // give the same bits for the same operands, unless it adds up or calls.
   bool keeps_precision = false;
+  // The modules are apart by one pass instance: bounds that say nothing of one value leave that value open. In a whole
+  // pipeline passes fold many values to the numbers of the declared types, so there more than half of all elements must
+  // have such bounds.
+  bool is_one_instance = true;
   int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
   int64_t max_loop_iterations = 1'000'000;
   // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
