@@ -120,7 +120,7 @@ TEST(JudgeBits, ASignallingNanBehindABitcastAccusesNobody) {
   EXPECT_NE(ToString(few.result).find("1 undetermined"), std::string::npos);
   const Judged many = TimesOne(4);
   EXPECT_EQ(many.result.verdict, Verdict::kInconclusive);
-  EXPECT_EQ(many.result.reason, "25.0 % of the result depend on the bits of NaNs");
+  EXPECT_EQ(many.result.reason, "25.0 % of the result depends on the bits of NaNs");
 }
 
 TEST(JudgeBits, ElementsThatDifferElsewhereAreWrongBesideANan) {

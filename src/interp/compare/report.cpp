@@ -239,12 +239,12 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
 std::string ToString(const WidenedResult& result) {
   if (!result.finding) {
     return Str(VerdictText(result.verdict, result.reason), "  ", Counted(result.instructions, "instruction"), ", ",
-               result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
+               Counted(result.elements, "element"), " compared in f64, ", result.undetermined, " undetermined",
                result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"),
                result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
                result.sampled == 0 ? ""
                                    : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
-                                         result.sampled, result.sampled == 1 ? " instruction" : " instructions"));
+                                         Counted(result.sampled, "instruction")));
   }
   const WidenedFinding& finding = *result.finding;
   std::string text =
