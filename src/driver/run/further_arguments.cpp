@@ -33,13 +33,21 @@ Result<FurtherArguments> FindFurtherArguments(const Module& module, std::span<co
   FurtherArguments further;
   const bool is_one_device = module.header.replica_count == 1 && module.header.num_partitions == 1;
   if (!is_one_device || StepsOfInterpreting(module) > kMostSteps) return further;
-  Reach reach(module);
+  Reach reach(module), of_run(module);
   auto sets = ArgumentsThatReach(module, own, {.seed = seed, .most_sets = most_sets, .interpret = interpret}, reach);
   if (!sets && sets.error().exit == ExitCode::kInterrupted) FAIL(std::move(sets).error());
   if (!sets) return further;
   further.sets = std::move(*sets);
-  further.not_exercised = NotExercised(reach);
+  further.not_at_all = NotExercised(reach);
+  if (of_run.Run(own, interpret)) further.not_by_run = NotExercised(of_run);
   return further;
+}
+
+std::string NotExercisedText(const FurtherArguments& further) {
+  std::vector<std::string> parts;
+  if (!further.not_by_run.empty()) parts.push_back("by the kernels " + further.not_by_run);
+  if (!further.not_at_all.empty()) parts.push_back("by the passes " + further.not_at_all);
+  return Join(parts, "; ");
 }
 
 }  // namespace hlo

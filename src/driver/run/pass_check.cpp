@@ -365,7 +365,7 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
   if (judged.verdict == Verdict::kMismatch) return judged;
   FurtherArguments further =
       TRY(FindFurtherArguments(input, own, static_cast<uint64_t>(judging.seed), interpret, /*most_sets=*/1));
-  judged.not_exercised = std::move(further.not_exercised);
+  judged.not_exercised = NotExercisedText(further);
   for (const std::vector<Literal>& set : further.sets) {
     JudgedPasses on_set = TRY(judge_on(set));
     if (on_set.verdict != Verdict::kMismatch) continue;

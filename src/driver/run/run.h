@@ -169,7 +169,8 @@ struct LocalSummary {
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
   std::set<std::string> wrong;         // Steps that broke their bounds.
   struct OpenStep {
-    std::string name, why;  // "12 of 20 elements undetermined"
+    std::string name, why;      // "12 of 20 elements undetermined"
+    bool only_vacuous = false;  // Bounds say nothing, but leave no element undetermined.
   };
   std::vector<OpenStep> open;   // Steps with an open output, which nothing decides.
   bool beyond_work = false;     // Some were judged as far as --work_limit goes.
@@ -274,7 +275,7 @@ struct RunReport {
   std::optional<EnsembleResult> ensemble;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
-  std::string not_exercised;        // FurtherArguments::not_exercised.
+  std::string not_exercised;        // NotExercisedText of the further arguments.
   bool passes_beyond_work = false;  // They were judged as far as --work_limit goes.
   std::string look_at_passes;  // The command that judges each by itself, where passes left more open than there was.
   Culprit culprit;

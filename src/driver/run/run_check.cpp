@@ -143,9 +143,12 @@ struct OfOutput {
     const auto of = [&](int64_t count, std::string_view what) {
       return Str(count, " of ", Counted(checked, "element"), " ", what);
     };
-    if (static_cast<double>(undetermined) > kMostUndetermined * all) return of(undetermined, "undetermined");
+    if (IsUndetermined()) return of(undetermined, "undetermined");
     if (static_cast<double>(vacuous) > kMostVacuous * all) return of(vacuous, "vacuous");
     return "";
+  }
+  bool IsUndetermined() const {
+    return static_cast<double>(undetermined) > kMostUndetermined * static_cast<double>(checked);
   }
   // Whether most wrong kernels give the same, so that other arguments are worth a look.
   bool SaysNothing() const { return checked > 1 && silent == checked; }
@@ -376,11 +379,13 @@ class LocalCheck {
   Status DecideOpen() {
     for (const auto& [i, outputs] : outputs_) {
       std::string why;
+      bool only_vacuous = true;
       std::set<ShapeIndex> open;
       for (const auto& [index, output] : outputs) {
         const std::string of_output = output.WhyOpen();
         if (!of_output.empty() || output.SaysNothing()) open.insert(index);
         if (why.empty()) why = of_output;
+        only_vacuous &= !output.IsUndetermined();
       }
       const Instruction& inst = *steps_[i].instruction;
       // A loop may run for long on other arguments, so they must be worth it.
@@ -395,7 +400,7 @@ class LocalCheck {
       if (!comparison) {
         if (why.empty()) continue;
         summary_.undecided_loop |= trips == nullptr && HoldsLoop(inst);
-        summary_.open.push_back({std::string(inst.name()), std::move(why)});
+        summary_.open.push_back({std::string(inst.name()), std::move(why), only_vacuous});
       } else if (comparison->verdict == Verdict::kMismatch) {
         IsWrong(steps_[i], {}, std::move(*comparison), ", on made-up arguments");
       } else if (!why.empty()) {
