@@ -186,7 +186,8 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on the arguments of a run, then on arguments that reach more. Only a mismatch counts on the latter.
+// Judges on the arguments of a run, then on arguments that reach more. Only a mismatch of exact passes counts on the
+// latter, whose numbers are extreme.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
@@ -202,7 +203,7 @@ void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto sets = ArgumentsThatReach(module, *own, {.seed = seed, .interpret = BitsLimits()}, reach);
   for (size_t i = 0; sets && i < sets->size(); ++i) {
     const auto further = JudgeBitsOn(module, (*sets)[i], options);
-    if (!further || further->verdict != Verdict::kMismatch) continue;
+    if (!further || !further->of_exact_pass) continue;
     return outcome->findings.push_back(
         {"bits", Str(further->finding->instance, ": on arguments that reach more: ", further->reason)});
   }

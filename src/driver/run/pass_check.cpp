@@ -366,9 +366,10 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
   FurtherArguments further =
       TRY(FindFurtherArguments(input, own, static_cast<uint64_t>(judging.seed), interpret, /*most_sets=*/1));
   judged.not_exercised = NotExercisedText(further);
+  // Numbers on these sets are extreme, and equal bits alone are sure there.
   for (const std::vector<Literal>& set : further.sets) {
     JudgedPasses on_set = TRY(judge_on(set));
-    if (on_set.verdict != Verdict::kMismatch) continue;
+    if (!on_set.of_exact_pass) continue;
     on_set.text += ", on arguments that reach more";
     return on_set;
   }
@@ -457,6 +458,7 @@ Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline) {
   judged.text = TextOf(result);
   judged.reason = ReasonOf(result);
   if (!segments.is_wrong()) return judged;
+  judged.of_exact_pass = result.wrong->exact;
   if (result.finding) judged.finding = FindingOf(*result.finding);
   if (!judged.finding) judged.finding.emplace();
   if (!pipeline.names_instance) return judged;

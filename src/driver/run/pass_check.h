@@ -51,6 +51,7 @@ struct JudgedPasses {
   std::string reason;                  // In one line, unless the verdict is kMatch; empty without segments.
   std::string not_exercised;           // NotExercisedText of the further arguments.
   bool beyond_work = false;            // Judging took more than the work limit.
+  bool of_exact_pass = false;          // The wrong part is a segment of exact passes.
   bool opened = false;                 // Passes left values undetermined that the input determines.
   std::optional<PassFinding> finding;  // Set if the verdict is a mismatch.
 };
