@@ -386,10 +386,11 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
     } else {
-      // One is finite, the other not: so it may be where the runs are not of one mind.
+      // They are not both finite. That is right if a run gave the same infinity, a NaN too, or a finite number too.
       const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
-        return std::isfinite(run.GetDouble(i)) == std::isfinite(actual) &&
-               std::isnan(run.GetDouble(i)) == std::isnan(actual);
+        const double other = run.GetDouble(i);
+        if (std::isinf(actual)) return other == actual;
+        return std::isfinite(other) == std::isfinite(actual) && std::isnan(other) == std::isnan(actual);
       });
       r = open ? 0 : std::numeric_limits<double>::infinity();
     }
