@@ -25,7 +25,7 @@ bool SaysSomething(const Literal& array) {
 
 Result<F64Runs> CompareF64Runs(const Module& before, const Module& after, std::span<const Literal> args,
                                const InterpretOptions& interpret, uint64_t seed) {
-  constexpr int kRuns = 12;
+  constexpr int kRuns = 12;  // kFarOff leaves room for a spread that few runs estimate.
   F64Runs result;
   const auto unsupported = [&](std::string_view why) {
     result.verdict = Verdict::kUnsupported;

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-constexpr int kMostTries = 4;          // Of one side.
+constexpr int kMostTries = 4;          // For one side. All limits of the search are choices of time.
 constexpr int64_t kMostElements = 64;  // Elements of one site.
 
 class Search {

@@ -29,6 +29,7 @@ std::string NotExercised(const Reach& reach) {
 
 Result<FurtherArguments> FindFurtherArguments(const Module& module, std::span<const Literal> own, uint64_t seed,
                                               const InterpretOptions& interpret, int64_t most_sets) {
+  // The search takes up to 40 runs, together about a second.
   constexpr double kMostSteps = 3e7;
   FurtherArguments further;
   const bool is_one_device = module.header.replica_count == 1 && module.header.num_partitions == 1;
