@@ -323,6 +323,9 @@ prose-check:  ## Fail if more than 3 % of the sentences on lines added since BAS
 prose:  ## Print the share of elliptical sentences in comments and documentation, by folder
 	@scripts/prose-index
 
+objects-equal:  ## Fail if sources changed in more than comments and spacing since BASE=COMMIT
+	@scripts/objects-equal $(or $(BASE),HEAD)
+
 format:  ## Format the sources with clang-format
 	@scripts/deps checks
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
@@ -360,4 +363,4 @@ install: all  ## Copy the program, its links, man pages and completion below PRE
 clean:  ## Remove all build folders
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject mutants kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check checks prose-check prose site dist deb wheel install clean
+.PHONY: all help deps hooks demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject mutants kernel-check verifier-coverage asan cuda-doubles cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile seeds corpus pass-pairs models lint tidy format format-check objects-equal checks prose-check prose site dist deb wheel install clean
