@@ -66,12 +66,12 @@ PrintOptions ShortForm() {
 
 std::span<const PrintForm> PrintForms() {
   static const PrintForm kForms[] = {
-      {"long", "XLA's text, as far as it reads back", PrintOptions()},
-      {"short", "for people: what says nothing new is left out", ShortForm()},
-      {"canonical", "XLA's canonical text: made-up names, operand shapes, bodies where they are called",
+      {"long", "XLA's text, changed only where it would not read back as the same module", PrintOptions()},
+      {"short", "for reading: without everything that can be derived", ShortForm()},
+      {"canonical", "XLA's canonical text: generated names, operand shapes, bodies printed where they are called",
        CanonicalForm()},
       {"fingerprint", "canonical without names and large constants, for hashing", FingerprintForm()},
-      {"xla", "XLA's text, also where it reads back as something else", XlaForm()},
+      {"xla", "XLA's text, even if it reads back as another module", XlaForm()},
       {"short-parsable", "XLA's short text", ShortParsableForm()},
   };
   return kForms;
