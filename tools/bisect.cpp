@@ -24,27 +24,27 @@ struct BisectFlags {
 FlagSet MakeFlags(BisectFlags* f) {
   FlagSet flags(
       "hlo-bisect", "[flags] MODULE",
-      "Find who brought a problem: the pass instance and the single rewrite in it, the rule, the flag, the "
-      "fusion, the decision of autotuning, or the libraries. All flags of hlo-run say how the module is run. Exit 0 "
-      "when the guilty one "
-      "is found, 7 when the property does not hold, or not each time.",
+      "Finds the cause of a failure: the pass instance and the single rewrite in it, the rule, the flag, the fusion, "
+      "the decision of autotuning, or the libraries. It accepts all flags of hlo-run. Exit 0 if the cause is found, 7 "
+      "if the failure does not occur, or not in each trial.",
       {"hlo-bisect --inject=pass:constant_folding:wrong_constant --reoptimize model.hlo",
        "hlo-bisect --over=fusions --inject=kernel:fusion.3:wrong_index model.hlo",
        "hlo-bisect --reoptimize '--script=! hlo-opt --reoptimize --opt_bisect_limit=$HLO_OPT_BISECT_LIMIT $1 "
        "| grep -q gemm' model.hlo",
        "hlo-bisect --reoptimize --property=kernels --over=flags --flags_bad='--passes= --nolibraries' model.hlo"});
-  flags.Group("What is searched for");
-  flags.Choice("over", &f->over, {std::begin(kBisectOverWords), std::end(kBisectOverWords)},
-               "passes: the first instance, then the first rewrite; rules: those that are needed; flags: of "
-               "--flags_bad; fusions: those of the entry that have to stay; libraries: or our own kernels; autotune: "
-               "decisions of the lock that is given");
+  flags.Group("Search");
+  flags.Choice(
+      "over", &f->over, {std::begin(kBisectOverWords), std::end(kBisectOverWords)},
+      "search space; passes: the first wrong instance, then the first wrong rewrite; rules: the rules that are "
+      "needed; flags: differences between --flags_good and --flags_bad; fusions: fusions of the entry that are needed; "
+      "libraries: library calls against our own kernels; autotune: decisions of the given lock file");
   AddSearchFlags(flags, &f->search);
   flags.Choice("metric", &f->metric, {"model", "time"},
-               "of slower: time by the description of --target's device, or measured on the platform, by turns, as "
-               "it always is with --over=autotune");
-  flags.String("flags_good", &f->flags_good, "FLAGS", "of --over=flags: what the good end is run with");
-  flags.String("flags_bad", &f->flags_bad, "FLAGS", "the bad end's; quoted as XLA_FLAGS are");
-  flags.String("out", &f->out, "DIR", "where the modules before and after go, or the locks; empty: nowhere");
+               "time for the property slower; model: by the description of --target's device; time: measured in turns "
+               "on the platform; --over=autotune always measures");
+  flags.String("flags_good", &f->flags_good, "FLAGS", "for --over=flags: flags of the good run");
+  flags.String("flags_bad", &f->flags_bad, "FLAGS", "flags of the bad run, quoted as in XLA_FLAGS");
+  flags.String("out", &f->out, "DIR", "folder for the modules before and after, or for the lock files; empty: none");
   AddRunFlags(flags, &f->run);
   return flags;
 }

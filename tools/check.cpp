@@ -80,20 +80,21 @@ Result<ExitCode> CheckCommand(Args args) {
   bool json = false;
   bool quiet = false;
   bool bench = false;
-  FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
-                "Parse and verify: one line a file, `ok` or its diagnostics; of a directory, all below it. "
-                "Exit 0, or 3 when one was rejected.",
-                {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
+  FlagSet flags(
+      "hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
+      "Parses and verifies files, also all below a directory, and prints `ok` or the diagnostics of each. Exit 0, or "
+      "3 if one was rejected.",
+      {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   AddLoadFlags(flags, &load);
   AddDeviceFlags(flags, &load);
   AddSplitFlag(flags, &load);
   flags.Group("Report");
-  flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);
+  flags.Int("max_errors", &load.max_errors, "largest number of errors that are reported for one file", 1);
   flags.Bool("json", &json,
-             "an array of {file, verdict}, with {code, line, column, message} of the first error, or warnings: the "
-             "same of the first of each kind, and count");
-  flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
-  flags.Bool("q", &quiet, "do not list the files that are fine, nor warnings");
+             "print an array of {file, verdict}, with {code, line, column, message} of the first error, or of the "
+             "first warning of each kind with its count");
+  flags.Bool("bench", &bench, "print how fast each file is parsed and verified on one thread");
+  flags.Bool("q", &quiet, "do not list valid files and warnings");
   load.subdirectories = true;
   const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {

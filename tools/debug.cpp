@@ -22,9 +22,10 @@ Result<ExitCode> DebugCommand(Args args) {
        "printf 'iteration while.1 3\\nprint s\\n' | hlo debug model.hlo"});
   AddArgumentFlags(flags, &run);
   flags.Group("Running");
-  flags.Int("max_loop_iterations", &run.max_loop_iterations, "of one while; 0: no limit");
+  flags.Int("max_loop_iterations", &run.max_loop_iterations,
+            "largest number of iterations of one while loop; 0: no limit");
   flags.Bytes("memory_limit", &run.memory_limit,
-              "of values at once, as 512MiB or 2GB; 0: three quarters of the machine");
+              "largest total size of values, such as 512MiB or 2GB; 0: three quarters of the machine's memory");
   AddLoadFlags(flags, &run.load, {"random", "zeros", "iota", "error"});
   AddLogFlags(flags, &log);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));

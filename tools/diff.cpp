@@ -30,39 +30,37 @@ std::vector<std::string> Words(const std::string_view (&words)[N]) {
 FlagSet MakeFlags(DiffFlags* f) {
   FlagSet flags(
       "hlo-diff", "[flags] LEFT RIGHT",
-      "What differs between two modules, two dump directories (the first pass where they part), two profiles (which "
-      "steps became slower), two autotune locks or two files of arrays. Instructions are matched by what they compute "
-      "and what is computed "
-      "from them, whatever "
-      "they are called. Exit 0 equal, 1 different, 7 when nothing could be matched. All flags of hlo-run say "
-      "how modules are read, run and compared.",
+      "Shows the differences between two modules, two dump directories (from the first differing pass), two profiles "
+      "(which steps became slower), two autotune locks or two files of arrays. Instructions are matched by their "
+      "operands and users, whatever their names. Exit 0 if equal, 1 if different, 7 if nothing could be matched. It "
+      "accepts all flags of hlo-run.",
       {"hlo-diff old.hlo new.hlo", "hlo-diff --format=html -o=diff.html old.hlo new.hlo",
-       "hlo-diff dumps/old dumps/new      the first pass where they part",
+       "hlo-diff dumps/old dumps/new      the first differing pass",
        "hlo-diff old.json new.json        profiles of hlo-run --profile_json, or directories of several each",
        "hlo-diff --tolerance=xla expected.npz actual.npz", "hlo-diff --mode=values --platform=cpu old.hlo new.hlo"});
-  flags.Group("What is compared");
-  flags.Choice("mode", &f->mode, Words(kDiffModeWords),
-               "text: the texts line by line; structure: instructions and fusions; values: the results of both on the "
-               "same arguments; perf: their times, by turns; of profiles those that were measured; all: all of these "
-               "but text; auto: what the kind of file "
-               "has: structure, values, or perf");
-  flags.String("ignore", &f->ignored, "LIST",
-               Str("what is no difference: of ", Join(DiffIgnoreWords(), ", "),
-                   "; order: of instructions. Default: names,metadata,order; --ignore= is nothing"));
+  flags.Group("Comparison");
   flags.Choice(
-      "pair", &f->pair, Words(kDumpPairingWords),
-      "of dump directories, which modules belong together: by-pass: those of one name, in their order, pass by "
-      "pass; by-name: files of one name; by-size: the largest texts first");
+      "mode", &f->mode, Words(kDiffModeWords),
+      "text: compare the texts line by line; structure: instructions and fusions; values: the results on the same "
+      "arguments; perf: times, measured in turns, or the times in profiles; all: all except text; auto: structure, "
+      "values or perf, by the kind of file");
+  flags.String("ignore", &f->ignored, "LIST",
+               Str("differences that are ignored: ", Join(DiffIgnoreWords(), ", "),
+                   "; order: of instructions. Default: names,metadata,order; --ignore= ignores none"));
+  flags.Choice("pair", &f->pair, Words(kDumpPairingWords),
+               "which modules of two dump directories are compared; by-pass: modules of the same name, in their order, "
+               "pass by pass; by-name: files of the same name; by-size: the largest texts first");
   flags.Double("significance", &f->significance,
-               "of perf and profiles: how small p has to be for a difference (Mann-Whitney)");
-  flags.Int("rounds", &f->rounds, "of perf: how often each module runs", 2, 100'000);
-  flags.Int("max_instructions", &f->most, "of a module that is matched, fusions opened", 1);
-  flags.Group("How it is told");
+               "for perf and profiles: largest p of a significant difference (Mann-Whitney test)");
+  flags.Int("rounds", &f->rounds, "for perf: number of runs of each module", 2, 100'000);
+  flags.Int("max_instructions", &f->most, "largest module that is matched, counted with the instructions in fusions",
+            1);
+  flags.Group("Output");
   flags.Choice("format", &f->format, Words(kDiffFormatWords),
-               "text: as diff -u, with the names of the left for what was matched; html: one page; json: hlo.diff/1");
-  flags.String("output", &f->output, "FILE", "where it goes; '-' is stdout");
+               "text: like diff -u, with the left names for matched instructions; html: one page; json: hlo.diff/1");
+  flags.String("output", &f->output, "FILE", "file for the result; '-' is stdout");
   flags.Alias("o", "output");
-  flags.Int("top", &f->top, "rows of each list; 0: all");
+  flags.Int("top", &f->top, "number of rows of each list; 0: all");
   AddRunFlags(flags, &f->run);
   return flags;
 }

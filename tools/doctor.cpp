@@ -20,14 +20,15 @@ Result<ExitCode> DoctorCommand(Args args) {
   std::vector<std::string> library_path;
   std::string require, host_isa;
   std::optional<std::string> json_file;
-  FlagSet flags("hlo-doctor", "[flags]", "What works on this machine, and why not.",
+  FlagSet flags("hlo-doctor", "[flags]",
+                "Lists the devices and libraries of this machine that work, and the reasons of the others.",
                 {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
   flags.List("library_path", &library_path, "DIR", "where to look first for libraries");
   CacheFlags cache;
   AddCacheFlags(flags, &cache);
   AddHostIsaFlag(flags, &host_isa);
   flags.OptionalString("json", &json_file, "FILE", "as JSON on stdout instead, or in FILE too");
-  flags.String("require", &require, "NAME", "exit 1 when this is missing");
+  flags.String("require", &require, "NAME", "exit with 1 if this is missing");
   const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);

@@ -52,46 +52,46 @@ struct FuzzFlags {
 };
 
 FlagSet MakeFlags(FuzzFlags* f) {
-  FlagSet flags("hlo-fuzz", "[flags]",
-                "Grow random modules, valid by construction, and put each through every oracle: the verifier, printing "
-                "and reading, the interpreter with 1 and 2 threads, the bits of exact passes, kernels with and without "
-                "the passes, a third of them planned for this machine unless --target says for what. Exit 1 when there "
-                "is a finding.",
-                {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --oracles=bits --count=10000 --seed=1",
-                 "hlo fuzz --focus=scatter,gather --count=200 --stats",
-                 "hlo fuzz --passes=random --count=1000 --seed=5", "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
-  flags.Group("What grows");
-  flags.Choice("mode", &f->mode, {"grow"}, "grow: new modules, op by op");
-  flags.Int("seed", &f->seed, "of the first module; the next has the next number");
-  flags.Int("count", &f->count, "modules", 1);
-  flags.String("ops", &f->grow.ops, "RE", "only opcodes whose name matches, and what these need");
-  flags.List("focus", &f->grow.focus, "OP", "opcodes that grow twenty times as often");
-  flags.Int("max_instructions", &f->grow.max_instructions, "of an entry, about", 1, kMostInstructions);
-  flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
-  flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
-  flags.Group("What is judged");
+  FlagSet flags(
+      "hlo-fuzz", "[flags]",
+      "Generates random valid modules and judges each by every oracle: the verifier, printing and reading, the "
+      "interpreter with 1 and 2 threads, the bits of exact passes, and kernels with and without the passes. A third of "
+      "the modules is planned for this machine unless --target names a device. Exit 1 if there is a finding.",
+      {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --oracles=bits --count=10000 --seed=1",
+       "hlo fuzz --focus=scatter,gather --count=200 --stats", "hlo fuzz --passes=random --count=1000 --seed=5",
+       "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
+  flags.Group("Generated modules");
+  flags.Choice("mode", &f->mode, {"grow"}, "grow: generate new modules, op by op");
+  flags.Int("seed", &f->seed, "seed of the first module; each further module has the next number");
+  flags.Int("count", &f->count, "number of modules", 1);
+  flags.String("ops", &f->grow.ops, "RE", "use only opcodes with a matching name, and the opcodes that these need");
+  flags.List("focus", &f->grow.focus, "OP", "opcodes that are chosen twenty times as often");
+  flags.Int("max_instructions", &f->grow.max_instructions, "approximate number of instructions of an entry computation",
+            1, kMostInstructions);
+  flags.Int("max_elems", &f->grow.max_elems, "largest number of elements of one value", 1);
+  flags.Int("depth", &f->grow.depth, "largest nesting of loops, branches and calls");
+  flags.Group("Judging");
   flags.List("oracles", &f->oracles, "NAME",
-             "only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused; 'bits' "
-             "alone judges hundreds of modules a second");
+             "judge only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused; "
+             "'bits' alone judges hundreds of modules a second");
   flags.String("input_profile", &f->input_profile, "LIST",
-               "how arguments are made up, as in hlo-run: each module's by one of these; otherwise mostly normal");
+               "profiles of generated arguments, as in hlo-run; each module uses one of them; default: mostly normal");
   flags.String("passes", &f->passes.passes, "LIST|random",
-               "these passes instead of the pipeline; random: for each module others, any in any order");
+               "passes to run instead of the pipeline; random: other passes for each module, in any order");
   AddTargetFlag(flags, &f->passes.target);
-  flags.String("platform", &f->run.platform, "NAME", "where kernels run: cpu, cuda, cuda:N");
+  flags.String("platform", &f->run.platform, "NAME", "platform of the kernels: cpu, cuda or cuda:N");
   flags.Bool("libraries", &f->run.libraries,
-             "as in hlo-run; off: products and scatters in the forms for the target, too");
+             "use libraries as hlo-run does; off: products and scatters also take the forms for the target");
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
-  flags.String("save", &f->save, "DIR", "keep findings as DIR/SEED/module.hlo, cmd and log");
-  flags.Bool(
-      "reduce", &f->reduce,
-      "of each kind of finding the first, as small as it gets in a minute: DIR/SEED/small.ORACLE.hlo, where DIR is "
-      "hlo-out/fuzz without --save");
-  flags.Bool("stats", &f->stats, "a table of what grew, by opcode and element type");
+  flags.String("save", &f->save, "DIR", "write findings to DIR/SEED/: module.hlo, cmd and log");
+  flags.Bool("reduce", &f->reduce,
+             "make the first finding of each kind as small as possible in a minute, and write it to "
+             "DIR/SEED/small.ORACLE.hlo; DIR is hlo-out/fuzz without --save");
+  flags.Bool("stats", &f->stats, "print a table of the generated instructions by opcode and element type");
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
-  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT", "plant a fault, as in hlo-run; it should be found");
+  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT", "plant a fault, as in hlo-run; the judges should find it");
   return flags;
 }
 

@@ -89,8 +89,8 @@ Result<ExitCode> InspectStats(Args args) {
       "hlo-inspect stats", "[flags] MODULE",
       "What a module consists of. Arithmetic and traffic are counted from shapes; what has no law is named.",
       {"hlo-inspect stats model.hlo", "hlo-inspect stats --json dumps/module_0001.f.before_optimizations.txt"});
-  flags.Int("top", &largest, "how many of the largest values to list");
-  flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
+  flags.Int("top", &largest, "number of rows; 0: all");
+  flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const ModuleStats stats = StatsOf(*module, largest);
@@ -135,27 +135,30 @@ Result<ExitCode> InspectCost(Args args) {
   int64_t top = 30;
   bool csv = false;
   CostOptions options;
-  FlagSet flags("hlo-inspect cost", "[flags] MODULE",
-                "A roofline for each instruction or fusion: the longest of memory traffic, dots and other arithmetic "
-                "on a device as described, plus a launch. What is in loops counts by their trips where those are "
-                "known.",
-                {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
-                 "hlo-inspect cost --by=op_name model.hlo", "hlo-inspect cost --computation=body.3 model.hlo",
-                 "hlo-inspect cost --target=host --csv model.hlo",
-                 "hlo-opt model.hlo -o opt.hlo; hlo-run --platform=cpu --passes= --profile_json=p.json opt.hlo",
-                 "hlo-inspect cost --profile=p.json opt.hlo"});
-  flags.String("target", &target, "DEVICE",
-               Str("whose description to use: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
+  FlagSet flags(
+      "hlo-inspect cost", "[flags] MODULE",
+      "Estimates the time of each instruction or fusion by a roofline: the longest of memory traffic, dots and other "
+      "arithmetic on the described device, plus a launch. Instructions in loops count once for each trip if the "
+      "number of trips is known.",
+      {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
+       "hlo-inspect cost --by=op_name model.hlo", "hlo-inspect cost --computation=body.3 model.hlo",
+       "hlo-inspect cost --target=host --csv model.hlo",
+       "hlo-opt model.hlo -o opt.hlo; hlo-run --platform=cpu --passes= --profile_json=p.json opt.hlo",
+       "hlo-inspect cost --profile=p.json opt.hlo"});
+  flags.String(
+      "target", &target, "DEVICE",
+      Str("device whose description is used: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
   flags.Alias("device", "target");
-  flags.Int("top", &top, "how many rows; 0: all");
+  flags.Int("top", &top, "number of rows; 0: all");
   flags.Choice("by", &options.by, CostKeyWords(),
-               "sums of all that has this in common, instead of rows; op_name: by its scopes, each with what is in it");
-  flags.String("computation", &computation, "NAME", "one run of this one; default: the entry");
-  flags.Bool("expand_loops", &options.expand_loops, "false: a loop or call is one row, not what it does");
-  flags.Bool("csv", &csv, "all rows as comma-separated values");
+               "print sums instead of rows; op_name: by scope, with the scopes inside");
+  flags.String("computation", &computation, "NAME", "computation that is inspected; default: the entry");
+  flags.Bool("expand_loops", &options.expand_loops,
+             "off: a loop or call is one row, instead of the instructions inside");
+  flags.Bool("csv", &csv, "print all rows as comma-separated values");
   flags.String("profile", &profile, "P.json",
-               "what 'hlo-run --profile_json' measured beside it, of this module with --passes=");
-  flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
+               "add the times that 'hlo-run --profile_json' measured for this module with --passes=");
+  flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
@@ -193,12 +196,12 @@ Result<ExitCode> InspectLiterals(Args args) {
   std::string name, computation;
   int64_t top = 30;
   FlagSet flags("hlo-inspect literals", "[flags] MODULE",
-                "The constants of a module, the largest first; or one of them, written out.",
+                "Lists the constants of a module, the largest first, or prints one of them.",
                 {"hlo-inspect literals model.hlo", "hlo-inspect literals --name=constant.4 model.hlo"});
-  flags.Int("top", &top, "how many rows; 0: all");
-  flags.String("name", &name, "NAME", "write this one out");
-  flags.String("computation", &computation, "NAME", "where --name is");
-  flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
+  flags.Int("top", &top, "number of rows; 0: all");
+  flags.String("name", &name, "NAME", "print this constant with all its values");
+  flags.String("computation", &computation, "NAME", "computation that holds --name");
+  flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   if (name.empty()) {

@@ -15,7 +15,7 @@ struct OutputFlags {
 
 void AddOutputFlags(FlagSet& flags, OutputFlags* output) {
   flags.Group("Output");
-  flags.String("o", &output->path, "FILE", "where the module goes; - is stdout");
+  flags.String("o", &output->path, "FILE", "file for the module; -: stdout");
   AddPrintFlags(flags, &output->print);
 }
 
@@ -37,17 +37,18 @@ Result<ExitCode> InspectExtract(Args args) {
   std::string instruction, computation;
   int64_t height = 0;
   bool users = false, fusion_as_entry = false;
-  FlagSet flags("hlo-inspect extract", "[flags] MODULE",
-                "One instruction with what computes its operands, or one computation, as a module that verifies. What "
-                "is cut off becomes a parameter of the same name.",
-                {"hlo-inspect extract --instruction=dot.7 --height=2 model.hlo",
-                 "hlo-inspect extract --instruction=fusion.3 model.hlo | hlo-run -",
-                 "hlo-inspect extract --computation=fused_computation.3 model.hlo"});
-  flags.String("instruction", &instruction, "NAME", "the instruction that gives the result");
-  flags.Int("height", &height, "how many instructions deep its producers come along; 0: none, -1: all", -1);
-  flags.Bool("users", &users, "its users come along too and give the results");
-  flags.Bool("fusion_as_entry", &fusion_as_entry, "of a fusion, the computation inside");
-  flags.String("computation", &computation, "NAME", "this computation as the entry; or where --instruction is");
+  FlagSet flags(
+      "hlo-inspect extract", "[flags] MODULE",
+      "Prints one instruction with the producers of its operands, or one computation, as a valid module. Values from "
+      "outside become parameters of the same name.",
+      {"hlo-inspect extract --instruction=dot.7 --height=2 model.hlo",
+       "hlo-inspect extract --instruction=fusion.3 model.hlo | hlo-run -",
+       "hlo-inspect extract --computation=fused_computation.3 model.hlo"});
+  flags.String("instruction", &instruction, "NAME", "instruction that becomes the result");
+  flags.Int("height", &height, "how many levels of its producers are included; 0: none; -1: all", -1);
+  flags.Bool("users", &users, "include its users, which then give the results");
+  flags.Bool("fusion_as_entry", &fusion_as_entry, "extract the computation inside this fusion");
+  flags.String("computation", &computation, "NAME", "computation that becomes the entry, or that holds --instruction");
   AddOutputFlags(flags, &output);
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
@@ -73,10 +74,11 @@ Result<ExitCode> InspectSlice(Args args) {
   LoadOptions load{.text_only = true};
   OutputFlags output;
   std::string to;
-  FlagSet flags("hlo-inspect slice", "--to=NAME [flags] MODULE",
-                "What is needed for one result: the instruction or output, all that computes it, and the parameters "
-                "that it hangs on.",
-                {"hlo-inspect slice --to={1} model.hlo", "hlo-inspect slice --to=dot.7 --hlo_print=short model.hlo"});
+  FlagSet flags(
+      "hlo-inspect slice", "--to=NAME [flags] MODULE",
+      "Prints the part of a module that one result needs: the instruction or output, everything that computes it, and "
+      "the parameters.",
+      {"hlo-inspect slice --to={1} model.hlo", "hlo-inspect slice --to=dot.7 --hlo_print=short model.hlo"});
   flags.String("to", &to, "NAME", "an instruction of the entry, or an output: {0}, {1,0}");
   AddOutputFlags(flags, &output);
   const auto module = TRY(InspectedModule(flags, args, &load));

@@ -21,16 +21,18 @@ Result<ExitCode> InspectGraph(Args args) {
        "hlo-opt model.hlo | hlo-inspect graph --format=html --fusions=collapsed - -o kernels.html",
        "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
        "hlo-inspect graph --computation=body.3 model.hlo | dot -Tpdf >body.pdf"});
-  flags.Choice("format", &format, {"dot", "svg", "html"}, "what to write");
-  flags.String("computation", &computation, "NAME", "this one; default: the entry");
-  flags.String("around", &around, "NAME", "only what is near this instruction");
-  flags.Int("width", &options.width, "how many edges away");
-  flags.Choice("fusions", &fusions, {"expanded", "collapsed"}, "frames around their instructions, or single nodes");
-  flags.Choice("tuples", &tuples, {"folded", "expanded"}, "lines past tuples, or tuples and their elements as nodes");
+  flags.Choice("format", &format, {"dot", "svg", "html"}, "output format");
+  flags.String("computation", &computation, "NAME", "computation that is drawn; default: the entry");
+  flags.String("around", &around, "NAME", "draw only the neighbourhood of this instruction");
+  flags.Int("width", &options.width, "size of the neighbourhood in edges");
+  flags.Choice("fusions", &fusions, {"expanded", "collapsed"},
+               "expanded: frames around the instructions of a fusion; collapsed: one node for each fusion");
+  flags.Choice("tuples", &tuples, {"folded", "expanded"},
+               "folded: edges bypass tuples; expanded: tuples and their elements are nodes");
   flags.Int("fold_scopes", &most_nodes,
-            "html: scopes of op_name, and calls by line, are nodes that open, in a picture of more nodes than this; 0: "
-            "never");
-  flags.String("o", &path, "FILE", "where it goes; - is stdout");
+            "html: in a graph with more nodes than N, scopes of op_name, and calls by source line, are nodes that can "
+            "be opened; 0: never");
+  flags.String("o", &path, "FILE", "file for the graph; -: stdout");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));

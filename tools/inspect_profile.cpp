@@ -76,8 +76,8 @@ Result<ExitCode> InspectProfile(Args args) {
       "of a run, memory over it and the roofline, which needs no network.",
       {"hlo-run --platform=cpu --profile_json=p.json model.hlo", "hlo-inspect profile --full p.json",
        "hlo-inspect profile --html=p.html p.json"});
-  flags.Bool("full", &full, "as --profile=full");
-  flags.String("html", &html, "FILE", "the page instead");
+  flags.Bool("full", &full, "print the tables of --profile=full");
+  flags.String("html", &html, "FILE", "write the profile as a page instead");
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
@@ -102,9 +102,9 @@ Result<ExitCode> InspectMemory(Args args) {
       "who holds it from when to when, and where in the source that comes from. The module is optimized and "
       "compiled as by hlo-run, and does not run.",
       {"hlo-inspect memory model.hlo", "hlo-inspect memory --target=host --top=0 --json=m.json model.hlo"});
-  flags.Int("top", &top, "how many rows; 0: all");
+  flags.Int("top", &top, "number of rows; 0: all");
   flags.OptionalString("json", &json, "FILE",
-                       "as JSON on stdout instead, or in FILE too; with what is live at each step");
+                       "print JSON instead of text, or write it to FILE as well, with the live values at each step");
   AddPassFlags(flags, &passes);
   AddLoadFlags(flags, &options.load, {"random", "zeros", "iota", "error"});
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));

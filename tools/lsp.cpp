@@ -20,9 +20,9 @@ Result<ExitCode> LspCommand(Args args) {
       "A language server (LSP 3.17) on stdin and stdout: diagnostics, hover (shape, bytes, FLOP), definition, "
       "references, rename, symbols, formatting, completion. editors/README.md says how editors start it.",
       {"hlo lsp", "hlo lsp --lines <testdata/lsp/hover.session"});
-  flags.Bool("stdio", &stdio, "as editors say it; there is no other way");
+  flags.Bool("stdio", &stdio, "accepted because editors pass it; messages always go through stdin and stdout");
   flags.Bool("lines", &lines,
-             "messages stand one a line, without headers, empty lines and // comments skipped: to try it by hand");
+             "read one message per line without headers, and skip empty lines and // comments, for trying it by hand");
   AddLoadFlags(flags, &options.load);
   AddSplitFlag(flags, &options.load);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));

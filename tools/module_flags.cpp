@@ -22,54 +22,55 @@ namespace hlo {
 
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided) {
   flags.Group("Input");
-  flags.Choice(
-      "verify", &load->verify, {"strict", "default", "off"},
-      "how much of the input is verified; off: nothing where text alone is read and printed, no warnings where "
-      "a module is run, rewritten or counted");
-  flags.Bytes("max_input", &load->max_input, "largest file, as 512MiB or 2GB", 1);
+  flags.Choice("verify", &load->verify, {"strict", "default", "off"},
+               "how strictly the input is verified; off: no check where the text is only read and printed, and no "
+               "warnings where a module is run, rewritten or counted");
+  flags.Bytes("max_input", &load->max_input, "largest input file, such as 512MiB or 2GB", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
-  std::string help = "what becomes of constant({...}), whose elements were not printed";
-  if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: its value is not known";
-  if (std::ranges::find(elided, "random") != elided.end()) help += "; random: in range for what it indexes";
+  std::string help = "values of constants that were printed as {...}";
+  if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: the value stays unknown";
+  if (std::ranges::find(elided, "random") != elided.end()) help += "; random: in range where they are indices";
   flags.Choice("fill_elided_constants", &load->fill_elided_constants, std::move(elided), std::move(help));
 }
 
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load) {
-  flags.Int("num_replicas", &load->num_replicas, "replicas of the module; 0: as many as its header says");
-  flags.Int("num_partitions", &load->num_partitions, "partitions of each replica; 0: as many as the header says");
+  flags.Int("num_replicas", &load->num_replicas, "number of replicas; 0: as the module's header says");
+  flags.Int("num_partitions", &load->num_partitions,
+            "number of partitions of each replica; 0: as the module's header says");
 }
 
 void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
   flags.Bool("split_input_file", &load->split_input_file,
-             "lines '// -----' part a file into modules: FILE#1, FILE#2, ...; one of them by that name");
+             "split each file into modules at lines '// -----'; FILE#1, FILE#2, ... name one of them");
 }
 
 void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
   flags.Group("Arguments");
   flags.String("args", &run->args, "FILE",
-               ".npz or .npy, keys argN or parameter names; or a snapshot. A module that is a snapshot runs on what it "
-               "recorded; '--args=' makes arguments up all the same");
+               "arguments from a .npz or .npy file, with keys argN or parameter names, or from a snapshot; a module "
+               "that is a snapshot runs on its recorded arguments, and '--args=' generates arguments instead");
   flags.Choice("args_are", &run->args_are, {"auto", "parts", "whole"},
-               "arrays of --args for a partitioned module; whole: each partition gets the part that the parameter's "
-               "sharding says, and the results are joined; parts: as they are; auto: whole where the shape is not the "
-               "parameter's");
+               "how arrays of --args belong to a partitioned module; whole: each partition gets its part by the "
+               "parameter's sharding, and the results are joined; parts: each array is used as it is; auto: whole if "
+               "the shape is not the parameter's");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
-                 "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
-                 "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
-                 "r1.p0.WHICH: of one partition of it");
-  flags.Choice("cast_args", &run->cast_args, {"never", "safe", "force"},
-               "arrays of another element type in files: safe: converted if no value changes; force: in any case");
+                 "one argument, by the parameter's number or name; it takes precedence over --args. SPEC: f.npy, "
+                 "f.npz:KEY, @f.bin, {1,2}, zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s) or "
+                 "randint(a,b). r1.WHICH: for replica 1 only; r1.p0.WHICH: for one partition of it");
+  flags.Choice(
+      "cast_args", &run->cast_args, {"never", "safe", "force"},
+      "whether arrays of another element type in files are converted; safe: if no value changes; force: always");
   flags.String("input_profile", &run->input_profile, "LIST",
-               Str("how the others are made up: ", Join(InputProfileNames(), ", "),
-                   "; all. hlo-run runs each of a list in turn"));
+               Str("how missing arguments are generated: ", Join(InputProfileNames(), ", "),
+                   " or all; hlo-run runs once for each name of a list"));
   flags.Complete("input_profile", [] {
     const auto profiles = InputProfileNames();
     return std::vector<std::string>(profiles.begin(), profiles.end());
   });
-  flags.String("arg_range", &run->arg_range, "A,B", "random floats lie in [A,B), whatever the profile");
+  flags.String("arg_range", &run->arg_range, "A,B", "range [A,B) of random floats, with every profile");
   flags.Bool("constrain_inputs", &run->constrain_inputs,
-             "indices in range, promises of order kept, initial values neutral, divisors not 0");
-  flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
+             "keep indices in range, sorted data sorted, initial values neutral and divisors not 0");
+  flags.Int("random_seed", &run->seed, "seed of generated arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
 }
 
@@ -95,34 +96,34 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
   std::vector<std::string_view> names;
   for (const Preset& preset : AllPresets()) names.push_back(preset.name);
-  flags.String(
-      "pipeline", &passes->pipeline, "NAME|FILE",
-      Str("the passes that run: ", Join(names, ", "), ", or a text of one's own, - is stdin; 'hlo help pipelines'"));
+  flags.String("pipeline", &passes->pipeline, "NAME|FILE",
+               Str("the passes that run: ", Join(names, ", "), ", a file, or - for stdin; 'hlo help pipelines'"));
   flags.Complete("pipeline", [names] { return std::vector<std::string>(names.begin(), names.end()); });
   flags.String("passes", &passes->passes, "LIST",
-               "run these instead of the pipeline, in the same words: a,b,c; simplification(fixed-point)");
+               "passes to run instead of the pipeline, in the same notation: a,b,c or simplification(fixed-point)");
   flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST",
-             "leave these out: names, pipelines, instances (algsimp#2)");
-  flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these of the pipeline");
+             "passes, pipelines or pass instances (algsimp#2) that do not run");
+  flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these passes of the pipeline");
   for (const char* flag : {"passes", "xla_disable_hlo_passes", "xla_enable_hlo_passes_only"})
     flags.Complete(flag, PassNames);
-  flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
+  flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "run no passes");
   flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
   flags.List("disable_rules", &passes->disabled_rules, "LIST",
-             "leave these rewrite rules out: ids, or their first parts (A.add.1, A.add, A); 'hlo help algebra'");
+             "rewrite rules that are not applied, by id or prefix (A.add.1, A.add, A); 'hlo help algebra'");
   flags.List("xla_fuel", &passes->fuel, "WHAT=N", "at most N rewrites of a pass or of a rule");
   flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
   flags.String("stop_after", &passes->stop_after, "NAME",
-               "skip what comes behind this: a pass (its first instance), an instance (algsimp#2), a pipeline");
-  flags.String("stop_before", &passes->stop_before, "NAME", "skip this and what comes behind it");
-  flags.String("start_from", &passes->start_from, "NAME", "skip what comes before this");
+               "skip everything after this pass (its first instance), pass instance (algsimp#2) or pipeline");
+  flags.String("stop_before", &passes->stop_before, "NAME",
+               "skip this pass, instance or pipeline, and everything after it");
+  flags.String("start_from", &passes->start_from, "NAME", "skip everything before this pass, instance or pipeline");
   AddTargetFlag(flags, &passes->target);
 }
 
 void AddTargetFlag(FlagSet& flags, std::string* target) {
   flags.String("target", target, "DEVICE",
-               Str("for which device is optimized and planned, whether it is there or not: ", TargetNames(),
-                   ", sm_NN, or a file as XLA's --xla_gpu_target_config_filename takes; host is this machine"));
+               Str("device for which the module is optimized and planned, present or not: ", TargetNames(),
+                   ", sm_NN, or a file in the format of XLA's --xla_gpu_target_config_filename; host is this machine"));
   flags.Alias("xla_gpu_target_config_filename", "target");
 }
 
@@ -133,9 +134,10 @@ void AddPrintFlags(FlagSet& flags, PrintFlags* print) {
     about.push_back(Str(form.name, ": ", form.what));
   }
   flags.Choice("hlo_print", &print->hlo_print, names, Join(about, "; "));
-  flags.Bool("print_large_constants", &print->large_constants,
-             "off: constants of more than 10 elements, and tuples, are {...}; default: as the form has it");
-  flags.Bool("strip_metadata", &print->strip_metadata, "without metadata");
+  flags.Bool(
+      "print_large_constants", &print->large_constants,
+      "off: print constants of more than 10 elements, and tuples, as {...}; default: as the form of --hlo_print does");
+  flags.Bool("strip_metadata", &print->strip_metadata, "print without metadata");
 }
 
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags) {
@@ -151,62 +153,66 @@ Result<std::string> PrintAs(const Module& module, const PrintFlags& flags) {
 
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Group("Dumps");
-  flags.String("xla_dump_to", &dump->directory, "DIR",
-               "module before and after the passes, and what was compiled from it; -: texts to stdout");
+  flags.String(
+      "xla_dump_to", &dump->directory, "DIR",
+      "write the module before and after the passes, and the code compiled from it, to DIR; -: write texts to stdout");
   flags.String("xla_dump_hlo_pass_re", &dump->pass_pattern, "RE",
-               "also the module after each pass that changed it and matches");
+               "also write the module after each matching pass that changed it");
   flags.String("xla_dump_emitter_re", &dump->emitter_pattern, "RE",
-               "code of the compiled kernels to keep: of llvm, ptx, host; empty: all");
-  flags.Bool("xla_dump_hlo_as_text", &dump->as_text, "in any case, so that each state runs alone");
+               "kinds of code of the compiled kernels to write: llvm, ptx or host; empty: all");
+  flags.Bool("xla_dump_hlo_as_text", &dump->as_text,
+             "write each state as text, even when another format is chosen, so that each can be run alone");
   flags.Alias("xla_dump_hlo_as_long_text", "xla_dump_hlo_as_text");
-  flags.Bool("xla_dump_hlo_as_proto", &dump->as_proto, "also each state as a protocol buffer, in full");
-  flags.Bool("xla_dump_hlo_as_dot", &dump->as_dot, "also the entry's graph, for Graphviz");
-  flags.Bool("xla_dump_hlo_as_html", &dump->as_html, "also the entry's graph as one page, unless it is too large");
+  flags.Bool("xla_dump_hlo_as_proto", &dump->as_proto, "also write each state as a protocol buffer with all constants");
+  flags.Bool("xla_dump_hlo_as_dot", &dump->as_dot, "also write the entry computation's graph for Graphviz");
+  flags.Bool("xla_dump_hlo_as_html", &dump->as_html,
+             "also write the entry computation's graph as a page, unless it is too large");
   flags.Bool("xla_dump_large_constants", &dump->large_constants,
-             "off: constants of more than 10 elements, and tuples, are dumped as {...}");
-  flags.Bool("xla_dump_disable_metadata", &dump->disable_metadata, "modules are dumped without metadata");
+             "off: write constants of more than 10 elements, and tuples, as {...}");
+  flags.Bool("xla_dump_disable_metadata", &dump->disable_metadata, "write modules without metadata");
   flags.Bool("xla_dump_hlo_snapshots", &dump->snapshots,
-             "hlo-run: also the module as it was read, its arguments and its result in one protocol buffer, which "
-             "--args and --reference take");
-  flags.Choice(
-      "dump_diff", &dump->diff, {"instructions", "unified", "none"},
-      "beside each module after a pass: instructions: what the pass did, as --print_changed=diff; unified: the "
-      "lines that differ from the state dumped before it, which patch takes");
-  flags.Int("dump_limit_mib", &dump->limit_mib, "MiB; the dump of one module ends, with a note, before what is beyond",
-            1, 1 << 30);
-  flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
+             "hlo-run: also write the module as it was read, its arguments and its result as one protocol buffer, "
+             "which --args and --reference read");
+  flags.Choice("dump_diff", &dump->diff, {"instructions", "unified", "none"},
+               "file written beside each module after a pass; instructions: the changes of the pass, as "
+               "--print_changed=diff shows them; unified: the lines that differ from the state before, for patch");
+  flags.Int("dump_limit_mib", &dump->limit_mib, "largest dump of one module in MiB; the dump ends there with a note", 1,
+            1 << 30);
+  flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "dump only modules with a matching name");
 }
 
 void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer) {
   flags.String("reproducer", &reproducer->directory, "DIR",
-               "of a pass that is found wrong, fails or crashes: a folder there with the module before it, the "
-               "arguments, the one command that shows it again, and what that printed");
+               "for a pass that is wrong, fails or crashes, write a folder in DIR with the module before the pass, the "
+               "arguments, the command that repeats it, and the command's output");
   flags.Alias("crash_reproducer", "reproducer");
 }
 
 void AddBundleFlag(FlagSet& flags, BundleOptions* bundle) {
   flags.String("bundle", &bundle->directory, "DIR",
-               "a new folder with the module, flags, arguments, expected and actual results, the report, and the one "
-               "command that runs it again: every command takes it as a module");
+               "write a new folder with the module, flags, arguments, expected and actual results, the report and the "
+               "command that repeats the run; every command accepts the folder as a module");
 }
 
 void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.Group("Logging and threads");
-  flags.Int("v", &log->v,
-            "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction and why");
+  flags.Int(
+      "v", &log->v,
+      "verbosity; 1: a line per pass and kernel; 2: decisions; 3: texts of modules; 4: each instruction, and why");
   flags.List("vmodule", &log->vmodule, "FILE=N",
-             "verbosity by source file, * and ? allowed, ours or XLA's name of it (also TF_CPP_VMODULE)");
-  flags.Bool("logtostderr", &log->to_stderr, "where they go in any case");
-  flags.Int("threads", &log->threads, "threads to use; 0: as many as there are cores");
+             "verbosity by source file, by our name or XLA's; * and ? are allowed (also TF_CPP_VMODULE)");
+  flags.Bool("logtostderr", &log->to_stderr, "accepted for XLA's sake: logs always go to stderr");
+  flags.Int("threads", &log->threads, "number of threads; 0: one per core");
   AddHostIsaFlag(flags, &log->host_isa);
 }
 
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache) {
-  flags.String(
-      "cache_dir", &cache->directory, "DIR",
-      "code of kernels is kept here for other processes, as in ~/.cache/hlo; also HLO_CACHE_DIR; neither: none "
-      "is");
-  flags.Bytes("cache_size", &cache->size, "of it at most, as 512MiB or 2GB; what was not used for longest goes first");
+  flags.String("cache_dir", &cache->directory, "DIR",
+               "keep the code of kernels in DIR for later processes, such as ~/.cache/hlo; HLO_CACHE_DIR sets it too; "
+               "without either there is no cache");
+  flags.Bytes(
+      "cache_size", &cache->size,
+      "largest size of the cache, such as 512MiB or 2GB; the entries that were unused for longest are removed first");
 }
 
 std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache) {
@@ -217,7 +223,7 @@ std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache) {
 
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
   flags.Choice("host_isa", host_isa, {kHostIsaNames.begin(), kHostIsaNames.end()},
-               "what kernels and libraries may use of this processor; native: all of it");
+               "instruction set that kernels and libraries use on this processor; native: everything that it has");
 }
 
 namespace {

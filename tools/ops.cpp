@@ -59,12 +59,12 @@ Result<Opcode> OpcodeNamed(const std::string& name) {
 
 Result<ExitCode> OpsCommand(Args args) {
   FlagSet flags("hlo-ops", "[OPCODE...]",
-                "Which op is supported for which element type: k compiled to kernels (cpu and cuda have the same); "
-                "p compiled once a pass has put others in its place; f falls back on cpu and cuda: a step by the "
-                "interpreter (--nofallback: UNSUPPORTED); - neither; blank where HLO has no such op. The interpreter "
-                "has all that is k, p or f. Measured with a smallest use of each op, as a plain hlo-run on cpu has it; "
-                "one f8 stands for all. Ops that talk to the host or other devices, which have no element type of "
-                "their own, have one letter. Of opcodes that are named, the passes and the reasons are said.",
+                "Shows which op is supported for which element type. k: compiled to kernels (the same on cpu and "
+                "cuda); p: compiled after a pass has replaced it by other ops; f: run by the interpreter on cpu and "
+                "cuda (UNSUPPORTED with --nofallback); -: not supported; blank: HLO has no such op. The interpreter "
+                "supports k, p and f. Each entry was measured with a smallest use of the op, run by a plain hlo-run on "
+                "cpu; one f8 type represents all. Ops that communicate with the host or other devices, which have no "
+                "element type, have one letter. For named opcodes the passes and reasons are printed.",
                 {"hlo ops", "hlo ops dot convolution"});
   const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {

@@ -85,74 +85,78 @@ void ListStages() {
 
 void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
   flags.Group("Output");
-  flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
+  flags.String("o", &f->output, "FILE", "file for the result; -: stdout");
   std::vector<std::string> forms = {"hlo"}, about = {"hlo: text"};
   for (const EmitForm& form : EmitForms()) {
     forms.emplace_back(form.name);
     about.push_back(Str(form.name, ": ", form.what));
   }
-  flags.Bool("q", &f->quiet, "no notes, no progress");
-  flags.Choice("emit", &f->emit, forms, Str("the module, down to stage hlo-backend, as ", Join(about, "; ")));
-  flags.Bool("emit_proto", &f->emit_proto, "as XLA's hlo-opt has it: --emit=pbtxt");
+  flags.Bool("q", &f->quiet, "print no notes and no progress");
+  flags.Choice("emit", &f->emit, forms, Str("form of the module, for stages up to hlo-backend; ", Join(about, "; ")));
+  flags.Bool("emit_proto", &f->emit_proto, "XLA's name of --emit=pbtxt");
   AddPrintFlags(flags, &f->print);
   flags.Group("Seeing the passes (on stderr)");
-  flags.OptionalString("print_before", &f->watch.print_before, "LIST",
-                       "the module before these: names, pipelines, instances (algsimp#2); all");
-  flags.OptionalString("print_after", &f->watch.print_after, "LIST", "the same after them, where they changed it");
+  flags.OptionalString(
+      "print_before", &f->watch.print_before, "LIST",
+      "print the module before these passes, pipelines or instances (algsimp#2); without a value before all");
+  flags.OptionalString("print_after", &f->watch.print_after, "LIST",
+                       "print the module after these passes if they changed it");
   flags.Choice("print_changed", &f->watch.print_changed, {"none", "full", "diff", "cdiff"},
-               "after each pass that changed the module: full: all of it; diff: its rules, and the instructions that "
-               "went and came; cdiff: in colours");
-  flags.Choice("color", &f->color, {"auto", "always", "never"}, "of diff; auto: on a terminal, unless NO_COLOR is set");
+               "what is printed after each pass that changed the module; full: the module; diff: the rules, and the "
+               "removed and added instructions; cdiff: the same in colours");
+  flags.Choice("color", &f->color, {"auto", "always", "never"},
+               "whether diffs have colours; auto: on a terminal, unless NO_COLOR is set");
   flags.OptionalString("time_passes", &f->time_passes, "table|tree|json",
-                       "time of the passes. table: by pass, and what each rule did; tree: by stage and pass, wall and "
-                       "processor time; json: the tree and each instance");
+                       "print the time of the passes; table: by pass, with the rules; tree: by stage and pass, with "
+                       "wall and processor time; json: the tree and each instance");
   flags.Alias("xla_gpu_print_compilation_stats", "time_passes");
-  flags.OptionalString("pass_stats", &f->pass_stats, "all|json",
-                       "a table of what each pass did to instructions, kernels, bytes moved and estimated time; all: "
-                       "also of those that did nothing");
+  flags.OptionalString(
+      "pass_stats", &f->pass_stats, "all|json",
+      "print a table of the changes of each pass in instructions, kernels, bytes moved and estimated time; all: "
+      "also of passes that changed nothing");
   flags.Bool("print_pass_instances", &f->watch.print_pass_instances,
-             "a line for each pass instance; numbers for --opt_bisect_limit");
-  flags.Group("Trust");
-  flags.Choice("verify_each", &f->verify_each, {"off", "changed", "all"}, "the verifier after these pass instances");
-  flags.Bool("round_trip", &f->round_trip, "what comes out is printed, read again and compared with what it was");
-  flags.OptionalString("check_each_pass", &f->check_each_pass, "RE",
-                       "each pass that changes the module is judged: the module before it against the one after it, "
-                       "on the same arguments. The report takes the module's place, and names the first wrong pass, "
-                       "the instruction and the rule; RE: only instances that match (algsimp#2)");
-  flags.Int("work_limit", &f->run.work_limit, "scalar steps of judging one pass; -1: 3e8; 0: any number", -1);
+             "print a line for each pass instance, with the numbers for --opt_bisect_limit");
+  flags.Group("Checks");
+  flags.Choice("verify_each", &f->verify_each, {"off", "changed", "all"},
+               "pass instances after which the verifier runs");
+  flags.Bool("round_trip", &f->round_trip, "print the result, read it again, and compare the two modules");
+  flags.OptionalString(
+      "check_each_pass", &f->check_each_pass, "RE",
+      "judge each pass that changes the module: compare the modules before and after it on the same arguments. The "
+      "report is printed instead of the module and names the first wrong pass, the instruction and the "
+      "rule; RE: judge only matching instances (algsimp#2)");
+  flags.Int("work_limit", &f->run.work_limit, "scalar operations for judging one pass; -1: 3e8; 0: no limit", -1);
   AddArgumentFlags(flags, &f->run);
 }
 
 FlagSet MakeFlags(OptFlags* f) {
   FlagSet flags("hlo-opt", "[flags] MODULE [-o FILE]",
-                "Run the pipeline to a stage, or passes by name, and print what comes out.",
+                "Runs the pipeline up to a stage, or single passes, and prints the result.",
                 {"hlo-opt model.hlo", "hlo-opt --passes=algsimp,dce --hlo_print=short model.hlo",
                  "hlo-opt --stage=ptx --kernel=fusion.3 model.hlo", "hlo-opt --pass_stats model.hlo -o /dev/null",
                  "hlo-opt --print_changed=diff model.hlo -o /dev/null", "hlo-opt --check_each_pass model.hlo",
                  "hlo-opt model.hlo | hlo-run -"});
-  flags.Group("What");
+  flags.Group("Stage");
   flags.String("stage", &f->stage, "S",
                "hlo, hlo-backend, kernels, llvm-before-optimizations, llvm, ptx, ptxas, sass, host-llvm, host-asm");
-  flags.String("kernel", &f->kernel, "NAME", "below hlo-backend: only this instruction's kernels");
-  flags.List("library_path", &f->library_path, "DIR", "where stage sass looks first for nvJitLink");
+  flags.String("kernel", &f->kernel, "NAME", "for stages after hlo-backend: only the kernels of this instruction");
+  flags.List("library_path", &f->library_path, "DIR", "folders that stage sass searches first for nvJitLink");
   AddCacheFlags(flags, &f->cache);
-  flags.Bool("list_stages", &f->list_stages, "the stages, one line each");
-  flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
-  flags.Bool("list_pipelines", &f->list_pipelines, "the pipelines of each preset, in their order, and their counts");
-  flags.Bool("print_pipeline", &f->print_pipeline, "the text of the pipeline that would run, and nothing else");
-  flags.String(
-      "autotune_cache", &f->lock, "DIR|FILE.lock",
-      "plans that were measured are taken from there, as a run takes them, and passes are those of a run: for this "
-      "machine with --target=host, else for the GPU that is here");
+  flags.Bool("list_stages", &f->list_stages, "print a line for each stage");
+  flags.Bool("list_passes", &f->list_passes, "print a line for each pass: name, what it preserves, what it does");
+  flags.Bool("list_pipelines", &f->list_pipelines, "print the pipelines of each preset in their order, with counts");
+  flags.Bool("print_pipeline", &f->print_pipeline, "print only the text of the pipeline that would run");
+  flags.String("autotune_cache", &f->lock, "DIR|FILE.lock",
+               "use measured plans of this lock file and the passes of a run: for this machine with --target=host, "
+               "otherwise for its GPU");
   flags.Alias("xla_gpu_load_autotune_results_from", "autotune_cache");
   flags.OptionalString(
       "print_fusion_plan", &f->print_fusion_plan, "all",
       "instead of the module: its kernels, why they are what they are, what they save; 'all': no list is "
       "cut short");
-  flags.Bool("reoptimize", &f->reoptimize, "run passes even over a module that is optimized already");
+  flags.Bool("reoptimize", &f->reoptimize, "run the passes even if the module is already optimized");
   AddPassFlags(flags, &f->passes);
-  flags.Choice("platform", &f->platform, {"gpu", "cuda", "cpu", "host"},
-               "as XLA's hlo-opt has it; cpu is --target=host");
+  flags.Choice("platform", &f->platform, {"gpu", "cuda", "cpu", "host"}, "XLA's flag; cpu means --target=host");
   AddSeeingFlags(flags, f);
   AddLoadFlags(flags, &f->load, {"keep", "error", "random", "zeros", "iota"});
   AddDeviceFlags(flags, &f->load);
@@ -163,7 +167,7 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Group("Testing hlokit itself");
   flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
                  "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
-                 "crash:algsimp[#k]: that pass crashes");
+                 "crash:algsimp[#k]: the pass crashes");
   return flags;
 }
 

@@ -25,19 +25,21 @@ struct ReduceFlags {
 };
 
 FlagSet MakeFlags(ReduceFlags* f) {
-  FlagSet flags("hlo-reduce", "[flags] MODULE [-o SMALL.hlo]",
-                "Make a module smaller as long as it fails in the same way: the same kind of verdict and the same one "
-                "accused, the same signal at the same place, the same error, the same exit of a script. All flags of "
-                "hlo-run say how it is run.",
-                {"hlo-reduce '--inject=kernel:*:dropped_term' model.hlo -o small.hlo",
-                 "hlo-reduce '--property=script:! grep -q dot $1' -o small.hlo model.hlo",
-                 "hlo-reduce --property=kernels:2 -o small.hlo model.hlo"});
-  flags.Group("What is searched for");
+  FlagSet flags(
+      "hlo-reduce", "[flags] MODULE [-o SMALL.hlo]",
+      "Makes a module smaller as long as it fails in the same way: the same kind of verdict and culprit, the same "
+      "signal at the same place, the same error, or the same exit code of a script. It accepts all flags of hlo-run.",
+      {"hlo-reduce '--inject=kernel:*:dropped_term' model.hlo -o small.hlo",
+       "hlo-reduce '--property=script:! grep -q dot $1' -o small.hlo model.hlo",
+       "hlo-reduce --property=kernels:2 -o small.hlo model.hlo"});
+  flags.Group("Search");
   AddSearchFlags(flags, &f->search);
-  flags.String("o", &f->output, "FILE",
-               "the smallest module so far, at any time; - is stdout; otherwise MODULE.small.hlo in this folder");
-  flags.Int("j", &f->jobs, "processes that try at once; 0: as many as there are cores. The result is the same");
-  flags.Double("time_limit", &f->time_limit, "seconds of all; then the smallest so far is the result");
+  flags.String(
+      "o", &f->output, "FILE",
+      "file that always holds the smallest module so far; -: stdout; default: MODULE.small.hlo in this folder");
+  flags.Int("j", &f->jobs, "number of processes; 0: one per core; the result does not depend on it");
+  flags.Double("time_limit", &f->time_limit,
+               "seconds of the whole search; the smallest module at that time is the result");
   AddRunFlags(flags, &f->run);
   return flags;
 }

@@ -39,105 +39,112 @@ namespace {
 
 void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   RunOptions* run = &f->run;
-  flags.Group("Where and against what");
-  flags.String(
-      "platform", &run->platform, "P",
-      "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto is the interpreter for what needs several devices");
+  flags.Group("Platform and comparison");
+  flags.String("platform", &run->platform, "P",
+               "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto chooses the interpreter for modules that "
+               "need several devices");
   flags.Complete("platform", [] { return std::vector<std::string>{"auto", "interpreter", "cpu", "cuda"}; });
   flags.Alias("device", "platform");
   flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "cpu", "none", ""},
-               "what the results are compared with; default: the interpreter, where that takes seconds; cpu: our "
-               "kernels there, for another platform; none: only run");
-  flags.String(
-      "reference", &run->reference_file, "FILE",
-      "expected outputs, .npz or a snapshot, instead of a reference run; or a bundle: its arguments are taken, "
-      "too, and where --save_run made it, each instruction is compared");
+               "where the expected results are computed; default: in the interpreter if that takes seconds; cpu: by "
+               "our kernels on this processor, for another platform; none: run without comparing");
+  flags.String("reference", &run->reference_file, "FILE",
+               "expected results, from a .npz file or a snapshot, instead of a reference run; from a bundle the "
+               "arguments are taken too, and if --save_run wrote it, each instruction is compared");
   std::vector<std::string> modes, about;
   for (const CompareMode& mode : AllCompareModes()) {
     modes.emplace_back(mode.name);
     about.push_back(Str(mode.name, ": ", mode.what));
   }
   flags.Choice("compare_mode", &run->compare_mode, modes, Str(Join(about, "; "), "; 'hlo help oracles'"));
-  flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds",
+  flags.Double("abs_error_bound", &f->abs_bound,
+               "compare by a tolerance: an element is wrong if its error exceeds both bounds",
                /*may_be_infinite=*/true);
   flags.Alias("atol", "abs_error_bound");
-  flags.Double("rel_error_bound", &f->rel_bound, "as above", /*may_be_infinite=*/true);
+  flags.Double("rel_error_bound", &f->rel_bound, "relative bound of the same tolerance", /*may_be_infinite=*/true);
   flags.Alias("rtol", "rel_error_bound");
-  flags.Int("max_ulp", &f->max_ulp, "extra acceptance of tolerance: at most N units in the last place");
+  flags.Int("max_ulp", &f->max_ulp, "the tolerance also accepts a difference of at most N units in the last place");
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
-               "selects tolerance: the table by type, 1e-3, or equality");
-  flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: NaNs compare by their bits where they are only moved");
+               "compare by a tolerance; dtype: the table by element type; xla: 1e-3; exact: equality");
+  flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: compare the bits of NaNs that the module only moves");
   flags.Int("work_limit", &run->work_limit,
-            "scalar steps of judging the kernels, and of the passes; beyond, a seeded sample of the largest; 0: all; "
-            "-1: 3e9, more where a run takes long");
+            "scalar operations for judging the kernels, and as many for the passes; beyond the limit the largest "
+            "values are compared at seeded samples; 0: no limit; -1: 3e9, or more if the run itself takes long");
   flags.Bool("first_divergence", &run->first_divergence,
-             "a table of the steps: the error that each was given and the one that it made; and inside the first wrong "
-             "kernel the instruction");
-  flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
-  flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
+             "print a table of the steps with the error that each received and the error that it added, and the first "
+             "wrong instruction inside the first wrong kernel");
+  flags.Int("max_mismatches", &run->compare.max_mismatches, "number of elements that are shown of each wrong output");
+  flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "order of the elements that are shown");
 }
 
 void AddProfileFlags(FlagSet& flags, RunFlags* f) {
   ProfileOptions* profile = &f->run.profile;
   flags.Group("Profile (kernels; in runs of its own)");
-  flags.OptionalString(
-      "profile", &f->profile, "summary|full",
-      "where the time goes: busy and idle, by kernel and library call, loop, precision; full: by scope "
-      "and line of the source too, what is in memory, all rows");
+  flags.OptionalString("profile", &f->profile, "summary|full",
+                       "print where the time goes: busy and idle time, time by kernel and library call, by loop and by "
+                       "precision; full: also by scope and source line, the contents of memory, and all rows");
   flags.Alias("xla_hlo_profile", "profile");
-  flags.String("trace", &profile->trace, "FILE.json[.gz]",
-               "what ran when, for ui.perfetto.dev or chrome://tracing, which need no server");
-  flags.Int("trace_max_events", &profile->most_events, "steps and copies in it, from the first on; 0: all");
-  flags.String("profile_json", &profile->json, "FILE.json", "the tables, for 'hlo-inspect profile' and programs");
+  flags.String("trace", &profile->trace, "FILE.json[.gz]", "write a timeline for ui.perfetto.dev or chrome://tracing");
+  flags.Int("trace_max_events", &profile->most_events,
+            "number of steps and copies in the trace, from the first on; 0: all");
+  flags.String("profile_json", &profile->json, "FILE.json",
+               "write the tables for 'hlo-inspect profile' and for programs");
   flags.Int("examples_per_run", &profile->examples_per_run,
-            "what one run computes: reports say examples/s, and --ablate images/s");
+            "examples that one run computes; reports then show examples/s, and --ablate images/s");
 }
 
 void AddRunningFlags(FlagSet& flags, RunFlags* f) {
   RunOptions* run = &f->run;
   flags.Group("Code generation");
   AddCacheFlags(flags, &f->cache);
-  flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt, cuDNN");
-  flags.Bool("fallback", &run->fallback,
-             "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
-  flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
-  flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
-  flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: steps are queued as one, as a graph; off: one by one");
-  flags.String("xla_gpu_enable_command_buffer", &f->command_buffers, "KIND,...", "XLA's: empty is --cuda_graphs=false");
+  flags.List("library_path", &run->library_path, "DIR",
+             "folders that are searched first for oneDNN, CUDA, cuBLASLt and cuDNN");
+  flags.Bool(
+      "fallback", &run->fallback,
+      "run steps without a kernel in the interpreter, and name them in the report; off: the verdict is UNSUPPORTED");
+  flags.Bool("libraries", &run->libraries,
+             "use libraries for matrix products and convolutions; off: use our own kernels");
+  flags.Bool("allow_tf32", &run->allow_tf32, "cuda: allow f32 products with operands rounded to tf32");
+  flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: launch all steps as one graph; off: launch them one by one");
+  flags.String("xla_gpu_enable_command_buffer", &f->command_buffers, "KIND,...",
+               "XLA's flag; an empty value means --cuda_graphs=false");
   flags.Bool("xla_gpu_enable_pdl", &run->early_launches,
-             "cuda: kernels in a graph are launched before those before them have ended, and wait themselves");
+             "cuda: launch kernels of a graph before their predecessors have ended; each kernel then waits for its "
+             "predecessors itself");
   flags.Bool("xla_gpu_graph_enable_concurrent_region", &f->concurrent,
-             "cuda: what a graph has side by side: all that may be; off: nothing; by itself where both sides take long "
-             "and leave room");
+             "cuda: on: run all independent steps of a graph concurrently; off: run none concurrently; default: run "
+             "those concurrently that take long and leave the device room");
   flags.Bool("sync_check", &run->sync_check,
-             "cuda: each step is waited for, so that its errors are known to be its own");
+             "cuda: wait after each step, so that an error is attributed to the step that caused it");
 
   flags.Group("Custom calls");
   flags.Repeated("custom_call", &run->custom_call, "TARGET=POLICY",
-                 "what calls of a target do: native; zeros; passthrough: the operands; error; FILE.hlo[:COMPUTATION]. "
-                 "All but native make the verdict MATCH(with stubs)");
+                 "how calls of a target are executed: native; zeros; passthrough: return the operands; error; "
+                 "FILE.hlo[:COMPUTATION]. Every policy except native makes the verdict MATCH(with stubs)");
   flags.Alias("stub", "custom_call");
   flags.Group("Running");
   flags.Bool("bench", &run->bench,
-             "warm up, then run for at least 3 s and 10 times, all on the same arguments; on a "
-             "host kernels are planned for it, unless --target names another");
-  flags.Double("bench_seconds", &run->bench_seconds, "of --bench");
-  flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
-  flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
+             "warm up, then run at least 10 times and for at least 3 s on the same arguments; on a host, kernels are "
+             "planned for that host unless --target names another device");
+  flags.Double("bench_seconds", &run->bench_seconds, "shortest time of the runs of --bench");
+  flags.Int("num_repeats", &run->num_repeats, "number of timed runs without --bench", 1);
+  flags.Int("max_loop_iterations", &run->max_loop_iterations,
+            "largest number of iterations of one while loop; 0: no limit");
   flags.Bytes("memory_limit", &run->memory_limit,
-              "of values at once in the interpreter, as 512MiB or 2GB; 0: three quarters of the machine");
-  flags.Choice(
-      "detect_nan", &run->watch.detect_nan, {"none", "warn", "fail"},
-      "name the first instruction that makes a NaN, and what from; of kernels, in one more run, the first that "
-      "does, and the instruction in it; fail: stop there, exit 1");
+              "largest total size of values in the interpreter, such as 512MiB or 2GB; 0: three quarters of the "
+              "machine's memory");
+  flags.Choice("detect_nan", &run->watch.detect_nan, {"none", "warn", "fail"},
+               "name the first instruction that makes a NaN, and its operands; for kernels, one more run finds the "
+               "first such kernel and the instruction inside; fail: stop there with exit code 1");
   flags.Alias("xla_gpu_detect_nan", "detect_nan");
-  flags.Choice("detect_inf", &run->watch.detect_inf, {"none", "warn", "fail"}, "as above, for infinities");
+  flags.Choice("detect_inf", &run->watch.detect_inf, {"none", "warn", "fail"}, "the same for infinities");
   flags.Alias("xla_gpu_detect_inf", "detect_inf");
   flags.Group("Watching the interpreter (--platform=interpreter)");
   flags.String("trace_values", &run->watch.trace_values, "RE",
-               "print the values of instructions whose name matches; of large ones the first elements");
-  flags.Bool("log_minmax", &run->watch.log_minmax, "a table of smallest and largest values by instruction");
-  flags.Bool("stats", &run->watch.stats, "tables of time by opcode and by instruction");
+               "print the values of instructions with a matching name; only the first elements of large ones");
+  flags.Bool("log_minmax", &run->watch.log_minmax,
+             "print a table of the smallest and largest value of each instruction");
+  flags.Bool("stats", &run->watch.stats, "print tables of the time by opcode and by instruction");
 }
 
 }  // namespace
@@ -146,30 +153,30 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   RunOptions* run = &f->run;
   AddComparisonFlags(flags, f);
   AddArgumentFlags(flags, run);
-  flags.Int("iterations", &f->iterations, "runs on different data: seed, seed + 1, ...", 1);
+  flags.Int("iterations", &f->iterations, "number of runs on different data, with seeds N, N + 1, ...", 1);
   flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
-               "of several devices: all have the same, or each its number in every element");
-  flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
-  flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
+               "arguments of several devices; use_shared_random_inputs: all devices have the same; "
+               "use_device_id_as_input: each element is the number of the device");
+  flags.String("save_args", &run->save_args, "FILE.npz", "write the arguments of the run");
+  flags.String("save_outputs", &run->save_outputs, "FILE.npz", "write the results");
   flags.String("infeed", &run->infeed, "FILE.npz",
-               "what infeeds read, as in0, in1 ... or out0, out1 ..., in the order of execution");
+               "values that infeeds read, in0, in1, ... or out0, out1, ..., in the order of execution");
   flags.String("outfeed", &run->outfeed, "FILE.npz",
-               "keep what outfeeds (of device 0) send, as out0, out1 ...; else it is dropped");
+               "write the values that outfeeds of device 0 send as out0, out1, ...; without the flag they are dropped");
 
   flags.Group("Several devices (--platform=interpreter runs them all, in turns)");
   AddDeviceFlags(flags, &run->load);
-  flags.Bool("check_replicas", &run->check_replicas, "replicas must have the same results, bit for bit");
+  flags.Bool("check_replicas", &run->check_replicas, "require that all replicas have the same results, bit for bit");
   flags.Choice("output_mode", &run->output_mode, {"return_device_0_outputs", "return_outputs"},
-               "whose results --print_literals and --save_outputs give: return_outputs: of all");
+               "devices whose results --print_literals and --save_outputs give: device 0, or all");
 
   AddPassFlags(flags, &f->passes);
-  flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
-  flags.String(
-      "scope_compile", &run->scopes.compile, "RE",
-      "only what has such an op_name, or is in a computation of such a name, is compiled as a program; the rest "
-      "op by op: each instruction through the passes by itself, a kernel of its own; with the time of both");
+  flags.Bool("reoptimize", &run->reoptimize, "run the passes even if the module is already optimized");
+  flags.String("scope_compile", &run->scopes.compile, "RE",
+               "compile only instructions with a matching op_name or in a computation with a matching name as one "
+               "program; run each other instruction as a kernel of its own; report the time of both");
   flags.String("scope_interpret", &run->scopes.interpret, "RE",
-               "the other way round: this op by op, the rest compiled");
+               "the opposite: run the matching instructions one by one, and compile the rest");
   AddRunningFlags(flags, f);
   AddTuningFlags(flags, &f->tuning);
   AddProfileFlags(flags, f);
@@ -181,15 +188,15 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   }
 
   flags.Group("Report");
-  flags.Bool("print_literals", &run->print_literals, "the outputs as text");
-  flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
+  flags.Bool("print_literals", &run->print_literals, "print the results as text");
+  flags.OptionalString("json", &f->json, "FILE",
+                       "print the report as JSON instead of text, or write it to FILE as well");
   if (with_searches)
     flags.String(
         "html", &f->html, "FILE",
-        "the report as a page for a browser, too: the verdict, who is wrong, where that is in the program, and "
-        "the worst elements");
-  flags.Bool("q", &f->quiet, "no notes, no progress");
-  flags.Bool("qq", &f->silent, "nor the report: the exit code alone");
+        "also write the report as a page: the verdict, the culprit, its place in the program, and the worst elements");
+  flags.Bool("q", &f->quiet, "print no notes and no progress");
+  flags.Bool("qq", &f->silent, "print nothing; only the exit code tells the verdict");
 
   AddLoadFlags(flags, &run->load, {"random", "zeros", "iota", "error"});
   AddSplitFlag(flags, &run->load);
@@ -198,18 +205,18 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   if (with_searches) {
     AddBundleFlag(flags, &run->bundle);
     flags.String("save_run", &run->save_run, "DIR",
-                 "a bundle with what each instruction gave, for --reference=DIR of another run");
+                 "write a bundle that also holds the value of each instruction, for --reference=DIR of another run");
   }
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated(
       "inject", &f->inject, "KIND:NAME:FAULT",
-      "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
-      "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, wrong_index; of every pass "
-      "and kernel: swapped_operands, wrong_constant, ... (an unknown one lists them); library:NAME or "
-      "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place; "
-      "crash:algsimp[#k]: that pass crashes; autotune:wrong: a candidate gives wrong results, and would be the "
-      "fastest; autotune:NAME:tail, ...: a fault of a kernel or library call, where its plan is out of a lock");
+      "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; kernel:NAME or "
+      "kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, wrong_index; for every pass and kernel: "
+      "swapped_operands, wrong_constant, ... (an unknown name lists them); library:NAME or library:*: bit, zero, "
+      "scale; runtime:NAME or runtime:*: early, branch, copies, late, place; crash:algsimp[#k]: the pass crashes; "
+      "autotune:wrong: a candidate gives wrong results and would be the fastest; autotune:NAME:tail, ...: a fault in a "
+      "kernel or library call whose plan comes from a lock file");
 }
 
 namespace {
@@ -341,14 +348,15 @@ Status SettleRunFlags(RunFlags* f) {
 namespace {
 
 FlagSet MakeFlags(RunFlags* f) {
-  FlagSet flags("hlo-run", "[flags] MODULE...",
-                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the "
-                "interpreter; say who is wrong.",
-                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
-                 "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
-                 "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
-                 "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
-                 "hlo-run dumps      a folder that XLA's dump flags filled: one line a module or recorded run"});
+  FlagSet flags(
+      "hlo-run", "[flags] MODULE...",
+      "Runs a module on given or generated arguments, compares every kernel and the passes with the interpreter, "
+      "and names the culprit if a result is wrong.",
+      {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
+       "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
+       "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
+       "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
+       "hlo-run dumps      a folder that XLA's dump flags filled: one line a module or recorded run"});
   AddRunFlags(flags, f, /*with_searches=*/true);
   flags.Common({"platform", "args", "arg", "random_seed", "reference", "tolerance", "print_literals", "save_outputs",
                 "bench", "profile", "detect_nan", "triage", "bundle", "xla_dump_to", "json"});

@@ -13,24 +13,26 @@ namespace hlo {
 
 void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
   flags.Group("Ablation: what is each pass worth");
-  flags.OptionalString("ablate", &f->ablate, "RE",
-                       "the module with each pass off in turn, of those that change it (and match): time, kernels, "
-                       "bytes, what breaks; also passes, pipelines, rules, instances, as --ablate_by");
-  flags.String("ablate_by", &f->by, "WHAT",
-               "what is off: pass, instance, pipeline, rule; all: no passes at all, over several modules in one table");
+  flags.OptionalString(
+      "ablate", &f->ablate, "RE",
+      "run the module once without each matching pass that changes it, and print the effect on time, kernels and "
+      "bytes, and which results change; RE may also be passes, pipelines, rules or instances, as in --ablate_by");
+  flags.String(
+      "ablate_by", &f->by, "WHAT",
+      "what is switched off: pass, instance, pipeline, rule; all: all passes, for several modules in one table");
   flags.Choice("ablate_metric", &f->metric, {"model", "time"},
-               "time by the description of --target's device; or measured on the platform, with verdicts and 95 % "
-               "intervals");
-  flags.Int("ablate_repeats", &f->repeats, "rounds of measuring; all variants run once in each, in random order", 3);
-  flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted, not listed");
+               "model: time by the description of --target's device; time: measured on the platform, with verdicts and "
+               "95 % intervals");
+  flags.Int("ablate_repeats", &f->repeats, "rounds of measurements; each runs every variant once, in random order", 3);
+  flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted and not listed");
   constexpr int64_t kMostOfPairs = 20;  // 190 variants.
-  flags.Int("ablate_pairs", &f->pairs,
-            "so many of what is worth most are off two at a time, too: what both are worth beyond the sum of each; 0: "
-            "none",
-            0, kMostOfPairs);
+  flags.Int(
+      "ablate_pairs", &f->pairs,
+      "also switch off the N most effective passes in pairs, and print the effect beyond the sum of both; 0: no pairs",
+      0, kMostOfPairs);
   flags.String("csv", &f->csv, "FILE",
-               "all rows, those of pairs too, for a spreadsheet; - is stdout, instead of the table");
-  flags.String("svg", &f->svg, "FILE", "a chart of the effects");
+               "write all rows, with those of pairs, for a spreadsheet; -: to stdout instead of the table");
+  flags.String("svg", &f->svg, "FILE", "write a chart of the effects");
 }
 
 namespace {

@@ -19,12 +19,11 @@ namespace hlo {
 
 void AddTriageFlags(FlagSet& flags, TriageFlags* triage) {
   flags.Group("Triage: who is wrong, and the smallest case of it");
-  flags.OptionalString(
-      "triage", &triage->directory, "DIR",
-      "does it fail each time; who is accused; which rewrite, or instruction in the kernel; what else "
-      "has to be there; the smallest module that still fails; a bundle of it. A line as each is found, "
-      "and all of it in DIR, hlo-out/triage-MODULE without one");
-  flags.Double("triage_budget", &triage->seconds, "seconds that all of it may take");
+  flags.OptionalString("triage", &triage->directory, "DIR",
+                       "find out whether the failure repeats, the culprit, the rewrite or the instruction in the "
+                       "kernel, the conditions, and the smallest module that still fails, and write a bundle of it; "
+                       "each finding is printed at once, and all are in DIR (default: hlo-out/triage-MODULE)");
+  flags.Double("triage_budget", &triage->seconds, "seconds for the whole triage");
 }
 
 Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const TriageFlags& flags, const FlagSet& given,

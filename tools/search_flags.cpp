@@ -13,14 +13,13 @@ namespace hlo {
 void AddSearchFlags(FlagSet& flags, SearchFlags* f) {
   flags.String("property", &f->property, "P", Str("what is wrong. ", PropertiesText()));
   flags.Alias("bad", "property");
-  flags.String("script", &f->script, "CMD", "--property=script:CMD");
-  flags.String("fail_regex", &f->fail_regex, "RE", "what is told of the failure has to match, too");
+  flags.String("script", &f->script, "CMD", "the same as --property=script:CMD");
+  flags.String("fail_regex", &f->fail_regex, "RE", "the description of the failure must match too");
   flags.Int("confirm", &f->confirm,
-            "so often both what is given and what is found are tried; 7 is the exit code when "
-            "they do not agree with themselves",
+            "number of times that the input and the final module are tried; if the trials disagree, the exit code is 7",
             1, 100);
   flags.Double("trial_timeout", &f->trial_timeout,
-               "seconds of one trial, after which it has no end; 0: ten times what the first took, and 10 s");
+               "seconds of one trial, after which it counts as a hang; 0: ten times the first trial, and 10 s");
 }
 
 Result<Property> PropertyOf(const SearchFlags& f) {

@@ -25,30 +25,35 @@ Result<std::string> LockFile(const std::string& path, bool written) {
 
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
   flags.Group("Autotuning (nothing is measured unless one of these asks for it)");
-  flags.Int("xla_gpu_autotune_level", &tuning->level,
-            "0: nothing is measured, what is in a lock is taken; 1: libraries, their algorithms and sizes of our "
-            "kernels are run against each other; 2: on random arguments, not zeros; 4: results and what is written "
-            "outside are checked; 5: without a word. Not said: 4 with --autotune_cache or --autotune_report, else 0",
-            -1, 5);
+  flags.Int(
+      "xla_gpu_autotune_level", &tuning->level,
+      "0: measure nothing and use the plans of a lock file; 1: measure libraries, their algorithms and the tile sizes "
+      "of our kernels; 2: measure on random arguments instead of zeros; 4: also check the results and writes outside "
+      "of them; 5: check without messages. Default: 4 with --autotune_cache or --autotune_report, otherwise 0",
+      -1, 5);
   flags.Alias("autotune_level", "xla_gpu_autotune_level");
   flags.String("autotune_cache", &tuning->cache, "DIR|FILE.lock",
-               "what was measured is kept there, and taken from there");
+               "lock file from which measured plans are read, and to which new ones are written");
   flags.Alias("xla_gpu_per_fusion_autotune_cache_dir", "autotune_cache");
-  flags.String("xla_gpu_load_autotune_results_from", &tuning->load, "FILE", "it is only taken from there");
-  flags.String("xla_gpu_dump_autotune_results_to", &tuning->dump, "FILE", "it is only kept there");
+  flags.String("xla_gpu_load_autotune_results_from", &tuning->load, "FILE", "lock file that is only read");
+  flags.String("xla_gpu_dump_autotune_results_to", &tuning->dump, "FILE", "lock file that is only written");
   flags.Bool("require_cached_autotune", &tuning->require_cached,
-             "what is not in the lock is an error, C030, and nothing is measured");
+             "measure nothing; a plan that is missing in the lock file is an error, C030");
   flags.Alias("xla_gpu_require_complete_aot_autotune_results", "require_cached_autotune");
-  flags.Bool("autotune_report", &tuning->report, "candidates, their times and checks, and what is within noise");
-  flags.Double("autotune_budget", &tuning->budget, "seconds; what is not measured by then stays as it is");
-  flags.Double("autotune_share", &tuning->share, "of a run, as it is modelled: steps below it are not measured");
+  flags.Bool("autotune_report", &tuning->report,
+             "print the candidates with their times and checks, and those within the noise");
+  flags.Double("autotune_budget", &tuning->budget,
+               "seconds for measuring; plans that were not measured in this time stay as they are");
+  flags.Double("autotune_share", &tuning->share,
+               "smallest share of the run's estimated time that a step must take to be measured");
   flags.String("xla_gpu_algorithm_denylist_path", &tuning->denylist, "FILE",
-               "candidates that are never taken: lines of key=KEY or *, and words of a plan");
+               "candidates that are never used: lines of key=KEY or *, followed by words of a plan");
   flags.Bool("xla_gpu_crash_on_verification_failures", &tuning->crash,
-             "a candidate with wrong results is an error, C031, not only out of the race");
+             "a candidate with wrong results is an error, C031, instead of being skipped");
   flags.Bool("xla_gpu_strict_conv_algorithm_picker", &tuning->strict,
-             "a convolution of which no candidate passes is an error, C032, not only a note");
-  flags.Bool("deterministic", &tuning->deterministic, "plans by the model alone: nothing is measured, no lock is read");
+             "a convolution for which no candidate passes the checks is an error, C032, instead of a note");
+  flags.Bool("deterministic", &tuning->deterministic,
+             "choose plans by the model only: measure nothing and read no lock file");
 }
 
 Status SettleTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run) {

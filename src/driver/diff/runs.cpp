@@ -114,7 +114,7 @@ Status AllowForRoundings(Runs& runs, DiffReport* report) {
   if (!is_explained) return {};
   report->exit = ExitCode::kOk;
   report->verdict = "MATCH";
-  report->detail += " by the tolerance by type; rounding explains the difference";
+  report->detail += " by the tolerance of the element type; rounding explains the difference";
   return {};
 }
 

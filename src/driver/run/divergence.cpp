@@ -194,12 +194,12 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
       right += own && own->verdict == Verdict::kMatch;
       continue;
     }
-    return Str("inside, '", inst->name(), "' is wrong already, as the result of the same operands: ", ToString(*inst));
+    return Str("inside, '", inst->name(), "' is already wrong in a kernel that ends with it: ", ToString(*inst));
   }
   const std::string_view root = body.root().name();
-  if (right == 0) return Str("inside, it is its result, '", root, "'");
-  return Str("inside, ", Counted(right, "instruction"), " before its result ", right == 1 ? "is" : "are",
-             " right when made the result: it is '", root, "', or how all of them go together");
+  if (right == 0) return Str("inside, the wrong instruction is the result, '", root, "'");
+  return Str("inside, ", Counted(right, "instruction"), " before the result ", right == 1 ? "is" : "are",
+             " right in a kernel that ends there: the result '", root, "' is wrong, or only the whole kernel is");
 }
 
 DivergenceReport Divergence::Finish(gpu::Device& device, const RunOptions& options) {

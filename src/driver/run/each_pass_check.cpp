@@ -246,7 +246,8 @@ std::string EachPassCheck::Report() const {
   if (!options_.pipeline.inject.empty()) {
     out += judged_ == 0       ? "planted, and nothing was compared, so that nothing was tested\n"
            : open_ == judged_ ? "planted, and whether anything came of it could not be decided\n"
-                              : "planted where it fits, and not found: no pass is wrong on these arguments\n";
+                              : "a fault was to be planted and no pass is wrong on these arguments: it fits nowhere, "
+                                "or it changes nothing\n";
   }
   return out + Str(Counted(judged_, "pass instance"),
                    " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),

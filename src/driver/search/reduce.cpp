@@ -104,10 +104,10 @@ class Reducer {
     }
     if (result_.confirmed == options_.confirm) return {};
     const std::string found = result_.symptom.Text();
-    const std::string what = result_.confirmed == 0
-                                 ? Str("--property=", options_.property.text, " does not hold: ", found)
-                                 : Str("what fails does not fail each time, but ", result_.confirmed, " times of ",
-                                       options_.confirm, ": ", found);
+    const std::string what =
+        result_.confirmed == 0
+            ? Str("--property=", options_.property.text, " does not hold for the module: ", found)
+            : Str("the failure occurs in ", result_.confirmed, " of ", options_.confirm, " runs only: ", found);
     FAIL(Error(ExitCode::kInconclusive, "N003", what));
   }
 

@@ -34,17 +34,17 @@ struct Word {
   std::string_view what;
 };
 constexpr Word kWords[] = {
-    {"fails", PropertyKind::kFails, false, "whatever it is that fails now"},
+    {"fails", PropertyKind::kFails, false, "the failure of the input module, whichever it is"},
     {"mismatch", PropertyKind::kMismatch, false, "a wrong kernel, pass, library call, run time or output"},
-    {"crash", PropertyKind::kCrash, false, "a signal, a check of ours, or no end"},
-    {"error", PropertyKind::kError, true, "a diagnostic; error:V012 that one"},
-    {"nan", PropertyKind::kNan, false, "NaN in the outputs; in the interpreter, from the same opcode"},
-    {"slower", PropertyKind::kSlower, true, "slower:1.2, than without, by the device's description (hlo bisect)"},
-    {"kernels", PropertyKind::kKernels, true, "more kernels; kernels:N more than N"},
-    {"bytes", PropertyKind::kBytes, true, "more bytes moved; bytes:N more than N"},
+    {"crash", PropertyKind::kCrash, false, "a signal, a failed internal check, or a hang"},
+    {"error", PropertyKind::kError, true, "a diagnostic; error:V012: this diagnostic"},
+    {"nan", PropertyKind::kNan, false, "NaN in the outputs; in the interpreter: made by the same opcode"},
+    {"slower", PropertyKind::kSlower, true,
+     "slower:1.2: slower by this factor than without, by the device's description (hlo bisect)"},
+    {"kernels", PropertyKind::kKernels, true, "more kernels; kernels:N: more than N"},
+    {"bytes", PropertyKind::kBytes, true, "more bytes moved; bytes:N: more than N"},
     {"script", PropertyKind::kScript, true,
-     "script:CMD, in which %s is the module (else it is $1), ends with the same status, which is not 0; 125: cannot "
-     "tell"},
+     "script:CMD ends with the same status, other than 0, where %s or $1 is the module; status 125: undecided"},
 };
 
 std::string_view NameOf(Culprit::Kind kind) {
@@ -404,7 +404,7 @@ Result<Property> ParseProperty(std::string_view text, std::string_view fail_rege
 
 std::string Symptom::Text() const {
   if (!way.empty()) return detail;
-  return detail.empty() ? "nothing is wrong" : Str("nothing is wrong: ", detail);
+  return detail.empty() ? "no failure" : Str("no failure: ", detail);
 }
 
 bool Symptom::Shows(const Property& property) const {

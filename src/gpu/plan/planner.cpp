@@ -72,8 +72,8 @@ struct FlatKind {
 };
 Result<PlanAnswer> PlanNothing(PlanRequest&) { return PlanAnswer{}; }
 constexpr FlatKind kFlatKinds[] = {
-    {"rows", PlanRows, "no long reduction is used along the row that it reduced"},
-    {"attention", PlanAttentionOfRegion, "there are no two products with rows between", true},
+    {"rows", PlanRows, "no instruction uses a long reduction together with the row that was reduced"},
+    {"attention", PlanAttentionOfRegion, "there are no two matrix products with a row operation between them", true},
     {"product", PlanProductOfRegion, ""},
     // No kernels of ours: where no library takes them, their parts run as they would have.
     {"statistics", PlanNothing, "", true},
