@@ -1,6 +1,6 @@
-// The algebra of single instructions and small trees of them. Without options every rule is exact: for floats it keeps
-// NaN, infinities and the sign of zero, so that a difference after this pass is always a fault. What XLA's has besides,
-// it has with options: what rounds otherwise, what is not always better, what is for where layouts are given.
+// algsimp: applies the rules of all families. Without options it uses only rules that are exact. For floats they keep
+// NaN, infinities and the sign of zero, so that every difference after this pass is a fault. Options enable the other
+// rules of XLA's algsimp: rules that round, rules that are not always better, and rules that need layouts.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -25,26 +25,26 @@ Result<Instruction*> FaultMultiplyByZero(Instruction& inst, const PassContext&) 
   return zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// x + 0 => x, which loses that -0 + 0 is +0.
+// x + 0 => x, which is wrong for x = -0, because -0 + 0 is +0.
 Result<Instruction*> FaultDropAddZeroSign(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Add(m::Any(&x), m::ConstantOf(0))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// transpose(transpose(x)) composed the wrong way round.
+// transpose(transpose(x)) => transpose(x), with the permutations composed in the wrong order.
 Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
   std::vector<int64_t> composed;
   for (const int64_t d : inner->dimensions()) composed.push_back(inst.dimensions()[d]);
   for (size_t i = 0; i < composed.size(); ++i) {
-    if (x->shape().dim(composed[i]) != inst.shape().dim(i)) return nullptr;  // It would not even have the shape.
+    if (x->shape().dim(composed[i]) != inst.shape().dim(i)) return nullptr;  // The shape would be wrong too.
   }
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
-// By the name that --inject=pass:algsimp:NAME has.
+// A fault, by its name in --inject=pass:algsimp:NAME.
 struct Fault {
   std::string_view name;
   Rule rule;
@@ -63,11 +63,11 @@ constexpr Fault kFaults[] = {
 
 using Option = bool AlgebraOptions::*;
 
-// An option without which its laws do not hold, or with which.
+// Rules that are enabled only if an option has a certain value.
 struct Switch {
   Option option;
   bool value;
-  std::vector<std::string_view> laws;  // Ids.
+  std::vector<std::string_view> laws;  // Ids of rules.
 };
 
 const std::vector<Switch>& Switches() {
@@ -76,7 +76,8 @@ const std::vector<Switch>& Switches() {
       {&A::is_layout_sensitive,
        true,
        {"A.bitc.3", "A.cc.1b", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
-      // What makes copies, or undoes what is done where layouts are given: variadic-op-splitter, reduction-*.
+      // Off after layout assignment: these rules make copies, or undo the work of passes that run there
+      // (variadic-op-splitter, reduction-*).
       {&A::is_layout_sensitive,
        false,
        {"A.add.8a",  "A.add.8b", "A.add.9a", "A.add.9b", "A.bcast.7", "A.cat.2",   "A.cat.3",   "A.cat.4",
@@ -117,10 +118,10 @@ std::string_view NameOf(Option option) {
   return name;
 }
 
-// All of them, in the order in which they are tried, and what options each asks for.
+// All rules in the order in which they are tried, with the options that each needs.
 struct Laws {
   std::vector<Rule> rules;
-  std::vector<std::vector<std::pair<Option, bool>>> needs;  // Of each rule.
+  std::vector<std::vector<std::pair<Option, bool>>> needs;  // By rule.
   std::deque<std::string> texts;
 
   Laws() {
@@ -151,7 +152,7 @@ const Laws& AllLaws() {
   return kLaws;
 }
 
-// What a library computes stays in the form that its call is written for.
+// Applies the rules to all computations except those inside library calls, whose form the library expects.
 Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
   std::unordered_set<const Computation*> of_libraries;
   std::vector<Computation*> computations = module.PostOrder();

@@ -1,4 +1,4 @@
-// algsimp: sums, products, powers, conversions.
+// Rules of algsimp for sums, products, powers and conversions.
 #include <cmath>
 #include <unordered_map>
 
@@ -10,10 +10,10 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Every value of `from` is one of `to`.
+// Returns whether type `to` represents every value of type `from`.
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (from == to) return true;
-  // A signed bit is 0 or -1, and f8e8m0fnu has no 0.
+  // s1 holds only 0 and -1, and f8e8m0fnu has no 0.
   if (from == PrimitiveType::kPred)
     return (IsInteger(to) && to != PrimitiveType::kS1) || (IsFloat(to) && to != PrimitiveType::kF8E8M0FNU);
   if (IsInteger(from) && IsInteger(to)) {
@@ -32,7 +32,7 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
 
 bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
 
-// For every commutative op: f(c, x) => f(x, c), so that equal trees look equal.
+// f(c, x) => f(x, c), for a constant c and a commutative f, so that equal trees look equal.
 Result<Instruction*> ConstantToTheRight(Instruction& inst, const PassContext&) {
   if (!inst.Is(kCommutative) || inst.operand_count() != 2) return nullptr;
   if (!m::AnyConstant()(&inst.operand(0)) || m::AnyConstant()(&inst.operand(1))) return nullptr;
@@ -44,7 +44,7 @@ bool IsNegativeZero(const Instruction& constant) {
   return number == 0.0 && std::signbit(*number);
 }
 
-// x + 0 => x. For floats -0 is the neutral element; +0 is only where x is never -0.
+// x + 0 => x. For floats, -0 is the neutral element, and +0 is neutral only if x is never -0.
 Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -54,7 +54,7 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   return neutral ? x : nullptr;
 }
 
-// x - 0 => x. Holds for +0, also of floats: -0 - +0 is -0.
+// x - 0 => x, for +0. It also holds for floats, because -0 - +0 is -0.
 Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -62,7 +62,7 @@ Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   return x;
 }
 
-// x - x => 0, for integers; a float may be infinite.
+// x - x => 0, for integers. For an infinite float it is NaN.
 Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()) ||
       !IsStatic(inst))
@@ -70,7 +70,7 @@ Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 0);
 }
 
-// x + (y - x) => y, (x + y) - x => y, x - (x - y) => y, x - (x + y) => -y: integers wrap round and back.
+// x + (y - x) => y, (x + y) - x => y, x - (x - y) => y, x - (x + y) => -y. Integers wrap, so all four are exact.
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
@@ -90,7 +90,7 @@ Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// x * 1 => x. (Not for complex numbers: infinity times 0i.)
+// x * 1 => x. It does not hold for complex numbers, because infinity * 0i is NaN.
 Result<Instruction*> MultiplyByOne(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Multiply(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
@@ -104,7 +104,7 @@ Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals: abs of a complex number is one, too.
+// (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for real a and b. The abs of a complex number is another number.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   Instruction *a, *b, *c;
   if (!inst.Is(Opcode::kMultiply) || inst.operand(0).operand_count() == 0) return nullptr;
@@ -122,8 +122,8 @@ Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// x / 2^k => x * 2^-k: both are the same real number, rounded once. 2^-k must be normal,
-// since a device may flush what is not.
+// x / 2^k => x * 2^-k. Both are the same real number, rounded once. 2^-k must be normal, because a device may flush
+// subnormal numbers to zero.
 Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   Instruction *x, *constant;
   if (!m::Divide(m::Any(&x), m::ScalarConstant(&constant))(&inst)) return nullptr;
@@ -151,14 +151,14 @@ Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
-// abs(x) => x for x that is never negative, nor a NaN with a sign.
+// abs(x) => x, if x is never negative and never -0. abs would also clear the sign of a NaN, so x must not have one.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
   return NeverNegative(*x) && NeverNegativeZero(*x) ? x : nullptr;
 }
 
-// pow(x, 1) => x, pow(x, 0) => 1 (of NaN too, by definition).
+// pow(x, 1) => x, pow(x, 0) => 1. The latter holds for NaN too, by the definition of pow.
 Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (IsComplex(inst.shape().type())) return nullptr;
@@ -167,8 +167,9 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// pow(x, 2) => x * x, pow(x, 3) => x * x * x, for integers. pow(x, 2) and pow(x, -1) => 1 / x of floats that are
-// computed in a wider type: one rounding of the same number. Others round more often (A.pow.1c).
+// For integers: pow(x, 2) => x * x, pow(x, 3) => x * x * x. For f16, bf16 and f32: pow(x, 2) => x * x, pow(x, -1) => 1
+// / x. Powers of these floats are computed in a wider type, so both sides round the same number once. A.pow.1c has the
+// rewrites that round more often.
 Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const PrimitiveType type = inst.shape().type();
@@ -189,7 +190,7 @@ Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 1);
 }
 
-// x - c => x + (-c), so that sums look alike: the same sum, zeros and their signs included.
+// x - c => x + (-c), so that equal sums look equal. The result is the same, including the sign of zero.
 Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   if (!m::AnyConstant()(&c) || m::AnyConstant()(&x) || !IsStaticOfOneType(inst) || !HasNegatives(inst.shape().type()) ||
@@ -198,8 +199,8 @@ Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {&x, Replace(inst, Opcode::kNegate, {&c})});
 }
 
-// convert(p) * y => select(p, y, 0), for a predicate p. Of floats 0 * y is 0 only where y is a finite number without a
-// sign: a constant.
+// convert(p) * y => select(p, y, 0), for a predicate p. For floats, y must be a finite constant without a sign, because
+// only then 0 * y is +0.
 Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) {
   Instruction *p, *y;
   const PrimitiveType type = inst.shape().type();
@@ -212,7 +213,7 @@ Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) 
   return IsInteger(type) || is_plain ? Replace(inst, Opcode::kSelect, {p, y, ConstantLike(inst, 0)}) : nullptr;
 }
 
-// max(x, lowest) => x, min(x, highest) => x. max and min give NaN when x is one, and so does x.
+// max(x, lowest) => x, min(x, highest) => x. If x is NaN, both sides are NaN.
 Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   for (int i = 0; i < 2; ++i) {
     Instruction& x = inst.operand(1 - i);
@@ -221,7 +222,7 @@ Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// max(x, x) => x; the same for min, and, or.
+// max(x, x) => x. The same holds for min, and, or.
 Result<Instruction*> IdempotentOp(Instruction& inst, const PassContext&) {
   return &inst.operand(0) == &inst.operand(1) ? &inst.operand(0) : nullptr;
 }
@@ -233,26 +234,28 @@ Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
   return &inner->operand(0) == &inst.operand(0) && &inner->operand(2) == &inst.operand(2) ? inner : nullptr;
 }
 
-// A conversion to the type that it has.
+// convert(x) => x, if the shape is unchanged.
 Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Convert(m::Any(&x))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened
-// there. But integers that do not fit wrap, and saturate on the way from a float.
+// convert(convert(x)) => convert(x), if the middle type represents every value of x. An exception is integer to float
+// to integer: a value that does not fit saturates, whereas a direct conversion wraps.
 Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
   const PrimitiveType from = x->shape().type(), through = middle->shape().type(), to = inst.shape().type();
   if (!HoldsAllOf(through, from)) return nullptr;
-  const bool is_whole = IsInteger(from) || from == PrimitiveType::kPred;  // Of s1, 1 is beyond all numbers.
+  // A predicate counts as an integer: its value 1 does not fit s1.
+  const bool is_whole = IsInteger(from) || from == PrimitiveType::kPred;
   if (is_whole && IsFloat(through) && IsInteger(to) && !HoldsAllOf(to, from)) return nullptr;
   return Replace(inst, Opcode::kConvert, {x});
 }
 
-// Bitcast-convert to the same type, or twice between types of one width.
+// bitcast-convert(x) => x, if the shape is unchanged. bitcast-convert(bitcast-convert(x)) => bitcast-convert(x), if all
+// types have the same width.
 Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (inst.Is(Opcode::kBitcastConvert) && inst.operand(0).shape() == inst.shape()) return &inst.operand(0);
@@ -261,7 +264,7 @@ Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kBitcastConvert, {x});
 }
 
-// Reduce-precision to the precision that the type has.
+// reduce-precision(x) => x, if the precision is the one of x's type.
 Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReducePrecision)) return nullptr;
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
@@ -273,8 +276,8 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   return own ? &inst.operand(0) : nullptr;
 }
 
-// A map is its body on whole arrays, when the body is elementwise throughout. A scalar beside arrays, and
-// floats of another type than the body's, are not what the body's operations take.
+// map(x) => the body on whole arrays, if all instructions of the body are elementwise. The operands must have the
+// result's dimensions and the parameters' types, because the body's operations do not mix shapes or types.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kMap) || !IsStatic(inst)) return nullptr;
   const Computation& body = *inst.attrs<MapAttrs>().to_apply;
@@ -283,7 +286,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
     if (!SameDims(shape, inst.shape()) || shape.type() != body.parameter(i).shape().type()) return nullptr;
   }
   if (body.root().shape().type() != inst.shape().type()) return nullptr;
-  // What its root needs: in a fused computation nothing may stand that nobody reads.
+  // Keep only instructions that the root needs: a fused computation must not contain unused instructions.
   std::vector<Instruction*> order = body.PostOrder();
   std::vector<bool> needed(body.place_limit());
   needed[body.root().place()] = true;
@@ -312,8 +315,8 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c, but
-// for a real c, which has parts too.
+// real(complex(r, i)) => r, imag(complex(r, i)) => i. complex(real(c), imag(c)) => c, if c is complex: real numbers
+// have a real and an imaginary part too.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;
@@ -329,7 +332,7 @@ Result<Instruction*> PartsOfReal(Instruction& inst, const PassContext&) {
   return IsStatic(inst) ? ConstantLike(inst, 0) : nullptr;
 }
 
-// convert(c) => c in the narrower type.
+// convert(c) => c in the narrower type, for a constant c.
 Result<Instruction*> ConvertConstant(Instruction& inst, const PassContext&) {
   Instruction& c = inst.operand(0);
   const PrimitiveType from = c.shape().type(), to = inst.shape().type();

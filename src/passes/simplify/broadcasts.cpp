@@ -1,4 +1,4 @@
-// algsimp: broadcasts and what can be said of repeated values.
+// Rules of algsimp for broadcasts, constants of equal or counting elements, and iotas.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -11,7 +11,7 @@ namespace m = match;
 
 bool IsAscending(const std::vector<int64_t>& dims) { return std::is_sorted(dims.begin(), dims.end()); }
 
-// A broadcast that repeats nothing is a reshape.
+// broadcast(x) => reshape(x), if no element is repeated.
 Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || !IsAscending(inst.dimensions())) return nullptr;
@@ -19,7 +19,7 @@ Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : Replace(inst, Opcode::kReshape, {x});
 }
 
-// broadcast(broadcast(x)) => broadcast(x): dimension i of x lands at outer[inner[i]].
+// broadcast(broadcast(x)) => broadcast(x). Dimension i of x becomes dimension outer[inner[i]].
 Result<Instruction*> BroadcastTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Broadcast(m::Broadcast(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -35,7 +35,7 @@ Result<Instruction*> BroadcastOfIota(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kIota, {}, IotaAttrs{inst.dimensions()[iota->attrs<IotaAttrs>().iota_dimension]});
 }
 
-// broadcast(reshape(x)) => broadcast(x) when the reshape only adds dimensions of size 1.
+// broadcast(reshape(x)) => broadcast(x), if the reshape only adds dimensions of size 1.
 Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Broadcast(m::Reshape(&reshape, m::Any(&x)))(&inst) || reshape->shape().rank() <= x->shape().rank())
@@ -46,11 +46,11 @@ Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&)
   for (int64_t j = 0; j < reshape->shape().rank(); ++j) {
     if ((*paired)[j] >= 0) dims[(*paired)[j]] = inst.dimensions()[j];
   }
-  if (std::find(dims.begin(), dims.end(), -1) != dims.end()) return nullptr;  // It also removes some.
+  if (std::find(dims.begin(), dims.end(), -1) != dims.end()) return nullptr;  // The reshape also removes dimensions.
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// broadcast(x) => broadcast(reshape(x)) without x's dimensions of size 1, so that equal broadcasts look
+// broadcast(x) => broadcast(reshape(x)), where the reshape removes x's dimensions of size 1. Equal broadcasts then look
 // equal.
 Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
@@ -66,8 +66,8 @@ Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
 }
 
-// reshape(broadcast(x)) => broadcast(x): of a scalar always; of more when x's dimensions stay as they are, and what
-// only repeats is cut otherwise, or loses and gets dimensions of size 1.
+// reshape(broadcast(x)) => broadcast(x), if x is a scalar or if the dimensions of x are unchanged. The reshape may
+// change the repeated dimensions, and may add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Reshape(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
@@ -84,7 +84,7 @@ Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// transpose(broadcast(x)) => broadcast(x), when x's dimensions keep their order.
+// transpose(broadcast(x)) => broadcast(x), if x's dimensions keep their order.
 Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Transpose(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
@@ -96,7 +96,8 @@ Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// Slice and reverse, of dimensions that only repeat, take the same values.
+// slice(broadcast(x)) => broadcast(x), if only repeated dimensions are cut. The same holds for reverse and
+// dynamic-slice.
 Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kReverse) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
   Instruction& broadcast = inst.operand(0);
@@ -114,12 +115,12 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{broadcast.dimensions()});
 }
 
-// f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))): f is computed
-// once for each of x's elements instead of once for each repetition.
+// f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))), so that f is not computed
+// again for each repetition.
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
     return nullptr;
-  const Instruction* first = nullptr;  // The largest broadcast sets the dimensions.
+  const Instruction* first = nullptr;  // The broadcast whose operand has the highest rank.
   for (const Instruction* operand : inst.operands()) {
     if (operand->shape().IsScalar() && !inst.shape().IsScalar()) continue;
     if (!operand->Is(Opcode::kBroadcast)) return nullptr;
@@ -135,7 +136,7 @@ Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : inst.operands()) {
     if (!operand->Is(Opcode::kBroadcast)) {
-      operands.push_back(operand);  // The scalar of a clamp or select.
+      operands.push_back(operand);  // A scalar operand of a clamp or select.
       continue;
     }
     Instruction& x = operand->operand(0);
@@ -149,7 +150,7 @@ Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {result}, DimensionsAttrs{first->dimensions()});
 }
 
-// A constant of equal elements => broadcast(scalar).
+// A constant with equal elements => broadcast(scalar).
 Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || inst.shape().IsScalar() ||
       inst.shape().NumElements() < 2)
@@ -162,9 +163,10 @@ Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&constant}, DimensionsAttrs{});
 }
 
-constexpr int64_t kShort = 4;  // As cheap as an iota, and rules read it.
+// Constants of up to kShort elements stay: they are as cheap as an iota, and rules can read them.
+constexpr int64_t kShort = 4;
 
-// A constant of 0, s, 2s, ... => iota * s.
+// constant({0, s, 2s, ...}) => iota * s, for integers.
 Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.shape();
   if (!shape.IsArray() || shape.rank() != 1 || shape.dim(0) <= kShort || !IsInteger(shape.type())) return nullptr;
@@ -182,7 +184,7 @@ Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {iota, Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{})});
 }
 
-// A constant tuple => a tuple of constants.
+// constant((a, b)) => tuple(constant(a), constant(b)).
 Result<Instruction*> TupleConstant(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsTuple() || !inst.literal().IsKnown()) return nullptr;
   std::vector<Instruction*> elements;
@@ -190,7 +192,7 @@ Result<Instruction*> TupleConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, elements);
 }
 
-// Along a dimension of size 1 an iota is 0.
+// iota => 0, along a dimension of size 1.
 Result<Instruction*> IotaOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kIota) || inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) > 1) return nullptr;
   return ConstantLike(inst, 0);

@@ -1,4 +1,5 @@
-// algsimp: conditionals, barriers, custom calls that only mark sizes and layouts, collectives of constants.
+// Rules of algsimp for conditionals, barriers, custom calls that only mark sizes and layouts, and collectives of
+// constants.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +14,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// conditional(convert(p), a, b), {f, g} => conditional(p, b, a), true g, false f: number 0 is false.
+// conditional(convert(p), a, b), branches {f, g} => conditional(p, b, a), true g, false f. Branch 0 is the one for
+// false.
 Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<ConditionalAttrs>();
   Instruction* p;
@@ -26,7 +28,7 @@ Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kConditional, {p, &inst.operand(2), &inst.operand(1)}, chosen);
 }
 
-// Elements of an opt-barrier's tuple that nobody reads go around it.
+// Removes tuple elements that have no users from an opt-barrier. The users of the tuple read them from its operand.
 Result<Instruction*> BarrierOfUnread(Instruction& inst, const PassContext&) {
   Instruction& tuple = inst.operand(0);
   if (!tuple.Is(Opcode::kTuple) || inst.IsRoot()) return nullptr;
@@ -58,7 +60,7 @@ bool Calls(const Instruction& inst, std::string_view target) {
   return inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().target == target;
 }
 
-// LayoutConstraint(x) => x, or a copy into its layout.
+// LayoutConstraint(x) => x, or copy(x) if the layouts differ.
 Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "LayoutConstraint") || inst.operand_count() != 1) return nullptr;
   Instruction& x = inst.operand(0);
@@ -66,7 +68,7 @@ Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
 }
 
-// SliceToDynamic(PadToStatic(x)) => x, of the sizes that PadToStatic gives.
+// SliceToDynamic(PadToStatic(x)) => x, if the sizes are those that PadToStatic returns.
 Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
   Instruction* padded = nullptr;
@@ -80,11 +82,11 @@ Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   return padded->operand(0).shape() == inst.shape() ? &padded->operand(0) : nullptr;
 }
 
-// How many devices take part in each group; nullopt where that is not said, or differs.
+// Returns the number of devices in each group. Returns nullopt if the groups are not listed or differ in size.
 std::optional<int64_t> GroupSize(const Instruction& inst) {
   const auto& attrs = inst.attrs<CollectiveAttrs>();
   if (attrs.channel_id && !attrs.use_global_device_ids && inst.module().header.num_partitions != 1)
-    return std::nullopt;  // A group has all partitions of its replicas.
+    return std::nullopt;  // Each group contains all partitions of its replicas.
   const std::vector<std::vector<int64_t>> groups = ListGroups(attrs.replica_groups);
   if (groups.empty() || groups[0].empty()) return std::nullopt;
   for (const auto& group : groups) {
@@ -93,19 +95,21 @@ std::optional<int64_t> GroupSize(const Instruction& inst) {
   return groups[0].size();
 }
 
-// That the sum of `count` times `x` is exact, in whatever order.
+// Returns whether the sum of `count` times `x` is exact in every order, because x, 2 x, ..., count * x are numbers of
+// the type.
 bool SumsAreExact(const Literal& x, int64_t count) {
   constexpr int64_t kMostDevices = 4096;
   for (int64_t n = 1; n <= std::min(count, kMostDevices); ++n) {
     const double number = x.GetDouble(0), sum = number * static_cast<double>(n);
     const bool is_held = Literal::Scalar(x.shape().type(), sum).GetDouble(0) == sum;
-    if (!is_held || std::fma(number, static_cast<double>(n), -sum) != 0) return false;  // Nor NaN, nor infinite.
+    // NaN and infinity fail the second condition.
+    if (!is_held || std::fma(number, static_cast<double>(n), -sum) != 0) return false;
   }
   return count <= kMostDevices;
 }
 
-// What devices exchange is the same constant everywhere: nothing is. A sum is as many times as much; of floats only
-// where none rounds on the way.
+// all-gather(broadcast(c)) => broadcast(c): all devices would send the same constant. The same holds for other
+// collectives without a reducer, and for max, min, and, or. A sum becomes n * c, if it is exact.
 Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 1 || !inst.shape().IsArray() || !IsStaticOfOneType(inst)) return nullptr;
   const Literal* value = ScalarOf(inst.operand(0));

@@ -1,4 +1,4 @@
-// algsimp: dots and convolutions. Sums of products of floats depend on the order of their terms, so most of this is
+// Rules of algsimp for dots and convolutions. Most change the order in which products of floats are summed, and need
 // algsimp{rounding=true}.
 #include <algorithm>
 #include <numeric>
@@ -32,12 +32,12 @@ std::vector<int64_t> RhsFree(const Instruction& dot) {
   return FreeDims(dot.operand(1).shape(), a.rhs_batch, a.rhs_contracting);
 }
 
-// Two arrays of fixed sizes, nothing scaled or left out.
+// Returns whether `inst` is a dot of two arrays of fixed sizes, without sparsity or block scaling.
 bool IsPlainDot(const Instruction& inst) {
   if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || !IsStatic(inst)) return false;
   return inst.attrs<DotAttrs>().sparsity.empty() && inst.attrs<DotAttrs>().block_scaling.empty();
 }
-// [m, k] x [k, n].
+// Returns whether `inst` is a product [m, k] x [k, n].
 bool IsMatrixProduct(const Instruction& inst) {
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst)) return false;
   const auto& a = inst.attrs<DotAttrs>();
@@ -58,7 +58,8 @@ std::vector<int64_t> Iota(int64_t count) {
   return numbers;
 }
 
-// The order that dimensions of dot(b, a) have in dot(a, b): those of the batch, then the last `lhs`, then the others.
+// Returns the permutation by which a transpose of dot(b, a) gives dot(a, b). `lhs` and `rhs` are the numbers of free
+// dimensions of a and b.
 std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
   std::vector<int64_t> order = Iota(batch + lhs + rhs);
   std::rotate(order.begin() + batch, order.begin() + batch + rhs, order.end());
@@ -67,8 +68,8 @@ std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
 
 bool IsGiven(const Instruction& x) { return x.Is(Opcode::kParameter) || x.Is(Opcode::kGetTupleElement); }
 
-// dot(parameter, b) => transpose(dot(b, parameter)). (The other way round, A.trans.2, is transpose-folding's. Products
-// of complex numbers round otherwise when they are swapped.)
+// dot(parameter, b) => transpose(dot(b, parameter)). The pass transpose-folding has the inverse, A.trans.2. Complex
+// numbers are left out, because their products round differently when swapped.
 Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst) || !IsGiven(inst.operand(0)) || IsGiven(inst.operand(1)) || IsComplex(inst.shape().type()))
     return nullptr;
@@ -81,14 +82,14 @@ Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// `x` with its dimension i at places[i] of `shape`; null where they do not ascend.
+// Broadcasts `x` to `shape`: dimension i of x becomes dimension places[i]. Returns null if the places do not ascend.
 Instruction* BroadcastTo(Instruction& inst, const Shape& shape, Instruction& x, const std::vector<int64_t>& places) {
   if (!std::ranges::is_sorted(places)) return nullptr;
   if (SameDims(x.shape(), shape)) return &x;
   return Step(inst, Opcode::kBroadcast, shape.WithType(x.shape().type()), {&x}, DimensionsAttrs{places});
 }
 
-// dot(a, b) => a * b, where nothing is added up.
+// dot(a, b) => a * b, if there is no contracting dimension.
 Result<Instruction*> DotToMultiply(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst) || !attrs.lhs_contracting.empty()) return nullptr;
@@ -112,7 +113,7 @@ Computation* Adder(Module& module, PrimitiveType type) {
   return &adder;
 }
 
-// dot(a, v) => reduce(a * broadcast(v)), for a v that has no dimensions of its own; dot(v, a) too.
+// dot(a, v) => reduce(a * broadcast(v)) and the same for dot(v, a), if v has no free dimensions.
 Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   const PrimitiveType type = inst.shape().type();
@@ -121,7 +122,7 @@ Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   const bool rhs_is_vector = RhsFree(inst).empty();
   if (!rhs_is_vector && !LhsFree(inst).empty()) return nullptr;
   Instruction &a = inst.operand(rhs_is_vector ? 0 : 1), &v = inst.operand(rhs_is_vector ? 1 : 0);
-  const DotAttrs of = rhs_is_vector ? attrs : Swapped(attrs);  // a's dimensions are the left ones.
+  const DotAttrs of = rhs_is_vector ? attrs : Swapped(attrs);  // With `a` on the left.
   std::vector<int64_t> places(v.shape().rank());
   for (size_t i = 0; i < of.lhs_batch.size(); ++i) places[of.rhs_batch[i]] = of.lhs_batch[i];
   for (size_t i = 0; i < of.lhs_contracting.size(); ++i) places[of.rhs_contracting[i]] = of.lhs_contracting[i];
@@ -145,7 +146,8 @@ Instruction* SliceOfDim(Instruction& inst, Instruction& x, int64_t dim, int64_t 
   return Step(inst, Opcode::kSlice, shape, {&x}, SliceAttrs{ranges});
 }
 
-// dot(concatenate(a, b), c) => dot(a, c's first rows) + dot(b, the others), for a constant c; on the other side too.
+// dot(concatenate(a, b), c) => dot(a, slice(c)) + dot(b, slice(c)), for a constant c. The same holds with the operands
+// swapped.
 Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -173,8 +175,8 @@ Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// dot(dynamic-slice(a, i), b) => dynamic-slice(dot(a, b), i), for constants a and b, of rows of a; on the other side
-// too.
+// dot(dynamic-slice(a, i), b) => dynamic-slice(dot(a, b), i), for constants a and b. The slice must be along free
+// dimensions of a. The same holds with the operands swapped.
 Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -208,8 +210,8 @@ Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c, where only what is added up is
-// transposed, and then made one dimension.
+// dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c. The transpose must only permute
+// trailing dimensions, which the reshape merges into the contracting one.
 Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   Instruction *reshape, *transpose, *x, *c;
   if (!IsPlainDot(inst) || !m::Dot(m::Reshape(&reshape, m::Transpose(&transpose, m::Any(&x))), m::Constant(&c))(&inst))
@@ -221,7 +223,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < kept; ++d) {
     if (transpose->dimensions()[d] != d || transpose->shape().dim(d) != reshape->shape().dim(d)) return nullptr;
   }
-  // c with the merged dimension taken apart, in x's order, and put together again.
+  // Split the contracting dimension of c, transpose its parts to x's order, and merge them again.
   const int64_t dim = attrs.rhs_contracting[0];
   std::vector<int64_t> apart, in_order, order;
   for (int64_t d = 0; d < c->shape().rank(); ++d) {
@@ -245,7 +247,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {squished, again}, attrs);
 }
 
-// The dimensions that stay of `dims`, by their new numbers.
+// Returns the new numbers of those `dims` that remain. `numbers` has -1 for each removed dimension.
 std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vector<int64_t>& numbers) {
   std::vector<int64_t> stay;
   for (const int64_t d : dims) {
@@ -254,7 +256,8 @@ std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vec
   return stay;
 }
 
-// A dot without dimensions of size 1, of the batch and of the sum (one stays), in front of a reshape.
+// dot(a, b) => reshape(dot(reshape(a), reshape(b))), without batch and contracting dimensions of size 1. One
+// contracting dimension remains.
 Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   DotAttrs attrs = inst.attrs<DotAttrs>();
@@ -296,7 +299,8 @@ Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? dot : Replace(inst, Opcode::kReshape, {dot});
 }
 
-// dot(transpose(a), transpose(b)) => transpose(dot(a, b)), where the batch alone is transposed, on both sides alike.
+// dot(transpose(a), transpose(b)) => transpose(dot(a, b)), if both transposes permute the batch dimensions alike and
+// nothing else.
 Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsPlainDot(inst) || !m::Dot(m::OneUse(m::Transpose(&a)), m::OneUse(m::Transpose(&b)))(&inst)) return nullptr;
@@ -319,7 +323,7 @@ Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// dot(dot(a, b), c) => dot(a, dot(b, c)), and back, where that takes at most half the products.
+// dot(dot(a, b), c) => dot(a, dot(b, c)) or the reverse, if that at least halves the number of multiplications.
 Result<Instruction*> DotTwice(Instruction& inst, const PassContext&) {
   if (!IsMatrixProduct(inst)) return nullptr;
   constexpr double kRatio = 2;
@@ -376,7 +380,7 @@ bool IsSumFromZero(const Instruction& inst) {
          IsNeutral(inst.operand(1), Opcode::kAdd);
 }
 
-// sum(dot(a, b)) over dimensions of the batch => dot(a, b), which adds them up.
+// sum(dot(a, b)) over batch dimensions => dot(a, b), which contracts these dimensions too.
 Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
   Instruction& dot = inst.operand(0);
   if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
@@ -395,13 +399,13 @@ Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
     (summed ? attrs.lhs_contracting : attrs.lhs_batch).push_back(old.lhs_batch[d]);
     (summed ? attrs.rhs_contracting : attrs.rhs_batch).push_back(old.rhs_batch[d]);
   }
-  // What is outermost in memory most often, first.
+  // The former batch dimensions come first, because most often they are outermost in memory.
   std::ranges::copy(old.lhs_contracting, std::back_inserter(attrs.lhs_contracting));
   std::ranges::copy(old.rhs_contracting, std::back_inserter(attrs.rhs_contracting));
   return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);
 }
 
-// sum(dot(a, b)) over more than two rows of a => dot(sum(a), b).
+// sum(dot(a, b)) over free dimensions of a, with more than two rows => dot(sum(a), b).
 Result<Instruction*> SumOfRows(Instruction& inst, const PassContext&) {
   Instruction& dot = inst.operand(0);
   if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
@@ -438,21 +442,21 @@ bool IsPlainConvolution(const Instruction& inst) {
   return IsFloat(inst.shape().type()) && attrs.sparsity.empty() && attrs.block_scaling.empty();
 }
 
-// What the padding of dimension `d` of an operand is for, if it is a spatial one.
+// Returns the index of dimension `d` in `spatial`, or nullopt if `d` is not a spatial dimension.
 std::optional<size_t> SpatialOf(const std::vector<int64_t>& spatial, int64_t d) {
   const auto found = std::ranges::find(spatial, d);
   return found == spatial.end() ? std::nullopt : std::optional<size_t>(found - spatial.begin());
 }
 
-// The pad by zeros that is operand `number` of a plain convolution, or null.
+// Returns operand `number` of a plain convolution if it is a pad with zeros, or null.
 Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
   if (!IsPlainConvolution(convolution)) return nullptr;
   Instruction& pad = convolution.operand(number);
   return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
 }
 
-// convolution(pad(x, 0), w) => convolution(x, w) with padding of its own. That multiplies nothing, not even an infinite
-// w, by what is not there.
+// convolution(pad(x, 0), w) => convolution(x, w) with its own padding. A convolution does not multiply its padding: for
+// an infinite w, the pad gives NaN and the padding does not.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 0);
   if (pad == nullptr) return nullptr;
@@ -472,7 +476,8 @@ Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&pad->operand(0), &inst.operand(1)}, attrs);
 }
 
-// convolution(x, pad(w, 0)) => convolution(x, w) with holes, where zeros stand between the elements of w alone.
+// convolution(x, pad(w, 0)) => convolution(x, w) with window dilation, if the pad only puts zeros between the elements
+// of w.
 Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 1);
   if (pad == nullptr) return nullptr;
@@ -490,8 +495,8 @@ Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad->operand(0)}, attrs);
 }
 
-// convolution(x, w) => convolution(w, x), both reversed, where w has the larger window: with base x of I elements and
-// kernel w of K, dilated to i and k, low padding becomes low + i - k, and high the same.
+// convolution(x, w) => convolution(reverse(w), x), with a reversed window, if w has the larger window. With dilation, x
+// extends over i elements and w over k. Low and high padding each change by i - k.
 Result<Instruction*> SwapConvolution(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst)) return nullptr;
   auto attrs = inst.attrs<ConvolutionAttrs>();
@@ -540,7 +545,7 @@ bool KeepsPlaces(const DimLabels& labels) {
          labels.lhs_spatial == labels.out_spatial;
 }
 
-// A convolution with a kernel of one element and features in the last dimension => dot.
+// convolution(x, w) => dot(x, w), for a window of one element and features in the last dimension.
 Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -560,7 +565,7 @@ Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
   return Recast(inst, inst.shape(), dot);
 }
 
-// A convolution with one number for each feature => x * broadcast(w).
+// convolution(x, w) => x * broadcast(w), for a depthwise convolution with a window of one element.
 Result<Instruction*> ConvolutionToMultiply(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -579,7 +584,7 @@ bool ScalesFreely(const Instruction& convolution) {
   return IsPlainConvolution(convolution) && (type == PrimitiveType::kF32 || type == PrimitiveType::kBF16);
 }
 
-// convolution(x, w), one of them times c: the smaller one.
+// Returns `convolution` of x and w with the smaller of the two multiplied by `factor`.
 Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w, const Instruction& factor,
                                const Instruction& convolution) {
   const bool of_x = x.shape().NumElements() < w.shape().NumElements();
@@ -590,7 +595,7 @@ Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w
   return Replace(inst, Opcode::kConvolution, {of_x ? scaled : &x, of_x ? &w : scaled}, convolution.attributes());
 }
 
-// convolution(x * c, w) => convolution(x, w * c), where w is smaller, and the other way round.
+// convolution(x * c, w) => convolution(x, w * c), if w is smaller than x, and the reverse.
 Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) {
   if (!ScalesFreely(inst)) return nullptr;
   for (int side = 0; side < 2; ++side) {
@@ -603,7 +608,7 @@ Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// convolution(x, w) * c => convolution(x, w * c), or (x * c, w), where that is smaller than the result.
+// convolution(x, w) * c => convolution(x, w * c) or convolution(x * c, w), if that scales fewer elements.
 Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   Instruction *convolution, *c;
   if (!m::Multiply(m::OneUse(m::Convolution(&convolution)), m::AnyConstant(&c))(&inst) || ScalarOf(*c) == nullptr ||
@@ -614,7 +619,7 @@ Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   return ScaledConvolution(inst, x, w, *c, *convolution);
 }
 
-// (convolution(x, w) + b) * c => convolution(x, w * c) + b * c, for a constant w and constants c by feature.
+// (convolution(x, w) + b) * c => convolution(x, w * c) + b * c, for a constant w and a constant c for each feature.
 Result<Instruction*> ScaleOfBiased(Instruction& inst, const PassContext&) {
   Instruction *convolution, *b, *c;
   if (!IsStaticOfOneType(inst) ||

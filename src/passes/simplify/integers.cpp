@@ -1,4 +1,4 @@
-// algsimp: integers, and values that are bounded by constants: clamps, comparisons, shifts for divisions.
+// Rules of algsimp for integers and for values that constants bound: divisions by shifts, clamps and comparisons.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// k where `x` is 2^k, k > 0, as its integer type reads it.
+// Returns k if `x` is the integer constant 2^k with k > 0.
 std::optional<int> PowerOfTwo(const Instruction& x) {
   const auto value = IntegerOf(x);
   if (!value || !IsInteger(x.shape().type()) || *value <= 1 || !std::has_single_bit(static_cast<uint64_t>(*value)))
@@ -24,8 +24,8 @@ Instruction* IntegerLike(Instruction& inst, int64_t value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// select(x < 0, -f(-x), f(x)): for what is symmetric around 0. The lowest number is its own negative, and as an
-// unsigned one the right one.
+// Returns select(x < 0, -f(-x), f(x)), for a function that is symmetric around 0. The lowest number is its own
+// negative. Its bits, read as an unsigned number, are its absolute value, so `f` must work on unsigned numbers.
 template <class F>
 Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   if (NeverNegative(x)) return f(&x);
@@ -35,7 +35,7 @@ Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   return Replace(inst, Opcode::kSelect, {is_negative, Replace(inst, Opcode::kNegate, {of_negative}), f(&x)});
 }
 
-// x / 2^k => x >> k, towards zero.
+// x / 2^k => x >> k, rounding towards zero.
 Result<Instruction*> DivideByShift(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type()) || !IsStaticOfOneType(inst)) return nullptr;
   const auto shift = PowerOfTwo(inst.operand(1));
@@ -57,7 +57,7 @@ Result<Instruction*> RemainderByMask(Instruction& inst, const PassContext&) {
 
 int64_t CountOf(const Instruction& iota) { return iota.shape().dim(iota.attrs<IotaAttrs>().iota_dimension); }
 
-// iota % c => iota, where it does not reach c.
+// iota % c => iota, if all numbers of the iota are less than c.
 Result<Instruction*> RemainderOfSmallIota(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   const auto limit = IntegerOf(c);
@@ -65,7 +65,7 @@ Result<Instruction*> RemainderOfSmallIota(Instruction& inst, const PassContext&)
   return &x;
 }
 
-// (iota + c) % c => iota % c, where the sum does not overflow.
+// (iota + c) % c => iota % c, if the sum does not overflow.
 Result<Instruction*> RemainderOfShiftedIota(Instruction& inst, const PassContext&) {
   Instruction *iota, *c;
   if (!m::Remainder(m::Add(m::Iota(&iota), m::Any(&c)), m::Any())(&inst) || !IsCountThatFits(*iota)) return nullptr;
@@ -77,7 +77,7 @@ Result<Instruction*> RemainderOfShiftedIota(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kRemainder, {iota, &inst.operand(1)});
 }
 
-// (v < c) & (v < d) => v < min(c, d), and the same with <=, > and >= (the larger one).
+// (v < c) & (v < d) => v < min(c, d), and the same for <=. For > and >= the larger constant stays.
 Result<Instruction*> AndOfBounds(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!m::And(m::Compare(&a), m::Compare(&b))(&inst) || a == b || &a->operand(0) != &b->operand(0)) return nullptr;
@@ -111,8 +111,8 @@ Result<Instruction*> ExtremesToClamp(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// max(low, clamp(low, x, high)) => clamp(low, x, high), where low is no larger than high; min(high, ...) always: a
-// clamp with crossed bounds gives the high one.
+// max(low, clamp(low, x, high)) => clamp(low, x, high), for constants low < high. min(high, clamp(low, x, high)) =>
+// clamp(low, x, high) always holds: if the bounds are crossed, the clamp gives high.
 Result<Instruction*> ExtremeOfClamp(Instruction& inst, const PassContext&) {
   const bool is_max = inst.Is(Opcode::kMaximum);
   for (int i = 0; i < 2; ++i) {
@@ -126,7 +126,7 @@ Result<Instruction*> ExtremeOfClamp(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// max(max(x, y), y) => max(x, y), in any order; the same for min.
+// max(max(x, y), y) => max(x, y), with the operands in any order. The same holds for min.
 Result<Instruction*> ExtremeTwice(Instruction& inst, const PassContext&) {
   for (int i = 0; i < 2; ++i) {
     Instruction &inner = inst.operand(i), &y = inst.operand(1 - i);
@@ -136,8 +136,8 @@ Result<Instruction*> ExtremeTwice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// clamp(0, partition-id, n) => partition-id, where no number of a partition is larger; replica-id too. One partition is
-// what a module says that knows nothing of them.
+// clamp(0, partition-id, n) => partition-id, if no partition has a number above n. The same holds for replica-id.
+// Modules with a count of 1 are left alone, because 1 is also the count of a module that does not state one.
 Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   Instruction& id = inst.operand(1);
   const ModuleHeader& header = inst.computation().module().header;
@@ -149,8 +149,8 @@ Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   return &id;
 }
 
-// c + x == d => x == d - c, and with !=: integers wrap round and back. (For an order that would be wrong where c + x
-// wraps.)
+// c + x == d => x == d - c, and the same for !=. It is exact because integers wrap. It would be wrong for < and >,
+// where c + x may wrap.
 Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
   const auto direction = inst.attrs<CompareAttrs>().direction;
   Instruction& sum = inst.operand(0);
@@ -163,8 +163,8 @@ Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// narrow(f(widen(a), widen(b))) => f(a, b), for sums, differences and products, which wrap, and for quotients and
-// remainders of unsigned numbers, which fit (x / 0 is all ones and x % 0 is x in every type).
+// narrow(f(widen(a), widen(b))) => f(a, b). Sums, differences and products are exact because they wrap. Quotients and
+// remainders of unsigned numbers fit the narrow type. In every type x / 0 is all ones and x % 0 is x.
 Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   const PrimitiveType type = inst.shape().type();
   if (!IsInteger(type) || BitWidth(type) < 8) return nullptr;
@@ -181,7 +181,7 @@ Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   return Replace(inst, op.opcode(), {a, b}, op.attributes());
 }
 
-// Does `direction` hold of what `a` and `b` are in? nullopt: it has no such meaning.
+// Returns whether the first elements of `a` and `b`, of one type that is not complex, compare as `direction` says.
 bool Holds(ComparisonDirection direction, const Literal& a, const Literal& b) {
   const bool less = IsLess(a, b), greater = IsLess(b, a);
   const bool equal = IsFloat(a.shape().type()) ? a.GetDouble(0) == b.GetDouble(0) : a.GetInt(0) == b.GetInt(0);
@@ -196,7 +196,7 @@ bool Holds(ComparisonDirection direction, const Literal& a, const Literal& b) {
   __builtin_unreachable();
 }
 
-// select(p, c, d) compared with e, all constants => p, !p, true or false.
+// compare(select(p, c, d), e) => p, !p, true or false, for constants c, d and e.
 Result<Instruction*> CompareOfChoice(Instruction& inst, const PassContext&) {
   Instruction& choice = inst.operand(0);
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
@@ -210,7 +210,8 @@ Result<Instruction*> CompareOfChoice(Instruction& inst, const PassContext&) {
   return if_true ? &p : Replace(inst, Opcode::kNot, {&p});
 }
 
-// max(a, b) > a => b > a; a > min(a, b) => a > b; and mirrored. NaN compares as false on both sides.
+// max(a, b) > a => b > a, and a > min(a, b) => a > b. The same holds with the sides swapped and for <. If one number is
+// NaN, both forms are false.
 Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;
@@ -235,7 +236,7 @@ Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// x < 0 => false, for x that is never negative; x >= 0 => true, if it is no NaN either.
+// x < 0 => false, if x is never negative. x >= 0 => true, if x is also an integer, which is never NaN.
 Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;

@@ -1,4 +1,4 @@
-// algsimp: predicates, bits, comparisons, selections.
+// Rules of algsimp for predicates, bits, comparisons and selects.
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -9,7 +9,8 @@ namespace m = match;
 
 bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-// Every bit set: true, or -1 in two's complement.
+// Returns whether every bit of the constant is set: true, or -1 in two's complement. Integers of over 32 bits are not
+// examined.
 bool IsAllOnes(const Instruction& constant) {
   const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
   const PrimitiveType type = scalar.shape().type();
@@ -46,7 +47,7 @@ Result<Instruction*> NotTwice(Instruction& inst, const PassContext&) {
   return m::Not(m::Not(m::Any(&x)))(&inst) ? x : nullptr;
 }
 
-// select(p, x, x) => x; select(true, x, y) => x.
+// select(p, x, x) => x, select(true, x, y) => x, select(false, x, y) => y.
 Result<Instruction*> SelectDecided(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
@@ -72,9 +73,8 @@ Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// select(x == y, x, y) => y, select(x != y, x, y) => x, for what has no NaN and no -0; of predicates select(x > y, x,
-// y)
-// => x | y and select(x < y, x, y) => x & y.
+// For integers and predicates, which have no NaN and no -0: select(x == y, x, y) => y, select(x != y, x, y) => x.
+// For predicates: select(x > y, x, y) => x | y, select(x < y, x, y) => x & y. The same holds for >= and <=.
 Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Compare(&p), m::Any(&x), m::Any(&y))(&inst) || &p->operand(0) != x || &p->operand(1) != y)
@@ -91,7 +91,7 @@ Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
   __builtin_unreachable();
 }
 
-// compare(x, x) is decided for integers; a NaN differs from itself.
+// compare(x, x) => true or false, for integers and predicates. For floats it depends on NaN, which differs from itself.
 Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1) || !IsStatic(inst)) return nullptr;
   const PrimitiveType type = inst.operand(0).shape().type();
@@ -104,7 +104,7 @@ Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   }
 }
 
-// Nothing unsigned is below zero; neither is an iota that does not wrap.
+// x < 0 => false and x >= 0 => true, for unsigned x and for an iota that does not wrap.
 Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare)) return nullptr;
   const auto never_negative = [](const Instruction& x) { return IsUnsigned(x.shape().type()) || IsCountThatFits(x); };
@@ -121,7 +121,7 @@ Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContex
   return nullptr;
 }
 
-// Of predicates: x == true => x, x != false => x, x == false => !x, x != true => !x.
+// For a predicate x: x == true => x, x != false => x, x == false => !x, x != true => !x.
 Result<Instruction*> ComparePredicate(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || !IsPred(inst.operand(0))) return nullptr;
   const auto direction = inst.attrs<CompareAttrs>().direction;

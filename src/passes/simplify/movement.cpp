@@ -1,4 +1,5 @@
-// algsimp: slices, pads, concatenations, updates in place, gathers and scatters.
+// Rules of algsimp for slices, pads, concatenations, sorts and scatters of one window. Slices and updates at constant
+// indices become static.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +14,7 @@ namespace m = match;
 
 const std::vector<SliceDim>& SliceDims(const Instruction& slice) { return slice.attrs<SliceAttrs>().slice.dims; }
 
-// A slice that takes all.
+// slice(x) => x, if it takes all elements.
 Result<Instruction*> SliceOfAll(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
   return inst.operand(0).shape() == inst.shape() ? &inst.operand(0) : nullptr;
@@ -33,7 +34,7 @@ Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {x}, SliceAttrs{composed});
 }
 
-// A slice of a concatenation that lies within one of its parts.
+// slice(concatenate(x, y)) => slice(x), if the slice is within x.
 Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   Instruction* whole;
   if (!m::Slice(m::Concatenate(&whole))(&inst) || !IsStatic(inst) || !IsStatic(*whole)) return nullptr;
@@ -53,7 +54,7 @@ Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A slice of a pad that lies within the operand, or within the padding.
+// slice(pad(x, c)) => slice(x) if the slice is within x, or broadcast(c) if it is within the padding.
 Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   Instruction *pad, *x, *value;
   if (!m::Slice(m::Pad(&pad, m::Any(&x), m::Any(&value)))(&inst) || !IsStatic(inst) || !IsStatic(*pad)) return nullptr;
@@ -72,7 +73,7 @@ Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   return inside ? Replace(inst, Opcode::kSlice, {x}, SliceAttrs{ranges}) : nullptr;
 }
 
-// slice(reverse(x)) => reverse(slice(x)), so that less is reversed.
+// slice(reverse(x)) => reverse(slice(x)), which reverses fewer elements.
 Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   Instruction *reverse, *x;
   if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst) || !IsStatic(inst) || !IsStatic(*reverse))
@@ -89,7 +90,7 @@ Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {part}, DimensionsAttrs{reverse->dimensions()});
 }
 
-// A concatenation of one; of parts that are empty.
+// concatenate(x) => x. Empty parts are removed.
 Result<Instruction*> ConcatenateOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
@@ -102,7 +103,7 @@ Result<Instruction*> ConcatenateOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim});
 }
 
-// A concatenation of concatenations along the same dimension.
+// concatenate(concatenate(x, y), z) => concatenate(x, y, z), along the same dimension.
 Result<Instruction*> ConcatenateTwice(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
@@ -121,7 +122,7 @@ Result<Instruction*> ConcatenateTwice(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim}) : nullptr;
 }
 
-// Neighbouring slices of one value, put together again.
+// concatenate(x[a:b], x[b:c]) => x[a:c].
 Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate) || !IsStatic(inst)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -150,8 +151,8 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
-// A concatenation of one value with itself along a dimension of size 1 only repeats it. (A dynamic dimension of at most
-// 1 may be empty.)
+// concatenate(x, ..., x) => broadcast(reshape(x)), along a dimension of size 1. The size must not be dynamic: it could
+// be 0.
 Result<Instruction*> ConcatenateOfSame(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -170,7 +171,7 @@ Result<Instruction*> ConcatenateOfSame(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {once}, DimensionsAttrs{dims});
 }
 
-// Padding by nothing.
+// pad(x) => x, if there is no padding.
 Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kPad) || inst.operand(0).shape() != inst.shape()) return nullptr;
   for (const PaddingDim& d : inst.attrs<PadAttrs>().padding.dims) {
@@ -179,14 +180,14 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   return &inst.operand(0);
 }
 
-// The value of a scalar integer constant, as an index is read.
+// Returns the value of a scalar integer constant, converted as the interpreter converts indices.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
   if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
     return std::nullopt;
   return IndexAt(index.literal(), 0);
 }
 
-// A dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
+// dynamic-slice(x, constants) => slice(x). Indices are clamped so that the whole slice is within x.
 Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicSlice) || !HasScalarIndices(inst)) return nullptr;
   const Shape& from = inst.operand(0).shape();
@@ -201,7 +202,7 @@ Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges});
 }
 
-// An update of everything.
+// dynamic-update-slice(x, u) => u, if u has x's shape. dynamic-update-slice(x, u) => x, if u is empty.
 Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicUpdateSlice) || !IsStatic(inst)) return nullptr;
   if (inst.operand(1).shape() == inst.shape()) return &inst.operand(1);
@@ -209,7 +210,7 @@ Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// An update of a repeated scalar at constant indices => pad.
+// dynamic-update-slice(broadcast(c), u, constants) => pad(u, c).
 Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicUpdateSlice) || !HasScalarIndices(inst) || !IsStatic(inst)) return nullptr;
   Instruction &base = inst.operand(0), &update = inst.operand(1);
@@ -225,8 +226,8 @@ Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&update, &base.operand(0)}, PadAttrs{padding});
 }
 
-// A scatter of one window that overwrites, at constant indices that keep it inside => dynamic-update-slice. (A scatter
-// outside does nothing where an update slides back inside; hence constants only.)
+// scatter => dynamic-update-slice, for one window that overwrites, at constant indices that keep it inside. Other
+// indices differ: a scatter skips a window that is partly outside, whereas an update clamps its indices.
 Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   Instruction *x, *indices, *update;
   if (!m::Scatter(m::Any(&x), m::Any(&indices), m::Any(&update))(&inst)) return nullptr;
@@ -234,7 +235,8 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   const Instruction& combined = attrs.to_apply->root();
   if (!combined.Is(Opcode::kParameter) || combined.parameter_number() != 1) return nullptr;
   if (!attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty()) return nullptr;
-  // One index vector, of no coordinates maybe: then the dimensions around it say how many there are.
+  // There must be a single index vector. It may have no coordinates, so the other dimensions of `indices` tell the
+  // count.
   for (int64_t d = 0; d < indices->shape().rank(); ++d) {
     if (d != attrs.index_vector_dim && indices->shape().dim(d) != 1) return nullptr;
   }
@@ -247,7 +249,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
     if (!value) return nullptr;
     start[attrs.scatter_dims_to_operand_dims[i]] = *value;
   }
-  // The window: update_window_dims in order, with 1 for each inserted dimension.
+  // Shape of the window: the sizes in update_window_dims, with 1 for each inserted dimension.
   std::vector<int64_t> window;
   size_t next = 0;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
@@ -266,7 +268,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDynamicUpdateSlice, operands);
 }
 
-// Sorting along a dimension of at most one element.
+// sort(x) => x, along a dimension of at most one element.
 Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSort)) return nullptr;
   if (inst.operand(0).shape().dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;

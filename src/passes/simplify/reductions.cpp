@@ -1,4 +1,4 @@
-// algsimp: reduces and products.
+// Rules of algsimp for reduces that keep the order of their terms, and for empty dots and convolutions.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -24,15 +24,15 @@ Instruction* WidenedInit(Instruction& inst) {
   return inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
 }
 
-// A reduce of nothing is its init.
+// reduce(x, init) => broadcast(init), if x is empty.
 Result<Instruction*> ReduceOfNothing(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst) || inst.operand(0).shape().NumElements() != 0 || inst.shape().NumElements() == 0)
     return nullptr;
   return WidenedInit(inst);
 }
 
-// A reduce over no dimensions, or over dimensions of size 1, is one step of the reducer: op(init, x). That is more
-// careful than the usual reshape(x): 0 + -0 is +0.
+// reduce(x, init) => op(init, reshape(x)), if all reduced dimensions have size 1. reshape(x) alone would be wrong,
+// because 0 + -0 is +0.
 Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst)) return nullptr;
   Instruction& x = inst.operand(0);
@@ -43,8 +43,8 @@ Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, *op, {WidenedInit(inst), value});
 }
 
-// reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1: the order in
-// which elements are combined stays.
+// reduce(reshape(x)) => reduce(x), if the reshape only adds and removes dimensions of size 1. The elements are combined
+// in the same order.
 Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst) || !IsStatic(inst) || !IsStatic(*reshape))
@@ -54,7 +54,7 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::vector<int64_t> dims, kept;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    // What is only in x has size 1 and is reduced away.
+    // Dimensions of x that the reshape removed have size 1. They become reduced dimensions.
     const bool is_reduced =
         (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
     (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));
@@ -66,7 +66,7 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// Dimensions in ascending order, so that equal reduces look equal.
+// Sorts the reduced dimensions, so that equal reduces look equal.
 Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce)) return nullptr;
   auto attrs = inst.attrs<ReduceAttrs>();
@@ -75,7 +75,7 @@ Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// The parts of a reducer of values x, y and their places i, j, as JAX writes argmax and argmin:
+// Parts of the reducer of argmax or argmin, in the form that JAX writes. It reduces values x, y and their indices i, j:
 //   beats = (x > y) | (x != x)   (select(beats, x, y), select(beats | ((x == y) & (i < j)), i, j))
 struct ArgReducer {
   const Instruction *beats, *x_is_nan, *i_is_first;
@@ -108,15 +108,16 @@ std::optional<ArgReducer> ReadArgReducer(const Computation& reducer) {
   return ArgReducer{&beats, &is_nan, &tie.operand(1)};
 }
 
-// Are the elements places along the one dimension that is reduced?
+// Returns whether the elements of `inst` are the indices along the only reduced dimension.
 bool ArePlaces(const Instruction& inst, const std::vector<int64_t>& reduced) {
   if (reduced.size() != 1) return false;
   if (IsCountThatFits(inst)) return inst.attrs<IotaAttrs>().iota_dimension == reduced[0];
   return inst.Is(Opcode::kBroadcast) && IsCountThatFits(inst.operand(0)) && inst.dimensions() == reduced;
 }
 
-// An argmax takes the first of several NaNs where elements are combined in their order, and either of two where they
-// are not, as in most kernels. The place decides between two NaNs as between two equals:
+// Makes argmax and argmin return the index of the first NaN for every order of combination. With JAX's reducer the
+// result depends on the order in which a kernel combines the elements. After the rewrite, the lower index wins between
+// two NaNs:
 //   x != x => (x != x) & ((y == y) | (i < j))
 Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 4 || !IsFloat(inst.operand(0).shape().type()))
@@ -137,7 +138,7 @@ Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// A sum of no products is 0.
+// dot(x, y) => 0 and convolution(x, y) => 0, if an operand is empty: a sum of no products.
 Result<Instruction*> ProductOfNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDot) && !inst.Is(Opcode::kConvolution)) return nullptr;
   if (inst.operand(0).shape().NumElements() != 0 && inst.operand(1).shape().NumElements() != 0) return nullptr;

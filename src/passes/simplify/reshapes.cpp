@@ -1,4 +1,4 @@
-// algsimp: reshape, transpose, reverse, copy, bitcast.
+// Rules of algsimp for reshape, transpose, reverse, copy and bitcast.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -40,22 +40,21 @@ std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x) {
 namespace {
 namespace m = match;
 
-// reshape(reshape(x)) => reshape(x). The row-major order of elements stays, so the middle shape is not
-// observed.
+// reshape(reshape(x)) => reshape(x). A reshape keeps the row-major order of the elements, so the middle shape has no
+// effect.
 Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Reshape(m::Reshape(m::Any(&x)))(&inst)) return nullptr;
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// reshape(x) => x when the shape stays.
 Result<Instruction*> ReshapeToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Reshape(m::Any(&x))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x when the shape stays.
+// bitcast(bitcast(x)) => bitcast(x). bitcast(x) => x, if the shape is unchanged.
 Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Bitcast(m::Any(&x))(&inst)) return nullptr;
@@ -64,8 +63,8 @@ Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {&x->operand(0)});
 }
 
-// transpose(transpose(x)) => transpose(x): result dimension i is dimension outer[i] of the middle, which is
-// dimension inner[outer[i]] of x.
+// transpose(transpose(x)) => transpose(x). Dimension i of the result is dimension outer[i] of the middle value, which
+// is dimension inner[outer[i]] of x.
 Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -74,14 +73,14 @@ Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
-// A transpose that moves nothing.
+// transpose(x) => x, if the permutation is the identity and the shape is unchanged.
 Result<Instruction*> TransposeOfNothing(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Transpose(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
   return std::is_sorted(inst.dimensions().begin(), inst.dimensions().end()) ? x : nullptr;
 }
 
-// One that moves only dimensions of size 1 keeps the order of elements: a reshape.
+// transpose(x) => reshape(x), if only dimensions of size 1 move: the order of the elements is unchanged.
 Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Transpose(m::Any(&x))(&inst)) return nullptr;
@@ -94,7 +93,8 @@ Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// Reversing dimensions of size 1 does nothing; reversing twice undoes.
+// reverse(x) => x, if all reversed dimensions have size 1. reverse(reverse(x)) => reverse(x), over the dimensions that
+// exactly one of the two reverses.
 Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   Instruction *x, *inner;
   if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;
@@ -112,8 +112,8 @@ Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
 }
 
-// A copy into the layout that is there. Keeping buffers apart is the buffer plan's business, not the
-// module's.
+// copy(x) => x, if the layout is unchanged. The buffer plan, not the module, decides which values need separate
+// buffers.
 Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Copy(m::Any(&x))(&inst)) return nullptr;

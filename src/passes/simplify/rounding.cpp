@@ -1,5 +1,6 @@
-// algsimp: laws of real numbers that floats keep but for their rounding, and where numbers leave their range. They are
-// algsimp{rounding=true}, and XLA's algsimp has them. Of integers some are exact, and hold always.
+// Rules of algsimp that hold for real numbers. For floats they hold except for rounding, overflow and underflow. XLA's
+// algsimp applies them. Ours needs algsimp{rounding=true} for those that round. Some have an exact row for integers,
+// which is always on.
 #include <cmath>
 
 #include "ir/opcode_set.h"
@@ -11,7 +12,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// A law with two rows: of integers it is exact, of floats and complex numbers it rounds otherwise.
+// Selects the row of a rule that has two: an exact row for integers and one that rounds, for floats and complex
+// numbers.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -20,13 +22,13 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Neither 0 nor infinite, and so far from both that a device that flushes what is not normal has it too.
+// Returns whether `value` is a normal number far from zero and from infinity, so that devices that flush subnormal
+// numbers compute the same.
 bool IsTame(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
 }
 
-// 1 / x, of floats.
 Instruction* Reciprocal(Instruction& inst, Instruction* x) {
   Instruction& one = inst.computation().AddConstant(Literal::Scalar(x->shape().type(), 1.0));
   Instruction* ones =
@@ -53,7 +55,7 @@ Result<Instruction*> AddToConstantLess(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSubtract, {Replace(inst, Opcode::kAdd, {c, d}), x});
 }
 
-// (convolution + c) + d => convolution + (c + d), for c and d that differ by channel.
+// (convolution + c) + d => convolution + (c + d), for broadcasts of constants c and d along the same dimensions.
 Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *d;
   if (!IsOfRow<true>(inst)) return nullptr;
@@ -65,7 +67,7 @@ Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {x, Replace(inst, Opcode::kBroadcast, {sum}, c->attributes())});
 }
 
-// a * c + b * c => (a + b) * c, where nothing else uses the products; of floats where c is a power of two.
+// a * c + b * c => (a + b) * c, if the products have no other users. For floats c must be a power of two.
 template <bool kRounds>
 Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
   Instruction *p, *q;
@@ -82,7 +84,7 @@ Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// The constant factors of a product, as long as their own product is neither 0 nor infinite.
+// Returns whether the constants c and d may be multiplied: for floats, their product must be far from 0 and infinity.
 template <bool kRounds>
 bool MayMultiply(const Instruction& c, const Instruction& d) {
   if (ScalarOf(c) == nullptr || ScalarOf(d) == nullptr) return false;
@@ -108,7 +110,7 @@ Result<Instruction*> MultiplyConstants(Instruction& inst, const PassContext&) {
                  {Replace(inst, Opcode::kMultiply, {x, y}), Replace(inst, Opcode::kMultiply, {c, d})});
 }
 
-// (x * c) * broadcast(b) => x * broadcast(b * c): the smaller one is scaled.
+// (x * c) * broadcast(b) => x * broadcast(b * c), which scales the smaller array.
 template <bool kRounds>
 Result<Instruction*> ScaleTheSmaller(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *b;
@@ -133,7 +135,7 @@ Result<Instruction*> MultiplyExponentials(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kAdd, {a, b})});
 }
 
-// The x of root(x) * root(x), for x that is neither negative nor -0.
+// Returns x if `inst` is root(x) * root(x) and x is neither negative nor -0. Otherwise returns null.
 Instruction* UnderSquaredRoot(const Instruction& inst, Opcode root) {
   Instruction& factor = inst.operand(0);
   if (!IsReal(inst) || &factor != &inst.operand(1) || !factor.Is(root)) return nullptr;
@@ -197,7 +199,8 @@ Result<Instruction*> DivideQuotients(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// a / broadcast(b) => a * broadcast(1 / b): one division for all that it is repeated for.
+// a / broadcast(b) => a * broadcast(1 / b), which divides once instead of once for each repetition. If `of_choices`, a
+// must be a converted predicate and b a scalar.
 Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
   Instruction &a = inst.operand(0), &b = inst.operand(1);
   if (!IsReal(inst) || !b.Is(Opcode::kBroadcast) || m::AnyConstant()(&b) || m::AnyConstant()(&a)) return nullptr;
@@ -209,11 +212,10 @@ Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
   Instruction* factor = Replace(inst, Opcode::kBroadcast, {Reciprocal(inst, &small)}, b.attributes());
   return Replace(inst, Opcode::kMultiply, {&a, factor});
 }
-// The same for a that is 0 or 1.
 Result<Instruction*> DivideChoice(Instruction& inst, const PassContext&) { return DivideByRepeated(inst, true); }
 Result<Instruction*> DivideByBroadcast(Instruction& inst, const PassContext&) { return DivideByRepeated(inst, false); }
 
-// pow(x, 3) => x * x * x, and of f64 pow(x, 2) => x * x.
+// pow(x, 3) => x * x * x, pow(x, 2) => x * x, pow(x, -1) => 1 / x. A.pow.1b has the cases that are exact.
 Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const auto exponent = NumberOf(inst.operand(1));
@@ -224,7 +226,8 @@ Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
 }
 
-// pow(exp(a), c) => exp(a * c), for a finite c other than 0: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
+// pow(exp(a), c) => exp(a * c), for a finite constant c other than 0. Other c differ: pow(1, inf), pow(1, nan) and
+// pow(inf, 0) are 1.
 Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
@@ -233,7 +236,8 @@ Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kMultiply, {a, b})});
 }
 
-// pow(x, 0.5) => sqrt(x), for x that is neither negative nor -0: pow(-inf, 0.5) is inf, and pow(-0, 0.5) is 0.
+// pow(x, 0.5) => sqrt(x), if x is neither negative nor -0. Otherwise they differ: pow(-inf, 0.5) is inf and pow(-0,
+// 0.5) is 0.
 Result<Instruction*> PowerToRoot(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsReal(inst) || NumberOf(inst.operand(1)) != 0.5 || !NeverNegative(x) || !NeverNegativeZero(x)) return nullptr;
@@ -255,7 +259,7 @@ Result<Instruction*> RootOfInverseSquare(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kAbs, {x});
 }
 
-// rsqrt(1 / x) => sqrt(x), for x that is neither negative nor -0.
+// rsqrt(1 / x) => sqrt(x), if x is neither negative nor -0.
 Result<Instruction*> RootOfInverse(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!IsReal(inst) || !m::Rsqrt(m::Divide(m::ConstantOf(1), m::Any(&x)))(&inst)) return nullptr;
@@ -268,8 +272,8 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
 }
 
-// log(pow(a, c)) => c * log(abs(a)), for a finite c other than 0, of which pow(1, c) and pow(inf, c) are 1; for a that
-// is never negative or c an even number: of odd powers of a negative number there is no logarithm.
+// log(pow(a, c)) => c * log(abs(a)), for a finite constant c other than 0: pow(1, inf) and pow(inf, 0) are 1. c must be
+// even, or a never negative: an odd power of a negative number has no logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
@@ -281,7 +285,7 @@ Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
 }
 
-// log(sqrt(x)) => 0.5 * log(x); log(rsqrt(x)) => -0.5 * log(x), for x that is never -0, of which rsqrt is -inf.
+// log(sqrt(x)) => 0.5 * log(x). log(rsqrt(x)) => -0.5 * log(x), if x is never -0, because rsqrt(-0) is -inf.
 Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
   Instruction& root = inst.operand(0);
   if (!IsReal(inst) || (!root.Is(Opcode::kSqrt) && !root.Is(Opcode::kRsqrt))) return nullptr;
@@ -291,7 +295,8 @@ Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
       {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
 }
 
-// max(f(x), f(y)) => f(max(x, y)), for f that never falls; min too. A kernel's f may fall by its error.
+// max(f(x), f(y)) => f(max(x, y)), for a monotonically increasing f. The same holds for min. It may change the result
+// where a kernel's f decreases within its error.
 Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))

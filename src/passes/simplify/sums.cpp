@@ -1,5 +1,6 @@
-// algsimp: reduces and windows. Where the order or the grouping of terms changes, a law has two rows: it is exact for
-// what does not depend on it (integers, the larger of two), and reassociates sums and products of floats.
+// Rules of algsimp for reduce and reduce-window. A rule that changes the order or the grouping of the terms has two
+// rows. The exact row is for reducers whose result does not depend on it, such as integer sums and maxima. The other
+// row is for sums and products of floats, which it reassociates.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +21,8 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// The op of a reduce or reduce-window of one array of fixed sizes, of one type throughout, whose row this is.
+// Returns the reducer's op for a reduce or reduce-window of one array of fixed sizes and one element type. Returns
+// nullopt if the reducer is not a single op, or if it belongs to the other row of the rule.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
@@ -33,7 +35,7 @@ std::optional<Opcode> OpOf(const Instruction& inst) {
   return op ? op : OpOfRow<true>(inst);
 }
 
-// Starting from it again changes nothing.
+// Returns whether a second use of `init` leaves the result unchanged.
 bool MayStartAgain(const Instruction& init, Opcode op) { return IsIdempotent(op) || IsNeutral(init, op); }
 
 bool SameConstant(const Instruction& a, const Instruction& b) {
@@ -55,7 +57,8 @@ Instruction* Widened(Instruction& inst, Instruction& scalar) {
   return inst.shape().IsScalar() ? &scalar : Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// reduce(transpose(x)) => reduce(x), and a transpose of the smaller result where what is kept changes its order.
+// reduce(transpose(x)) => reduce(x), followed by a transpose of the smaller result if the kept dimensions are in
+// another order.
 template <bool kRounds>
 Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
@@ -72,7 +75,8 @@ Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {reduce}, DimensionsAttrs{order});
 }
 
-// reduce(reduce(x)) => reduce(x). Not where layouts are given: gpu-tree-reduction-rewriter has made two of one there.
+// reduce(reduce(x)) => reduce(x). Off after layout assignment, because gpu-tree-reduction-rewriter splits reductions
+// there.
 template <bool kRounds>
 Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
@@ -82,7 +86,7 @@ Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
     return nullptr;
   Instruction& x = inner.operand(0);
   std::vector<int64_t> dims = inner.attrs<ReduceAttrs>().dimensions;
-  int64_t at = 0;  // Of the inner result.
+  int64_t at = 0;  // Dimension number of the inner result.
   for (int64_t d = 0; d < x.shape().rank(); ++d) {
     if (Contains(inner.attrs<ReduceAttrs>().dimensions, d)) continue;
     if (Contains(inst.attrs<ReduceAttrs>().dimensions, at++)) dims.push_back(d);
@@ -90,7 +94,7 @@ Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   return Reduced(inst, x, inst.operand(1), dims, inst.attrs<ReduceAttrs>().to_apply);
 }
 
-// reduce(reshape(x)) => reduce(x), where the reshape changes only what is reduced.
+// reduce(reshape(x)) => reduce(x), if the reshape changes only reduced dimensions.
 template <bool kRounds>
 Result<Instruction*> ReduceOfReducedReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
@@ -113,7 +117,7 @@ Result<Instruction*> ReduceOfReducedReshape(Instruction& inst, const PassContext
   return dims.empty() ? nullptr : Reduced(inst, x, inst.operand(1), dims, attrs.to_apply);
 }
 
-// reduce(reshape(x)) => reshape(reduce(x)), where the reshape changes only what is kept.
+// reduce(reshape(x)) => reshape(reduce(x)), if the reshape changes only kept dimensions.
 template <bool kRounds>
 Result<Instruction*> ReduceOfKeptReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
@@ -131,8 +135,8 @@ Result<Instruction*> ReduceOfKeptReshape(Instruction& inst, const PassContext&) 
   return SameDims(reduce->shape(), inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// reduce(concatenate(a, b)) => op(reduce(a), reduce(b)), where the dimension in which they stand is reduced, and all
-// are of one shape.
+// reduce(concatenate(a, b)) => op(reduce(a), reduce(b)), if the concatenated dimension is reduced and all parts have
+// one shape.
 template <bool kRounds>
 Result<Instruction*> ReduceOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
@@ -154,7 +158,8 @@ Result<Instruction*> ReduceOfConcatenate(Instruction& inst, const PassContext&) 
   return sum;
 }
 
-// reduce of one array that gives a tuple of one => a tuple of the reduce, which may add up otherwise.
+// A reduce of one array to a tuple of one element => tuple(reduce to an array). Kernels may add the terms of the new
+// reduce in another order.
 Result<Instruction*> ReduceOfOneTuple(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 2 || !inst.shape().IsTuple() || inst.shape().elements().size() != 1) return nullptr;
   const auto& attrs = inst.attrs<ReduceAttrs>();
@@ -168,7 +173,7 @@ Result<Instruction*> ReduceOfOneTuple(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {reduce});
 }
 
-// sum(-x) => -sum(x). Of floats a sum of 0 may get a sign.
+// sum(-x) => -sum(x). For floats, the sign of a zero sum may change.
 template <bool kRounds>
 Result<Instruction*> SumOfNegated(Instruction& inst, const PassContext&) {
   Instruction& negated = inst.operand(0);
@@ -180,7 +185,7 @@ Result<Instruction*> SumOfNegated(Instruction& inst, const PassContext&) {
                  {Reduced(inst, negated.operand(0), inst.operand(1), attrs.dimensions, attrs.to_apply)});
 }
 
-// Does the reducer keep the larger (the smaller) of its first components, and a NaN if there is one?
+// Returns whether the reducer keeps the larger (for kMinimum the smaller) of its first components, and keeps NaN.
 bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   if (!reducer.root().Is(Opcode::kTuple) || reducer.parameters().size() != 4) return false;
   Instruction &a = reducer.parameter(0), &b = reducer.parameter(2);
@@ -189,7 +194,7 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   const auto is_better = [&](const Instruction& compare) {
     if (!compare.Is(Opcode::kCompare) || &compare.operand(0) != &a || &compare.operand(1) != &b) return false;
     const auto [direction, type] = compare.attrs<CompareAttrs>();
-    if (type == ComparisonType::kTotalOrder) return false;  // There a NaN is itself, and one is below all numbers.
+    if (type == ComparisonType::kTotalOrder) return false;  // Total order puts NaNs below or above all numbers.
     return extreme == Opcode::kMaximum ? direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe
                                        : direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
   };
@@ -205,14 +210,15 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   return false;
 }
 
-// A constant, parameter or iota, repeated or not: it waits for no other instruction.
+// Returns whether `x` is a constant, parameter or iota, or a broadcast of one. Such a value depends on no other
+// instruction.
 bool WaitsForNothing(const Instruction& x) {
   const Instruction& leaf = x.Is(Opcode::kBroadcast) ? x.operand(0) : x;
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
 
-// max(x) beside a search for the largest of x and its place => the value that the search has found; min too. Of floats
-// another zero may have been found. The first few users of x are looked at.
+// max(x) => the value found by a reduce that searches the largest element of x and its index. The same holds for min.
+// For floats the search may return a zero of the other sign. Only the first few users of x are examined.
 template <bool kOfFloats>
 Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) {
   constexpr int kMostUsers = 8;
@@ -225,7 +231,7 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
   for (Instruction* user : x.users()) {
     if (++looked_at > kMostUsers) return nullptr;
     if (!user->Is(Opcode::kReduce) || user->operand_count() != 4 || &user->operand(0) != &x) continue;
-    // It may depend on `inst` otherwise.
+    // Other operands may depend on `inst`.
     if (!WaitsForNothing(user->operand(1)) || !WaitsForNothing(user->operand(3))) continue;
     const auto& attrs = user->attrs<ReduceAttrs>();
     if (attrs.dimensions != inst.attrs<ReduceAttrs>().dimensions || !SameConstant(user->operand(2), inst.operand(1)) ||
@@ -236,7 +242,7 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// max(broadcast(x)) => max(x, init) of what is only repeated; the same for min, and, or.
+// max(broadcast(x)) => max(init, x), for a scalar x. The same holds for min, and, or.
 Result<Instruction*> ExtremeOfRepeated(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   const auto op = OpOfRow<false>(inst);
@@ -247,7 +253,7 @@ Result<Instruction*> ExtremeOfRepeated(Instruction& inst, const PassContext&) {
   return Widened(inst, *once);
 }
 
-// reduce(broadcast(x)) => broadcast(reduce(x)), where dimensions of x alone are reduced.
+// reduce(broadcast(x)) => broadcast(reduce(x)), if only dimensions of x are reduced.
 template <bool kRounds>
 Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
@@ -269,12 +275,13 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {reduce}, DimensionsAttrs{kept});
 }
 
-// Adding the same number up again and again rounds the same way for long: the sum of n may be off by n / 2 roundings.
-// Of f64 no wider type says what it would have been, so that a comparison takes the sum's value for true, and not n *
-// x.
+// Returns whether n * x may replace the sum of n equal terms x. Many additions of one number round in the same
+// direction, so the sum may be wrong by n / 2 roundings. Checks compare results with a wider type, where n * x is
+// right. f64 has no wider type: there the check would take the less accurate sum as the truth.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
-// sum(broadcast(x)) => broadcast(x * n + init), where only what is repeated is added up and n is a number of the type.
+// sum(broadcast(x)) => broadcast(x * n + init), if only repeated dimensions are summed. For floats, the type must
+// represent n.
 template <bool kRounds>
 Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
@@ -310,11 +317,12 @@ Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
 // ---- Windows --------------------------------------------------------------------------------------------------------
 
 const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.attrs<ReduceWindowAttrs>().window.dims; }
-// Moves by single elements over all that there is.
+// Returns whether the window moves by single elements, without padding or dilation.
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
-// A running sum: window `d` alone reaches back over everything, and stops at the element.
+// Returns the dimension of a running sum: its window covers the element and all earlier ones. All other windows must
+// have one element.
 std::optional<int64_t> RunningDim(const Instruction& inst) {
   const auto& window = WindowOf(inst);
   std::optional<int64_t> running;
@@ -327,7 +335,7 @@ std::optional<int64_t> RunningDim(const Instruction& inst) {
   return running;
 }
 
-// A window over nothing gives init; so does one of a scalar, which is op(init, x).
+// reduce-window(x, init) => broadcast(init), if x is empty. reduce-window(x, init) => op(init, x), for a scalar x.
 Result<Instruction*> WindowOfNothing(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;
@@ -336,14 +344,14 @@ Result<Instruction*> WindowOfNothing(Instruction& inst, const PassContext&) {
   return x.shape().IsScalar() ? Replace(inst, *op, {&init, &x}) : nullptr;
 }
 
-// Windows of one element => op(init, x).
+// reduce-window(x, init) => op(init, x), if all windows have one element.
 Result<Instruction*> WindowsOfOne(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op || inst.operand(0).shape() != inst.shape() || !std::ranges::all_of(WindowOf(inst), IsSingle)) return nullptr;
   return Replace(inst, *op, {Widened(inst, inst.operand(1)), &inst.operand(0)});
 }
 
-// One window over whole dimensions => reduce.
+// reduce-window(x) => reshape(reduce(x)), if each window covers its whole dimension or has one element.
 template <bool kRounds>
 Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   if (!OpOfRow<kRounds>(inst)) return nullptr;
@@ -360,7 +368,8 @@ Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// reduce-window(pad(x, init)) => reduce-window(x) with padding of its own, which it skips; through a convert, too.
+// reduce-window(pad(x, init)) => reduce-window(x) with padding of its own, which a reduce-window skips. A convert
+// between the two moves to x.
 Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   Instruction *convert = nullptr, *pad = &inst.operand(0);
@@ -369,7 +378,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const Instruction &value = pad->operand(1), &init = inst.operand(1);
   if (convert == nullptr && !SameConstant(value, init)) return nullptr;
   if (convert != nullptr) {
-    // What skips as `init` does once it is converted: the lowest s8 is no lowest s32.
+    // The padding value must equal `init` after the conversion. For example, the lowest s8 is not the lowest s32.
     const Literal *padded = ScalarOf(value), *start = ScalarOf(init);
     if (padded == nullptr || start == nullptr || !Converted(*padded, init.shape().type()).BitEquals(*start))
       return nullptr;
@@ -390,7 +399,8 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduceWindow, {x, &inst.operand(1)}, attrs);
 }
 
-// Windows that all see the single element of their dimension, and padding => broadcast(op(init, x)).
+// reduce-window(x, init) => broadcast(op(init, x)), if every window contains the single element of its dimension and
+// otherwise only padding.
 Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;
@@ -418,7 +428,7 @@ Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kBroadcast, {value}, DimensionsAttrs{dims});
 }
 
-// The running sum of a repeated constant => constant * (iota + 1).
+// The running sum of broadcast(c) => c * (iota + 1).
 template <bool kRounds>
 Result<Instruction*> RunningSumOfConstant(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
@@ -434,7 +444,7 @@ Result<Instruction*> RunningSumOfConstant(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kMultiply, {Replace(inst, Opcode::kAdd, {iota, ConstantLike(inst, 1)}), &x});
 }
 
-// The last element of a running sum => reduce.
+// slice(running sum of x) => reduce(x), for the slice of the last element.
 template <bool kRounds>
 Result<Instruction*> LastOfRunningSum(Instruction& inst, const PassContext&) {
   Instruction& window = inst.operand(0);

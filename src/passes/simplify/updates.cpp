@@ -1,4 +1,4 @@
-// algsimp: dynamic slices, updates in place, gathers and scatters.
+// Rules of algsimp for dynamic-slice, dynamic-update-slice, gather and scatter.
 #include <algorithm>
 #include <limits>
 
@@ -11,15 +11,15 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// The indices of a dynamic-slice or -update-slice, where they are scalars and sizes are fixed; else empty. An
-// array of rank 0 has none.
+// Returns the start indices of a dynamic-slice or dynamic-update-slice, one for each dimension. Returns an empty list
+// if an index is not a scalar, if a size is dynamic, or if the array has rank 0.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
   return {inst.operands().begin() + first, inst.operands().end()};
 }
 
-// The part that is taken or replaced.
+// Returns the shape of the part that is read or replaced.
 const Shape& PartOf(const Instruction& inst) {
   return inst.Is(Opcode::kDynamicSlice) ? inst.shape() : inst.operand(1).shape();
 }
@@ -41,7 +41,7 @@ int64_t LargestOf(PrimitiveType type) {
   return bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
 }
 
-// Where a part of `size` of `from` elements starts: index, brought into the array.
+// Returns `index` clamped to [0, from - size], the valid starts of `size` elements out of `from`.
 Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_t size) {
   const PrimitiveType type = index.shape().type();
   Instruction* low = IndexConstant(inst, type, 0);
@@ -49,7 +49,7 @@ Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_
   return Step(inst, Opcode::kClamp, index.shape(), {low, &index, high});
 }
 
-// An index into a dimension that is taken or replaced whole is 0, whatever it says.
+// An index of a dimension that is read or replaced as a whole is clamped to 0, so 0 replaces it.
 Result<Instruction*> IndexOfWhole(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> indices = IndicesOf(inst);
   bool changed = false;
@@ -77,12 +77,12 @@ Result<Instruction*> DynamicSliceOfBroadcast(Instruction& inst, const PassContex
     of_x.push_back(indices[d]);
     sizes.push_back(inst.shape().dim(d));
   }
-  if (of_x.empty()) return nullptr;  // A.bcast.5.
+  if (of_x.empty()) return nullptr;  // A.bcast.5 handles this.
   Instruction* part = AddIndices(inst, {&x}, of_x, Opcode::kDynamicSlice, x.shape().WithDims(sizes));
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// dynamic-slice(reshape(x)) => reshape(dynamic-slice(x)), when the reshape only adds dimensions of size 1;
+// dynamic-slice(reshape(x)) => reshape(dynamic-slice(x)), if the reshape only adds dimensions of size 1.
 // dynamic-slice(transpose(x)) => transpose(dynamic-slice(x)).
 Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   Instruction& view = inst.operand(0);
@@ -112,12 +112,13 @@ Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
     of_x[from] = indices[d];
     sizes[from] = inst.shape().dim(d);
   }
-  if (std::ranges::find(of_x, nullptr) != of_x.end()) return nullptr;  // It also removes some.
+  if (std::ranges::find(of_x, nullptr) != of_x.end()) return nullptr;  // The reshape also removes dimensions.
   Instruction* part = AddIndices(inst, {&x}, of_x, Opcode::kDynamicSlice, x.shape().WithDims(sizes));
   return Replace(inst, Opcode::kReshape, {part});
 }
 
-// dynamic-slice(dynamic-slice(x, i), j) => dynamic-slice(x, i + j), both brought into the arrays that they are of.
+// dynamic-slice(dynamic-slice(x, i), j) => dynamic-slice(x, i + j). Both indices are clamped first, as the two slices
+// would do.
 Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!inner.Is(Opcode::kDynamicSlice)) return nullptr;
@@ -142,7 +143,7 @@ Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {&x}, indices, Opcode::kDynamicSlice, inst.shape());
 }
 
-// dynamic-slice(iota, i), one element => i; of iota * c => i * c.
+// dynamic-slice(iota, i) => i and dynamic-slice(iota * c, i) => i * c, for a slice of one element.
 Result<Instruction*> ElementOfIota(Instruction& inst, const PassContext&) {
   if (inst.shape().rank() != 1 || inst.shape().dim(0) != 1) return nullptr;
   const std::vector<Instruction*> indices = IndicesOf(inst);
@@ -183,8 +184,8 @@ Result<Instruction*> UpdateOfTakenPart(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {&a, &part.operand(1)}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// x + dynamic-update-slice(broadcast(0), y, i) => dynamic-update-slice(x, dynamic-slice(x, i) + y, i): less is added.
-// Of floats where x + 0 is x: -0 + 0 is +0.
+// x + dynamic-update-slice(broadcast(0), y, i) => dynamic-update-slice(x, dynamic-slice(x, i) + y, i), which adds fewer
+// elements. For floats this needs x + 0 = x: the zero is -0, or x is never -0, because -0 + 0 is +0.
 Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   Instruction *x, *update;
   if (!IsStaticOfOneType(inst) || !m::Add(m::Any(&x), m::OneUse(m::DynamicUpdateSlice(&update)))(&inst)) return nullptr;
@@ -197,8 +198,8 @@ Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {x, sum}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// select(p, x, dynamic-update-slice(x, v, i)) => dynamic-update-slice(x, select(p, dynamic-slice(x, i), v), i), for one
-// p for all: less is chosen from. And the other way round.
+// select(p, x, dynamic-update-slice(x, v, i)) => dynamic-update-slice(x, select(p, dynamic-slice(x, i), v), i), if p is
+// one predicate for all elements. The new select has fewer elements. The two values may also be swapped.
 Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   Instruction* p = &inst.operand(0);
   if (p->Is(Opcode::kBroadcast)) p = &p->operand(0);
@@ -216,7 +217,7 @@ Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(dynamic-update-slice(x, u, i)) => dynamic-update-slice(reshape(x), reshape(u), i), when the reshape only adds
+// reshape(dynamic-update-slice(x, u, i)) => dynamic-update-slice(reshape(x), reshape(u), i), if the reshape only adds
 // and removes dimensions of size 1.
 Result<Instruction*> ReshapeOfUpdate(Instruction& inst, const PassContext&) {
   Instruction& update = inst.operand(0);
@@ -239,7 +240,7 @@ Result<Instruction*> ReshapeOfUpdate(Instruction& inst, const PassContext&) {
 
 // ---- Gathers and scatters -------------------------------------------------------------------------------------------
 
-// gather(scalar) => broadcast(scalar); a gather of nothing is empty.
+// gather(scalar) => broadcast(scalar). gather(x) => 0, if x has no elements.
 Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsStatic(inst) || x.shape().type() != inst.shape().type()) return nullptr;
@@ -248,10 +249,10 @@ Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
   return inst.shape().IsScalar() ? &x : Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{});
 }
 
-constexpr int64_t kVerySmallGather = 4;  // XLA's very_small_gather_size.
+constexpr int64_t kVerySmallGather = 4;  // The value of XLA's very_small_gather_size.
 
-// A gather of single elements of a vector of at most four => select(i < 1, x[0], select(i < 2, x[1], ...)). The order
-// brings what lies outside to the first and the last one.
+// gather(x, i) => select(i < 1, x[0], select(i < 2, x[1], ...)), for single elements of a vector of at most four. The
+// chain of comparisons also clamps: smaller indices select the first element, larger ones the last.
 Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &indices = inst.operand(1);
   const auto& attrs = inst.attrs<GatherAttrs>();
@@ -285,7 +286,7 @@ Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
 
 bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
-// gather(pad(x)) => pad(gather(x)), where only dimensions are padded that the gather takes whole.
+// gather(pad(x)) => pad(gather(x)), if the gather takes each padded dimension as a whole.
 Result<Instruction*> GatherOfPad(Instruction& inst, const PassContext&) {
   Instruction& pad = inst.operand(0);
   if (!pad.Is(Opcode::kPad) || !IsStatic(inst) || !IsStatic(pad)) return nullptr;
@@ -309,7 +310,8 @@ Result<Instruction*> GatherOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {gather, &pad.operand(1)}, PadAttrs{padding});
 }
 
-// A scatter of no updates => its operand; of one update of the operand's shape, at no index => op(operand, update).
+// scatter(x) => x, if there are no updates. scatter(x, update) => op(x, update), if the update has x's shape and no
+// indices.
 Result<Instruction*> ScatterOfNoneOrAll(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 3 || !IsStatic(inst)) return nullptr;
   Instruction &x = inst.operand(0), &update = inst.operand(2);
@@ -340,8 +342,8 @@ Result<Instruction*> AddToScatter(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kScatter, {sum, &scatter->operand(1), &scatter->operand(2)}, scatter->attributes());
 }
 
-// scatter-add(x, i, u) + scatter-add(y, j, v) => scatter-add(x + y, concatenate(i, j), concatenate(u, v)), where the
-// updates are fewer than the elements.
+// scatter-add(x, i, u) + scatter-add(y, j, v) => scatter-add(x + y, concatenate(i, j), concatenate(u, v)), if all
+// updates together have fewer elements than the result.
 template <bool kRounds>
 Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
@@ -358,7 +360,7 @@ Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
     return !of.unique_indices && !of.indices_are_sorted && of.input_batching_dims.empty();
   };
   if (!is_free(attrs) || !is_free(other)) return nullptr;
-  // The first dimension of several index vectors, and the one of the updates that goes with it.
+  // The first dimension of `indices` that numbers the index vectors, and the dimension of the updates that matches it.
   const int64_t dim = attrs.index_vector_dim == 0 ? 1 : 0;
   int64_t update_dim = 0;
   while (Contains(attrs.update_window_dims, update_dim)) ++update_dim;
@@ -399,7 +401,7 @@ Result<Instruction*> TransposeOfScatter(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < rank; ++d) {
     if (!Contains(attrs.inserted_window_dims, d)) window_of[d] = attrs.update_window_dims[next++];
   }
-  // The updates' window dimensions stay where they are, in the new order.
+  // The window dimensions of the updates keep their positions and take the new order.
   const Shape& updates = scatter.operand(2).shape();
   std::vector<int64_t> permutation(updates.rank()), sizes;
   for (int64_t d = 0; d < updates.rank(); ++d) permutation[d] = d;

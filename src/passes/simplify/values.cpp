@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// How far a question is passed on to operands.
+// Depth of the search through operands.
 constexpr int kDepth = 4;
 
 bool OnlyMoves(const Instruction& x) {
@@ -20,9 +20,9 @@ bool OnlyMoves(const Instruction& x) {
   return kMovers.Has(x.opcode());
 }
 
-// What convert gives of a source that is never negative.
+// Returns whether convert keeps a value that is never negative free of negatives.
 bool ConvertKeepsSign(PrimitiveType from, PrimitiveType to) {
-  if (IsFloat(to) || IsFloat(from)) return true;  // Rounds; saturates.
+  if (IsFloat(to) || IsFloat(from)) return true;  // Conversions to a float round, those from a float saturate.
   if (from == PrimitiveType::kPred) return to != PrimitiveType::kS1;
   return BitWidth(to) > BitWidth(from) || (BitWidth(to) == BitWidth(from) && IsSigned(from));
 }
@@ -36,7 +36,7 @@ bool NeverNegativeWithin(const Instruction& x, int depth) {
   const auto holds_for = [&](int64_t i) { return depth > 0 && NeverNegativeWithin(x.operand(i), depth - 1); };
   if (OnlyMoves(x)) return holds_for(0);
   switch (x.opcode()) {
-    case Opcode::kAbs: return is_float;  // Of the lowest integer it is that.
+    case Opcode::kAbs: return is_float;  // The abs of the lowest integer is that integer.
     case Opcode::kExp:
     case Opcode::kExp2:
     case Opcode::kLogistic:
@@ -70,7 +70,7 @@ bool NeverNegativeZeroWithin(const Instruction& x, int depth) {
     case Opcode::kLogistic:
     case Opcode::kIota: return true;
     case Opcode::kSqrt: return holds_for(0);
-    case Opcode::kAdd: return holds_for(0) || holds_for(1);  // Only -0 + -0 is.
+    case Opcode::kAdd: return holds_for(0) || holds_for(1);  // Only -0 + -0 is -0.
     case Opcode::kMultiply: return &x.operand(0) == &x.operand(1);
     case Opcode::kSelect: return holds_for(1) && holds_for(2);
     case Opcode::kConvert: return !IsFloat(x.operand(0).shape().type()) && !IsComplex(x.operand(0).shape().type());
@@ -126,7 +126,7 @@ bool OrderMatters(Opcode op, PrimitiveType type) {
   return (op == Opcode::kAdd || op == Opcode::kMultiply) && (IsFloat(type) || IsComplex(type));
 }
 
-// Two neighbours are numbers of a type only where all integers below them are.
+// A float type that represents count - 1 and count represents all smaller integers too.
 bool HoldsCount(PrimitiveType type, int64_t count) {
   const auto holds = [&](int64_t n) {
     const auto number = static_cast<double>(n);

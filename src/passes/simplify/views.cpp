@@ -1,4 +1,5 @@
-// algsimp: what only moves elements, moved through each other: slices, pads, reshapes, transposes, reverses, bitcasts.
+// Rules of algsimp that move slices, pads, reshapes, transposes, reverses, bitcasts and copies through each other. All
+// of these move elements and compute nothing.
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +24,7 @@ Instruction* SliceOf(Instruction& inst, Instruction& x, const SliceRanges& range
   return Step(inst, Opcode::kSlice, x.shape().WithDims(sizes), {&x}, SliceAttrs{ranges});
 }
 
-// A broadcast whose operand's dimensions go to other places, but all of them => transpose.
+// broadcast(x) => transpose(x), if no element is repeated and the dimensions change their order.
 Result<Instruction*> BroadcastToTranspose(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsStatic(inst) || x.shape().rank() != inst.shape().rank() ||
@@ -47,7 +48,7 @@ Result<Instruction*> SliceOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// A slice of one element of a dimension needs no stride, so that equal slices look equal.
+// A slice of one element in a dimension gets stride 1 and the limit start + 1, so that equal slices look equal.
 Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
   bool changed = false;
@@ -60,7 +61,7 @@ Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges}) : nullptr;
 }
 
-// slice(reshape(x)) => reshape(slice(x)), where the first so many elements are taken, which are whole rows of x.
+// slice(reshape(x)) => reshape(slice(x)), if the slice takes the first rows and they are whole rows of x.
 Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!reshape.Is(Opcode::kReshape) || !IsStatic(reshape) || inst.shape().rank() == 0) return nullptr;
@@ -77,7 +78,7 @@ Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {SliceOf(inst, x, ranges)});
 }
 
-// A slice of a concatenation that several parts do not lie in => a slice of a concatenation of the others.
+// slice(concatenate(x, y, z)) => slice(concatenate(x, y)), if z has no element in the slice.
 Result<Instruction*> SliceOfFewerParts(Instruction& inst, const PassContext&) {
   Instruction& whole = inst.operand(0);
   if (!whole.Is(Opcode::kConcatenate) || !IsStatic(whole) || !m::OneUse(m::Any())(&whole)) return nullptr;
@@ -105,7 +106,7 @@ Result<Instruction*> SliceOfFewerParts(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {fewer}, SliceAttrs{ranges});
 }
 
-// concatenate(broadcast(c), x) => pad(x, c), for a scalar c; on the other side too.
+// concatenate(broadcast(c), x) => pad(x, c), for a scalar c. The same holds for concatenate(x, broadcast(c)).
 Result<Instruction*> ConcatenateToPad(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -120,13 +121,13 @@ Result<Instruction*> ConcatenateToPad(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// pad(x, c) => broadcast(c), of nothing.
+// pad(x, c) => broadcast(c), if x is empty.
 Result<Instruction*> PadOfNothing(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst) || inst.operand(0).shape().NumElements() != 0 || inst.shape().IsScalar()) return nullptr;
   return Replace(inst, Opcode::kBroadcast, {&inst.operand(1)}, DimensionsAttrs{});
 }
 
-// Between the elements of a dimension of size 1 nothing is put.
+// Interior padding of a dimension with at most one element becomes 0, because there are no two elements to separate.
 Result<Instruction*> PadBetweenNothing(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst)) return nullptr;
   PaddingConfig padding = inst.attrs<PadAttrs>().padding;
@@ -140,7 +141,7 @@ Result<Instruction*> PadBetweenNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&inst.operand(0), &inst.operand(1)}, PadAttrs{padding});
 }
 
-// pad by less than nothing => slice(pad).
+// pad(x) => slice(pad(x)), if low or high padding is negative.
 Result<Instruction*> PadOfNegative(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst)) return nullptr;
   PaddingConfig padding = inst.attrs<PadAttrs>().padding;
@@ -164,7 +165,7 @@ Result<Instruction*> PadOfNegative(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {whole}, SliceAttrs{ranges});
 }
 
-// pad(broadcast(x), c) => broadcast(pad(x, c)), where dimensions of x alone are padded.
+// pad(broadcast(x), c) => broadcast(pad(x, c)), if only dimensions of x are padded.
 Result<Instruction*> PadOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!IsStatic(inst) || !m::OneUse(m::Broadcast())(&broadcast) || broadcast.dimensions().empty()) return nullptr;
@@ -216,7 +217,7 @@ Result<Instruction*> ReverseOfReshape(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reversed});
 }
 
-// reshape(iota) => iota, or the sum of iotas that count in the sizes that the iota's dimension is taken apart into.
+// reshape(iota) => iota. If the reshape splits the iota's dimension, the result is a sum of iotas times their strides.
 Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   Instruction& iota = inst.operand(0);
   if (!iota.Is(Opcode::kIota) || !IsStatic(inst) || inst.shape().NumElements() == 0) return nullptr;
@@ -227,7 +228,7 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   int64_t first = 0;
   while (first < inst.shape().rank() && before(inst.shape(), first) < before(iota.shape(), dim)) ++first;
   if (before(inst.shape(), first) != before(iota.shape(), dim)) return nullptr;
-  std::vector<int64_t> dims;  // Those that the iota's dimension becomes, but for those of size 1.
+  std::vector<int64_t> dims;  // Parts of the iota's dimension; parts of size 1 are left out.
   int64_t size = 1;
   for (int64_t d = first; d < inst.shape().rank() && size < iota.shape().dim(dim); ++d) {
     size *= inst.shape().dim(d);
@@ -235,7 +236,7 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   }
   if (size != iota.shape().dim(dim) || dims.empty()) return nullptr;
   if (dims.size() == 1) return Replace(inst, Opcode::kIota, {}, IotaAttrs{dims[0]});
-  if (!IsInteger(inst.shape().type())) return nullptr;  // Of floats, products and sums may round otherwise.
+  if (!IsInteger(inst.shape().type())) return nullptr;  // Products and sums of floats may round.
   Instruction* sum = nullptr;
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -250,12 +251,13 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   return sum;
 }
 
-// A chain of transposes and of reshapes that add and remove dimensions of size 1, in which everything comes back to its
-// place => its beginning.
+// A chain of transposes and reshapes => its first value, if together they move nothing. The reshapes may only add and
+// remove dimensions of size 1.
 Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   constexpr int kLongest = 8;
   if (!IsStatic(inst)) return nullptr;
-  // The order of the current value's dimensions, but for those of size 1, as numbers of the same of `inst`.
+  // Dimensions of the current value that are not of size 1, as numbers of the dimensions of `inst` that are not of size
+  // 1.
   std::vector<int64_t> order;
   for (const int64_t size : inst.shape().dims()) {
     if (size != 1) order.push_back(static_cast<int64_t>(order.size()));
@@ -263,7 +265,7 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   Instruction* at = &inst;
   for (int step = 0; step < kLongest; ++step) {
     if (at->Is(Opcode::kTranspose)) {
-      std::vector<std::pair<int64_t, int64_t>> places;  // Of the operand's dimensions: place, and what lies there.
+      std::vector<std::pair<int64_t, int64_t>> places;  // Dimension of the operand, number as in `order`.
       size_t next = 0;
       for (const int64_t d : at->dimensions()) {
         if (at->operand(0).shape().dim(d) != 1) places.emplace_back(d, order[next++]);
@@ -279,14 +281,15 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(transpose(x)) => transpose(reshape(x)), where the reshape merges only what was neighbours before.
+// reshape(transpose(reshape)) => transpose(reshape(reshape)), if the outer reshape merges only dimensions that are
+// neighbours before the transpose.
 Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
   if (!m::OneUse(m::Transpose())(&transpose) || !IsStatic(transpose) || !transpose.operand(0).Is(Opcode::kReshape) ||
       inst.shape().NumElements() == 0)
     return nullptr;
   Instruction& x = transpose.operand(0);
-  // Each dimension of the result as a run of x's.
+  // Neighbouring dimensions of x that become one dimension of the result.
   struct Run {
     int64_t first, count, size;
   };
@@ -314,8 +317,8 @@ Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {merged}, DimensionsAttrs{order});
 }
 
-// reshape(transpose(reshape(x))) that takes a dimension apart into at most five chunks and puts them beside each other
-// in another one (space to depth) => concatenate(slices of x).
+// reshape(transpose(reshape(x))) => concatenate(slices of x), for space-to-depth: a dimension of x is split into at
+// most five chunks, which are concatenated along another dimension.
 Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostChunks = 5;
   Instruction *split, *x, *transpose;
@@ -324,7 +327,7 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
     return nullptr;
   const int64_t rank = x->shape().rank();
   if (split->shape().rank() != rank + 1 || inst.shape().rank() != rank) return nullptr;
-  // x's dimension `from` is (chunks, rest) in `split`.
+  // `split` has x's dimension `from` as two dimensions: (chunks, rest).
   int64_t from = 0;
   while (from < rank && split->shape().dim(from) == x->shape().dim(from)) ++from;
   if (from == rank) return nullptr;
@@ -334,7 +337,8 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   for (int64_t d = from + 1; d < rank; ++d) {
     if (split->shape().dim(d + 1) != x->shape().dim(d)) return nullptr;
   }
-  // The chunks go in front of another dimension, everything else keeps its order, and the two become one.
+  // The transpose must move the chunks in front of another dimension and keep the order of the others. The reshape must
+  // merge the chunks with that dimension.
   std::vector<int64_t> others;
   int64_t into = -1;
   for (size_t i = 0; i < transpose->dimensions().size(); ++i) {
@@ -357,7 +361,9 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{{into}});
 }
 
-// Behind layout assignment what is computed is row-major (ir/verifier): a law may have it lie otherwise where it did.
+// Returns whether an instruction of layout `before` may be replaced by one of the layout of `shape`. After layout
+// assignment computed values must be row-major (ir/verifier), so a rule must not give another layout to a row-major
+// one.
 bool MayLieAs(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
@@ -376,7 +382,7 @@ Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {Step(inst, f.opcode(), x.shape(), {&x}, f.attributes())});
 }
 
-// A copy of a copy; and a copy of a reshape, which may as well give the layout itself.
+// copy(copy(x)) => copy(x), and copy(reshape(x)) => reshape(x), which can produce the layout itself.
 Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!m::OneUse(m::Copy())(&inner) || !inst.shape().IsArray()) return nullptr;
@@ -384,7 +390,7 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
     const Layout& layout = shape.layout();
     return Shape(shape.type(), shape.dims()).WithDefaultLayout().layout().tiling == layout.tiling;
   };
-  // Tiles and memory spaces are what a copy may be for.
+  // A copy may be needed for tiles or memory spaces.
   if (!is_plain(inst.shape()) || !is_plain(inner.shape()) || !is_plain(inner.operand(0).shape())) return nullptr;
   return Replace(inst, Opcode::kCopy, {&inner.operand(0)});
 }
@@ -398,7 +404,8 @@ Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
 
 // ---- Where layouts are given (is_layout_sensitive) -----------------------------------------------------------------
 
-// Dimensions in the order in which they lie in memory, the outermost first, but for those of size 1. Nothing for tiles.
+// Returns the dimensions in memory order, outermost first, without dimensions of size 1. Returns nullopt for tiled
+// layouts and dynamic dimensions.
 std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
   if (shape.HasDynamicDims() || !(shape.layout().tiling == DefaultLayout(shape.rank()).tiling)) return std::nullopt;
   std::vector<int64_t> dims;
@@ -409,12 +416,12 @@ std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
   return dims;
 }
 
-// Elements lie in memory as before: reshape => bitcast.
+// reshape(x) => bitcast(x), if the elements have the same order in memory.
 Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   const Shape& from = inst.operand(0).shape();
   if (!InMemory(from) || !InMemory(inst.shape())) return nullptr;
-  if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // As Recast says it.
-  // Only dimensions of size 1 come and go, and the others lie in the same order.
+  if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // Recast uses a reshape here.
+  // Only dimensions of size 1 may be added and removed. The others must have the same order in memory.
   if (!PairDimensions(from, inst.shape())) return nullptr;
   const auto numbered = [](const Shape& shape) {
     std::vector<int64_t> number(shape.rank(), -1), numbers;
@@ -427,7 +434,7 @@ Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   return numbered(from) == numbered(inst.shape()) ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// The same of transposes: the layout is transposed, too.
+// transpose(x) => bitcast(x), if the elements have the same order in memory, because the layout is transposed too.
 Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   if (!from || !to) return nullptr;
@@ -436,14 +443,14 @@ Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   return as_operand == *from ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// A copy into a layout that lies in memory as before, for dimensions of size 1 that change places.
+// copy(x) => bitcast(x), if the layouts differ only in the position of dimensions of size 1.
 Result<Instruction*> CopyToBitcast(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsArray()) return nullptr;
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   return from && from == to ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// `x`, with dimensions of size 1 added or removed, lying in memory as it does.
+// Returns `to` with the layout that has the elements in the memory order of `x`. `paired` is PairDimensions(x, to).
 Shape SameMemory(const Shape& x, const Shape& to, const std::vector<int64_t>& paired) {
   Layout layout;
   for (const int64_t d : x.layout().minor_to_major) {
@@ -456,7 +463,7 @@ Shape SameMemory(const Shape& x, const Shape& to, const std::vector<int64_t>& pa
   return Shape(to.type(), to.dims(), layout);
 }
 
-// reshape(copy(x)) => copy(bitcast(x)), when the reshape only adds and removes dimensions of size 1.
+// reshape(copy(x)) => copy(bitcast(x)), if the reshape only adds and removes dimensions of size 1.
 Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   Instruction& copy = inst.operand(0);
   if (!m::OneUse(m::Copy())(&copy)) return nullptr;
@@ -468,7 +475,8 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// Which dimension of `from` each of `to` is, where a bitcast between the two only names dimensions anew.
+// Returns for each dimension of `to` its dimension of `from`, if a bitcast between them only permutes dimensions and
+// layout. Otherwise returns nullopt.
 std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to) {
   const auto &a = from.layout().minor_to_major, &b = to.layout().minor_to_major;
   if (!InMemory(from) || !InMemory(to) || from.rank() != to.rank() || from.type() != to.type()) return std::nullopt;
@@ -480,7 +488,7 @@ std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to)
   return renamed;
 }
 
-// copy(bitcast(copy(x))) => copy(bitcast(x)), where the bitcast names dimensions anew.
+// copy(bitcast(copy(x))) => copy(bitcast(x)), if the bitcast only permutes dimensions and layout.
 Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) {
   Instruction *bitcast, *copy;
   if (!m::Copy(m::OneUse(m::Bitcast(&bitcast, m::OneUse(m::Copy(&copy)))))(&inst)) return nullptr;
@@ -494,7 +502,8 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// bitcast(broadcast(x)) => broadcast(x), where the bitcast names dimensions anew and x's keep their order.
+// bitcast(broadcast(x)) => broadcast(x), if the bitcast only permutes dimensions and layout, and x's dimensions keep
+// their order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || !MayLieAs(inst.shape(), broadcast.shape())) return nullptr;
