@@ -1,8 +1,10 @@
-// attention-gradient-fusion: the five products of an attention's gradients and the kernels between are one launch (a
-// region "attention_gradient"), as a library has them: scores and their slopes are made again from queries, keys,
-// values and what the softmax summed up to, and are nowhere in memory. Found by the values of as many dimensions as the
-// scores, which two products give and three others take; what they compute, whoever takes the region reads. Always
-// true: where no library takes it, its launches run as they would by themselves.
+// attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into one
+// launch (a region "attention_gradient"), which matches a library call. The library recomputes the scores and their
+// gradients from queries, keys, values and the softmax sums, so that neither is stored in memory.
+//
+// The pass finds such groups by the arrays with the dimensions of the scores, which two products write and three others
+// read. A reader of the region checks the values that they compute. Exact: a region only proposes one launch, and
+// otherwise runs its kernels one by one.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -23,7 +25,7 @@ using Launches = std::vector<const Instruction*>;
 
 bool IsProduct(const Instruction& launch) { return IsFusion(launch) && LibraryOf(launch) == "gemm"; }
 
-// Who reads arrays of which dimensions from whom.
+// For each launch the launches that read its arrays (`to`) and those whose arrays it reads (`from`), with the shapes.
 struct Edge {
   const Instruction* other;
   const Shape* shape;
@@ -47,8 +49,8 @@ bool Has(const Launches& launches, const Instruction* launch) {
   return std::ranges::find(launches, launch) != launches.end();
 }
 
-// The launches that give each other values of the dimensions of the scores, and kernels that give them alone a value of
-// each row.
+// Returns the launches that are connected by arrays with the dimensions of the scores. Kernels that write one value for
+// each row belong to the group if only the group reads it.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};
@@ -76,7 +78,7 @@ Launches GroupOf(const Instruction& scores, const Edges& edges) {
   return group;
 }
 
-// Why the group is no attention's gradients; "" where it looks like such.
+// Returns "" if the group may be the gradients of an attention. Otherwise returns the reason why not.
 std::string_view WhyNotGradients(const Launches& group, const Instruction& scores) {
   int inner = 0, outer = 0;
   for (const Instruction* launch : group) {
@@ -102,7 +104,7 @@ bool FuseInto(Computation& computation) {
              why_not.empty() ? "two products with as many values are what three others take" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
-    // In their order, so that who stands between two of them is one of them already.
+    // Join in program order, so that a launch between two others has already been joined.
     const Instruction* first = nullptr;
     for (const Instruction* launch : launches) {
       if (!Has(group, launch)) continue;

@@ -1,10 +1,11 @@
-// block-fusion: a loop whose body is made of kernels so small that one block of threads is through with each sooner
-// than the next could be launched, over a state that stays near the block, becomes one launch (a region "block") with
-// such kernels around it: barriers stand where launches stood. Such kernels without a loop stay launches of their own,
-// which are judged and named one by one. Always true: a region's kernels run as they would by themselves.
+// block-fusion: makes a loop and the small kernels around it one launch of one block (a region "block"). Each kernel of
+// the loop must be so small that one block runs it in less time than a launch takes. The state of the loop must be
+// small enough to stay close to the block. Barriers then replace launches. Small kernels without a loop stay separate
+// launches, which are judged and named one by one. Exact: a region only proposes one launch, and otherwise runs its
+// kernels one by one.
 //
-// while-loop-fusion: each such loop by itself, also of somewhat larger kernels: what goes on between the trips of a
-// loop costs more than a launch, on a host too.
+// while-loop-fusion: makes each such loop a region by itself. Its kernels may be somewhat larger, because the overhead
+// of each trip is more than a launch, also on a host.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -23,14 +24,14 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostState = 64 * 1024;    // Elements that a loop carries.
-constexpr int64_t kMostInstructions = 4000;  // Of the code of a block.
+constexpr int64_t kMostState = 64 * 1024;    // Elements of the loop's state.
+constexpr int64_t kMostInstructions = 4000;  // Instructions of a region's code.
 constexpr int64_t kMostPointers = 128;       // Operands and results.
-constexpr size_t kGroupsAsked = 8;           // The last ones, by a kernel that reads none of them.
-constexpr double kMostProducts = 1 << 18;    // Of a matrix product that is worth no library call.
-// Of loops in each other: compilers take their time for what is nested deep, far more than in proportion.
+constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried with each launch.
+constexpr double kMostProducts = 1 << 18;    // Products that are not worth a library call.
+// Nesting depth of loops. The time of compilers grows more than linearly with it.
 constexpr int kMostNested = 8;
-// Of one kernel in a loop that stands alone, for one block: what takes longer is worth all of the device.
+// Seconds of one block for one kernel of a loop by itself. A longer kernel is worth the whole device.
 constexpr double kMostLoopSeconds = 2e-5;
 
 class Blocks {
@@ -38,11 +39,11 @@ class Blocks {
   Blocks(const Module& module, const DeviceDescription& device, bool loops_alone)
       : costs_(module), device_(device), loops_alone_(loops_alone) {}
 
-  // Instructions of the launch's code when it is one that a block runs; else 0, and why not.
+  // Number of instructions of the launch's code if a block can run it. Otherwise 0, with the reason.
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
-    int nested = 0;  // Loops in each other, with itself.
+    int nested = 0;  // Nesting depth, including the loop itself.
   };
   bool loops_alone() const { return loops_alone_; }
   const Code& CodeOf(const Instruction& launch) {
@@ -72,7 +73,7 @@ class Blocks {
     return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
-  // Loops within it were asked before: nothing here goes deep.
+  // Inner loops must be in code_ already, so the recursion is shallow.
   Code CodeOfLoop(const Instruction& loop) {
     if (!loop.shape().IsTuple()) return {0, "its state is no tuple"};
     int64_t state = 0, code = 0;
@@ -111,7 +112,7 @@ class BlockFusion {
  public:
   BlockFusion(Computation& computation, Blocks& blocks) : graph_(computation), blocks_(blocks), logs_(LOGS_WHY()) {}
 
-  // `taken`: computations of loops that are in a region now.
+  // `taken` collects the conditions and bodies of loops that are in a region.
   bool Run(std::unordered_set<const Computation*>* taken) {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
@@ -168,7 +169,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one waits for the other by way of a third";
   }
 
-  // Of a group, which is asked for by many and only grows.
+  // Size of a group, cached by the number of its launches, because a group only grows.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;
@@ -187,13 +188,13 @@ class BlockFusion {
   const bool logs_;
   std::unordered_set<const Instruction*> runs_in_block_;
   std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
-  std::vector<const Instruction*> last_;  // One of each of the last groups.
+  std::vector<const Instruction*> last_;  // One launch of each recent group.
 };
 
 Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) {
   Blocks blocks(module, *context.device, loops_alone);
   std::vector<Computation*> order = SequentialComputations(module);
-  for (const Computation* computation : order) {  // Callees first.
+  for (const Computation* computation : order) {  // Callees come first.
     for (const Instruction* inst : computation->instructions()) {
       if (inst->Is(Opcode::kWhile)) blocks.CodeOf(*inst);
     }

@@ -15,8 +15,8 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// Who makes the indices that an instruction is computed at, and how often it asks for elements. The root's are its own;
-// those of several roots are the same.
+// For each user that reads an instruction at an index of its own: the number of elements it needs. The key is null for
+// roots, which all have the same index.
 using Askers = std::map<const Instruction*, double>;
 
 }  // namespace
@@ -29,8 +29,8 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user) {
   if (user.Is(Opcode::kReduce) || RunningFoldOf(user)) return Elements(inst);
   if (KeepsIndex(user, inst)) return of_user;
-  if (inst.shape().IsScalar()) return 1;  // Computed once a thread at most.
-  // Of several side by side each is asked for its own part.
+  if (inst.shape().IsScalar()) return 1;  // It is computed at most once in each thread.
+  // Each part is only needed for its own share of the result.
   if (user.Is(Opcode::kConcatenate) || user.Is(Opcode::kPad) || user.Is(Opcode::kDynamicUpdateSlice))
     return of_user * Elements(inst) / std::max(1.0, Elements(user));
   return of_user;
@@ -60,7 +60,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion) {
       read.evaluations += evaluations;
       read.copies += asker == nullptr ? 1 : reads[asker].copies;
     }
-    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // A chain of prefix sums doubles it at every step.
+    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Each step of a chain of prefix sums doubles it.
   }
   std::vector<BodyRead> by_operand;
   for (const Instruction* parameter : body.parameters()) by_operand.push_back(reads[parameter]);

@@ -1,10 +1,10 @@
-// fusion_merger: a kernel that all of its readers compute for themselves is none.
+// fusion_merger: removes a kernel if all of its users compute its result themselves.
 //
-// Where fusion stopped at an instruction, whole kernels are looked at, producers first: each is merged into all of its
-// users or into none, since it must be launched and stored for one as well as for all. Reasons against it are XLA's of
-// January 2022: what would be computed again (costly functions, elements that a user reads several times), what would
-// be moved (more than 1.1 times the bytes), how large the code would become. One is ours: the kernels together must not
-// take longer than before, by the description of the device.
+// It considers whole kernels where the pass fusion stopped at an instruction, producers first. A kernel is merged into
+// all of its users or into none, because a single remaining user would still need the launch and the stored result. XLA
+// of January 2022 has three of the limits: repeated work (costly functions, elements that a user reads several times),
+// memory traffic (1.1 times the bytes), and the size of the code. One limit is ours: according to the device
+// description, the kernels together must not take longer than before.
 #include <algorithm>
 #include <optional>
 
@@ -20,10 +20,10 @@ namespace hlo {
 namespace {
 
 // XLA's thresholds.
-constexpr double kMostTraffic = 1.1;                        // Bytes, of those without merging.
-constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;  // Where costly functions are computed again.
-constexpr int64_t kMostCopies = 15;                         // Of the producer in one kernel's code.
-constexpr double kCostlyInstruction = 10;                   // As in fusion.
+constexpr double kMostTraffic = 1.1;                        // Bytes, relative to those without merging.
+constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;  // Limits for repeating costly functions.
+constexpr int64_t kMostCopies = 15;                         // Copies of the producer in one kernel's code.
+constexpr double kCostlyInstruction = 10;                   // As in the pass fusion.
 
 class FusionMerger {
  public:
@@ -48,22 +48,22 @@ class FusionMerger {
 
  private:
   struct Kernel {
-    bool may_merge = false;  // Into its users.
-    bool alone = false;      // Takes no one else in.
-    bool costly = false;     // A function that costs many adds is computed for each element.
+    bool may_merge = false;  // It may be merged into its users.
+    bool alone = false;      // Nothing may be merged into it.
+    bool costly = false;     // It computes a function of many adds for each element.
     int64_t instructions = 0;
-    int64_t copies = 1;  // In its code, of what it has taken in: the most.
+    int64_t copies = 1;  // Most copies of a merged kernel in its code.
     FusionGraph::Shape shape;
   };
-  // A kernel that reads the producer's value, and how. Producers come first: it has not been merged itself.
+  // A kernel that reads the result of the producer. Producers come first, so the kernel has not been merged itself.
   struct User {
     const Instruction* fusion;
     GroupId id;
     BodyRead read;
-    double times;  // How often each element is computed there.
+    double times;  // Evaluations of each element.
   };
 
-  // An outlined kernel has no control dependencies and no aliases, and results that are arrays.
+  // An outlined kernel has no control dependencies and no aliases, and its results are arrays.
   static bool MayTakePart(const Instruction& fusion) {
     const auto is_array = [](const Instruction* root) { return root->shape().IsArray(); };
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
@@ -92,7 +92,7 @@ class FusionMerger {
     return kernel;
   }
 
-  // Why it stays, if it does.
+  // Merges the kernel into its users, or returns the reason why it stays.
   std::optional<FusionNote> Merge(const Instruction& fusion, GroupId id) {
     std::vector<User> users;
     for (const Instruction* inst : fusion.users()) {
@@ -123,7 +123,7 @@ class FusionMerger {
     const int64_t instructions = kernel.instructions + kernels_[id].instructions;
     if (instructions > options_.instructions)
       return Counts(FusionReason::kInstructions, user->fusion, instructions, options_.instructions);
-    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // Not the producer's value.
+    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // Without the producer's value.
     const int64_t parameters = reads + user->fusion->shape().LeafCount();
     if (reads > graph_.ReadCount(user->id) && parameters > options_.parameters)
       return Counts(FusionReason::kParameters, user->fusion, parameters, options_.parameters);
@@ -139,7 +139,7 @@ class FusionMerger {
     return std::nullopt;
   }
 
-  // Would the user then read the array that it writes a part of where that lies?
+  // Returns whether the merged kernel would read an array that it also updates in place.
   static bool UpdatesWhatIsRead(const Instruction& user, const Instruction& producer) {
     const int64_t roots = std::ssize(FusionRoots(user));
     for (int64_t root = 0; root < roots; ++root) {
@@ -156,7 +156,8 @@ class FusionMerger {
     const auto count = static_cast<double>(users.size());
     const GroupCost before = graph_.CostOf(id);
     double seconds_before = before.Seconds(device_), seconds_after = 0;
-    const double traffic = before.bytes() + count * before.bytes_written;  // The producer's part: users read it.
+    // Bytes that the producer moves, and that its users read from it.
+    const double traffic = before.bytes() + count * before.bytes_written;
     bool again = false;
     double more = -before.bytes();
     for (const User& user : users) {
@@ -191,7 +192,7 @@ class FusionMerger {
 
 Result<bool> MergeFusions(Module& module, const PassContext& context) {
   bool changed = false;
-  // A kernel whose readers are others now, since they were merged themselves, is looked at again.
+  // Repeat, because merged users give a kernel other users.
   for (Computation* computation : SequentialComputations(module)) {
     while (FusionMerger(*computation, context).Run()) changed = true;
   }

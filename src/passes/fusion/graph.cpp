@@ -16,13 +16,13 @@
 namespace hlo {
 namespace {
 
-constexpr double kMadeInside = -1;  // Of Read::bytes.
+constexpr double kMadeInside = -1;  // Value of Read::bytes.
 
 double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// In adds, over all elements once.
+// Work of computing each element once, in units of an add.
 double WorkOf(const Instruction& inst) {
   if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
   double work = 0;
@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// What the instructions of a fusion would move, each by itself.
+// Bytes that the instructions of a fusion would read and write as separate kernels.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);
@@ -73,7 +73,7 @@ FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> ord
   for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
 }
 
-// On a log's level 4; else no words are made.
+// Logs a decision with its reason. Callers check logs_why_ first, so that no text is built without a reader.
 void FusionGraph::Say(const Instruction& inst, std::string_view became, const FusionNote& why) const {
   LogWhy(NameOf(why.reason), inst, became, Text(why), where_);
 }
@@ -125,7 +125,7 @@ void FusionGraph::IsMade(const Instruction& value, Group* group) {
 void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
   groups_[id].work += times * groups_[from].work;
   const std::vector<Instruction*>& members = groups_[id].members;
-  // In order of time the last first, as copies come: whoever reads a value comes before it is made inside.
+  // Copy the last instruction first, so that a read of a value is recorded before IsMade() marks it as computed inside.
   std::vector<Instruction*> copies = groups_[from].members;
   std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
@@ -145,7 +145,8 @@ void FusionGraph::Dissolve(GroupId id) {
   groups_[id] = Group();
 }
 
-// Scalar constants are copied into the kernel. A value that several members read is read once, as far as any reads it.
+// Scalar constants are not counted, because they are copied into the kernel. A value with several readers counts once,
+// with at most its size.
 void FusionGraph::AddReads(const Instruction& member, Group* group) {
   scratch_.clear();
   for (int64_t i = 0; i < member.operand_count(); ++i) {
@@ -182,7 +183,7 @@ void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
   for (Instruction* member : gone.members) {
     GroupId& stored_by = group_of_[member->place()];
     if (stored_by == b) stored_by = a;
-    // Of what both compute for themselves one copy is enough.
+    // Both groups compute some values themselves: one copy suffices.
     Holders& holders = held_by_[member->place()];
     const bool both = holders.count > 1 && std::ranges::find(into.members, member) != into.members.end();
     holders.Remove(b);
@@ -239,7 +240,7 @@ int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
   return count;
 }
 
-// Does somebody else than the two groups read the value?
+// Returns whether `value` has users outside the two groups.
 bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
   if (value.IsRoot()) return true;
   for (const Instruction* user : value.users()) {
@@ -250,7 +251,8 @@ bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const
   return false;
 }
 
-// In order of the members that give them; of a fusion with several results its get-tuple-elements.
+// Adds the values that the union stores, in the order of the members that compute them. For a fusion with several
+// results these are its get-tuple-elements.
 void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
   if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
   std::vector<Instruction*> givers;
@@ -332,7 +334,7 @@ bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
     if (members.size() > 1 || (members.size() == 1 && !IsFusion(*members.front()))) made.push_back(id);
   }
   std::ranges::sort(made, {}, [&](GroupId id) { return position(&Root(id)); });
-  // What is stored hangs on who uses it now.
+  // Collect the stored values first: the users of a value change while fusions are made.
   std::vector<Instruction*> values;
   std::vector<size_t> ends;
   for (const GroupId id : made) {
@@ -355,7 +357,7 @@ bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
 
 void FusionGraph::StartLog() {
   for (const Group& group : groups_) {
-    const bool stays = group.members.size() == 1;  // If it is made, it gets another.
+    const bool stays = group.members.size() == 1;  // A fusion that is made gets another name.
     names_.emplace_back(stays ? group.members.front()->name() : std::string_view());
   }
 }
@@ -369,7 +371,7 @@ void FusionGraph::WriteLog() {
     if (!groups_[id].members.empty()) WriteMembers(id, copies);
   }
   for (const Joined& joined : joined_) {
-    if (names_[Find(joined.group)].empty()) continue;  // It was dissolved.
+    if (names_[Find(joined.group)].empty()) continue;  // The group was dissolved.
     std::vector<FusionLog::Note>& notes = log_->groups[names_[Find(joined.group)]].notes;
     auto note = std::ranges::find(notes, joined.reason, &FusionLog::Note::reason);
     if (note == notes.end()) note = notes.insert(note, {joined.reason, Text({joined.reason}), {}, false, 0});
@@ -383,15 +385,15 @@ void FusionGraph::WriteLog() {
       continue;
     }
     const std::string& name = names_[Find(group)];
-    if (name.empty()) continue;  // It was dissolved.
+    if (name.empty()) continue;  // The group was dissolved.
     if (Joins(note.reason)) {
       log_->groups[name].notes.push_back({note.reason, Text(note), {std::string(root->name())}, true, bytes});
       continue;
     }
     const std::string& other_name = other == kNoGroup ? std::string(root->name()) : names_[Find(other)];
-    if (other != kNoGroup && name == other_name) continue;  // They came together after all.
+    if (other != kNoGroup && name == other_name) continue;  // The two were joined later.
     const FusionLog::Note apart{note.reason, Text(note), {other_name}, other != kNoGroup, bytes};
-    if (!AddNote(name, apart)) continue;  // A run before has said so of the same kernels.
+    if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged it for the same kernels.
     ++log_->counts[static_cast<int>(note.reason)];
     if (other != kNoGroup) AddNote(other_name, {note.reason, apart.text, {name}, true, bytes});
   }
@@ -422,7 +424,7 @@ void FusionGraph::WriteMembers(GroupId id, const std::vector<int>& copies) {
     }
   }
   entry.made = members.size() > 1 || !IsFusion(*members.front());
-  // One that stays as it is keeps what was written of it.
+  // A kernel that stays as it is keeps its earlier entry.
   if (entry.made || entry.parts.empty()) log_->groups[names_[id]] = std::move(entry);
 }
 

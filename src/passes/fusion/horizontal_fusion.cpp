@@ -1,14 +1,13 @@
-// gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: kernels side by side become one. They have nothing to do
-// with each other but for one instruction that needs them all, and are too small to fill a device: an optimizer's
-// updates of many small arrays, sums of many rows. None can wait for another, since nothing but that instruction (and
-// the root) reads them.
+// gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels that are too small to fill a device, such as an
+// optimizer's updates of many small arrays or sums of many rows. The kernels share one user that reads them all. Only
+// this user and the root read them, so that no kernel depends on another.
 //
-//   loop   element by element; results of one type and equally much code, whatever their dimensions, at most 32
-//   together input  reductions that walk the same elements (walk.h)
+//   loop   elementwise kernels with results of one type and equally much code, of any dimensions, at most 32 together
+//   input  reductions that iterate over the same elements (walk.h)
 //
-// The arrays of a loop kernel stay what they are, results of different dimensions. (XLA's are flattened, concatenated
-// and sliced, for an emitter that takes slices; ours takes results, and makes a launch for each number of elements.)
-// Exact.
+// The arrays of a loop kernel remain separate results of different dimensions. XLA flattens, concatenates and slices
+// them instead, because its emitter writes slices. Ours writes several results, with a launch for each number of
+// elements. Exact.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -22,19 +21,19 @@
 namespace hlo {
 namespace {
 
-// XLA's thresholds. Above these a kernel fills the device, and a launch is not what it costs.
+// XLA's thresholds. A larger kernel fills the device, and its launch is a small part of the time.
 constexpr int64_t kMostElements = 128 * 2048;
 constexpr int64_t kMostInstructions = 30;
-constexpr int64_t kMostKernels = 32;           // Of one batch.
-constexpr int64_t kMostParameterBytes = 4000;  // Of pointers: what a launch can hand over.
-constexpr int64_t kMostReductions = 8;         // Each has shared memory of its own.
+constexpr int64_t kMostKernels = 32;           // Kernels in one batch.
+constexpr int64_t kMostParameterBytes = 4000;  // Bytes of pointers that a launch can pass.
+constexpr int64_t kMostReductions = 8;         // Each reduction has its own shared memory.
 
 bool IsRowMajor(const Shape& shape) {
   if (!shape.IsTuple()) return shape.HasDefaultLayout();
   return std::ranges::all_of(shape.elements(), IsRowMajor);
 }
 
-// Its first result stands for all.
+// The first result represents all results.
 const Shape& FirstShape(const Instruction& fusion) {
   return fusion.shape().IsTuple() ? fusion.shape().elements().front() : fusion.shape();
 }
@@ -61,7 +60,7 @@ class HorizontalFusion {
  private:
   const Instruction& Root(GroupId id) const { return *graph_.Members(id).front(); }
 
-  // Kernels that `consumer` alone reads, in order of its operands.
+  // Opens groups for the kernels that only `consumer` reads, in the order of its operands.
   std::vector<GroupId> CandidatesOf(const Instruction& consumer) {
     std::vector<Instruction*> found;
     std::unordered_set<const Instruction*> seen;
@@ -71,7 +70,7 @@ class HorizontalFusion {
       const auto walk = WalkOf(*producer);
       if (walk && walk->reduces == reductions_ && IsSmall(*producer, *walk)) found.push_back(producer);
     }
-    // A parameter that one of them gets back as its result could not be, if others read it, too.
+    // A parameter with several readers could not be reused in place for a result.
     std::unordered_set<const Instruction*> once, shared;
     for (const Instruction* producer : found) {
       const std::unordered_set<const Instruction*> operands(producer->operands().begin(), producer->operands().end());
@@ -101,7 +100,7 @@ class HorizontalFusion {
   bool IsSmall(const Instruction& fusion, const Walk& walk) const {
     const auto is_row_major = [](const Instruction* operand) { return IsRowMajor(operand->shape()); };
     if (!IsRowMajor(fusion.shape()) || !std::ranges::all_of(fusion.operands(), is_row_major)) return false;
-    if (reductions_) return true;  // What they may be in all is limited by code and parameters.
+    if (reductions_) return true;  // JoinReductions limits code and parameters.
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
     const PrimitiveType type = roots.front()->shape().type();
     const auto of_one_type = [&](const Instruction* root) { return root->shape().type() == type; };
@@ -111,7 +110,7 @@ class HorizontalFusion {
 
   int64_t Results(GroupId id) const { return Root(id).shape().LeafCount(); }
 
-  // Equal in all that makes a kernel's code: type, number of results, instructions.
+  // Returns whether the properties that determine the code are equal: type, number of results, instructions.
   bool IsAlike(GroupId a, GroupId b) const {
     return FirstShape(Root(a)).type() == FirstShape(Root(b)).type() && Results(a) == Results(b) &&
            walks_[a].instructions == walks_[b].instructions;
@@ -172,7 +171,7 @@ class HorizontalFusion {
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {
   bool changed = false;
-  // Kernels that have joined are looked at again: two of them may be alike where what they were made of was not.
+  // Joined kernels are tried again: two unions may be alike where their parts were not.
   for (Computation* computation : SequentialComputations(module)) {
     while (HorizontalFusion(*computation, context, reductions).Run()) changed = true;
   }

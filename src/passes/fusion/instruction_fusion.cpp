@@ -1,13 +1,13 @@
-// fusion: which instructions share a kernel.
+// fusion: decides which instructions share a kernel.
 //
-// One walk from users to operands. An instruction joins the kernels of all its users, copied into each when there are
-// several, or it becomes the root of a kernel of its own. As an instruction is in a kernel only together with every
-// path from it to a root, no two kernels wait for each other. Which of the two is decided by time: computing it again
-// for every user against one more launch and the way through memory (DeviceDescription has the rates).
+// The pass visits users before operands. An instruction either joins the kernels of all its users, with a copy in each,
+// or becomes the root of its own kernel. A kernel thus contains an instruction only with every path from it to the
+// root, so that no two kernels depend on each other. Time decides: computing the instruction again for every user,
+// against one more launch and the traffic through memory (rates are in DeviceDescription).
 //
-// A reduce can only be a root, or stand at the root's index below elementwise instructions: then those run once for
-// each result element, after the reduction (ir/fusion.h, kInput). So can a running fold (ir/running_fold.h), which goes
-// through each element of its operand once, too.
+// A reduce is either a root or is read at the index of the root through elementwise instructions, which then run once
+// for each result element, after the reduction (ir/fusion.h, kInput). The same holds for a running fold
+// (ir/running_fold.h), which also visits each element of its operand once.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -26,41 +26,41 @@
 namespace hlo {
 namespace {
 
-// Where in its kernel a value is needed.
+// The index at which a kernel needs a value.
 enum class Place : uint8_t {
-  kRoot,       // At the index of the root.
-  kReduced,    // At the index of the fold's operand.
-  kElsewhere,  // At an index computed from one of them, or at several.
+  kRoot,       // The index of the root.
+  kReduced,    // The index of the fold's operand.
+  kElsewhere,  // An index computed from one of these, or several indices.
 };
 
-// A member that asks for another at an index of its own making, by IdSpan, and how many copies of it there are; or that
-// the index is the root's.
+// A member that reads another member at an index of its own, by its number in IdSpan, and its number of copies. kAtRoot
+// is for reads at the index of the root.
 using Asker = std::pair<int, int64_t>;
 constexpr Asker kAtRoot = {-1, 1};
 
-// A part of the table of all.
+// A part of a table: of members_ or of askers_.
 struct Range {
   int begin = 0, end = 0;
   bool operator==(const Range&) const = default;
 };
-constexpr Range kByRoot = {0, 1};  // Of askers: kAtRoot.
+constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in askers_.
 
-// An instruction's part in a kernel.
+// The use of an instruction in one kernel.
 struct Member {
   GroupId kernel;
-  double evaluations;  // How often an element of it is computed in all.
+  double evaluations;  // Elements computed in total, with repetitions.
   Place place;
   Range askers;         // Sorted.
-  int64_t copies = 1;   // In the code of the kernel: one for each index that it is computed at.
-  bool places = false;  // It is needed only for where slices begin.
+  int64_t copies = 1;   // Copies in the kernel's code, one for each index.
+  bool places = false;  // It is only needed for start indices of slices.
 };
 
 struct Kernel {
   const Instruction* fold = nullptr;  // The first reduce or running fold, if any.
-  bool alone = false;                 // Takes no one else in.
+  bool alone = false;                 // Nothing else may join it.
   int64_t code = 0;                   // Copies of all members.
-  double idle = 0;                    // Seconds for which arithmetic waits until the result is written.
-  size_t join = 0;                    // Its number among the joins of the last instruction that had it.
+  double idle = 0;                    // Seconds in which arithmetic units wait for memory.
+  size_t join = 0;                    // Position of the kernel in joins_ when it was last there.
 };
 
 double Elements(const Instruction& inst) {
@@ -70,25 +70,25 @@ double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
 
-// Costs nothing to make again and reads nothing: copied to wherever it is used.
+// Returns whether `inst` costs nothing to compute and reads nothing, so that it is copied to each use.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
 
-// Goes through the elements of its operands once, each step from the one before.
+// Returns whether `inst` visits the elements of its operand once, each step depending on the one before.
 bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
 
-// A kernel that takes no one else in.
+// Returns whether nothing else may join the kernel of `inst`.
 bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }
 
-// Two folds that one walk makes.
+// Returns whether one iteration can compute both folds.
 bool GoAlike(const Instruction& a, const Instruction& b) {
   if (a.opcode() != b.opcode() || !SameDims(a.operand(0).shape(), b.operand(0).shape())) return false;
   if (!a.Is(Opcode::kReduce)) return RunningFoldOf(a) == RunningFoldOf(b);
   return a.attrs<ReduceAttrs>().dimensions == b.attrs<ReduceAttrs>().dimensions;
 }
 
-// May be part of a kernel at all.
+// Returns whether a kernel may contain `inst`.
 bool IsFusible(const Instruction& inst) {
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
   if (inst.shape().IsBuffer()) return false;  // V244
@@ -117,8 +117,8 @@ bool IsFusible(const Instruction& inst) {
   return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
 }
 
-// Instructions before what they are needed for, where the copies of what is trivial stand beside the originals: what is
-// trivial and used both by kernels and from outside exists twice, so that a kernel never reads it.
+// Returns the needed instructions, operands before users. Copies each trivial instruction that has users both in
+// kernels and outside, so that no kernel reads it from memory.
 std::vector<Instruction*> SplitTrivial(Computation& computation) {
   const std::vector<Instruction*> all = computation.PostOrder();
   const std::vector<bool> needed = NeededPlaces(computation, all);
@@ -131,7 +131,7 @@ std::vector<Instruction*> SplitTrivial(Computation& computation) {
     std::erase_if(users, [&](const Instruction* user) { return !needed[user->place()]; });
     const auto outside = std::ranges::count_if(users, [](const Instruction* user) { return !IsFusible(*user); });
     if ((outside == 0 && !inst->IsRoot()) || outside == std::ssize(users)) continue;
-    // The kernels' users move to the copy, since the root may be among what is outside.
+    // The users in kernels get the copy, because the root may be one of the users outside.
     Instruction& copy = computation.AddClone(*inst, {inst->operands().begin(), inst->operands().end()});
     order.push_back(&copy);
     for (Instruction* user : users) {
@@ -165,8 +165,8 @@ class InstructionFusion {
 
  private:
   struct Subtree {
-    double bytes = 0;  // What computing it from its leaves reads.
-    int size = 0;      // Instructions, shared ones counted twice, as far as that matters.
+    double bytes = 0;  // Bytes read to compute it from its leaves.
+    int size = 0;      // Instructions, capped; shared ones count repeatedly.
   };
 
   void EstimateSubtrees() {
@@ -180,7 +180,7 @@ class InstructionFusion {
       subtree.size = 1;
       for (const Instruction* operand : inst->operands()) {
         const Subtree& below = subtrees_[ids_.Of(*operand)];
-        // A slice reads what it takes.
+        // A slice reads only its part.
         subtree.bytes += below.bytes * std::min(1.0, Elements(*inst) / std::max(1.0, Elements(*operand)));
         subtree.size = std::min(subtree.size + below.size, kMostCopied + 1);  // Chains double it at every step.
       }
@@ -196,10 +196,10 @@ class InstructionFusion {
       SetRoles(inst, joins_);
       return;
     }
-    // A bitcast cannot say which of its dynamic dimensions is inferred.
+    // The bitcast would lose the information which dynamic dimension is inferred.
     if (inst.Is(Opcode::kReshape) && inst.operand(0).shape().HasDefaultLayout() && inst.shape().HasDefaultLayout() &&
         inst.attrs<ReshapeAttrs>().inferred_dimension < 0) {
-      bitcasts_.push_back(&inst);  // No kernel: the bytes are in place.
+      bitcasts_.push_back(&inst);  // It needs no kernel, because its operand has the same bytes.
       return;
     }
     const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
@@ -236,7 +236,7 @@ class InstructionFusion {
     return false;
   }
 
-  // Its part in the kernel of each user (joins_), if it should have no kernel of its own; else why_.
+  // Returns whether `inst` joins the kernels of all its users, and sets joins_. Otherwise sets why_.
   bool Joins(const Instruction& inst) {
     joins_.clear();
     if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);
@@ -249,7 +249,7 @@ class InstructionFusion {
                       *user);
       for (const Member& role : RolesOf(*user)) AddUse(inst, *user, role);
     }
-    // An asker computes it once for each index that it is computed at itself.
+    // Each reader needs one copy of the code for each of its own copies.
     for (Member& join : joins_) {
       join.copies = 0;
       for (int i = join.askers.begin; i < join.askers.end; ++i) join.copies += askers_[i].second;
@@ -276,7 +276,7 @@ class InstructionFusion {
     if (!KeepsIndex(user, inst)) {
       use.askers = AddAskers([&](auto out) { *out = Asker(static_cast<int>(ids_.Of(user)), role.copies); });
     }
-    // Where among the joins the kernel is, as far as it is there: a value may have as many users as there are kernels.
+    // Finds the kernel in joins_ in constant time: a value may have as many users as there are kernels.
     size_t& at = kernels_[use.kernel].join;
     if (at >= joins_.size() || joins_[at].kernel != use.kernel) {
       at = joins_.size();
@@ -324,7 +324,7 @@ class InstructionFusion {
     if (join.copies > 1 && kernel.code + join.copies > kMostCode)
       return Refuse(FusionReason::kCopies, inst, static_cast<double>(join.copies));
     if (!IsFold(inst)) return true;
-    // One kernel only, and at the root's index.
+    // A fold can join only one kernel, at the index of the root.
     const bool scans = !inst.Is(Opcode::kReduce);
     if (joins_.size() != 1) return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOfSeveral, inst);
     if (join.place != Place::kRoot || inst.operand_count() != 2)
@@ -346,7 +346,8 @@ class InstructionFusion {
     const auto kernels = static_cast<double>(joins_.size());
     const double bytes = Bytes(inst);
     if (joins_.size() == 1) {
-      // Places are computed while the kernel waits for what is there; so much of it is left to others.
+      // Start indices are computed in time that the kernel spends waiting for memory. The factor leaves the other part
+      // of it for later joins.
       constexpr double kLeft = 0.5;
       const double idle = joins_[0].places ? std::max(0.0, kLeft * kernels_[joins_[0].kernel].idle) : 0;
       const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate + idle;
@@ -376,12 +377,12 @@ class InstructionFusion {
     return {FusionKind::kLoop, name};
   }
 
-  // An instruction with more than this many below it, and one that costs this many adds, are not worth copying.
+  // Instructions with a larger subtree, or with a cost of at least kCostlyInstruction adds, are not copied.
   static constexpr int kMostCopied = 24;
-  // What is computed at several indices stands in the code as often. Of a prefix scan by halves each level asks for the
-  // one below at two or three, so its code is exponential in the levels: above this many copies of instructions nothing
-  // is copied any more. LLVM takes milliseconds for so many, and no kernel of testdata/models has a quarter of it. (XLA
-  // stops at 15 copies of one instruction.)
+  // Copies of instructions in the code of a kernel. Each index at which a value is needed adds a copy. In a prefix scan
+  // by halves, each level reads the level below at two or three indices, so the code grows exponentially with the
+  // levels. LLVM compiles this many copies in milliseconds, and the kernels of testdata/models need much fewer. XLA's
+  // limit is 15 copies of one instruction.
   static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 
@@ -390,13 +391,13 @@ class InstructionFusion {
   const DeviceDescription& device_;
   FusionGraph graph_;
   const IdSpan ids_;
-  std::vector<Range> roles_;     // By id, of members_; empty: outside of kernels.
-  std::vector<Member> members_;  // The roles of one instruction stand together.
+  std::vector<Range> roles_;     // By id, ranges of members_; empty if not in a kernel.
+  std::vector<Member> members_;  // Uses of one instruction are adjacent.
   std::vector<Asker> askers_;
   std::vector<Subtree> subtrees_;  // By id.
   std::vector<Kernel> kernels_;    // By group.
-  std::vector<Member> joins_;      // Of the instruction that is decided now.
-  FusionNote why_ = {};            // It has a kernel of its own.
+  std::vector<Member> joins_;      // Uses of the current instruction.
+  FusionNote why_ = {};            // Reason for a kernel of its own.
   std::vector<Instruction*> bitcasts_;
 };
 

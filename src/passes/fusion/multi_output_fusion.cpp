@@ -1,12 +1,11 @@
-// multi_output_fusion: kernels that walk the same elements become one with several results.
+// multi_output_fusion: joins kernels that iterate over the same elements into one kernel with several results.
 //
-//   producer and consumer   the consumer reads the producer's result at the index at which it was made: one read less
-//   siblings                both read the same large value: one read less
-//   small ones              of equal dimensions and nothing to do with each other: one launch less
+//   producer and consumer   The consumer reads the producer's result at the index of the iteration. Saves a read.
+//   siblings                Both read the same large value. Saves a read.
+//   small kernels           They have equal dimensions and no common values. Saves a launch.
 //
-// Kernels walk the same elements when the dimensions of what they iterate over are equal (walk.h)
-// and, if both reduce, they reduce the same dimensions. Two kernels may be joined unless one waits for the other by a
-// way through a third. Exact.
+// Kernels iterate over the same elements if their iterations have equal dimensions (walk.h). If both reduce, they must
+// reduce the same dimensions. Two kernels cannot be joined if one depends on the other through a third kernel. Exact.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,12 +21,13 @@
 namespace hlo {
 namespace {
 
-// Kernels without anything in common are joined up to this size: above it a launch is not what they cost.
+// Output bytes up to which kernels without common values are joined. Above it the launch is a small part of the time.
 constexpr int64_t kSmallBytes = 1 << 20;
-// Kernels tried in vain for each of those, and for each that reads a value: what is far away mostly waits.
+// Failed attempts for each small kernel, and for each kernel that reads a value. More distant kernels usually depend on
+// it.
 constexpr int kMostTries = 8;
 
-// Does every use of the value within the fused computation read it at the index of the iteration?
+// Returns whether every use of the value in the fused computation reads it at the index of the iteration.
 bool ReadsAtIteration(const Instruction& value) {
   std::unordered_set<const Instruction*> seen = {&value};
   std::vector<const Instruction*> worklist = {&value};
@@ -83,7 +83,7 @@ class MultiOutputFusion {
 
   bool IsGone(GroupId id) const { return graph_.Members(id).empty(); }
 
-  // `b` joins `a`, unless something is against it.
+  // Joins `b` to `a`, unless there is a veto.
   bool TryJoin(GroupId a, GroupId b, const FusionNote& why, const Veto& veto) {
     if (veto) {
       graph_.KeepApart(a, b, *veto);
@@ -123,10 +123,10 @@ class MultiOutputFusion {
     }
   }
 
-  // `b` reads what `a` makes.
+  // Returns the reason against joining `b`, which reads results of `a`, to `a`.
   Veto VetoOfReading(GroupId a, GroupId b) {
     const Walk &producer = walks_[a], &kernel = walks_[b];
-    // Nothing is known of a reduce's result before the walk ends.
+    // The result of a reduce is only known after the iteration.
     if (producer.reduces && !kernel.reduces) return FusionNote{FusionReason::kNeedsAll};
     if (Veto veto = OtherWalk(walks_[a], walks_[b])) return veto;
     if (Veto veto = VetoOfLimits(a, b)) return veto;
@@ -134,7 +134,7 @@ class MultiOutputFusion {
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
         const Instruction& value = consumer->operand(i);
         if (graph_.GroupOf(value) != a) continue;
-        // Not a reduced value, and read at its own index.
+        // The value must not be reduced, and must be read at the index of the iteration.
         if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(FusedComputation(*consumer).parameter(i)))
           return FusionNote{FusionReason::kReadsElsewhere, &value};
         if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() &&
@@ -146,7 +146,7 @@ class MultiOutputFusion {
     return {};
   }
 
-  // The root of its fusion that `value` is.
+  // Returns the root of its fusion that computes `value`.
   static const Instruction& RootOf(const Instruction& value) {
     const bool element = value.Is(Opcode::kGetTupleElement);
     return *FusionRoots(element ? value.operand(0) : value)[element ? value.tuple_index() : 0];
@@ -168,7 +168,8 @@ class MultiOutputFusion {
   }
 
   void JoinSiblings() {
-    std::vector<const Instruction*> read(walks_.size());  // By group: the value that it was last found to read.
+    // The last value for which each group was listed as a reader.
+    std::vector<const Instruction*> read(walks_.size());
     for (const Instruction* value : graph_.order()) {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;
       std::vector<GroupId> readers;
@@ -212,7 +213,7 @@ class MultiOutputFusion {
 
 Result<bool> JoinKernels(Module& module, const PassContext& context) {
   bool changed = false;
-  // Kernels that have joined are looked at again: one of them may join what the others could not.
+  // Joined kernels are tried again: the union may join kernels that its parts could not.
   for (Computation* computation : SequentialComputations(module)) {
     while (MultiOutputFusion(*computation, context).Run()) changed = true;
   }

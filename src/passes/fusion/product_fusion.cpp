@@ -1,8 +1,9 @@
-// product-fusion: what only converts or picks an operand of a product, for it alone, is read by the product as it lies:
-// both are one launch (a region "product"). Weights that are kept in another type than they are multiplied in, or
-// stacked by layer, are read once then, and not stored in between. A vector or a few rows times weights is bound by
-// memory, and its kernel reads anything that is made element by element; what is larger takes converts and parts.
-// Always true: a region's kernels run as they would by themselves.
+// product-fusion: joins a product with the kernel of an operand that only this product reads (a region "product"), if
+// that kernel only converts or selects elements. The product then reads the kernel's operands directly. Weights that
+// are stored in another type, or stacked by layer, are then read once and not written in between.
+//
+// A product of few rows is bound by memory, and its kernel can read any elementwise value. Larger products accept only
+// converts and parts of arrays. Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kFewRows = 16;  // Of one side of a product: matrix units are not what it waits for.
+constexpr int64_t kFewRows = 16;  // Rows or columns up to which a product is bound by memory.
 
 const Instruction* DotOf(const Instruction& launch) {
   if (!IsFusion(launch) || LibraryOf(launch) != "gemm") return nullptr;
@@ -27,7 +28,7 @@ const Instruction* DotOf(const Instruction& launch) {
   return nullptr;
 }
 
-// Rows or columns of the product that an operand has, those of a batch aside.
+// Returns the product of an operand's free dimensions: the rows or columns of the product.
 int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   int64_t elements = 1;
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -50,10 +51,10 @@ bool IsRead(const Instruction& inst, bool skinny) {
                                       Opcode::kSubtract};
   if (kAlways.Has(inst.opcode())) return true;
   if (kWhereSkinny.Has(inst.opcode())) return skinny;
-  return inst.shape().IsScalar() && inst.Is(kElementwise);  // Of an index.
+  return inst.shape().IsScalar() && inst.Is(kElementwise);  // It is part of an index.
 }
 
-// Why a product cannot read as it lies what the launch makes; "" where it can.
+// Returns "" if a product can compute the values of the launch while it reads them. Otherwise returns the reason.
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {
   if (!IsKernel(launch)) return "a product reads from kernels alone";
   if (!launch.shape().IsArray()) return "it has several results";

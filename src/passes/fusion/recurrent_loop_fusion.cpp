@@ -1,6 +1,6 @@
-// recurrent-loop-fusion: a loop of a recurrent network whose weights fit the shared memory of a cluster of blocks
-// becomes one launch (a region "block"), where a model says that this takes less time than its launches
-// (ir/recurrent_loop.h). Always true: a region's kernels run as they would by themselves.
+// recurrent-loop-fusion: makes a loop of a recurrent network one launch (a region "block") if its weights fit the
+// shared memory of a cluster of blocks, and if a model expects it to be faster than separate launches
+// (ir/recurrent_loop.h). Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -29,7 +29,8 @@ bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   std::string why_not;
   const auto recurrent = RecurrentLoopOf(loop, &why_not);
   bool runs = recurrent && ClusterFor(*recurrent, device, &why_not);
-  // In a region the counter's beginning is not seen, and what `known_trip_count` says is believed.
+  // Inside a region the initial value of the counter is unknown, so the region relies on known_trip_count. Hence the
+  // count must be derivable here.
   if (runs && DerivedTripCount(loop) != recurrent->trips) {
     runs = false;
     why_not = "how often it goes round, its counter does not tell";
@@ -40,7 +41,7 @@ bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   return runs;
 }
 
-// `taken`: computations of loops that are in a region now.
+// `taken` collects the conditions and bodies of loops that are in a region.
 bool FuseIn(Computation& computation, const DeviceDescription& device, Computations* taken) {
   RegionGraph graph(computation);
   std::unordered_set<const Instruction*> chosen;

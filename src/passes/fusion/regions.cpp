@@ -14,14 +14,15 @@
 namespace hlo {
 namespace {
 
-// The tuple that a loop begins with, and that nobody else has, goes where the loop goes.
+// Returns the loop that starts with `tuple`, if the tuple has no other user. Such a tuple moves into a region with its
+// loop. Otherwise returns null.
 Instruction* LoopOf(const Instruction& tuple) {
   if (!tuple.Is(Opcode::kTuple) || tuple.IsRoot() || tuple.UseCount() != 1) return nullptr;
   Instruction* user = *tuple.users().begin();
   return user->Is(Opcode::kWhile) ? user : nullptr;
 }
 
-// A part of another value, or another name of it.
+// Returns whether `inst` is an element of another value or a bitcast of it.
 bool NamesPart(const Instruction& inst) { return inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kBitcast); }
 
 class Outliner {
@@ -29,7 +30,7 @@ class Outliner {
   Outliner(Computation& computation, std::string_view kind)
       : computation_(computation), held_(computation.module().AddComputation(Str("region_", kind))), kind_(kind) {}
 
-  // `members`: launches, operands before users.
+  // Moves `members`, launches with operands before users, into a new region.
   void Run(const std::vector<Instruction*>& members) {
     inside_.insert(members.begin(), members.end());
     for (Instruction* member : members) CopyIn(*member);
@@ -52,7 +53,7 @@ class Outliner {
   }
 
  private:
-  // The value within the region.
+  // Returns the copy of `value` in the region. Values from outside become parameters of the region.
   Instruction* ValueOf(Instruction& value) {
     if (const auto found = copies_.find(&value); found != copies_.end()) return found->second;
     Instruction*& copy = copies_[&value];
@@ -78,7 +79,8 @@ class Outliner {
     copies_[&member] = copy;
   }
 
-  // What is read outside: arrays of launches, the elements of those that have several; names of these stay outside.
+  // Returns the values that have users outside: arrays of launches and elements of their tuples. Bitcasts of these
+  // values stay outside.
   std::vector<Instruction*> Results(const std::vector<Instruction*>& members) {
     std::vector<Instruction*> results;
     for (Instruction* member : members) {
@@ -93,7 +95,8 @@ class Outliner {
     return results;
   }
 
-  // Other than by one of the members, whatever names it takes on the way; an element of a tuple is a result itself.
+  // Returns whether `value` or a bitcast of it is used by others than the members. Elements of a tuple are not
+  // followed, because they are results of their own.
   bool IsReadOutside(const Instruction& value) {
     std::vector<const Instruction*> names = {&value};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -108,7 +111,7 @@ class Outliner {
     return false;
   }
 
-  // The member, with names of it that nobody uses, and the tuple that it begins with.
+  // Removes the member, its unused bitcasts and elements, and the tuple with which a loop starts.
   void RemoveUnused(Instruction& member) {
     std::vector<Instruction*> names = {&member};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -176,7 +179,7 @@ RegionGraph::RegionGraph(Computation& computation)
     if (IsLaunch(*inst)) {
       part_of_[inst->place()] = inst->place();
       members_[inst->place()] = {inst};
-      // What nobody reads would be a part of a region that nobody reads.
+      // Launches without users are left out: their region would have no users either.
       if (!awaited[inst->place()] && !HasSideEffect(*inst) && IsReadByOthers(*inst, {})) launches_.push_back(inst);
     } else if (inst->Is(Opcode::kBitcast) && LaunchOf(*inst) != nullptr) {
       waits_.Join(*LaunchOf(*inst), *inst);

@@ -1,10 +1,12 @@
-// row-fusion: kernels that make a row of their results from the same row of each other's become one launch (a region
-// "rows"): softmax, layer norms and their gradients, cross entropy, running sums. A row stays on chip between them.
-// attention-fusion: the same around a softmax between two products of matrices (a region "attention"). Its rows may be
-// longer than what fits, since they are taken a part at a time: the products of parts are rescaled and added.
+// row-fusion: joins kernels into one launch (a region "rows") if each computes a row of its results from the same row
+// of the others' results. Examples are softmax, layer norms and their gradients, cross entropy and running sums. The
+// row stays on chip between the kernels.
 //
-// Always true: a region's kernels run as they would by themselves. Worth it when the launches and the traffic that are
-// saved are more than what is lost where there are fewer rows than multiprocessors.
+// attention-fusion does the same for a softmax between two matrix products (a region "attention"). Its rows may exceed
+// the on-chip memory, because they are processed in parts: the products of the parts are rescaled and added.
+//
+// Exact: a region only proposes one launch, and otherwise runs its kernels one by one. A region is worth it if the
+// saved launches and memory traffic cost more than the multiprocessors that idle when there are few rows.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -24,10 +26,10 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostInstructions = 4000;  // Of the code of a region.
-constexpr int64_t kMostPointers = 128;       // Its operands and results.
-constexpr double kMostOfCluster = 1.4e6;     // Bytes of a row that eight blocks hold, from sm_90 on.
-constexpr double kMostOfCore = 1 << 20;      // What a core of a host has in its own cache.
+constexpr int64_t kMostInstructions = 4000;  // Instructions of a region's code.
+constexpr int64_t kMostPointers = 128;       // Operands and results of a region.
+constexpr double kMostOfCluster = 1.4e6;     // Bytes of a row that a cluster of eight blocks can hold, from sm_90 on.
+constexpr double kMostOfCore = 1 << 20;      // Bytes of a host core's own cache.
 constexpr double kBlocksOfCluster = 8;
 constexpr double kMostOfHead = 256;  // Elements of a query, key or value.
 
@@ -61,7 +63,7 @@ class RowFusion {
 
  private:
   struct Group {
-    int64_t rows = 0;  // 0: not known, of a launch by itself.
+    int64_t rows = 0;  // 0 if unknown, for a launch by itself.
     int64_t code = 0;
     int64_t dots = 0;
   };
@@ -73,7 +75,7 @@ class RowFusion {
     }
   }
 
-  // Kept for one launch of each group.
+  // groups_ has an entry for one launch of each group.
   Group& GroupOf(const Instruction& launch) { return groups_.at(graph_.LaunchesOf(launch).front()); }
 
   void Say(const Instruction& inst, std::string_view became, std::string_view why) const {
@@ -90,7 +92,7 @@ class RowFusion {
     }
   }
 
-  // "" where they are one now.
+  // Joins the groups of the two launches and returns "". Otherwise returns the reason why not.
   std::string_view WhyNotJoined(const Instruction& producer, const Instruction& launch) {
     const Group a = GroupOf(producer), b = GroupOf(launch);
     if (a.dots + b.dots > 2) return "together they have more than two products";
@@ -119,7 +121,7 @@ class RowFusion {
     return why_not;
   }
 
-  // The most first: shorter ones need less space.
+  // Returns the possible row counts, highest first: shorter rows need less on-chip memory.
   static std::vector<int64_t> RowCountsOf(const std::vector<const Instruction*>& launches) {
     std::vector<int64_t> counts;
     for (const Instruction* launch : launches) {
@@ -131,7 +133,7 @@ class RowFusion {
     return counts;
   }
 
-  // Who of the launches makes the value.
+  // Returns the launch that computes the value, or null if it is not one of `launches`.
   static const Instruction* MakerOf(Instruction& value, const std::vector<const Instruction*>& launches) {
     const Instruction* maker = LaunchOf(value);
     return std::ranges::find(launches, maker) != launches.end() ? maker : nullptr;
@@ -148,10 +150,10 @@ class RowFusion {
     });
   }
 
-  // "" where it is.
+  // Returns "" if one launch is not slower than separate ones. Otherwise returns the reason.
   std::string_view WhyNotWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
     double apart = 0, bytes = 0, on_chip = 0;
-    std::unordered_map<const Instruction*, double> reads;  // From outside.
+    std::unordered_map<const Instruction*, double> reads;  // Bytes read from outside.
     for (const Instruction* launch : launches) {
       apart += device_.launch_seconds + costs_.Of(*launch).bytes() / device_.memory_rate;
       bytes += costs_.Of(*launch).bytes_written;
@@ -181,12 +183,12 @@ class RowFusion {
                : "so few rows leave multiprocessors idle for longer than a launch and the traffic between take";
   }
 
-  // "" of two products with a softmax between: nothing of the size of the scores is read by others, and a query, key or
-  // value is no longer than what a kernel of attention takes.
+  // Returns "" for two products with a softmax between them. Values as large as the scores must have no users outside,
+  // and queries, keys and values must not be longer than an attention kernel supports.
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
-    const Instruction* first = nullptr;  // The call that makes the scores.
+    const Instruction* first = nullptr;  // The library call that computes the scores.
     for (const Instruction* launch : launches) {
       if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
       else if (++dots == 1) first = launch;
@@ -218,7 +220,8 @@ class RowFusion {
   std::unordered_map<const Instruction*, Group> groups_;
 };
 
-// Those of attentions too: where such a region is taken apart, its rows are one launch still.
+// Includes the computations of attention regions: if such a region runs as separate kernels, its rows can still be one
+// launch.
 std::vector<Computation*> ComputationsOfRows(const Module& module) {
   std::vector<Computation*> computations = SequentialComputations(module);
   for (size_t i = 0; i < computations.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// How many dimensions have `rows` places, if some do.
+// Returns the number of leading dimensions whose product is `rows`, or nullopt if there is no such number.
 std::optional<int64_t> RowDims(const Shape& shape, int64_t rows) {
   int64_t product = 1, count = 0;
   for (; product < rows && count < shape.rank(); ++count) product *= shape.dim(count);
@@ -21,8 +21,8 @@ bool HasRows(const Shape& shape, int64_t rows) {
   return shape.IsArray() && shape.HasDefaultLayout() && shape.NumElements() >= rows && shape.NumElements() % rows == 0;
 }
 
-// The dimensions of rows of `from` are those of `to`, in order, those of size 1 aside. `dimension_of`: of `from` for
-// one of `to`, -1 for one that it does not have.
+// Returns whether `to` has the row dimensions of `from` as its row dimensions, in the same order. Dimensions of size 1
+// are ignored. `dimension_of` maps a dimension of `to` to its dimension of `from`, or to -1 if there is none.
 template <class DimensionOf>
 bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf dimension_of) {
   const auto to_dims = RowDims(to, rows), from_dims = RowDims(from, rows);
@@ -37,7 +37,7 @@ bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf 
   return kept == wanted;
 }
 
-// The first dimensions are as they were, and something happens along others alone.
+// Returns whether the row dimensions of `from` are unchanged in `to`, and `is_untouched` holds for each of them.
 template <class IsUntouched>
 bool LeavesRowDims(const Shape& to, const Shape& from, int64_t rows, IsUntouched is_untouched) {
   const auto dims = RowDims(from, rows);
@@ -71,7 +71,7 @@ bool WindowsWithinRows(const Instruction& inst, int64_t rows) {
   return std::all_of(windows.begin(), windows.begin() + *dims, IsTrivial);
 }
 
-// Rows of a product are rows of its left operand, in which the batch dimensions come first.
+// Returns whether rows of the product correspond to rows of its left operand, with the batch dimensions first.
 bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const Shape& lhs = dot.operand(0).shape();
@@ -84,8 +84,8 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Rows of a product are rows of its right operand, which is contracted along them: as columns of the result they may be
-// stored, but nobody finds them there by rows.
+// Returns whether rows of the right operand are contracted in full, so that each gives a column of the product. Such
+// columns can be stored, but cannot be read as rows.
 bool MakesColumns(const Instruction& dot, int64_t rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const auto dims = RowDims(dot.operand(1).shape(), rows);
@@ -96,11 +96,12 @@ bool MakesColumns(const Instruction& dot, int64_t rows) {
   return *dims + std::ssize(attrs.rhs_contracting) == dot.operand(1).shape().rank();
 }
 
-// Where the vectors of indices are rows, so are the slices that they point to.
+// Returns whether each row of the result has the slices for one row of indices.
 bool GathersByRows(const Instruction& gather, int64_t rows) {
   const auto& attrs = gather.attrs<GatherAttrs>();
   const Shape& indices = gather.operand(1).shape();
-  std::vector<int64_t> dimensions;  // Of the indices, of each of the result's; -1: of the slice.
+  // For each dimension of the result its dimension of the indices, or -1 for a dimension of the slice.
+  std::vector<int64_t> dimensions;
   for (int64_t d = 0, next = 0; d < gather.shape().rank(); ++d) {
     next += next == attrs.index_vector_dim;
     dimensions.push_back(Contains(attrs.offset_dims, d) ? -1 : next++);
@@ -108,7 +109,7 @@ bool GathersByRows(const Instruction& gather, int64_t rows) {
   return KeepsRowDims(gather.shape(), indices, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Given that operand number `operand` is there by rows, is the result?
+// Returns whether the result is available by rows if operand number `operand` is.
 bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   const Shape &to = inst.shape(), &from = inst.operand(operand).shape();
   if (!HasRows(from, rows)) return false;
@@ -136,7 +137,7 @@ bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
                const PaddingDim& pad = inst.attrs<PadAttrs>().padding.dims[d];
                return pad.low == 0 && pad.high == 0 && pad.interior == 0;
              });
-    case Opcode::kReduce: return operand < inst.operand_count() / 2;  // It was asked by itself.
+    case Opcode::kReduce: return operand < inst.operand_count() / 2;  // StaysInRows checks it.
     case Opcode::kReduceWindow: return operand < inst.operand_count() / 2;
     case Opcode::kGather: return operand == 1 && GathersByRows(inst, rows);
     case Opcode::kDot: return operand == 0 && MultipliesByRows(inst, rows, true);
@@ -146,7 +147,7 @@ bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   }
 }
 
-// What it does to get a row of its own.
+// Returns whether `inst` computes a row of its result from one row of its operands.
 bool StaysInRows(const Instruction& inst, int64_t rows) {
   if (inst.Is(Opcode::kReduce)) return ReducesWithinRows(inst, rows);
   if (inst.Is(Opcode::kReduceWindow)) return WindowsWithinRows(inst, rows);
@@ -169,7 +170,7 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
       const std::vector<WindowDim>& windows = inst->attrs<ReduceWindowAttrs>().window.dims;
       while (first < std::ssize(windows) && IsTrivial(windows[first])) ++first;
     } else if (inst->Is(Opcode::kGather)) {
-      const int64_t rows = inst->operand(1).shape().NumElements();  // Of indices of one number each.
+      const int64_t rows = inst->operand(1).shape().NumElements();  // For index vectors of one coordinate.
       if (rows > 1 && HasRows(inst->shape(), rows)) counts.insert(rows);
       continue;
     } else {
@@ -185,7 +186,7 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows) {
   const Computation& body = FusedComputation(kernel);
-  std::vector<bool> by_rows(body.place_limit());  // There is only its row of it.
+  std::vector<bool> by_rows(body.place_limit());  // Only the current row of the value is available.
   for (const Instruction* inst : body.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       by_rows[inst->place()] = has_rows(inst->parameter_number());

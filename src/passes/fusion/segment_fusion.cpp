@@ -1,6 +1,6 @@
-// segment-fusion: kernels that do not wait for each other become one launch (a region "segments"), of which each has
-// some of the blocks: the many tensors of an optimizer, and what else is so small that it leaves the device idle.
-// Always true: a region's kernels run as they would by themselves.
+// segment-fusion: joins kernels that do not depend on each other into one launch (a region "segments"), in which each
+// kernel has some of the blocks. It is for the many tensors of an optimizer and for other kernels that are too small to
+// fill the device. Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -20,10 +20,10 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostElements = 4 << 20;   // Of a kernel: a larger one fills the device by itself.
-constexpr int64_t kMostPointers = 1200;      // A table of so many is a parameter of the kernel.
-constexpr int64_t kMostInstructions = 4000;  // Of kernels that are not alike.
-constexpr size_t kGroupsAsked = 8;           // The last ones.
+constexpr int64_t kMostElements = 4 << 20;   // Elements of a kernel; a larger one fills the device.
+constexpr int64_t kMostPointers = 1200;      // The pointers are a parameter of the kernel, which limits their number.
+constexpr int64_t kMostInstructions = 4000;  // Instructions of kernels with different code.
+constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried.
 
 class SegmentFusion {
  public:
@@ -41,7 +41,7 @@ class SegmentFusion {
  private:
   struct Group {
     int64_t pointers = 0;
-    int64_t code = 0;  // Of kernels that are not alike.
+    int64_t code = 0;  // Instructions of kernels with different code.
     std::set<std::string> kernels;
   };
 
@@ -57,14 +57,15 @@ class SegmentFusion {
     return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel of so many elements fills the device";
   }
 
-  // Why the kernel joins no group of which `first` is the first, which would have so much code; "" where it may.
+  // Returns the reason why the kernel cannot join the group of `first`, or "" if it can. `pointers` and `code` count
+  // the union.
   std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
     if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
     if (code > kMostInstructions) return "together they have more than 4000 instructions of their own";
     return graph_.AreIndependent(first, kernel) ? "" : "one waits for the other";
   }
 
-  // Equal for kernels that differ in dimensions alone.
+  // Returns a key that is equal for kernels that differ only in dimensions.
   static std::string LikenessOf(const Instruction& kernel) {
     std::string key;
     for (const Instruction* inst : FusedComputation(kernel).PostOrder()) {
@@ -104,8 +105,8 @@ class SegmentFusion {
 
   RegionGraph graph_;
   const bool logs_;
-  std::unordered_map<const Instruction*, Group> groups_;  // By the first of a group.
-  std::vector<const Instruction*> last_;                  // Firsts of those that may take more.
+  std::unordered_map<const Instruction*, Group> groups_;  // Keyed by the first launch of each group.
+  std::vector<const Instruction*> last_;                  // First launches of recent groups.
 };
 
 }  // namespace

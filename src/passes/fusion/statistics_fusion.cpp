@@ -1,7 +1,7 @@
-// statistics-fusion: a library's convolution and the kernel that needs nothing of it but sums of its result, and of the
-// squares of that, for each channel, are one launch (a region "statistics"): a library may add up what it has at hand,
-// and the result is not read again for it. Of 16-bit floats with their channels in the minor dimension, which is where
-// libraries do so. Always true: where no library takes it, the region's kernels run as they would by themselves.
+// statistics-fusion: joins a convolution by a library with a kernel that only reads sums of its result, and of the
+// squares, for each channel (a region "statistics"). A library may add these up while it has the result on chip, so
+// that the result is not read again. Only 16-bit floats with the channels in the minor dimension qualify, because
+// libraries support only those. Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -19,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// Null where the call convolves something else than once.
+// Returns the only convolution of the library call, or null if there is none or more than one.
 const Instruction* ConvolutionOf(const Instruction& call) {
   const Instruction* found = nullptr;
   for (const Instruction* inst : FusedComputation(call).instructions()) {
@@ -28,7 +28,8 @@ const Instruction* ConvolutionOf(const Instruction& call) {
   return found;
 }
 
-// Why the kernel reads more of the convolution than sums over all that it has for each channel; "" where it does not.
+// Returns "" if the kernel reads the convolution only through sums over all elements of each channel. Otherwise returns
+// the reason.
 std::string_view WhyNotSums(const Instruction& kernel, const Instruction& call) {
   if (!IsKernel(kernel)) return "it is no kernel";
   const auto number = std::ranges::find(kernel.operands(), &call) - kernel.operands().begin();

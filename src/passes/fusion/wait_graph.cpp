@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kGap = int64_t{1} << 32;  // Between two labels, when all are new.
+constexpr int64_t kGap = int64_t{1} << 32;  // Distance of the labels of neighbours after relabelling.
 
 }  // namespace
 
@@ -20,7 +20,7 @@ WaitGraph::WaitGraph(const std::vector<Instruction*>& order)
     const Instruction& inst = *order[number];
     number_of_[inst.place()] = number;
     group_of_[number] = next_member_[number] = number;
-    // What waits for an element of a tuple waits for all that the tuple waits for, and the element for nothing else.
+    // An element of a tuple belongs to the group of the tuple, because its only dependency is the tuple.
     if (inst.Is(Opcode::kGetTupleElement) && inst.control_predecessors().empty()) {
       const int tuple = number_of_[inst.operand(0).place()];
       group_of_[number] = group_of_[tuple];
@@ -67,8 +67,9 @@ const Instruction* WaitGraph::WaitsRoundAbout(const Instruction& inst, const Ins
   return nullptr;
 }
 
-// Depth first, among the groups behind `lowest`. What it has left does not wait for the target; when it finds that, all
-// that it is within does. Without a target (-1) it sees all that `from` waits for.
+// Depth-first search among the groups with labels from `lowest`. A group that is left without success does not depend
+// on the target. When the target is found, all groups on the stack depend on it. Without a target (-1), the search
+// visits every group that `from` depends on and lists them in found_, dependencies first.
 bool WaitGraph::Search(int from, int64_t lowest, int target) {
   struct Frame {
     int group, member;
@@ -104,8 +105,9 @@ bool WaitGraph::Search(int from, int64_t lowest, int target) {
   return false;
 }
 
-// What the later one waits for, as far as it stands behind the earlier one, moves in front of that; then the earlier
-// one's place is right for both. The rest, of which some wait for the earlier one, stays where it is.
+// Moves the groups on which the later group depends, and which are behind the earlier group, in front of the earlier
+// one. Then the position of the earlier group is right for the union. The groups that depend on the earlier group stay
+// behind it.
 void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   int first = GroupOf(a), last = GroupOf(b);
   if (groups_[first].label > groups_[last].label) std::swap(first, last);
@@ -113,13 +115,13 @@ void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   ++search_;
   found_.clear();
   Search(last, groups_[first].label + 1, -1);
-  found_.pop_back();  // The later one itself.
+  found_.pop_back();  // The later group.
   std::ranges::sort(found_, {}, [&](int group) { return groups_[group].label; });
   for (const int before : found_) {
     Unlink(before);
     LinkBefore(before, first);
   }
-  // The smaller one's members are renamed.
+  // Renumber the members of the smaller group.
   int into = first, gone = last;
   if (groups_[into].size < groups_[gone].size) {
     std::swap(into, gone);
@@ -142,7 +144,7 @@ void WaitGraph::Unlink(int group) {
   if (next >= 0) groups_[next].previous = previous;
 }
 
-// Close to what stands there, so that many more find room in front of `next`.
+// The label is close to the previous one, which leaves room for many more groups in front of `next`.
 void WaitGraph::LinkBefore(int group, int next) {
   const int previous = groups_[next].previous;
   groups_[group].previous = previous;

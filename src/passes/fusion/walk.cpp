@@ -12,7 +12,7 @@ namespace {
 
 bool MovesMinorDimension(const Instruction& transpose) {
   const std::vector<int64_t>& order = transpose.dimensions();
-  // Dimensions of size 1 lie nowhere.
+  // Dimensions of size 1 do not affect the memory order.
   for (int64_t i = static_cast<int64_t>(order.size()) - 1, j = i; i >= 0 && j >= 0;) {
     if (transpose.shape().dim(i) == 1) {
       --i;
@@ -27,8 +27,9 @@ bool MovesMinorDimension(const Instruction& transpose) {
   return false;
 }
 
-// What the value of `root` hangs on: the reduce, running fold, or transpose that moves the minor dimension, that one
-// reaches from it through elementwise instructions and reshapes; or `root` itself.
+// Returns the instruction that determines the kind of the kernel: a reduce, a running fold, or a transpose that moves
+// the minor dimension. It is reached from `root` through elementwise instructions and reshapes. Without one, returns
+// `root`.
 const Instruction& HeroOf(const Instruction& root) {
   std::vector<const Instruction*> worklist = {&root};
   std::unordered_set<const Instruction*> seen;
@@ -54,13 +55,13 @@ bool TakenOneByOne(const Instruction& fusion) {
 
 namespace {
 
-// Why the kernel goes its own way, if it does.
+// Returns the reason why the kernel cannot be joined with others, if there is one.
 std::optional<FusionNote> OwnWay(const Instruction& fusion, std::span<const Instruction* const> roots) {
   if (!fusion.control_predecessors().empty())
     return FusionNote{FusionReason::kControlled, fusion.control_predecessors().front()};
   if (!fusion.attrs<FusionAttrs>().aliases.empty()) return FusionNote{FusionReason::kUpdatesInPlace};
   if (!TakenOneByOne(fusion)) return FusionNote{FusionReason::kUsedWhole};
-  if (roots.empty()) return FusionNote{FusionReason::kSeveralValues};  // An empty tuple walks nothing.
+  if (roots.empty()) return FusionNote{FusionReason::kSeveralValues};  // An empty tuple has no iteration.
   for (size_t i = 0; i < roots.size(); ++i) {
     const Instruction& hero = HeroOf(*roots[i]);
     if (!roots[i]->shape().IsArray()) return FusionNote{FusionReason::kSeveralValues};
