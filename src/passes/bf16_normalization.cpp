@@ -1,8 +1,9 @@
-// bf16-normalization: what computes in bf16 computes in f32 and rounds its result once. What only moves, compares or
-// hands on values stays: it rounds nothing. Convolutions stay too: libraries take them as they are, from Ampere on.
+// bf16-normalization: instructions on bf16 compute in f32 and round their result once. Instructions that move, compare
+// or pass on values stay, because they do not round. Convolutions stay too, because libraries support them from Ampere
+// on.
 //
-// A reduce sums in f32 and rounds at its end, not at each step as XLA's normalised reducers do: our kernels and
-// interpreter sum wide as well.
+// A reduce sums in f32 and rounds once at its end, like our kernels and interpreter. XLA's normalised reducers round at
+// each step.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
@@ -19,7 +20,7 @@ Instruction* Widened(Instruction& inst, Instruction& operand) {
   return Step(inst, Opcode::kConvert, operand.shape().WithType(kWide), {&operand});
 }
 
-// `inst` of operands in f32, and with a result of f32 that is converted, where it had any of bf16.
+// Returns `inst` with f32 in place of bf16 operands. A bf16 result is computed in f32 and converted.
 Instruction* InWideType(Instruction& inst, Attributes attrs) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : inst.operands()) operands.push_back(Widened(inst, *operand));
@@ -41,7 +42,7 @@ Result<Instruction*> WidenElementwise(Instruction& inst, const PassContext&) {
   constexpr OpcodeSet kRoundAsTheySay = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kCopy, Opcode::kCompare,
                                          Opcode::kReducePrecision};
   if (kRoundAsTheySay.Has(inst.opcode())) return nullptr;
-  // What of these is a scalar may have a type of its own; a map calls.
+  // Instructions that call a computation, such as map, stay.
   if (!CalledComputations(inst).empty()) return nullptr;
   return InWideType(inst, inst.attributes());
 }
@@ -52,7 +53,7 @@ Result<Instruction*> WidenDot(Instruction& inst, const PassContext& context) {
   return InWideType(inst, inst.attrs<DotAttrs>());
 }
 
-// A reducer of one op, in f32.
+// Reduces with a reducer of one op.
 Result<Instruction*> WidenReduce(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst) || inst.shape().type() != kNarrow) return nullptr;
   ReduceAttrs attrs = inst.attrs<ReduceAttrs>();

@@ -1,5 +1,5 @@
-// bitcast_dtypes_expander: a bitcast-convert between types of different widths in shifts of unsigned integers. The
-// narrower side has one dimension more, of as many elements as one of the wider side holds, the least significant
+// bitcast_dtypes_expander: expands a bitcast-convert between types of different widths to shifts of unsigned integers.
+// The narrow side has an additional last dimension, whose elements are the parts of a wide element, least significant
 // first.
 #include <algorithm>
 
@@ -30,7 +30,7 @@ Instruction* AsType(Instruction& inst, Instruction* x, PrimitiveType type, Opcod
   return Step(inst, opcode, x->shape().WithType(type).WithDefaultLayout(), {x});
 }
 
-// By how many bits each element of the last dimension is shifted.
+// Returns the shift of each part: its index times `bits`.
 Instruction* Shifts(Instruction& inst, const Shape& shape, int bits) {
   Instruction* const number = Step(inst, Opcode::kIota, shape, {}, IotaAttrs{shape.rank() - 1});
   Instruction& scalar = inst.computation().AddConstant(Literal::Scalar(shape.type(), static_cast<double>(bits)));
@@ -38,7 +38,7 @@ Instruction* Shifts(Instruction& inst, const Shape& shape, int bits) {
   return Step(inst, Opcode::kMultiply, shape, {number, width});
 }
 
-// x[..., n] of narrow elements => or over the last dimension of x << iota * width
+// x[..., n] => the or of x << (iota * width) over the last dimension.
 Instruction* Join(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   Instruction* const bits = AsType(inst, &inst.operand(0), narrow, Opcode::kBitcastConvert);
   Instruction* const parts = AsType(inst, bits, wide, Opcode::kConvert);
@@ -55,7 +55,7 @@ Instruction* Join(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   return AsType(inst, joined, inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// x => broadcast(x)[..., n] >> iota * width, of which the convert keeps the lowest bits
+// x => broadcast(x)[..., n] >> (iota * width). The final convert keeps the lowest bits.
 Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   Instruction* const bits = AsType(inst, &inst.operand(0), wide, Opcode::kBitcastConvert);
   const Shape shape = inst.shape().WithType(wide);
@@ -64,7 +64,7 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   Instruction* const repeated = Step(inst, Opcode::kBroadcast, shape, {bits}, all);
   Instruction* const shifted =
       Step(inst, Opcode::kShiftRightLogical, shape, {repeated, Shifts(inst, shape, BitWidth(narrow))});
-  if (narrow == PrimitiveType::kPred) {  // To pred, a convert asks whether anything is left.
+  if (narrow == PrimitiveType::kPred) {  // A convert to pred would test all remaining bits.
     Instruction& one = inst.computation().AddConstant(Literal::Scalar(wide, 1.0));
     Instruction* const ones = Step(inst, Opcode::kBroadcast, shape, {&one}, DimensionsAttrs{});
     return AsType(inst, Step(inst, Opcode::kAnd, shape, {shifted, ones}), narrow, Opcode::kConvert);
@@ -72,7 +72,7 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   return AsType(inst, AsType(inst, shifted, narrow, Opcode::kConvert), inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// Not of complex numbers, nor of preds that are taken for bytes.
+// Complex numbers are left out, and so are preds that are read as bytes.
 Result<Instruction*> ExpandBitcast(Instruction& inst, const PassContext&) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   const int bits_from = BitWidth(from.type()), bits_to = BitWidth(to.type());

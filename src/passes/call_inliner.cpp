@@ -1,8 +1,9 @@
-// call-inliner: call(f, x) => the body of f on x. Always true; f itself goes with dce.
-// fusion-dissolver: the same for fusions that come with the text (modules that some compiler has optimised): what
-// shares a kernel is decided here anew.
+// call-inliner: call(f, x) => the body of f on x. Exact. dce removes f.
 //
-// Callers first: a body is copied straight to where it ends up, once for each way there, however deep the calls are.
+// fusion-dissolver does the same for fusions that the text contains, from modules that a compiler has optimised, so
+// that our passes decide again which instructions share a kernel.
+//
+// Callers come first: a body is copied directly to its final computation, once for each chain of calls.
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>
@@ -42,10 +43,10 @@ class Inliner {
   }
 
  private:
-  // The calls of the body are added to `calls`.
+  // Adds the calls in the body to `calls`.
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
     std::vector<Instruction*> copies(callee.place_limit());  // By place.
-    std::vector<Instruction*> ends;                          // Who waited for the call waits for these.
+    std::vector<Instruction*> ends;                          // Replace the call as control predecessors.
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {
         copies[inst->place()] = &call.operand(inst->parameter_number());
@@ -54,7 +55,7 @@ class Inliner {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
       Instruction& copy = caller_.AddClone(*inst, operands);
-      // A body called twice has two values; neither is *the* value of the callee's instruction.
+      // A value of the callee has no single counterpart, because the body may be copied repeatedly.
       copy.SetOrigin(-1);
       for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
       for (const Instruction* before : inst->control_predecessors())
@@ -75,7 +76,7 @@ class Inliner {
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  InPlaceOfGone ends_;  // Of the calls that are gone.
+  InPlaceOfGone ends_;  // For each removed call.
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
@@ -90,7 +91,7 @@ bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
       for (const Computation* called : CalledComputations(*inst)) reached.insert(called);
     }
   }
-  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
+  module.RemoveUnreachable();  // Not a change of reachable code.
   return changed;
 }
 

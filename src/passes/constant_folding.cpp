@@ -1,6 +1,6 @@
-// constant_folding: what has only constant operands is computed now, by the interpreter: exact by definition.
-// Broadcasts and iotas stay as they are, small in the text and free in a kernel; large results would make the module
-// large.
+// constant_folding: evaluates instructions whose operands are all constants. Exact, because the interpreter defines the
+// results. Broadcasts and iotas stay: they are short in the text and free in a kernel. Large results stay out of the
+// module.
 #include <algorithm>
 
 #include "base/text.h"
@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Why it is not computed now, or "".
+// Returns the reason why `inst` is not evaluated, or "".
 std::string_view WhyNotFolded(const Instruction& inst, const FoldingOptions& options) {
   if (inst.operand_count() == 0) return "it has no operands";
   if (!inst.shape().IsArray() || inst.shape().HasDynamicDims()) return "its value is no array of static shape";
@@ -41,7 +41,7 @@ Result<bool> FoldConstants(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : module.PostOrder()) {
     const std::vector<Instruction*> order = computation->PostOrder();
-    // A fused computation holds nothing unused. What somebody waits for stays.
+    // A fused computation must not contain unused instructions. Control predecessors stay.
     const bool removes =
         std::ranges::all_of(order, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     for (Instruction* inst : order) {
@@ -53,7 +53,6 @@ Result<bool> FoldConstants(Module& module, const PassContext& context) {
       if (!context.ConsumeFuel()) continue;
       std::vector<Literal> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(operand->literal());
-      // What the interpreter refuses stays.
       Result<Literal> value = Evaluate(*inst, operands);
       if (!value) {
         if (logs) LogWhy("constant_folding", *inst, "stays", value.error().message());

@@ -1,5 +1,5 @@
-// convolution_4d_expander: of four spatial dimensions those go that have one position and a window of one, since
-// libraries take three.
+// convolution_4d_expander: removes trivial spatial dimensions of convolutions with four, because libraries support
+// three.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -10,8 +10,9 @@
 namespace hlo {
 namespace {
 
-// XLA looks at input and output alone. With a window of several elements all but one meet padding; a convolution
-// without that dimension would have to choose the one.
+// Returns whether spatial dimension i has input and output of size 1 and a window of size 1 without padding. XLA checks
+// only input and output. With a larger window, a convolution without the dimension would have to select the one window
+// element that is not on padding.
 bool IsTrivial(const Instruction& convolution, int64_t i) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const WindowDim& window = attrs.window.dims[i];
@@ -20,7 +21,7 @@ bool IsTrivial(const Instruction& convolution, int64_t i) {
          window.pad_high == 0;
 }
 
-// A tensor whose dimensions `gone` (of size 1) are no longer there; labels follow.
+// Removes the dimensions `gone`, all of size 1, from the shape. Renumber() does the same for labels.
 Shape Without(const Shape& shape, const std::vector<int64_t>& gone) {
   Dims dims;
   for (int64_t d = 0; d < shape.rank(); ++d) {

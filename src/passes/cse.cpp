@@ -1,6 +1,6 @@
-// cse: of instructions that do the same to the same operands, one stays: the first in post-order. Exact, and what has a
-// side effect or a state is left alone. Constants are compared by bits. Computations that do the same count as the
-// same.
+// cse: if several instructions apply the same operation to the same operands, only the first in post-order stays.
+// Exact. Instructions with side effects or state are left alone. Constants are compared by bits. Equal computations
+// count as the same attribute.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Why it is left alone, or "".
+// Returns the reason why `inst` is left alone, or "".
 std::string_view WhyNotShared(const Instruction& inst) {
   if (inst.Is(kSideEffect)) return "it has an effect besides its value";
   if (inst.Is(kCollective)) return "devices meet in it";
@@ -49,12 +49,12 @@ bool SameValue(const Instruction& a, const Instruction& b) {
   return SameOperation(a, b);
 }
 
-// Instructions by hash, in one array: as many lookups as instructions, and no memory for each.
+// A hash table of instructions in one array, which needs no allocation for each instruction.
 class SeenInstructions {
  public:
   explicit SeenInstructions(size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
 
-  // The one that gives the same value; without one `inst` is kept, and null returned.
+  // Returns the instruction that gives the same value. If there is none, adds `inst` and returns null.
   Instruction* FindOrAdd(Instruction& inst) {
     const uint64_t hash = HashWithOperands(inst);
     for (size_t at = hash;; ++at) {
@@ -77,7 +77,7 @@ class SeenInstructions {
 
 bool ShareIn(Computation& computation) {
   bool changed = false;
-  std::unordered_set<const Instruction*> awaited;  // Somebody waits for these very instructions.
+  std::unordered_set<const Instruction*> awaited;  // Control predecessors of others.
   for (const Instruction* inst : computation.instructions())
     awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
   const bool logs = LOGS_WHY();
@@ -99,7 +99,7 @@ bool ShareIn(Computation& computation) {
   return changed;
 }
 
-// The instructions pair up in order, operand by operand.
+// Returns whether the instructions of both, in post-order, have the same operations and corresponding operands.
 bool SameComputation(const Computation& a, const Computation& b) {
   const std::vector<Instruction*> as = a.PostOrder(), bs = b.PostOrder();
   if (as.size() != bs.size()) return false;
@@ -114,7 +114,7 @@ bool SameComputation(const Computation& a, const Computation& b) {
   return paired.at(&a.root()) == &b.root();
 }
 
-// Reducers and the like that are written several times: all users take the first.
+// Lets all callers of equal small computations, such as reducers, call the first one.
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;
@@ -169,7 +169,7 @@ Result<bool> ShareCommon(Module& module, const PassContext& context) {
   }
   changed = ShareComputations(module);
   for (Computation* computation : module.PostOrder()) changed |= ShareIn(*computation);
-  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
+  module.RemoveUnreachable();  // Not a change of reachable code.
   return changed;
 }
 

@@ -1,5 +1,6 @@
-// dce: what nobody needs goes. Needed are the root, side effects, parameters (a signature is not ours to change, but
-// for fused computations: their fusion drops the operand too), and what those use.
+// dce: removes instructions that are not needed. The root, instructions with side effects and parameters are needed,
+// and so are their operands and control predecessors. Unused parameters are removed from fused computations only,
+// together with the operand of the fusion.
 #include <algorithm>
 #include <iterator>
 
@@ -16,7 +17,7 @@ namespace {
 
 bool MayGo(const Instruction& inst) { return !inst.Is(Opcode::kParameter) && !HasSideEffect(inst); }
 
-// The last of what is dead has no user.
+// If there are dead instructions, at least one of them has no users.
 bool HasDead(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     if (inst->IsDead() && MayGo(*inst)) return true;
@@ -24,7 +25,7 @@ bool HasDead(const Computation& computation) {
   return false;
 }
 
-// Of what nobody uses and stays all the same.
+// Logs the instructions without users that stay.
 void LogKept(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     if (!inst->IsDead() || MayGo(*inst)) continue;
@@ -37,7 +38,7 @@ bool RemoveDeadIn(Computation& computation) {
   const bool logs = LOGS_WHY();
   if (logs) LogKept(computation);
   if (!HasDead(computation)) return false;
-  // Marks from what must stay; one walk backwards over the order is enough.
+  // Operands precede users, so one backward pass marks all needed instructions.
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<bool> needed(computation.place_limit(), false);
   needed[computation.root().place()] = true;
@@ -62,7 +63,7 @@ bool HasUnusedParameter(const Computation& computation) {
                              [](const Instruction* parameter) { return parameter->IsDead(); });
 }
 
-// A parameter that a fused computation does not read is no operand of the fusion.
+// Removes operands of fusions whose parameters the fused computation does not read.
 bool RemoveUnusedOperandsIn(Computation& caller) {
   bool changed = false;
   for (Instruction* inst : caller.Instructions()) {
@@ -92,7 +93,7 @@ bool RemoveUnusedOperands(Module& module) {
   std::vector<bool> is_sequential(module.computation_id_limit());
   for (const Computation* computation : SequentialComputations(module)) is_sequential[computation->id()] = true;
   bool changed = false;
-  // Kernels before the regions that hold them, which may read less then, and must not compute what nobody reads.
+  // Kernels precede the regions that contain them, because a region may need fewer operands afterwards.
   for (Computation* computation : module.PostOrder()) {
     if (!RemoveUnusedOperandsIn(*computation)) continue;
     changed = true;
@@ -104,13 +105,13 @@ bool RemoveUnusedOperands(Module& module) {
 Result<bool> RemoveDead(Module& module, const PassContext&) {
   bool changed = false;
   const std::vector<Computation*> computations = module.PostOrder();
-  // Callers first: with a dead call its computation's needs go, too.
+  // Callers precede callees: a call that is removed makes its computation unreachable.
   for (size_t i = computations.size(); i-- > 0;) changed |= RemoveDeadIn(*computations[i]);
   if (RemoveUnusedOperands(module)) {
     for (Computation* computation : SequentialComputations(module)) RemoveDeadIn(*computation);
     changed = true;
   }
-  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
+  module.RemoveUnreachable();  // Not a change of reachable code.
   return changed;
 }
 

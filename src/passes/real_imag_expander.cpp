@@ -1,11 +1,11 @@
-// real_imag_expander: the parts of a real number.
+// real_imag_expander: real and imag of real numbers.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
 namespace {
 
-// real(x) => x, imag(x) => 0, of a real x.
+// real(x) => x, imag(x) => 0, for a real x.
 Result<Instruction*> PartOfReal(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (IsComplex(x.shape().type()) || x.shape() != inst.shape()) return nullptr;

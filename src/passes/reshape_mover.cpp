@@ -1,9 +1,6 @@
 // reshape-mover: f(reshape(x), reshape(y), broadcast(scalar)) => reshape(f(x, y, broadcast(scalar))), for elementwise
-// f.
-//
-// A reshape keeps the row-major order of elements and f works element by element, so it does not matter which comes
-// first. Further down the reshape meets others that undo it, and what is left above are chains of plain elementwise
-// ops.
+// f. A reshape keeps the row-major order of the elements, so f may be applied before it. After moving down, a reshape
+// may cancel with another one, and chains of elementwise instructions remain above.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -14,14 +11,14 @@ namespace {
 Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || !inst.shape().IsArray() || inst.Is(Opcode::kCopy))
     return nullptr;
-  // Bounds of a clamp and predicates may be scalars, which stay as they are, reshapes too.
+  // Scalar operands, such as bounds of a clamp, do not move.
   const auto moves = [](const Instruction& operand) {
     return operand.Is(Opcode::kReshape) && !operand.shape().IsScalar();
   };
   const Instruction* first = nullptr;
   for (const Instruction* operand : inst.operands()) {
     if (moves(*operand)) {
-      if (operand->UseCount() != 1) return nullptr;  // Else the reshape stays and the op has gained nothing.
+      if (operand->UseCount() != 1) return nullptr;  // Otherwise the reshape would remain.
       if (first != nullptr && !SameDims(first->operand(0).shape(), operand->operand(0).shape())) return nullptr;
       first = operand;
     } else if (!(operand->Is(Opcode::kBroadcast) && operand->operand(0).shape().IsScalar()) &&
@@ -39,7 +36,7 @@ Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
       operands.push_back(Step(inst, Opcode::kBroadcast, dims.WithType(operand->shape().type()), {&operand->operand(0)},
                               DimensionsAttrs{}));
     } else {
-      operands.push_back(operand);  // The scalar of a clamp or select.
+      operands.push_back(operand);  // A scalar operand of a clamp or select.
     }
   }
   Instruction* result = Step(inst, inst.opcode(), dims.WithType(inst.shape().type()), operands, inst.attributes());

@@ -20,13 +20,15 @@ namespace hlo {
 
 namespace {
 
-// Rules that undo each other would not end; each instruction of the start may be rewritten this often on average.
+// Limit on the rewrites of a computation, for each of its instructions at the start. It ends loops of rules that undo
+// each other.
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Floats of several widths in one instruction, as HLO allows and hardly anybody writes. Laws are of one type. (Other
-// movements than updates keep theirs: driver/load.cpp.)
+// Returns whether one elementwise instruction or update has floats of several widths, which HLO allows but rarely
+// occurs. Rules assume one type. Other operations that move elements get one type when a module is loaded
+// (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
   if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || inst.Is(Opcode::kDynamicUpdateSlice))) return false;
@@ -40,7 +42,7 @@ bool MixesWidths(const Instruction& inst) {
   return std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return is_another(x->shape()); });
 }
 
-// It or what a law may look at above it.
+// Returns whether `inst`, or an instruction above it that a rule may look at, mixes widths.
 bool MixesWidthsNear(const Instruction& inst, int depth = 3) {
   if (MixesWidths(inst)) return true;
   return depth > 0 &&
@@ -76,14 +78,14 @@ class Rewriter {
  private:
   struct Candidate {
     const Rule* rule;
-    RuleBook::Entry* entry;  // Null where nobody asks.
+    RuleBook::Entry* entry;  // Null if no RuleBook is kept.
   };
 
   void Begin(Computation& computation) {
     const std::vector<Instruction*> start = computation.PostOrder();
     worklist_.assign(start.begin(), start.end());
     queued_.assign(computation.place_limit(), true);
-    // What somebody waits for stays, used or not; where there is such, dce looks after what is dead.
+    // Control predecessors stay, used or not, so with control edges the removal of dead instructions is left to dce.
     removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     mixes_widths_ = std::ranges::any_of(start, [](const Instruction* inst) { return MixesWidths(*inst); });
     left_ = kMostRewritesEach * static_cast<int64_t>(start.size());
@@ -99,7 +101,7 @@ class Rewriter {
     worklist_.push_back(&inst);
   }
 
-  // By the first rule that has something to say. False when none has, or when there is no fuel for it.
+  // Applies the first rule that matches. Returns false if none does, or if no fuel is left.
   Result<bool> Rewrite(Instruction& inst) {
     Computation& computation = inst.computation();
     if (mixes_widths_ && MixesWidthsNear(inst)) return false;
@@ -110,7 +112,7 @@ class Rewriter {
       if (replacement == nullptr) continue;
       if (left_ <= 0) NameTheCycle(inst);
       if (left_ <= 0 || !context_.ConsumeFuel()) {
-        // The rule has added what nobody uses; take it back.
+        // Remove the unused instructions that the rule added.
         if (replacement->id() >= first_new) computation.RemoveDeadTree(*replacement);
         stopped_ = true;
         return false;
@@ -123,7 +125,7 @@ class Rewriter {
   }
 
   void Replace(Instruction& inst, Instruction& replacement, int first_new, const Candidate& candidate) {
-    // New ones, the last made first.
+    // New instructions, the last one first.
     std::vector<Instruction*> made;
     if (replacement.id() >= first_new) made.push_back(&replacement);
     for (size_t i = 0; i < made.size(); ++i) {
@@ -148,13 +150,12 @@ class Rewriter {
       if (!user->removed()) Enqueue(*user);
     }
     for (Instruction* operand : operands) {
-      // It has one user less; rules ask for single users.
+      // Rules may require a single user, which the operand may have now.
       if (operand->removed() || operand->users().size() > 1) continue;
       for (Instruction* user : operand->users()) Enqueue(*user);
     }
   }
 
-  // Rule, place, before, after, why.
   void Log(const Rule& rule, const Instruction& inst, const Instruction& replacement,
            const std::vector<Instruction*>& made) const {
     std::vector<std::string> after;
@@ -163,7 +164,7 @@ class Rewriter {
     LogWhy(rule.id, inst, Str("=> ", Join(after, "; ")), rule.law, where_);
   }
 
-  // The shortest sequence of rules that the last rewrites repeat.
+  // Reports the shortest sequence of rules that the last rewrites repeat.
   void NameTheCycle(const Instruction& inst) {
     if (context_.rules == nullptr) return;
     size_t period = 1;
@@ -189,7 +190,7 @@ class Rewriter {
   const bool logs_;
   std::array<std::vector<Candidate>, kOpcodes> by_opcode_;
 
-  // Of the computation at hand.
+  // State of the current computation.
   std::deque<Instruction*> worklist_;
   std::vector<bool> queued_;
   bool removes_ = false, stopped_ = false, mixes_widths_ = false;
@@ -197,7 +198,8 @@ class Rewriter {
   std::deque<const Rule*> last_;
 };
 
-// "A.resh.1b" begins with A, A.resh, A.resh.1 and itself, not with A.re.
+// Returns whether the id is the selector or starts with it at a boundary: "A.resh.1b" starts with A, A.resh and
+// A.resh.1, not with A.re.
 bool BeginsWith(std::string_view id, std::string_view selector) {
   if (selector.empty() || !id.starts_with(selector)) return false;
   const std::string_view rest = id.substr(selector.size());

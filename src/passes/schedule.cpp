@@ -1,6 +1,7 @@
-// gpu-schedule: an order of execution for every computation: operands and control predecessors first, depth first from
-// the earliest instruction on, so that a value is made shortly before its first use. No copies are inserted for loop
-// state and updates in place: the plan of buffers makes one where two values that live at once would share memory.
+// gpu-schedule: sets an order of execution for every computation. Operands and control predecessors come first, and the
+// order is depth first from the earliest instruction, so that most values are computed shortly before their first use.
+// No copies are inserted for loop state and in-place updates: the buffer plan copies a value if two live values would
+// share memory.
 #include "ir/module.h"
 #include "passes/pass.h"
 
@@ -10,7 +11,7 @@ Result<bool> ScheduleModule(Module& module, const PassContext&) {
   const bool was_scheduled = module.header.is_scheduled;
   Fingerprinter fingerprints;
   const uint64_t before = was_scheduled ? fingerprints.Of(module) : 0;
-  // Also of those that nothing calls any more: the module is valid with them.
+  // Unreachable computations need an order too, for the module to be valid.
   for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   module.header.is_scheduled = true;
   return !was_scheduled || fingerprints.Of(module) != before;

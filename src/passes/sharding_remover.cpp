@@ -1,6 +1,6 @@
-// sharding-remover: marker(x) => x, for every custom call that marks a value and hands it on. What such a call asks of
-// a compiler is done or does not matter where one device runs the module. Markers that begin or end a manual region
-// stay where parts are smaller than the whole.
+// sharding-remover: marker(x) => x, for each custom call that marks a value and returns it. A module for one device
+// does not need the information of such a call. Markers at the start or end of a manual region stay if parts are
+// smaller than the whole.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Always true: IsIdentityMarker. Another layout is another place in memory, hence a copy.
+// Returns the value that the marker returns, unchanged (IsIdentityMarker). Another layout needs a copy.
 Instruction& ValueOf(Instruction& marker) {
   Computation& computation = marker.computation();
   if (marker.operand_count() != 1 || !Compatible(marker.operand(0).shape(), marker.shape())) {
@@ -24,7 +24,7 @@ Instruction& ValueOf(Instruction& marker) {
   return computation.AddLike(marker, Opcode::kCopy, marker.shape(), {&value});
 }
 
-// Where a value is cut into parts, the sharding of what stands before says how.
+// Returns whether a user splits the value into parts, according to the sharding of this marker.
 bool TellsParts(const Instruction& marker) {
   return std::ranges::any_of(marker.users(), [](const Instruction* user) {
     return MarkerOf(*user) == Marker::kShard && !IsIdentityMarker(*user);

@@ -1,4 +1,4 @@
-// tuple-simplifier: tuples that are built to be taken apart.
+// tuple-simplifier: removes tuples whose elements are extracted again, and tuples of all elements of another tuple.
 #include "ir/module.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -15,7 +15,7 @@ Result<Instruction*> ElementOfTuple(Instruction& inst, const PassContext&) {
   return &tuple->operand(inst.tuple_index());
 }
 
-// tuple(get-tuple-element(t, 0), ..., get-tuple-element(t, n-1)) => t, when those are all of t.
+// tuple(get-tuple-element(t, 0), ..., get-tuple-element(t, n-1)) => t, if these are all elements of t.
 Result<Instruction*> TupleOfElements(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kTuple) || inst.operand_count() == 0) return nullptr;
   Instruction* whole = nullptr;

@@ -1,5 +1,6 @@
-// variadic-op-splitter: no op of more operands than a kernel can take the addresses of. Until CUDA 12.1 a kernel's
-// parameters were 4 KiB at most; where more fit, a second pass over the data is only worth it for code size.
+// variadic-op-splitter: splits concatenates with more operands than a kernel can take addresses. Until CUDA 12.1 the
+// parameters of a kernel were limited to 4 KiB. Where more fit, splitting costs a second pass over the data and only
+// reduces the size of the code.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -9,11 +10,12 @@
 namespace hlo {
 namespace {
 
-// Parts put together in groups, in order, make the same whole; a tree of as many levels as it takes, since what a rule
-// makes is looked at again. Not of dynamic sizes, since which groups have one is the shape rule's business.
+// Concatenates the operands in groups, and then the groups. New instructions are rewritten again, which gives a tree
+// with as many levels as needed. Dynamic sizes are left out: the shape rule decides which groups are dynamic.
 Result<Instruction*> SplitConcatenate(Instruction& inst, const PassContext& context) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
-  const int64_t most = std::max<int64_t>(2, context.Get<SplittingOptions>().operands);  // Groups of 1 would not end.
+  // Groups of 1 would not terminate.
+  const int64_t most = std::max<int64_t>(2, context.Get<SplittingOptions>().operands);
   if (inst.operand_count() <= most || inst.shape().HasDynamicDims()) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
   std::vector<Instruction*> groups;
@@ -41,7 +43,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> VariadicRules() { return kRules; }
 
-// Not in fusions, whose parameters stay as many.
+// Skips fused computations: their number of parameters would not change.
 Result<bool> SplitVariadics(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

@@ -1,5 +1,5 @@
-// zero_sized_hlo_elimination: a value without elements is a constant. (A reduce *over* nothing has elements and is not
-// meant.) Libraries refuse empty operands, so this runs before they are looked for.
+// zero_sized_hlo_elimination: replaces values without elements by constants. It runs before the search for library
+// calls, because libraries reject empty operands.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"

@@ -1,4 +1,4 @@
-// all-gather-bcast-reorder: what is broadcast on each device alike is gathered before it.
+// all-gather-bcast-reorder: gathers values before they are broadcast, so that less is sent.
 #include <algorithm>
 
 #include "passes/collectives/groups.h"
@@ -8,15 +8,15 @@
 namespace hlo {
 namespace {
 
-// Along a dimension of x: all-gather(broadcast(x)) => broadcast(all-gather(x)). Along one that the broadcast makes, of
-// n: each device's x as a row of its own, gathered, and each row n times: all-gather(broadcast(x)) =>
-// reshape(broadcast(all-gather(reshape(x)))). Elements only move.
+// all-gather(broadcast(x)) => broadcast(all-gather(x)), along a dimension of x.
+// all-gather(broadcast(x)) => reshape(broadcast(all-gather(reshape(x)))), along a repeated dimension: x becomes one row
+// for each device, and the broadcast repeats each row as often as before.
 Result<Instruction*> GatherBeforeBroadcast(Instruction& inst, const PassContext&) {
   if (!IsCollectiveOfArray(inst, Opcode::kAllGather) || !inst.operand(0).Is(Opcode::kBroadcast)) return nullptr;
   const Instruction& broadcast = inst.operand(0);
   Instruction* x = &broadcast.operand(0);
   const Shape &wide = broadcast.shape(), &all = inst.shape();
-  if (x->shape().NumElements() >= wide.NumElements()) return nullptr;  // Nothing to gain.
+  if (x->shape().NumElements() >= wide.NumElements()) return nullptr;  // No fewer elements.
   auto attrs = inst.attrs<CollectiveAttrs>();
   const int64_t d = attrs.dimension->value, devices = all.dim(d) / wide.dim(d);
   std::vector<int64_t> dims = broadcast.dimensions();

@@ -1,4 +1,4 @@
-// all-reduce-folder and all-reduce-reassociate: two all-reduces as one.
+// all-reduce-folder and all-reduce-reassociate: merge two all-reduces into one.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,13 +14,14 @@ namespace {
 
 namespace m = match;
 
-// Whose operands each id has after both, if that is each once, and all whose operands it has, have the same.
+// Returns groups for one all-reduce that gives each id the operands that it has after both. Returns nullopt if an id
+// would have an operand twice, or if the ids with the same operands are not a group of their own.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {
     for (const int64_t id : group) group_of[id] = &group;
   }
-  std::map<std::vector<int64_t>, std::vector<int64_t>> holders;  // By whose operands they have.
+  std::map<std::vector<int64_t>, std::vector<int64_t>> holders;  // Ids, keyed by the operands that they have.
   for (const auto& group : second) {
     std::vector<int64_t> from;
     for (const int64_t id : group) {
@@ -41,8 +42,9 @@ std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   return folded;
 }
 
-// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}), where each group of the second
-// takes one of several groups of the first. Where an id stands for several partitions, those would count several times.
+// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}), if each group of the second
+// has one id from each of several groups of the first. Ids that represent several partitions are left out, because an
+// operand would count several times.
 Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!IsCollectiveOfArray(inst, Opcode::kAllReduce) || !m::OneUse(m::Any(&inner))(&inst.operand(0))) return nullptr;
@@ -60,7 +62,8 @@ Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAllReduce, {&inner->operand(0)}, attrs);
 }
 
-// all-reduce(a) op all-reduce(b) => all-reduce(a op b), by the op that combines: sums of sums, in another order.
+// all-reduce(a) op all-reduce(b) => all-reduce(a op b), for the op of the reducer. The terms are combined in another
+// order.
 Result<Instruction*> CombineOperands(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 2 || &inst.operand(0) == &inst.operand(1)) return nullptr;
   for (const Instruction* side : inst.operands()) {

@@ -1,5 +1,5 @@
-// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: several that meet alike, and of which none waits
-// for another, as one with several operands: one message instead of many small ones.
+// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: merge collectives with the same groups that do not
+// depend on each other into one with several operands, which sends one message instead of many small ones.
 #include <algorithm>
 #include <deque>
 
@@ -17,8 +17,8 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Batches that are not full, of one kind; beyond these the oldest is left as it is, or a chain of collectives that wait
-// for each other would be asked about each pair.
+// Open batches of one kind that are tried. The limit bounds the time for chains of collectives that depend on each
+// other.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {
@@ -42,7 +42,7 @@ class Combiner {
         order_(computation.PostOrder()),
         bound_(WithControlEdges(computation)) {}
 
-  // Who shares one, each at least two.
+  // Returns batches of at least two collectives.
   std::vector<Batch> Find() {
     std::vector<Instruction*> candidates;
     for (Instruction* inst : order_) {
@@ -81,7 +81,7 @@ class Combiner {
   std::deque<Batch> batches_;
 };
 
-// f(a), f(b) => the elements of f(a, b).
+// f(a), f(b) => elements of f(a, b).
 void Combine(const Batch& batch) {
   Instruction& first = *batch.members.front();
   Computation& computation = first.computation();

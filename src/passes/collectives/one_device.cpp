@@ -1,5 +1,5 @@
-// one-device-simplifier: what talks to other devices, or waits for what runs beside it, in a module for one device,
-// where there are none: collectives hand their operands on, ids are 0, and what is begun is done.
+// one-device-simplifier: in a module for one device, collectives return their operands, device ids are 0, and
+// asynchronous operations finish where they start.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -17,13 +17,13 @@ Instruction& Zero(Instruction& like, const Shape& shape) {
   return like.computation().AddLike(like, Opcode::kBroadcast, shape, {&scalar}, DimensionsAttrs{});
 }
 
-// `value` with the layout of `shape`.
+// Returns `value`, copied to the layout of `shape` if necessary.
 Instruction& As(Instruction& like, Instruction& value, const Shape& shape) {
   if (value.shape() == shape) return value;
   return like.computation().AddLike(like, Opcode::kCopy, shape, {&value});
 }
 
-// A tuple of `shape` that has `values` first, and what nobody reads of it: zeros.
+// Returns a tuple of `shape` with `values` first. Further elements, which are unused, are zeros.
 Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruction*> values) {
   for (size_t i = 0; i < shape.elements().size(); ++i) {
     const Shape& element = shape.element(static_cast<int64_t>(i));
@@ -36,20 +36,20 @@ Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruct
                                                   : nullptr;
 }
 
-// Its operands, as they are: an array, or a tuple of several.
+// Returns the operands of `inst` unchanged: an array, or a tuple of several.
 Instruction* OperandsOf(Instruction& inst, const Shape& shape) {
   if (shape.IsTuple()) return TupleOf(inst, shape, {inst.operands().begin(), inst.operands().end()});
   if (inst.operand_count() != 1 || !Compatible(inst.operand(0).shape(), shape)) return nullptr;
   return &As(inst, inst.operand(0), shape);
 }
 
-// The one group there can be.
+// Returns whether the only group is {0}.
 bool MeetsItself(const Instruction& collective) {
   const IdGroups groups = WrittenGroups(collective);
   return groups.empty() || groups == IdGroups{{0}};
 }
 
-// From itself, or from nobody: then it is 0.
+// Returns the operand if device 0 sends to itself, and zeros if nothing is sent.
 Instruction* Permuted(Instruction& inst, const Shape& shape) {
   if (inst.operand_count() != 1 || !shape.IsArray()) return nullptr;
   const auto& pairs = inst.attrs<PermuteAttrs>().source_target_pairs;
@@ -57,21 +57,21 @@ Instruction* Permuted(Instruction& inst, const Shape& shape) {
   return pairs.size() == 1 && pairs.front() == std::vector<int64_t>{0, 0} ? OperandsOf(inst, shape) : nullptr;
 }
 
-// (operand, result, ...) of what begins with one array.
+// Returns the tuple (operand, result, ...) of a start with one array operand.
 Instruction* Begun(Instruction& inst, Instruction* result) {
   if (result == nullptr || inst.operand_count() != 1) return nullptr;
   return TupleOf(inst, inst.shape(), {&inst.operand(0), result});
 }
 
-// Part `part` of what has begun, which is a tuple by now.
+// Returns element `part` of a start that has become a tuple.
 Instruction* Done(Instruction& inst, int64_t part) {
   Instruction& begun = inst.operand(0);
   if (!begun.Is(Opcode::kTuple)) return nullptr;
   return &As(inst, begun.operand(part), inst.shape());
 }
 
-// Rows from one place of the input to another of the output, update by update. What lies outside of either HLO leaves
-// open (the interpreter ends the run there, R041): here it is not moved.
+// Copies rows of the input to rows of the output, one update after the other. Rows outside of either are undefined in
+// HLO, and the interpreter stops with R041. Here they are not copied.
 Instruction* RaggedToItself(Instruction& inst) {
   constexpr int64_t kMostUpdates = 64;
   const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
@@ -110,8 +110,8 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
-// True if all instructions that need the start of an asynchronous computation are its done, or updates that bind no
-// more operands and whose users are such instructions.
+// Returns whether the asynchronous start is used only by its done, directly or through updates that bind no more
+// operands.
 bool HasOnlyDones(const Instruction& begun) {
   return std::ranges::all_of(begun.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
@@ -119,7 +119,7 @@ bool HasOnlyDones(const Instruction& begun) {
   });
 }
 
-// Null: it stays.
+// Returns the value on one device, or null if `inst` stays.
 Instruction* WithoutOthers(Instruction& inst) {
   const Shape& shape = inst.shape();
   switch (inst.opcode()) {
@@ -131,7 +131,7 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kCollectiveReduce:
     case Opcode::kReduceScatter:
     case Opcode::kAllReduceStart: return MeetsItself(inst) ? OperandsOf(inst, shape) : nullptr;
-    // Which device is meant an operand may say.
+    // A further operand may select the source device.
     case Opcode::kCollectiveBroadcast:
       return MeetsItself(inst) && inst.operand_count() == 1 ? OperandsOf(inst, shape) : nullptr;
     case Opcode::kCollectivePermute: return Permuted(inst, shape);
@@ -151,7 +151,7 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kAsyncStart: {
       Computation* const calls = inst.attrs<AsyncAttrs>().calls;
       if (calls == nullptr || !shape.IsTuple() || shape.elements().size() < 2) return nullptr;
-      // Where an update binds the other operands, the computation runs only then.
+      // If an update binds the other operands, the computation must run there.
       if (!HasOnlyDones(inst) || inst.operand_count() != std::ssize(calls->parameters())) return nullptr;
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       Instruction* const given = TupleOf(inst, shape.element(0), operands);

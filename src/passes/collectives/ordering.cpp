@@ -1,4 +1,4 @@
-// async-collective-creator and collectives-schedule-linearizer: when collectives begin, and in which order.
+// async-collective-creator and collectives-schedule-linearizer: decide when collectives start, and in which order.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -9,8 +9,8 @@
 namespace hlo {
 namespace {
 
-// all-reduce(x) => all-reduce-done(all-reduce-start(x)), so that a schedule can put between them what does not wait for
-// it. What was to run before, runs before the start; what waited, waits for the end.
+// all-reduce(x) => all-reduce-done(all-reduce-start(x)), so that independent instructions can be scheduled between
+// them. Control predecessors move to the start, control successors to the done.
 void Split(Instruction& inst, InPlaceOfGone* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
@@ -35,13 +35,13 @@ bool SplitIn(Computation& computation, const PassContext& context) {
   return true;
 }
 
-// What a device has to be there for, by which the others wait: the start of what has one.
+// Returns whether the devices wait for each other at `inst`. For asynchronous collectives this is the start.
 bool IsMeeting(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kOnlyNames) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
-// One meeting behind the other, in post-order, by a control edge where nothing else says so. The last meeting that an
-// instruction waits for says which: by the edges, that one waits for all before it.
+// Orders all such instructions in post-order by control edges, unless they are ordered already. `last` has the last of
+// them on which an instruction depends. The edges make the instruction depend on all earlier ones too.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

@@ -1,4 +1,4 @@
-// reduce-scatter-creator: who keeps its own block of a sum alone needs no more of it.
+// reduce-scatter-creator: replaces an all-reduce by a reduce-scatter if each device uses only its own block.
 #include <algorithm>
 
 #include "interp/devices/collectives.h"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kMostSteps = 64, kMostElements = 1 << 16;
 
-// What a scalar is computed from, operands first: numbers of devices and constants alone. Empty where it is anything
-// else, or long.
+// Returns the instructions that compute `scalar` from device ids and constants, operands first. Returns an empty list
+// if there are others or too many.
 std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   std::vector<const Instruction*> stack = {&scalar}, steps;
   while (!stack.empty()) {
@@ -42,7 +42,7 @@ std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   return steps;
 }
 
-// On one device; nullopt where the interpreter refuses.
+// Returns the value on one device, or nullopt if the interpreter fails.
 std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::vector<const Instruction*>& steps) {
   std::vector<Literal> values;
   for (const Instruction* step : steps) {
@@ -60,7 +60,7 @@ std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::ve
   return values.back().GetInt(0);
 }
 
-// The only dimension of which the slice takes less than all; -1 for none or several.
+// Returns the only dimension in which the slice is smaller than its operand, or -1 if there is none or more than one.
 int64_t SlicedDimension(const Instruction& slice) {
   int64_t sliced = -1;
   for (int64_t d = 0; d < slice.shape().rank(); ++d) {
@@ -71,8 +71,9 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// dynamic-slice(all-reduce(x), own rank in the group * size) => reduce-scatter(x): each device, asked by its number,
-// begins at its own block. Nothing else reads the sum. The fold goes on in the same order, so the bits are the same.
+// dynamic-slice(all-reduce(x), rank * size) => reduce-scatter(x), if the slice of each device starts at its own block.
+// The start is evaluated for each device. The sum must have no other user. The terms are added in the same order, so
+// the bits are equal.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;

@@ -1,4 +1,4 @@
-// alias_passthrough_params: a result that is a parameter as it came may lie where the parameter lies.
+// alias_passthrough_params: lets a result that is a parameter share the parameter's memory.
 #include <algorithm>
 
 #include "ir/module.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The result, or the parameter, has a partner already, or the parameter's memory is given away.
+// Returns whether the result or the parameter has an alias already, or the parameter is donated.
 bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
   return std::ranges::any_of(header.aliases,
                              [&](const InputOutputAlias& alias) {
@@ -17,7 +17,7 @@ bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
          std::ranges::any_of(header.donors, [&](const BufferDonor& donor) { return donor.parameter == parameter; });
 }
 
-// The caller may want it in another order of dimensions than the one in which it comes.
+// Returns whether the caller wants parameter and result in the same layout.
 bool LieAlike(const ModuleHeader& header, int64_t output, int64_t parameter) {
   if (!header.entry_parameters || !header.entry_result) return true;
   return header.entry_parameters->element(parameter) == header.entry_result->element(output);
@@ -25,7 +25,8 @@ bool LieAlike(const ModuleHeader& header, int64_t output, int64_t parameter) {
 
 }  // namespace
 
-// Each parameter once. XLA runs it where its caller asks for it (alias_passthrough_params); TensorFlow does.
+// Each parameter is aliased once. XLA runs the pass only if its caller sets alias_passthrough_params, as TensorFlow
+// does.
 Result<bool> AliasPassthroughParameters(Module& module, const PassContext&) {
   const Instruction& root = module.entry().root();
   if (!root.Is(Opcode::kTuple)) return false;

@@ -1,15 +1,16 @@
-// copy-insertion: a copy where two values would have to lie in one place and both are still needed: what the module
-// then computes can be computed in place, value by value.
+// copy-insertion: inserts a copy where two values would share memory while both are needed. Afterwards the module can
+// be computed in place.
 //
-//   result       a parameter that is not given away, a constant, and what stands there twice
-//   loop         what goes in, and is a parameter, a constant, needed later or there twice; what a trip makes, where it
-//                is another element as it was, a constant, there twice, or made while the old one is still needed
-//   conditional  what a branch gives, and is its parameter, a constant, or there twice
-//   in place     what is updated, and is a parameter, a constant or needed later
+//   result       a parameter without an alias, a constant, or a value that occurs in the result more than once
+//   loop         an initial value that is an argument, a constant, needed later or in the tuple more than once; a next
+//                value that is another element of the state, a constant, in the tuple more than once, or computed while
+//                the old value is still needed
+//   conditional  a branch result that is an argument of the branch, a constant, or in the tuple more than once
+//   in place     an updated array that is an argument, a constant or needed later
 //
-// The plan of buffers (gpu/runtime/buffers.h) needs none of them, since it finds the same conflicts by the schedule and
-// lists copies itself; where a copy here turns out to be idle, it puts both values in one place. What XLA inserts and
-// takes out again is not inserted here, and only elements of the outermost tuple are looked at.
+// The buffer plan (gpu/runtime/buffers.h) does not need these copies: it finds the same conflicts by the schedule and
+// lists its own copies. If a copy proves unnecessary, the plan puts both values in one place. Copies that XLA inserts
+// and then removes are not inserted here. Only elements of the outermost tuple are examined.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,7 +24,8 @@
 namespace hlo {
 namespace {
 
-// Whose memory the value is in: an element of a tuple that is at hand, and a bitcast, are in another's.
+// Returns the value that owns the memory of `value`: bitcasts, and elements of a tuple instruction, share the memory of
+// another value.
 Instruction& SourceOf(Instruction& value) {
   Instruction* source = &value;
   while (true) {
@@ -46,7 +48,7 @@ bool IsArgument(const Instruction& inst) {
   return whole->Is(Opcode::kParameter);
 }
 
-// Those that need the value, through names of it.
+// Returns the users of the value and of its bitcasts.
 std::vector<Instruction*> ReadersOf(const Instruction& value) {
   std::vector<Instruction*> readers;
   std::vector<const Instruction*> names = {&value};
@@ -61,20 +63,21 @@ std::vector<Instruction*> ReadersOf(const Instruction& value) {
   return readers;
 }
 
-// The instruction that computes the value: a fusion of several roots, of which it is one.
+// Returns the instruction that computes the value: for an element of a tuple, the instruction with that tuple.
 const Instruction& MakerOf(const Instruction& value) {
   const Instruction* maker = &value;
   while (maker->Is(Opcode::kGetTupleElement)) maker = &maker->operand(0);
   return *maker;
 }
 
-// Within a fusion: is all that hangs on parameter k elementwise, in its dimensions?
+// Returns whether all instructions of a fused computation that depend on parameter k are elementwise, with its
+// dimensions.
 bool HangsElementwise(const Computation& fused, int64_t k) {
   const Shape& shape = fused.parameter(k).shape();
   std::vector<bool> hangs(fused.place_limit());
   hangs[fused.parameter(k).place()] = true;
   for (const Instruction* inst : fused.PostOrder()) {
-    if (inst->Is(Opcode::kTuple)) continue;  // The roots.
+    if (inst->Is(Opcode::kTuple)) continue;  // The tuple of the roots.
     const bool on_it =
         std::ranges::any_of(inst->operands(), [&](const Instruction* operand) { return hangs[operand->place()]; });
     if (on_it && (!inst->Is(kElementwise) || inst->shape().dims() != shape.dims())) return false;
@@ -83,8 +86,8 @@ bool HangsElementwise(const Computation& fused, int64_t k) {
   return true;
 }
 
-// Does each element of `next` hang on the same element of `old` alone, as far as on `old` at all? Then it may be
-// written over that as it is read.
+// Returns whether each element of `next` depends on no element of `old` other than the same one. If so, `next` may be
+// written over `old` while `old` is read.
 bool WritesOver(const Instruction& next, const Instruction& old) {
   const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {
@@ -100,13 +103,13 @@ bool WritesOver(const Instruction& next, const Instruction& old) {
   return true;
 }
 
-// What gets a copy: an operand of a user.
+// An operand that gets a copy.
 struct Place {
   Instruction* user;
   int64_t operand;
 };
 
-// Finds all of one computation before anything changes.
+// Finds the copies of one computation before any is inserted.
 class Finder {
  public:
   Finder(const Computation& computation, bool is_body)
@@ -122,7 +125,7 @@ class Finder {
     return std::exchange(places_, {});
   }
 
-  // Within a body: what the next trip gets. Within a branch: what it gives.
+  // RunBody() examines the next state of a loop, RunBranch() the results of a branch.
   std::vector<Place> RunBody() {
     Instruction& root = computation_.root();
     std::set<const Instruction*> seen;
@@ -152,7 +155,7 @@ class Finder {
   }
 
  private:
-  // A parameter is the result's memory where the header says so.
+  // Returns whether the header lets the result share the memory of the parameter.
   bool IsAliased(int64_t output, const Instruction& parameter) const {
     return parameter.Is(Opcode::kParameter) &&
            std::ranges::any_of(computation_.module().header.aliases, [&](const InputOutputAlias& alias) {
@@ -163,7 +166,7 @@ class Finder {
   void FindInResult() {
     Instruction& root = computation_.root();
     if (!root.Is(Opcode::kTuple)) return;
-    std::map<const Instruction*, std::vector<int64_t>> places;  // By source.
+    std::map<const Instruction*, std::vector<int64_t>> places;  // Keyed by the owner of the memory.
     for (int64_t i = 0; i < root.operand_count(); ++i) {
       Instruction& value = SourceOf(root.operand(i));
       if (value.shape().IsArray()) places[&value].push_back(i);
@@ -182,7 +185,8 @@ class Finder {
     return value.Is(Opcode::kGetTupleElement) && value.operand(0).Is(Opcode::kParameter) && value.tuple_index() == i;
   }
 
-  // By whom, besides `user`, that does not run before it? An argument is the caller's, but a body's is its own.
+  // Returns whether the value is needed by another instruction than `user` that may run after it. Constants and roots
+  // always are. So are arguments, which belong to the caller, except in a loop body.
   bool IsNeeded(Instruction& value, Instruction& user) {
     if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;
@@ -203,7 +207,7 @@ class Finder {
     }
   }
 
-  // Of a body: is what an element of the state was read while or after its next value is made?
+  // Returns whether an old element of the state is read while or after its next value is computed.
   bool OldIsNeeded(const Instruction& next, const std::vector<Instruction*>& old_values) {
     const Instruction& maker = MakerOf(next);
     return std::ranges::any_of(old_values, [&](const Instruction* old) {
@@ -221,7 +225,7 @@ class Finder {
   }
 
   const Computation& computation_;
-  const bool is_body_;  // Of a loop.
+  const bool is_body_;  // The body of a loop.
   const std::vector<Instruction*> order_;
   WaitGraph waits_;
   std::vector<Place> places_;
@@ -234,7 +238,7 @@ void Copy(const Place& place) {
   place.user->SetOperand(place.operand, copy);
 }
 
-// A branch or body that is called from several places is looked at once.
+// A branch or body with several callers is examined once.
 std::vector<Place> FindAll(const Module& module) {
   std::vector<Place> all;
   std::set<const Computation*> bodies, branches;

@@ -1,5 +1,5 @@
-// loop-schedule-linearizer: in a loop's body, what reads an element of the state runs before what makes its next value,
-// as far as that can be, so that the new value may be written over the old one.
+// loop-schedule-linearizer: in a loop body, makes the readers of a state element run before the instruction that
+// computes its next value, if possible. The next value may then be written over the old one.
 #include <algorithm>
 #include <queue>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// What computes the value: an element of a tuple and a bitcast only name it.
+// Returns the instruction that computes the value, behind bitcasts and elements of tuples.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
   while (maker->Is(kOnlyNames) && maker->operand_count() == 1) maker = &maker->operand(0);
@@ -18,7 +18,7 @@ Instruction& MakerOf(Instruction& value) {
 }
 
 struct Element {
-  Instruction* maker;  // Of its next value.
+  Instruction* maker;  // Computes the next value.
   std::vector<Instruction*> readers;
 };
 
@@ -34,7 +34,7 @@ void AddReaders(Instruction& value, std::vector<Instruction*>* readers) {
   }
 }
 
-// Those that change. The state is a tuple of arrays, and the body takes it apart.
+// Returns the elements of the state that change. The state must be a tuple whose elements the body extracts.
 std::vector<Element> ElementsOf(const Computation& body) {
   std::vector<Element> elements;
   Instruction &root = body.root(), &state = body.parameter(0);
@@ -52,7 +52,8 @@ std::vector<Element> ElementsOf(const Computation& body) {
   return elements;
 }
 
-// An order of execution, makers as late as they may be: edges that agree with one order make no cycle.
+// Returns the position of each instruction in an order of execution with the makers as late as possible. Control edges
+// that agree with one order cannot form a cycle.
 std::vector<int> MakersLast(const Computation& body, const std::vector<Element>& elements) {
   const std::vector<Instruction*> order = body.PostOrder();
   std::vector<int> number(body.place_limit()), missing(body.place_limit()), turn(body.place_limit());

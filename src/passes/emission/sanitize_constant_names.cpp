@@ -1,4 +1,4 @@
-// sanitize-constant-names: constants have names that are symbols of a linker: letters, digits and '_'.
+// sanitize-constant-names: gives constants names that are valid linker symbols: letters, digits and '_'.
 #include <string>
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ std::string SymbolOf(std::string_view name) {
 
 bool IsConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant); }
 
-// The same constant under a name that is a symbol and nobody else's: a name stays taken when its owner has gone.
+// Returns a copy of the constant with an unused name. Names of removed instructions count as used.
 Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
   Computation& computation = constant.computation();
   std::string name = symbol;
@@ -38,8 +38,8 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 
 }  // namespace
 
-// Of what runs step by step: within a fusion a constant is a number in the code. What control edges wait for keeps its
-// name. Names have no meaning: what changes is the order at most, where a new constant stands behind what reads it.
+// Constants in fusions keep their names, because they are numbers in the code. Control predecessors keep theirs too. A
+// change of names is not reported as a change. It may change the order, because the copies are at the end.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.Of(module);
