@@ -28,7 +28,7 @@ Computation& CallSites::Own(Computation*& slot) {
   return *slot;
 }
 
-// No two fusions have one computation.
+// Each fusion needs a computation of its own.
 void CallSites::AddCopy(Instruction& copy) {
   copy.SetOrigin(-1);
   Add(copy);
@@ -37,7 +37,7 @@ void CallSites::AddCopy(Instruction& copy) {
 
 Instruction& CallSites::Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                                std::vector<Instruction*>* control) {
-  std::vector<Instruction*> copies(callee.place_limit());  // By place.
+  std::vector<Instruction*> copies(callee.place_limit());
   for (const Instruction* inst : callee.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       copies[inst->place()] = arguments[inst->parameter_number()];

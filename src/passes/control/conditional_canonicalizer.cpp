@@ -1,4 +1,4 @@
-// conditional canonicalizer: every conditional gives a tuple, so that what looks into results meets one form.
+// conditional canonicalizer: lets every conditional return a tuple, so that later passes handle a single form.
 //
 //   r = conditional(...)  =>  t = (S) conditional(...), r = get-tuple-element(t), index=0
 #include "ir/fusion.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// The conditional stays the instruction that it is, so who waits for it, or whom it waits for, need not be told.
+// The conditional itself is changed in place, so its control edges stay valid.
 void WrapResult(Instruction& conditional, CallSites& calls) {
   ForEachCalled(conditional.attributes(), [&](Computation*& branch) {
     Computation& own = calls.Own(branch);

@@ -1,11 +1,10 @@
-// simplify-conditional: branches that are known, cheap, or given and asked for too much.
+// simplify-conditional: removes conditionals and shrinks their operands and results.
 //
-//   known       a selector that is a constant, or one branch only: its body stands where the conditional stood
-//   cheap       both branches of a pred compute little: both are computed, and select chooses, leaf by leaf
-//   duplicates  result elements that are the same value in every branch are one
-//   unread      result elements that nobody reads are not computed; operand elements that a branch does not read are
-//   not
-//               handed to it
+//   known       The selector is constant, or there is only one branch. That branch replaces the conditional.
+//   cheap       Both branches of a predicate are cheap. Both are computed, and selects choose between their results.
+//   duplicates  Result elements that are the same value in every branch become one.
+//   unread      Result elements without users are not computed. Operand elements that a branch does not read are
+//               removed.
 #include <algorithm>
 #include <map>
 
@@ -20,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// The get-tuple-elements of a tuple that somebody uses; nullopt when the tuple is used whole.
+// Returns the get-tuple-elements of `tuple` that have users, or nullopt if the tuple is used as a whole.
 std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) {
   if (tuple.IsRoot() || !tuple.shape().IsTuple()) return std::nullopt;
   std::vector<Instruction*> elements;
@@ -31,7 +30,7 @@ std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) 
   return elements;
 }
 
-// By element: the number that it has among those that are read, or -1.
+// New numbers of the tuple elements that are read: `numbers` is -1 for the others.
 struct Numbering {
   std::vector<int64_t> numbers;
   std::vector<int64_t> read;  // In ascending order.
@@ -54,7 +53,7 @@ Instruction& TupleOf(Instruction& whole, std::span<const int64_t> elements) {
   return whole.computation().AddTuple(operands);
 }
 
-// `tuple`, whose elements these are, becomes one of those that are read.
+// Removes the elements of `tuple` that are not read, and renumbers its get-tuple-elements.
 void Renumber(Instruction& tuple, const Numbering& numbering) {
   std::vector<Shape> shapes;
   for (const int64_t i : numbering.read) shapes.push_back(tuple.shape().element(i));
@@ -64,7 +63,7 @@ void Renumber(Instruction& tuple, const Numbering& numbering) {
     if (number >= 0) {
       user->mutable_attrs<IndexAttrs>().index = number;
     } else {
-      tuple.computation().Remove(*user);  // Dead.
+      tuple.computation().Remove(*user);
     }
   }
   tuple.SetShape(Shape::Tuple(std::move(shapes)));
@@ -77,7 +76,8 @@ bool MergeDuplicates(Instruction& conditional) {
   for (const Computation* branch : branches) {
     if (!branch->root().Is(Opcode::kTuple)) return false;
   }
-  std::map<std::vector<const Instruction*>, int64_t> first;  // Looked up only: the order is of no account.
+  // Only for look-ups, because the order by address varies between runs.
+  std::map<std::vector<const Instruction*>, int64_t> first;
   std::vector<int64_t> same(conditional.shape().elements().size());
   for (size_t i = 0; i < same.size(); ++i) {
     std::vector<const Instruction*> values;
@@ -131,7 +131,7 @@ bool IsCheap(const Instruction& inst) {
   return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
-// Hands on what it is given: it runs faster than a select of the same.
+// Returns whether the branch only passes on its operand, which is faster than a select.
 bool ComputesNothing(const Computation& branch) {
   return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
     return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);
@@ -204,7 +204,7 @@ bool RemoveConditional(Instruction& conditional, CallSites& calls) {
 Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = false;
-  // Callees first: what a branch has become is what is copied out of it.
+  // Callees come first, so that simplified branches are copied.
   for (Computation* computation : SequentialComputations(module)) {
     const bool waits = HasWaits(*computation);
     for (Instruction* inst : computation->PostOrder()) {
@@ -216,7 +216,7 @@ Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
       if (!waits) changed |= RemoveConditional(*inst, calls);
     }
   }
-  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
+  module.RemoveUnreachable();  // Not a change of reachable code.
   return changed;
 }
 

@@ -1,6 +1,6 @@
-// flatten-call-graph: what runs step by step is called from one place, so that where its values lie can be decided for
-// that place. A computation that calls, loops and branches share is copied; one of a map, a reduce, a sort or a fusion
-// is not: its values lie nowhere.
+// flatten-call-graph: gives each call, loop and branch a computation of its own, by copying shared ones. The memory of
+// its values can then be assigned for that call. The computations of map, reduce, sort and fusion stay shared, because
+// their values have no memory.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Instructions in copies, at most: calls of calls of shared computations are as many as there are ways to them.
+// Limit on copied instructions: nested calls can multiply the copies.
 constexpr int64_t kMostCopied = 1'000'000;
 
 }  // namespace
@@ -18,7 +18,7 @@ Result<bool> FlattenCallGraph(Module& module, const PassContext& context) {
   CallSites calls(module);
   int64_t left = kMostCopied;
   bool changed = false;
-  // Callers first; a copy is looked at itself, since what it calls is shared with what it is a copy of.
+  // Callers come first. Copies are processed too, because the original shares its callees with them.
   const std::vector<Computation*> order = SequentialComputations(module);
   std::vector<Computation*> worklist(order.rbegin(), order.rend());
   for (size_t i = 0; i < worklist.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The get-tuple-elements of `tuple`, or nothing when it is used in another way.
+// Returns the get-tuple-elements of `tuple`, or nullopt if it has other users.
 std::optional<std::vector<Instruction*>> ElementsOf(const Instruction& tuple) {
   std::vector<Instruction*> elements;
   if (tuple.IsRoot()) return std::nullopt;

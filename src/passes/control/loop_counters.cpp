@@ -1,6 +1,6 @@
-// Counters of a loop that move together are one: where c begins at c0 and moves by s, and j begins at j0 and moves by
-// q * s, after t trips c is c0 + t * s, so that j, which is j0 + t * q * s, is q * c + (j0 - q * c0). That holds modulo
-// the size of their type too, so it does not matter whether any of them wraps around.
+// Replaces counters of a loop that move together by one. If c starts at c0 with step s, and j at j0 with step q * s,
+// then after t trips c = c0 + t * s and j = j0 + t * q * s = q * c + (j0 - q * c0). This also holds modulo the size of
+// the type, so counters may wrap.
 #include <cstdlib>
 #include <optional>
 
@@ -19,7 +19,7 @@ struct Counter {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// By something else than its own next value.
+// Returns whether the element has a user other than the computation of its own next value.
 bool HasReader(const Loop& loop, const Instruction& element) {
   if (!IsRead(element)) return false;
   const Instruction& next = loop.Next(element.tuple_index());
@@ -42,7 +42,7 @@ class Counters {
 
   bool Merge(const PassContext& context) {
     if (counters_.size() < 2) return false;
-    // By element: what it is a multiple of, or null, when it stays. Known before anything changes.
+    // By element: the counter that replaces it, or null if it stays. All are found before anything changes.
     std::vector<const Counter*> counters(loop_.Size()), bases(loop_.Size());
     for (const Counter& counter : counters_) {
       counters[counter.element] = &counter;
@@ -66,8 +66,7 @@ class Counters {
     return step < 0 ? -static_cast<uint64_t>(step) : static_cast<uint64_t>(step);
   }
 
-  // The condition's counter, of which the number of trips is known; else the one of the smallest step; the first of
-  // several.
+  // Prefers the counter of the condition, whose number of trips is known, then the smaller step.
   bool IsBetter(const Counter& a, const Counter& b) const {
     if (in_condition_[a.element] != in_condition_[b.element]) return in_condition_[a.element];
     return Distance(a.induction.step) < Distance(b.induction.step);
@@ -79,14 +78,14 @@ class Counters {
     for (const Counter& other : counters_) {
       if (TypeOf(other) != TypeOf(counter) || Distance(counter.induction.step) % Distance(other.induction.step) != 0)
         continue;
-      // Of equals the first: it stays.
+      // The first of equal counters stays.
       if (IsBetter(other, *base) || (!IsBetter(*base, other) && other.element < base->element)) base = &other;
     }
     return base == &counter ? nullptr : base;
   }
   PrimitiveType TypeOf(const Counter& counter) const { return loop_.init->operand(counter.element).shape().type(); }
 
-  // q * base + (j0 - q * c0), where `element` is: in the body, or behind the loop.
+  // Returns q * base + (j0 - q * c0) in the computation of `element`: the body, or the caller of the loop.
   static Instruction& ValueOf(Instruction& element, const Induction& counter, const Counter& base) {
     Computation& computation = element.computation();
     const PrimitiveType type = element.shape().type();

@@ -1,8 +1,9 @@
-// What holds in a body because a trip has begun: the condition was true of this state, and a counter is between its
-// first value and its last.
+// Simplifies a loop body by facts that hold during each trip: the condition is true for the state, and a counter is
+// between its first and its last value.
 //
-//   implied  a comparison that follows is its outcome: i < n where the condition said so, i < 0 where i counts up from
-//   0 within   clamp, minimum, maximum and remainder of what lies within their limits anyway are what they are of
+//   implied  A comparison that follows from these facts becomes constant, such as i < n if the condition is i < n, or
+//            i < 0 if i counts up from 0.
+//   within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,9 +16,9 @@
 namespace hlo {
 namespace {
 
-using Wide = __int128;  // Holds what one op makes of two values of 64 bits.
+using Wide = __int128;  // Represents the result of one operation on two 64-bit values.
 
-// From low to high, both included.
+// Both ends are included.
 struct Range {
   Wide low, high;
 
@@ -31,10 +32,10 @@ Range WholeOf(PrimitiveType type) {
 }
 
 Range Hull(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
-// Of values that are in both.
+// Returns the intersection.
 Range Common(const Range& a, const Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
-// How two values may stand to each other: bits of a set.
+// Bits of a set: possible orders of two values.
 enum Order : unsigned { kLess = 1, kSame = 2, kMore = 4 };
 
 unsigned OrdersOf(ComparisonDirection direction) {
@@ -51,7 +52,7 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// What a comparison gives that asks for `asked`, where `possible` are all that there may be.
+// Returns the outcome of a comparison that is true for the orders `asked`, if it is the same for all `possible` orders.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -68,12 +69,13 @@ std::optional<Range> RangeOfConstant(const Instruction& inst) {
   return Range{exact, exact};
 }
 
-// One of the comparisons that are all true when a trip begins.
+// A comparison that is true at the start of each trip: state element `element` is in one of `orders` to element
+// `other`, or to the constant `bound`.
 struct Fact {
-  int64_t element;             // Of the state...
-  unsigned orders;             // ...stands so...
-  int64_t other = -1;          // ...to this one,
-  std::optional<Range> bound;  // or to this constant.
+  int64_t element;
+  unsigned orders;
+  int64_t other = -1;
+  std::optional<Range> bound;
 };
 
 class Ranges {
@@ -107,7 +109,7 @@ class Ranges {
     return inst.tuple_index();
   }
 
-  // a and b is true: so are a and b.
+  // Both operands of an `and` are true.
   void ReadFacts() {
     std::vector<const Instruction*> worklist = {&loop_.condition->root()};
     while (!worklist.empty()) {
@@ -131,7 +133,7 @@ class Ranges {
     if (second || known) facts_.push_back({*element, orders, second.value_or(-1), known ? bound : std::nullopt});
   }
 
-  // Of an element when a trip begins.
+  // Returns the range of a state element at the start of a trip.
   Range OfElement(int64_t i, PrimitiveType type) const {
     const Range whole = WholeOf(type);
     Range range = whole;
@@ -143,7 +145,7 @@ class Ranges {
     }
     for (const Fact& fact : facts_) {
       if (fact.element != i) continue;
-      // Nothing wraps: a counter that was less than something can go one up.
+      // A value that is less than another can increase by one without overflow.
       if (induction && fact.orders == kLess && induction->step == 1)
         range = Common(range, {induction->first, whole.high - 1});
       if (induction && fact.orders == kMore && induction->step == -1)
@@ -152,7 +154,7 @@ class Ranges {
       if ((fact.orders & kMore) == 0) range.high = std::min(range.high, fact.bound->high - (fact.orders == kLess));
       if ((fact.orders & kLess) == 0) range.low = std::max(range.low, fact.bound->low + (fact.orders == kMore));
     }
-    return range.low <= range.high ? range : whole;  // Empty: no trip begins.
+    return range.low <= range.high ? range : whole;  // If the range is empty, no trip starts.
   }
 
   Range Find(const Instruction& inst) {
@@ -163,7 +165,7 @@ class Ranges {
     if (!std::ranges::all_of(inst.operands(), [](const auto* operand) { return IsScalarInteger(*operand); }))
       return whole;
     const Range range = Computed(inst, whole);
-    return range.Within(whole) ? range : whole;  // Else it may wrap.
+    return range.Within(whole) ? range : whole;  // Otherwise it may wrap.
   }
 
   Range Computed(const Instruction& inst, const Range& whole) {
@@ -198,7 +200,7 @@ class Ranges {
   }
   static bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-  // Factors of 64 bits have a product of 128: unsigned ones of one sign more.
+  // The product of two unsigned 64-bit factors may overflow 128 bits with a sign. Factors above 2^62 give `whole`.
   static Range Product(const Range& a, const Range& b, const Range& whole) {
     constexpr Wide kMost = Wide(1) << 62;
     if (!a.Within({-kMost, kMost}) || !b.Within({-kMost, kMost})) return whole;
@@ -221,7 +223,7 @@ class Ranges {
     return Outcome(possible, asked);
   }
 
-  // The same value, or null.
+  // Returns an existing or constant value equal to `inst`, or null.
   Instruction* Simpler(Instruction& inst) {
     const auto of = [&](int64_t i) { return Of(inst.operand(i)); };
     switch (inst.opcode()) {
@@ -237,7 +239,8 @@ class Ranges {
       default: return nullptr;
     }
   }
-  // The operand that is always the larger one, as number `larger`, or the other way round.
+  // Returns operand number `larger` if operand 0 is never less than operand 1. Returns operand number `smaller` if
+  // operand 1 is never less than operand 0. Otherwise returns null.
   Instruction* Extreme(Instruction& inst, int larger, int smaller) {
     if (IsPred(inst)) return nullptr;
     const Range a = Of(inst.operand(0)), b = Of(inst.operand(1));
@@ -248,7 +251,7 @@ class Ranges {
   static constexpr size_t kMostFacts = 64;
 
   const Loop& loop_;
-  std::vector<Range> ranges_;  // By place; of scalar integers.
+  std::vector<Range> ranges_;  // By place, for scalar integers.
   std::vector<Fact> facts_;
   std::optional<int64_t> trips_;
 };

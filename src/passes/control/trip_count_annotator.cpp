@@ -1,5 +1,5 @@
-// while-loop-trip-count-annotator: a loop whose number of trips is known says it, as
-// backend_config={"known_trip_count":{"n":"12"}}. What changes a loop's number of trips must not run behind it.
+// while-loop-trip-count-annotator: writes the number of trips of a loop, if it is known, to its backend_config, as
+// {"known_trip_count":{"n":"12"}}. Passes that change the number of trips must run before.
 #include "base/text.h"
 #include "interp/count_trips.h"
 #include "ir/fusion.h"
@@ -9,10 +9,10 @@
 namespace hlo {
 namespace {
 
-// As many as XLA's interprets of a loop whose counter has no form that it knows.
+// XLA's limit of interpreted trips for a loop whose counter has an unknown form.
 constexpr int64_t kMostInterpreted = 128;
 
-// The configuration is an object or nothing; what else it says stays.
+// Adds an entry to the configuration, which is an object or empty.
 void Annotate(Instruction& loop, int64_t trips) {
   std::string text = ConfigText(loop);
   const std::string entry = Str("\"known_trip_count\":{\"n\":\"", trips, "\"}");

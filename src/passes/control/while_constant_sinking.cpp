@@ -1,5 +1,5 @@
-// while-loop-constant-sinking: an element of a loop's state that is a constant before the loop and stays what it is, is
-// that constant in body and condition. What it was handed through the loop for goes with simplify-while-loops.
+// while-loop-constant-sinking: replaces an invariant element of a loop's state by its constant initial value, in body
+// and condition. simplify-while-loops removes the element afterwards.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// As the next value of itself it stays: by that it is known to be invariant.
+// Returns whether the use is the element's own next value. That use stays, because IsInvariant() looks for it.
 bool IsOwnNext(const Loop& loop, const Instruction& user, int64_t operand, int64_t element) {
   return &user == &loop.body->root() && operand == element;
 }
@@ -54,7 +54,7 @@ bool SinkConstants(const Loop& loop) {
 Result<bool> SinkLoopConstants(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = false;
-  // Callers first: what becomes a constant in a body may be the state of a loop in it.
+  // Callers come first, because a new constant in a body may be the state of an inner loop.
   const std::vector<Computation*> order = SequentialComputations(module);
   for (size_t at = order.size(); at-- > 0;) {
     for (Instruction* inst : order[at]->PostOrder()) {

@@ -1,12 +1,12 @@
-// while-loop-dot-hoisting: where each trip multiplies a slice of the loop's inputs by weights that do not change, all
-// of them are multiplied at once in front of the loop:
+// while-loop-dot-hoisting: if each trip multiplies a slice of an array by invariant weights, one product in front of
+// the loop multiplies the whole array:
 //
 //   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
 //
-// True whatever i is, since each place along the sliced dimension has its product. The steps of an LSTM or a GRU over
-// a few rows read all weights of their inputs for these few rows; one product of all steps reads them once. Worth it
-// where the trips read no less than the whole, rows are few, and the products of all trips are not many bytes; on a
-// host, where the weights do not stay in a core's cache (loop_dots.h).
+// This holds for every i, because each index of the sliced dimension has its own product. In an LSTM or GRU over few
+// rows, each step reads all weights for these rows. One product of all steps reads them once. It is worth it if the
+// trips read at least the whole array, if there are few rows, and if the products of all trips are not large. On a
+// host, the weights must also exceed a core's cache (loop_dots.h).
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -19,10 +19,10 @@
 namespace hlo {
 namespace {
 
-// A dot of a slice and of what does not change.
+// A dot of a slice and an invariant value.
 struct Product {
   Instruction* dot;
-  int64_t side;  // Of the slice.
+  int64_t side;  // Operand number of the slice.
   LoopSlice slice;
   int64_t weights;  // Element of the state.
 };
@@ -43,7 +43,7 @@ std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
   return std::nullopt;
 }
 
-// Puts the product of all trips in front of the loop, and what a trip needs of it in the place of its own.
+// Inserts the product of all trips in front of the loop, and its slice in place of the dot.
 class Hoisting {
  public:
   Hoisting(Loop& loop, const Product& product) : loop_(loop), product_(product), dot_(*product.dot) {
@@ -51,7 +51,7 @@ class Hoisting {
     attrs_ = attrs;
     auto& contracting = product.side == 0 ? attrs_.lhs_contracting : attrs_.rhs_contracting;
     for (int64_t& d : contracting) d = product.slice.DimensionOf(d);
-    // Dimensions of the left operand that are not summed stand before those of the right one.
+    // The result has the free dimensions of the left operand before the free dimensions of the right one.
     const auto is_before = [&](int64_t d) { return d < product.slice.dimension; };
     at_ = product.slice.dimension - std::ranges::count_if(contracting, is_before);
     if (product.side == 1) at_ += dot_.operand(0).shape().rank() - std::ssize(contracting);
@@ -74,7 +74,7 @@ class Hoisting {
     operands[1 - product_.side] = &loop_.init->operand(product_.weights);
     Instruction& all =
         loop_.loop->computation().AddLike(dot_, Opcode::kDot, shape_, {operands[0], operands[1]}, attrs_);
-    all.SetOrigin(-1);  // It is the value of each trip, and runs in none.
+    all.SetOrigin(-1);  // No single trip computes it.
     Instruction& inside = HandIn(loop_, all);
     Computation& body = *loop_.body;
     Instruction& place = product_.slice.place();
@@ -96,8 +96,8 @@ class Hoisting {
   const Product& product_;
   Instruction& dot_;
   DotAttrs attrs_;
-  int64_t at_;   // The sliced dimension, in the product of all.
-  Shape shape_;  // Of that.
+  int64_t at_;   // The sliced dimension in the product of all trips.
+  Shape shape_;  // Shape of the product of all trips.
 };
 
 bool Hoist(Loop& loop, const PassContext& context) {

@@ -1,12 +1,12 @@
-// while-loop-dot-sinking: what a loop adds up of products, one in each trip, is one product behind it:
+// while-loop-dot-sinking: if a loop sums products, one in each trip, one product after the loop replaces them:
 //
 //   s = s + dot(reshape(dynamic-slice(xs, i, 0, 0)), y)
-//     => ys = dynamic-update-slice(ys, y, i, 0, 0), and behind the loop s + dot(xs, ys), summed over the trips, too
+//     => ys = dynamic-update-slice(ys, y, i, 0, 0), and after the loop s + dot(xs, ys), which also contracts the trips
 //
-// True where i takes each place once. The gradients of the weights of an LSTM are such sums, over a few rows in each
-// step: all of the gradient is read and written for these, where one product of all steps writes it once. Worth it
-// where rows are few (loop_dots.h), and what is kept of all trips is not many bytes. What the sums were in the state
-// goes with simplify-while-loops.
+// This holds if i takes each index once. The gradients of an LSTM's weights are such sums, over few rows in each step.
+// Each step reads and writes the whole gradient, whereas one product of all steps writes it once. It is worth it if
+// there are few rows (loop_dots.h), and if the values of all trips are not large. simplify-while-loops removes the old
+// sums from the state.
 #include <algorithm>
 #include <map>
 
@@ -20,15 +20,15 @@
 namespace hlo {
 namespace {
 
-// first + step * trip.
+// A value that is linear in the number of the trip: first + step * trip.
 struct Line {
   int64_t first, step;
 
   int64_t At(int64_t trip) const { return first + step * trip; }
 };
 
-// Of an integer in the body, in each of the trips: sums and differences of counters and constants, none of which wraps
-// around.
+// Returns the line of a scalar integer of the body that is a sum or difference of counters and constants. Returns
+// nullopt for other values, or if one of the values may wrap.
 std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t trips, int depth = 0) {
   constexpr int kDeepest = 8;
   constexpr int64_t kMost = int64_t{1} << 30;
@@ -52,23 +52,23 @@ std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t t
   return fits(line->At(0)) && fits(line->At(trips - 1)) ? line : std::nullopt;
 }
 
-// Does the index take each of 0 to trips - 1 once?
+// Returns whether the index takes each value from 0 to trips - 1 once.
 bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
   const auto line = LineOf(loop, index, trips);
   return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));
 }
 
-// Element `sum` of the state, to which each trip adds a product, perhaps transposed.
+// Element `sum` of the state, to which each trip adds a product that may be transposed.
 struct Sum {
   int64_t sum;
   Instruction *added, *dot;
-  int64_t side;  // Of the slice; the other operand is kept for all trips.
+  int64_t side;  // Operand number of the slice; the other operand is kept for all trips.
   LoopSlice slice;
 
   Instruction& kept() const { return dot->operand(1 - side); }
 };
 
-// Who reads the element, besides the body's root in its place.
+// Returns the users of element i in body and condition.
 std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
   std::vector<const Instruction*> readers;
   for (const auto* elements : {&loop.in_body, &loop.in_condition}) {
@@ -82,7 +82,7 @@ std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
 std::optional<Sum> ReadSum(Loop& loop, int64_t i, int64_t trips) {
   Instruction& next = loop.Next(i);
   const PrimitiveType type = next.shape().IsArray() ? next.shape().type() : PrimitiveType::kPred;
-  // Types in which the sums of both are rounded alike: not those that a dot has a wider one for.
+  // Both forms must sum in the same type. For narrower types, a dot sums in a wider one.
   if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || !next.Is(Opcode::kAdd) || next.UseCount() != 1)
     return std::nullopt;
   const std::vector<const Instruction*> readers = ReadersOf(loop, i);
@@ -127,7 +127,7 @@ class Sinking {
     of_slice.insert(of_slice.begin(), sum.slice.dimension);
     of_kept.insert(of_kept.begin(), 0);
     Instruction* all = &caller.AddLike(*sum.dot, Opcode::kDot, sum.dot->shape(), {operands[0], operands[1]}, attrs);
-    all->SetOrigin(-1);  // What one trip adds was none of it.
+    all->SetOrigin(-1);  // No single trip computes it.
     if (sum.added != sum.dot) {
       all = &caller.AddLike(*sum.added, Opcode::kTranspose, sum.added->shape(), {all},
                             sum.added->attrs<DimensionsAttrs>());
@@ -147,7 +147,7 @@ class Sinking {
   }
 
  private:
-  // The element of the state that has the value of each trip at `place`.
+  // Returns the number of the state element that collects the value of each trip at index `place`.
   int64_t Kept(Instruction& value, Instruction& place) {
     const auto known = kept_.find({&value, &place});
     if (known != kept_.end()) return known->second;

@@ -1,9 +1,9 @@
-// while-loop-invariant-code-motion: what a body computes anew in each trip from nothing that changes is computed once,
-// in front of the loop, and handed through the state.
+// while-loop-invariant-code-motion: moves instructions of the body whose operands do not change in front of the loop,
+// and passes their values through the state.
 //
-// A value in the state is read from memory where one in the body is computed on the way, in the kernel that needs it.
-// So what is cheap moves only where that reads no more: not a mask made of a scalar. XLA moves that too, which
-// {inflating=true} asks for.
+// A value in the state is read from memory, whereas a value in the body is computed by the kernel that needs it. So a
+// cheap instruction moves only if that reads no more bytes, unlike a mask made of a scalar. XLA moves these too; the
+// option {inflating=true} does so.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -18,10 +18,10 @@
 namespace hlo {
 namespace {
 
-// Adds for an element, from which on reading it is cheaper: a division, or a function of math.
+// Cost in adds for each element from which reading the value is cheaper: a division or a mathematical function.
 constexpr double kWorthReading = 8;
 
-// Free where it is used, as part of another instruction: it moves with what needs it only.
+// Returns whether `inst` is free as part of another instruction, and so moves only with its users.
 bool MovesWithUsersOnly(const Instruction& inst) {
   constexpr OpcodeSet kFreeWhereUsed = {
       Opcode::kBitcast, Opcode::kBroadcast, Opcode::kConstant, Opcode::kGetTupleElement, Opcode::kIota,
@@ -29,7 +29,7 @@ bool MovesWithUsersOnly(const Instruction& inst) {
   return kFreeWhereUsed.Has(inst.opcode());
 }
 
-// Those of a library call or a kernel of its own that reads its operands from memory, whoever computes them.
+// Returns whether a user is a library call or a kernel by itself, which reads its operands from memory in any case.
 bool FeedsMemory(const Instruction& inst) {
   return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
 }
@@ -49,7 +49,7 @@ class Motion {
         order_(loop.body->PostOrder()),
         facts_(loop.body->place_limit()) {}
 
-  // True when something moved.
+  // Returns whether an instruction moved.
   bool Run(const PassContext& context) {
     for (Instruction* inst : order_) Look(*inst);
     if (std::ranges::none_of(facts_, [](const Fact& fact) { return fact.moves; }) || !context.ConsumeFuel())
@@ -57,7 +57,7 @@ class Motion {
     CopyOut();
     HandIn();
     for (size_t i = order_.size(); i-- > 0;) {
-      // Elements that nobody reads would keep a tuple that moved, and its computation.
+      // Remove unused get-tuple-elements, which would keep tuples that moved.
       const bool goes = Of(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
@@ -67,11 +67,11 @@ class Motion {
  private:
   struct Fact {
     bool invariant = false;
-    bool moves = false;   // For its own sake...
-    bool needed = false;  // ...or for that of another one.
-    bool gone = false;    // Nobody in the body uses it any more.
-    double work = 0;      // In adds, and...
-    double bytes = 0;     // ...what is read, to have the value in the body.
+    bool moves = false;   // It moves because this is worth it.
+    bool needed = false;  // It moves because a user does.
+    bool gone = false;    // No instruction that stays in the body uses it.
+    double work = 0;      // In adds, to compute the value in the body.
+    double bytes = 0;     // Read to compute the value in the body.
     Instruction* outside = nullptr;
   };
   Fact& Of(const Instruction& inst) { return facts_[inst.place()]; }
@@ -101,20 +101,20 @@ class Motion {
   }
 
   bool IsInvariant(const Instruction& inst) {
-    // A barrier says: not across here.
+    // A barrier forbids motion across it.
     if (inst.Is(Opcode::kParameter) || inst.Is(Opcode::kDomain) || inst.Is(Opcode::kOptimizationBarrier) ||
         inst.Is(Opcode::kElidedConstant) || inst.IsDead() || inst.IsRoot())
       return false;
     if (inst.Is(kCollective) || !IsStatic(inst.shape())) return false;
     if (std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return !Of(*operand).invariant; }))
       return false;
-    // A loop within may not end; one that is not reached at all ends. So does what nobody knows.
+    // An inner loop or an unknown custom call may not terminate. Without a trip of the outer loop it must not run.
     if ((inst.Is(kControl) || inst.Is(Opcode::kCustomCall)) && !runs_) return false;
     return !HasSideEffect(inst);
   }
 
   bool IsWorthMoving(const Instruction& inst, const Fact& fact, double bytes) {
-    // What a tuple that moved holds.
+    // Elements of a tuple that moved.
     if (inst.Is(Opcode::kGetTupleElement)) return Of(inst.operand(0)).moves;
     const bool feeds_memory = inst.Is(Opcode::kBroadcast) && FeedsMemory(inst);
     if (MovesWithUsersOnly(inst)) return feeds_memory;
@@ -140,11 +140,11 @@ class Motion {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(Of(*operand).outside);
       fact.outside = &caller.AddClone(*inst, operands);
-      fact.outside->SetOrigin(-1);  // It is the value of each trip, and runs in none.
+      fact.outside->SetOrigin(-1);  // No single trip computes it.
     }
   }
 
-  // The state grows by what moved and is used by what stays.
+  // Adds the moved values to the state, and lets the remaining instructions read them from there.
   void HandIn() {
     Computation& body = *loop_.body;
     Instruction& root = body.root();
@@ -182,7 +182,7 @@ class Motion {
 
   const Loop& loop_;
   const bool inflating_;
-  const bool runs_;  // At least once.
+  const bool runs_;  // The loop has at least one trip.
   const std::vector<Instruction*> order_;
   std::vector<Fact> facts_;  // By place.
 };
@@ -193,7 +193,7 @@ Result<bool> MoveLoopInvariants(Module& module, const PassContext& context) {
   const CallSites calls(module);
   const bool inflating = context.Get<MotionOptions>().inflating;
   bool changed = false;
-  // Callees first: what leaves a loop within may leave the one around it.
+  // Callees come first, because an instruction that leaves an inner loop may leave the outer loop too.
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       if (inst->IsDead()) continue;

@@ -1,16 +1,14 @@
-// simplify-while-loops: loops that do not loop, and loop state that does not change or that nobody needs.
+// simplify-while-loops: removes loops of at most one trip, and state that does not change or is not needed.
 //
-//   trips      a loop of no trip is its initial state; one of a single trip is its body
-//   nested     a tuple within the state becomes its elements
-//   invariant  element i of the state is what the body was given: outside, the loop's result i is the initial value;
-//   and
-//              inside, where that is a constant
-//   ranges     what follows in the body from the condition and from where counters begin and end (loop_ranges.cpp)
-//   counters   counters that move together are one (loop_counters.cpp)
-//   known      what is left in element i after a known number of trips: a counter's last value, or what every trip
-//              computes anew from nothing that changes
-//   same       elements that begin as one value and go on as one are one
-//   dead       element i is read by nothing but next values of dead elements: it leaves the state
+//   trips      A loop without a trip becomes its initial state, a loop of one trip its body.
+//   nested     A tuple in the state becomes its elements.
+//   invariant  Element i does not change: outside, its initial value replaces it. A constant also replaces it inside.
+//   ranges     Simplifies the body by the condition and the ranges of counters (loop_ranges.cpp).
+//   counters   Counters that move together become one (loop_counters.cpp).
+//   known      The value of element i after a known number of trips replaces it outside: the last value of a counter,
+//              or a value that each trip computes only from invariants.
+//   same       Elements with the same initial value and the same next value become one.
+//   dead       Element i is used only by next values of dead elements: it is removed.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -30,11 +28,11 @@ namespace {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Instructions that bodies of loops of a single trip make, at most.
+// Limit on the instructions that are copied from bodies of loops of one trip.
 constexpr int64_t kMostInlined = 1'000'000;
 
-// No trip: the initial state. A single one: the body, on it. Callers first, so that a body is copied straight to where
-// it ends up.
+// Replaces a loop without a trip by its initial state, and a loop of one trip by its body. Callers come first, so that
+// a body is copied directly to its final computation.
 class ShortLoops {
  public:
   ShortLoops(Module& module, CallSites& calls) : module_(module), calls_(calls) {}
@@ -94,7 +92,7 @@ Instruction& Flat(Instruction& value) {
   CollectLeaves(value, &leaves);
   return value.computation().AddTuple(leaves);
 }
-// A value of `shape` of the elements of `flat` from `*leaf` on.
+// Returns a value of `shape` made of the elements of `flat` from number `*leaf` on.
 Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   if (!shape.IsTuple()) return flat.computation().AddGetTupleElement(flat, (*leaf)++);
   std::vector<Instruction*> elements;
@@ -102,7 +100,7 @@ Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   return flat.computation().AddTuple(elements);
 }
 
-// `state`, a parameter or the loop, becomes flat; who used it uses a tuple of the old shape.
+// Gives `state`, the loop or a parameter, the shape `flat`. Its users get a tuple of the old shape.
 void Flatten(Instruction& state, const Shape& flat) {
   const Shape nested = state.shape();
   const int origin = state.origin();
@@ -142,7 +140,7 @@ bool UseInvariants(const Loop& loop) {
   return changed;
 }
 
-// What element i is after `trips` trips, at least one; null when that is not known.
+// Returns the value of element i after `trips` trips, at least one, or null if it is unknown.
 Instruction* LastValue(const Loop& loop, int64_t i, int64_t trips) {
   Computation& caller = loop.loop->computation();
   const Instruction& next = loop.Next(i);
@@ -174,7 +172,8 @@ bool UseLastValues(const Loop& loop) {
 }
 
 bool MergeSame(const Loop& loop) {
-  std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;  // Looked up only.
+  // Only for look-ups, because the order by address varies between runs.
+  std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;
   std::vector<int64_t> same(loop.Size());
   bool any = false;
   for (int64_t i = 0; i < loop.Size(); ++i) {
@@ -188,7 +187,7 @@ bool MergeSame(const Loop& loop) {
     for (Instruction* element : *elements) {
       const int64_t i = element->tuple_index();
       if (same[i] == i || !IsRead(*element)) continue;
-      // The next value of an invariant element stays its own: by that it is known.
+      // An element that is only its own next value stays, because IsInvariant() looks for it.
       if (element->users().size() == 1 && element->UseCount() == 1 && element == &loop.Next(i)) continue;
       Instruction& kept = element->computation().AddGetTupleElement(element->operand(0), same[i]);
       element->ReplaceAllUses(kept);
@@ -198,7 +197,8 @@ bool MergeSame(const Loop& loop) {
   return changed;
 }
 
-// By element of the state: is it read outside, by the condition, by a side effect, or by the next value of one that is?
+// Returns for each state element whether it is needed: outside, by the condition, by a side effect, or for the next
+// value of a needed element.
 std::vector<bool> LiveElements(const Loop& loop) {
   std::vector<bool> live(loop.init->operand_count(), false);
   std::vector<const Instruction*> worklist;
@@ -230,14 +230,14 @@ std::vector<bool> LiveElements(const Loop& loop) {
     }
   };
   mark_what_is_read();
-  if (std::ranges::find(live, true) == live.end()) {  // A state has an element.
+  if (std::ranges::find(live, true) == live.end()) {  // A state must have an element.
     mark(0);
     mark_what_is_read();
   }
   return live;
 }
 
-// The same computation on the elements that are left: those that read them are renumbered; the others have no users.
+// Removes the elements without a new position and renumbers the others.
 void ShrinkParameter(Computation& computation, const std::vector<Instruction*>& elements,
                      const std::vector<int64_t>& position, const Shape& state) {
   for (Instruction* element : elements) {
@@ -260,7 +260,7 @@ Instruction& LiveOperands(Instruction& tuple, const std::vector<bool>& live) {
   return tuple.computation().AddTuple(operands);
 }
 
-// What only dead elements need is dead itself; users go before what they use.
+// Removes instructions that only removed elements needed, users before operands.
 void RemoveUnneeded(Computation& body) {
   const std::vector<Instruction*> order = body.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -289,14 +289,14 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
     const int64_t i = position[element->tuple_index()];
     if (i >= 0) element->ReplaceAllUses(caller.AddGetTupleElement(smaller, i));
   }
-  // The old loop cannot wait for dce: its state is not that of its body any more.
+  // The old loop must be removed here, because its state no longer matches its body.
   for (Instruction* element : loop.outside) caller.Remove(*element);
   caller.Remove(*loop.loop);
 }
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // Which may let more leave a loop around it, or inside.
+  bool smaller = false;  // The loops around it or inside may then lose elements too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {
@@ -332,7 +332,7 @@ Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const P
 Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = ShortLoops(module, calls).Remove(context);
-  // A loop that has lost elements may be what kept those of the loop around it, or the other way round.
+  // Repeat, because a loop that has lost elements may let the loop around it, or inside it, lose some.
   for (bool again = true; again;) {
     again = false;
     for (Computation* computation : SequentialComputations(module)) {
@@ -345,7 +345,7 @@ Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
       }
     }
   }
-  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
+  module.RemoveUnreachable();  // Not a change of reachable code.
   return changed;
 }
 

@@ -1,11 +1,11 @@
-// while-loop-transpose-sinking: what is transposed in front of a loop only to be read a slice at a time in it, weights
-// stacked by layer above all, is handed in as it lies:
+// while-loop-transpose-sinking: if a loop reads a transposed array one slice at a time, such as weights stacked by
+// layer, it reads the array before the transpose instead:
 //
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
-// True where p moves only dimensions of which the slice has one place: its elements stand in the same order then. The
-// whole is not written and read again. Worth it where the slices of all trips are no more than the whole. What was
-// handed through the loop before goes with simplify-while-loops, and the transpose with dce.
+// This holds if p only moves dimensions in which the slice has size 1: the order of its elements is unchanged. The
+// transposed array is then not written and read. It is worth it if the slices of all trips are not larger than the
+// array. simplify-while-loops removes the old state element, and dce the transpose.
 #include <algorithm>
 
 #include "ir/dynamic_indices.h"
@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// The dynamic-slices in the body that read the element; nothing where anybody else does.
+// Returns the dynamic-slices in the body that read element i. Returns an empty list if it has other users.
 std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   const auto is_it = [&](const Instruction* element) { return element->tuple_index() == i && !element->IsDead(); };
   if (std::ranges::any_of(loop.in_condition, is_it) || std::ranges::any_of(loop.outside, is_it)) return {};
@@ -25,7 +25,7 @@ std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   for (const Instruction* element : loop.in_body) {
     if (element->tuple_index() != i) continue;
     for (Instruction* user : element->users()) {
-      if (user == &loop.body->root()) continue;  // Element i alone, which IsInvariant says; others are asked below.
+      if (user == &loop.body->root()) continue;  // The checks below find uses at other elements.
       const bool reads = user->Is(Opcode::kDynamicSlice) && &user->operand(0) == element;
       if (!reads || !HasScalarIndices(*user)) return {};
       slices.push_back(user);
@@ -54,7 +54,7 @@ bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole,
   return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
 }
 
-// Dimension p[d] of what is transposed is dimension d of the result.
+// Reorders a list by dimension of the transposed array to the dimensions of its operand.
 template <class T>
 std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
   std::vector<T> before(of_result);

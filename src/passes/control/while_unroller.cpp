@@ -1,7 +1,5 @@
-// while_loop_unroller: a loop whose number of trips is known, and small, is its body, so many times one behind the
-// other. Counters are constants in each copy.
-//
-// A copy of an instruction has no origin: what it computes is one of the values that the body's had.
+// while_loop_unroller: replaces a loop with a small known number of trips by copies of its body, in which counters are
+// constants. The copies have no origin, because an instruction of the body had several values.
 #include <algorithm>
 #include <unordered_set>
 
@@ -17,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// By element: a trip only hands it on, maybe to another place.
+// Returns for each state element whether a trip passes it on unchanged, possibly to another position.
 std::vector<bool> HandedOn(const Loop& loop) {
   std::vector<bool> handed(loop.Size(), true);
   for (bool again = true; again;) {
@@ -32,14 +30,15 @@ std::vector<bool> HandedOn(const Loop& loop) {
   return handed;
 }
 
-// What a kernel computes on the way to an element of its result.
+// Returns whether a kernel can compute `inst` for single elements of its result.
 bool IsPartOfKernel(const Instruction& inst) {
   return inst.Is(kElementwise) || inst.Is(kMoves) || inst.Is(kHoldsLiteral) || inst.Is(Opcode::kIota) ||
          inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kGetTupleElement) || inst.IsRoot();
 }
 
-// All trips can be one kernel: an element of what changes hangs on elements at its own place, on what a kernel makes of
-// values that do not change, and on counters. A stencil does not: all that an element hangs on grows with each trip.
+// Returns whether one kernel can compute all trips. Each element of a changing value must depend only on elements at
+// the same index, on values computed from invariants, and on counters. In a stencil, for comparison, the number of
+// elements that one element depends on grows with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
@@ -61,9 +60,9 @@ bool CanBeOneKernel(Instruction& inst) {
   return true;
 }
 
-// Computations in which, or in what they call, a collective runs.
+// Returns the computations that run a collective, directly or in computations that they call.
 std::unordered_set<const Computation*> WithCollectives(const Module& module) {
-  std::unordered_set<const Computation*> with;  // Looked up only.
+  std::unordered_set<const Computation*> with;  // Only for look-ups.
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->instructions()) {
       const auto runs_one = [&](const Computation* called) { return with.contains(called); };
@@ -84,7 +83,7 @@ class Unroller {
 
   bool Run(const PassContext& context) {
     bool changed = false;
-    // Callees first: what becomes of a loop within counts in the body of the one around it.
+    // Callees come first, because an unrolled inner loop counts in the size of the outer body.
     for (Computation* computation : SequentialComputations(module_)) {
       if (HasWaits(*computation)) continue;
       for (Instruction* inst : computation->PostOrder()) {
@@ -100,11 +99,11 @@ class Unroller {
   }
 
  private:
-  // Of a loop to unroll.
+  // Returns the number of trips if the loop should be unrolled.
   std::optional<int64_t> TripsOf(Instruction& loop) const {
     const Computation& body = *loop.attrs<WhileAttrs>().body;
     const int64_t size = body.InstructionCount();
-    // A collective that runs again is the same one; a copy would need a channel of its own.
+    // A copy of a collective would need a channel of its own.
     if (size > options_.instructions || HasSideEffect(loop) || collectives_.contains(&body)) return std::nullopt;
     const auto trips = CountTrips(loop, options_.trips);
     if (!trips || *trips > options_.trips || size * *trips > std::min(options_.copies, left_)) return std::nullopt;
@@ -123,7 +122,7 @@ class Unroller {
     loop.computation().Remove(loop);
   }
 
-  // The state before a trip, where counters are constants.
+  // Returns the state before a trip, with constants for the counters.
   static Instruction& WithCounters(Instruction& state, const Instruction& loop, int64_t trip) {
     if (!loop.shape().IsTuple()) return state;
     std::vector<Instruction*> elements;

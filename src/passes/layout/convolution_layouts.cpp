@@ -1,22 +1,23 @@
-// convolution-layout-assignment: convolutions on tensor cores have their channels last, and so has what stands between
-// them; transposes remain where they cost least.
+// convolution-layout-assignment: gives convolutions on tensor cores, and the instructions between them, the channels as
+// last dimension. Transposes remain where they cost least.
 //
-// Which convolutions: XLA's rule (PrefersChannelsLast). Their libraries would transpose what lies otherwise, in front
-// of and behind each call. Said in the module instead, transposes of neighbours cancel: from each such convolution the
-// order spreads to all that can be computed in it as well (order.h), and of those a minimal cut takes what is worth it:
+// PrefersChannelsLast() selects the convolutions by XLA's rule. For another order, their libraries would transpose the
+// arrays before and after each call. As instructions of the module, such transposes cancel with each other. From each
+// selected convolution the order spreads to all instructions that can be computed in it (order.h). A minimal cut
+// selects the instructions that are worth it. Costs:
 //
-//   channels first   costs a convolution the transposes of its library
-//   channels last    costs nothing
-//   between both     costs the transpose of the value, once for all who read it so; less where a kernel reads or makes
-//   it
-//                    that can do that on the way; nothing where no element moves
+//   channels first  a convolution costs the transposes of its library
+//   channels last   nothing
+//   between both    one transpose of the value for all users in that order; less if a kernel that reads or writes the
+//                   value can transpose it, and nothing if no element moves
 //
-// So a transpose goes to the narrowest place of a chain, or none is made. A transpose of the module itself is not
-// computed but looked through, and cancels where that is cheaper. Where both ways cost the same all stays as it is: one
-// convolution between parameters and results is left to its library. Kernels of convolutions too: a library packs them,
-// from any order, so that a transpose of one is said in dim_labels, and a reverse in the window.
+// Transposes thus move to the smallest value of a chain, or disappear. Transposes of the module are not computed but
+// composed with the new orders, and cancel if that is cheaper. If both choices cost the same, nothing changes: a single
+// convolution between parameters and results is left to its library. Kernels of convolutions are not moved: libraries
+// pack them from any order. A transpose of a kernel becomes a change of dim_labels, and a reverse a reversed window.
 //
-// It changes the order of elements in memory and nothing else, in normal form: other dim_labels, row-major arrays.
+// The pass only changes the order of elements in memory. The result is in normal form: other dim_labels, row-major
+// arrays.
 #include <algorithm>
 #include <map>
 
@@ -34,8 +35,8 @@
 namespace hlo {
 namespace {
 
-// XLA's rule of today, where it moves channels to the end; what it leaves channels-first stays as it is. Convolutions
-// of one input feature are no products of matrices, and none for tensor cores.
+// Returns whether XLA's current rule moves the channels of this convolution to the end. Depthwise convolutions, with
+// one input feature for each group, are not matrix products and do not run on tensor cores.
 bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& device) {
   if (!inst.Is(Opcode::kConvolution)) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -49,7 +50,7 @@ bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& devic
   return spatial == 2 && (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16);
 }
 
-// Where an operand comes from, through transposes: transpose(base, view) is the operand; no view where it is the base.
+// The value from which transposes compute an operand: transpose(base, view). `view` is empty without transposes.
 struct Source {
   Instruction* base;
   Order view;
@@ -68,7 +69,7 @@ Order OfBase(const Source& source, const Order& order) {
 }
 
 struct Use {
-  Instruction* user;  // Null: it is the computation's result.
+  Instruction* user;  // Null for the result of the computation.
   int64_t operand;
   Order view;
 };
@@ -83,7 +84,7 @@ class ConvolutionLayouts {
         spaces_(ids_.size()),
         waits_(ids_.size()) {}
 
-  // True where a convolution wants another order than it has.
+  // Returns whether a convolution should have another order.
   bool Spread() {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waits_[ids_.Of(*before)] = true;
@@ -100,12 +101,12 @@ class ConvolutionLayouts {
     return true;
   }
 
-  // True where something is worth it.
+  // Returns whether a change is worth it.
   bool Choose();
   void Rewrite();
 
  private:
-  const Order& SpaceOf(const Instruction& inst) const { return spaces_[ids_.Of(inst)]; }  // Empty: it stays.
+  const Order& SpaceOf(const Instruction& inst) const { return spaces_[ids_.Of(inst)]; }  // Empty if `inst` stays.
   bool IsLast(const Instruction& inst) const {
     const int node = nodes_.empty() ? 0 : nodes_[ids_.Of(inst)];
     return node > 0 && first_side_[node];
@@ -150,7 +151,7 @@ class ConvolutionLayouts {
     }
   }
 
-  // Through transposes.
+  // Returns the uses of the value, also through transposes.
   std::vector<Use> UsesOf(Instruction& base) const {
     std::vector<Use> uses;
     std::vector<Source> values = {{&base, {}}};
@@ -174,7 +175,7 @@ class ConvolutionLayouts {
   double SecondsOf(const Shape& array, double passes) const {
     return device_.launch_seconds + passes * static_cast<double>(array.ByteSize()) / device_.memory_rate;
   }
-  // In picoseconds, as costs of a cut.
+  // Returns `seconds` in picoseconds, the unit of costs in the cut.
   static int64_t Cost(double seconds) { return static_cast<int64_t>(seconds * 1e12); }
 
   int64_t CostOfLibrary(const Instruction& convolution) const;
@@ -189,13 +190,13 @@ class ConvolutionLayouts {
   const std::vector<Instruction*> order_;
   const IdSpan ids_;
   std::vector<Order> spaces_;         // By id.
-  std::vector<bool> waits_;           // Something waits for it.
-  std::vector<Instruction*> spread_;  // All that has a space.
-  std::vector<Instruction*> seeds_;   // The convolutions that it began with.
+  std::vector<bool> waits_;           // It is a control predecessor of another instruction.
+  std::vector<Instruction*> spread_;  // All instructions with a space.
+  std::vector<Instruction*> seeds_;   // The convolutions from which the order spreads.
   CutGraph graph_;
-  std::vector<CutGraph::Node> nodes_;  // By id; 0: none. On the first side: channels-last.
+  std::vector<CutGraph::Node> nodes_;  // By id, 0 if none; on the first side if channels-last.
   std::vector<bool> first_side_;
-  std::map<std::pair<int, Order>, Instruction*> lying_;  // What was made, by id and order.
+  std::map<std::pair<int, Order>, Instruction*> lying_;  // New values, by id and order.
 };
 
 Order AsItLies(const Instruction& inst) {
@@ -204,13 +205,13 @@ Order AsItLies(const Instruction& inst) {
   return order;
 }
 
-// Part of a loop over elements, which can read or write in any order.
+// Returns whether `inst` is part of an elementwise loop, which can read or write in any order.
 bool IsLoop(const Instruction& inst) {
   return (inst.Is(kElementwise) || inst.Is(kMoves)) && !inst.Is(Opcode::kReshape) &&
          inst.control_predecessors().empty();
 }
 
-// Those of its images that would have to move.
+// Returns the cost of the transposes that the library makes.
 int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const {
   const Order& space = SpaceOf(convolution);
   const auto cost_of = [&](const Instruction& image, const Order& order) {
@@ -224,17 +225,18 @@ int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const 
 
 int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order& from, const Order& to,
                                             bool on_the_way) const {
-  // Made anew in either order.
+  // The value can be computed directly in either order.
   if (base.Is(Opcode::kBroadcast) || base.Is(Opcode::kIota) || !MovesElements(base.shape(), from, to)) return 0;
-  // On the way it moves no more bytes, but goes through tiles in shared memory: about half of what it costs alone.
+  // A kernel that transposes on the way moves no more bytes, but goes through tiles in shared memory. That costs about
+  // half of a separate transpose.
   return Cost(on_the_way ? SecondsOf(base.shape(), 1) - device_.launch_seconds : SecondsOf(base.shape(), 2));
 }
 
-// What it costs that the value lies in one order and is asked for in others.
+// Adds the costs of transposes of one value, which has one order and whose users may want others.
 void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>& uses) {
   struct Asker {
-    CutGraph::Node node;  // 0: one that stays as it is.
-    bool first, second;   // On which side it asks.
+    CutGraph::Node node;  // 0 for a user that stays as it is.
+    bool first, second;   // The sides on which the user wants this order.
   };
   std::map<Order, std::vector<Asker>> asked;
   std::map<Order, bool> in_loops;
@@ -253,17 +255,17 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
   Order last = node == 0 ? as_it_lies : OrderOfResult(base, SpaceOf(base));
   if (last.empty()) last = as_it_lies;
   for (const auto& [order, askers] : asked) {
-    // Directly behind a convolution it would come between that and its epilogue.
+    // A transpose directly after a convolution would separate it from its epilogue.
     const bool on_the_way = IsLoop(base) || (in_loops.at(order) && !base.Is(Opcode::kConvolution));
     const bool always = std::ranges::any_of(askers, [](const Asker& a) { return a.first && a.second; });
-    if (last != as_it_lies && order == as_it_lies) {  // To be made where the value has its channels last.
+    if (last != as_it_lies && order == as_it_lies) {  // Needed if the value has its channels last.
       const int64_t cost = CostOfTranspose(base, last, order, on_the_way);
       const CutGraph::Node made = always ? CutGraph::kSecond : graph_.Add();
       graph_.Connect(node, made, cost);
       for (const Asker& a : askers) {
         if (!always && a.second) graph_.Connect(made, a.node, CutGraph::kNever);
       }
-    } else if (last != as_it_lies && order == last) {  // To be made where it has not.
+    } else if (last != as_it_lies && order == last) {  // Needed if the value has its channels first.
       const int64_t cost = CostOfTranspose(base, as_it_lies, order, on_the_way);
       const bool now = std::ranges::any_of(askers, &Asker::second);
       const CutGraph::Node made = now ? CutGraph::kFirst : graph_.Add();
@@ -271,7 +273,7 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
       for (const Asker& a : askers) {
         if (!now) graph_.Connect(a.node, made, CutGraph::kNever);
       }
-    } else if (order != as_it_lies && !always) {  // To be made in any case, if somebody asks.
+    } else if (order != as_it_lies && !always) {  // Needed in any case if a user wants it.
       const int64_t cost = CostOfTranspose(base, as_it_lies, order, on_the_way);
       const CutGraph::Node made_first = graph_.Add(), made_second = graph_.Add();
       graph_.Connect(made_first, CutGraph::kSecond, cost);
@@ -298,7 +300,7 @@ bool ConvolutionLayouts::Choose() {
     connect(*inst);
     for (Instruction* operand : inst->operands()) connect(*SourceOf(*operand).base);
   }
-  // Far above what models take; what takes more, stays as it is.
+  // Far above the steps of real models. If a module takes more, its convolutions stay as they are.
   constexpr int64_t kMostSteps = 100'000'000;
   const auto first = graph_.Cut(kMostSteps);
   if (!first) {
@@ -324,7 +326,7 @@ Instruction& ConvolutionLayouts::Lying(Instruction& base, const Order& order) {
   return *made;
 }
 
-// What was decided, and by which numbers.
+// Logs the decisions and their costs.
 void ConvolutionLayouts::Log() const {
   if (!VLOG_IS_ON(2)) return;
   int64_t of_libraries = 0, convolutions = 0, moved = 0;
@@ -362,7 +364,7 @@ void ConvolutionLayouts::Rewrite() {
       LogWhy("convolution-layout-assignment", *inst, Str("=> ", ToString(made)), "channels last is cheaper");
   }
   Log();
-  // Who stays as it is reads the value as it was.
+  // Users that stay read the value in its old order.
   for (size_t i = order_.size(); i-- > 0;) {
     Instruction& inst = *order_[i];
     if (inst.removed() || (!IsLast(inst) && !inst.Is(Opcode::kTranspose))) continue;
@@ -374,7 +376,7 @@ void ConvolutionLayouts::Rewrite() {
   }
 }
 
-// convolution(x, transpose(w)) => convolution(x, w), under other dim_labels.
+// convolution(x, transpose(w)) => convolution(x, w), with other dim_labels.
 bool FoldKernelTranspose(Instruction& convolution) {
   if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
   const Source source = SourceOf(convolution.operand(1));
@@ -390,7 +392,7 @@ bool FoldKernelTranspose(Instruction& convolution) {
   return true;
 }
 
-// convolution(x, reverse(w)) => convolution(x, w) with a reversed window: gradients of images are written so.
+// convolution(x, reverse(w)) => convolution(x, w) with a reversed window. Gradients of images have this form.
 bool FoldKernelReverse(Instruction& convolution) {
   if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
   Instruction& reverse = convolution.operand(1);

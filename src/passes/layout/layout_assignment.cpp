@@ -1,10 +1,10 @@
-// layout-assignment: every array lies row-major, but for parameters and results of the entry, which lie as the module's
-// entry_computation_layout says; a copy leads from one to the other.
+// layout-assignment: makes every array row-major, except parameters and results of the entry, which keep the layouts of
+// entry_computation_layout. Copies convert between the two.
 //
-// Row-major everywhere is a decision: kernels index by row-major position, libraries take strides (a transpose in front
-// of a product is said there, see transpose-folding), and channels-last is the row-major order of NHWC. It runs early,
-// since rules compare whole shapes. A layout never changes a value, but for bitcast: a bitcast between other layouts is
-// first said as transpose and reshape.
+// Reasons for row-major arrays: kernels index by row-major position. Libraries take strides, so that transpose-folding
+// can express a transposed operand of a product. Channels-last is the row-major order of NHWC. The pass runs early,
+// because rules compare whole shapes. A layout affects values only at a bitcast, so bitcasts between other layouts
+// first become transposes and reshapes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// Major to minor.
+// Returns the dimensions from major to minor.
 std::vector<int64_t> PhysicalOrder(const Shape& shape) {
   const auto& minor_to_major = shape.layout().minor_to_major;
   return {minor_to_major.rbegin(), minor_to_major.rend()};
@@ -34,8 +34,9 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
   return inverse;
 }
 
-// bitcast(x) => transpose(reshape(transpose(x))): x in its physical order, the same bytes under the result's physical
-// dimensions, and those in the result's logical order.
+// bitcast(x) => transpose(reshape(transpose(x))). The first transpose gives x's dimensions their memory order, the
+// reshape gives the bytes the result's dimensions in memory order, and the last transpose gives these their logical
+// order.
 Result<bool> SayBitcast(Instruction& bitcast) {
   const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
   if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;
@@ -48,7 +49,7 @@ Result<bool> SayBitcast(Instruction& bitcast) {
                           {&bitcast.operand(0)}, DimensionsAttrs{from_order});
   Instruction& reshaped =
       computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
-  // In the layout that a bitcast of this one reads.
+  // The layout stays, because a bitcast that reads this value depends on it.
   Instruction& logical =
       computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
   if (LOGS_WHY())
@@ -58,7 +59,7 @@ Result<bool> SayBitcast(Instruction& bitcast) {
   return true;
 }
 
-// A copy of the value whose layouts are those of `wanted`.
+// Returns a copy of the value with the layouts of `wanted`.
 Instruction& InLayout(Instruction& value, const Shape& wanted) {
   if (value.shape() == wanted) return value;
   Computation& computation = value.computation();

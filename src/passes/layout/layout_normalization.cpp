@@ -1,6 +1,5 @@
-// layout_normalization: what leads from one layout to another is a transpose of row-major arrays, between bitcasts that
-// only name the bytes of the entry's parameters and results. A copy is a kernel of its own; a transpose cancels with
-// others, and fuses.
+// layout_normalization: replaces copies that change a layout by transposes of row-major arrays, between bitcasts that
+// only rename the bytes. A copy is a kernel by itself, whereas a transpose cancels with others and can be fused.
 #include "base/text.h"
 #include "ir/module.h"
 #include "passes/layout/order.h"
@@ -15,7 +14,7 @@ Order MajorToMinor(const Shape& shape) {
   return {minor_to_major.rbegin(), minor_to_major.rend()};
 }
 
-// A layout that says more than an order (tiles, a memory space) is left alone.
+// Returns whether the layout is only an order of dimensions, without tiles or a memory space.
 bool IsOrderAlone(const Shape& shape) {
   Shape plain = shape.WithDefaultLayout();
   plain.mutable_order() = shape.layout().minor_to_major;
@@ -27,8 +26,8 @@ Instruction& Named(Instruction& like, Instruction& value, const Shape& shape) {
   return like.computation().AddLike(like, Opcode::kBitcast, shape, {&value});
 }
 
-// copy(x) => bitcast(transpose(bitcast(x))): x in the order of its memory, that put into the order of the result's
-// memory, and those bytes as the result.
+// copy(x) => bitcast(transpose(bitcast(x))). The inner bitcast gives x's dimensions the order of its memory. The
+// transpose brings them into the order of the result's memory.
 bool SayCopy(Instruction& copy) {
   Instruction& x = copy.operand(0);
   if (!copy.shape().IsArray() || copy.shape().IsBuffer() || copy.shape().HasDynamicDims()) return false;

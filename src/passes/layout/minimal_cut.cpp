@@ -1,5 +1,5 @@
-// As much flows from kFirst to kSecond as the cheapest cut costs (Ford and Fulkerson), found by shortest ways (Dinic,
-// 1970). Where nothing more can flow, the first side is what is still reached.
+// The largest flow from kFirst to kSecond equals the cost of the cheapest cut (Ford and Fulkerson). The flow is found
+// by shortest paths (Dinic, 1970). When no more can flow, the first side is the set of nodes that are still reachable.
 #include "passes/layout/minimal_cut.h"
 
 #include <algorithm>
@@ -35,9 +35,9 @@ bool CutGraph::FindDepths() {
   return depths_[kSecond] >= 0;
 }
 
-// Along one more shortest way; 0: there is none.
+// Pushes flow along one more shortest path and returns it, or 0 if there is no such path.
 int64_t CutGraph::Push() {
-  std::vector<int> way;  // Arcs.
+  std::vector<int> way;
   Node at = kFirst;
   while (at != kSecond) {
     --steps_;

@@ -17,7 +17,7 @@ List Permuted(const List& list, const Order& order) {
   return permuted;
 }
 
-// Of the dimensions for which `counts`, in the order of the space: do they keep the order they had?
+// Returns whether the dimensions for which `counts` holds are in ascending order in `space`.
 template <class Counts>
 bool KeepOrder(const Order& space, Counts counts) {
   int64_t last = -1;
@@ -35,8 +35,9 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// A convolution's result is a gradient of its kernel where what is added up, the batch of the forward convolution,
-// stands before what is not: frameworks write the batch first. Sizes do not tell: a window of 2x2 may leave 3x3.
+// Returns whether the convolution computes the gradient of its kernel: the contracted dimension, which is the batch of
+// the forward convolution, precedes the other one, because frameworks write the batch first. Sizes would not tell: a
+// window of 2x2 may leave a result of 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;
@@ -162,7 +163,7 @@ Order OrderOfResult(const Instruction& inst, const Order& space) {
 
 namespace {
 
-// What dimension d of an image has become: its place in the image's order.
+// Replaces the dimensions of an image by their positions in the new order.
 void Relabel(const Order& image, const Order& space, int64_t* batch, std::vector<int64_t>* spatial, int64_t* feature) {
   const Order at = Inverse(Permuted(image, space));
   for (int64_t* d : {batch, feature}) *d = at[*d];
@@ -192,7 +193,7 @@ Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruct
   }
   const Shape shape = result.empty() ? inst.shape() : InOrder(inst.shape(), result);
   Instruction& made = inst.computation().AddClone(inst, shape, operands);
-  made.SetOrigin(-1);  // Its elements lie elsewhere.
+  made.SetOrigin(-1);  // Its elements have other indices.
   switch (inst.opcode()) {
     case Opcode::kBroadcast:
     case Opcode::kReverse: Renumber(made.mutable_attrs<DimensionsAttrs>().dimensions, at); break;
