@@ -45,7 +45,7 @@ class Inliner {
  private:
   // Adds the calls in the body to `calls`.
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
-    std::vector<Instruction*> copies(callee.place_limit());  // By place.
+    std::vector<Instruction*> copies(callee.place_limit());  // Indexed by place.
     std::vector<Instruction*> ends;                          // Replace the call as control predecessors.
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {

@@ -42,7 +42,7 @@ class Counters {
 
   bool Merge(const PassContext& context) {
     if (counters_.size() < 2) return false;
-    // By element: the counter that replaces it, or null if it stays. All are found before anything changes.
+    // For each state element: the counter that replaces it, or null if it stays. All are found before anything changes.
     std::vector<const Counter*> counters(loop_.Size()), bases(loop_.Size());
     for (const Counter& counter : counters_) {
       counters[counter.element] = &counter;
@@ -103,7 +103,7 @@ class Counters {
   }
 
   const Loop& loop_;
-  std::vector<bool> in_condition_;  // By element.
+  std::vector<bool> in_condition_;  // Indexed by state element.
   std::vector<Counter> counters_;
 };
 

@@ -251,7 +251,7 @@ class Ranges {
   static constexpr size_t kMostFacts = 64;
 
   const Loop& loop_;
-  std::vector<Range> ranges_;  // By place, for scalar integers.
+  std::vector<Range> ranges_;  // Indexed by place, for scalar integers.
   std::vector<Fact> facts_;
   std::optional<int64_t> trips_;
 };

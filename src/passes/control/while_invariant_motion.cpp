@@ -184,7 +184,7 @@ class Motion {
   const bool inflating_;
   const bool runs_;  // The loop has at least one trip.
   const std::vector<Instruction*> order_;
-  std::vector<Fact> facts_;  // By place.
+  std::vector<Fact> facts_;  // Indexed by place.
 };
 
 }  // namespace

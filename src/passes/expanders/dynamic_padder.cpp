@@ -144,7 +144,7 @@ class Padder {
     return Step(inst, Opcode::kSelect, shape, {counts, x, rest});
   }
 
-  std::vector<Value> values_;  // By place.
+  std::vector<Value> values_;  // Indexed by place.
 };
 
 }  // namespace

@@ -127,7 +127,7 @@ class Expansion {
   std::vector<Instruction*> Combine(Computation& computation, const std::vector<Instruction*>& arguments,
                                     const Shape& window) {
     const Computation& combiner = *attrs_.to_apply;
-    std::vector<Instruction*> copies(combiner.place_limit());  // By place.
+    std::vector<Instruction*> copies(combiner.place_limit());  // Indexed by place.
     for (const Instruction* inst : combiner.PostOrder()) {
       Instruction*& copy = copies[inst->place()];
       if (inst->Is(Opcode::kParameter)) {

@@ -32,7 +32,7 @@ bool ComparesPositions(const Instruction& sort) {
 
 // What the comparator says of its parameters in pairs, in this order or each pair the other way round.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
-  std::vector<Instruction*> copies(comparator.place_limit());  // By place.
+  std::vector<Instruction*> copies(comparator.place_limit());  // Indexed by place.
   for (const Instruction* inst : comparator.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       copies[inst->place()] = &into.parameter(inst->parameter_number() ^ (swapped ? 1 : 0));

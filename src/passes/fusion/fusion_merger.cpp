@@ -185,7 +185,7 @@ class FusionMerger {
   const FusionOptions options_;
   const DeviceDescription& device_;
   FusionGraph graph_;
-  std::vector<Kernel> kernels_;  // By group.
+  std::vector<Kernel> kernels_;  // Indexed by group.
 };
 
 }  // namespace

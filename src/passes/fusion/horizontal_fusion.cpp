@@ -166,7 +166,7 @@ class HorizontalFusion {
   const FusionOptions options_;
   const bool reductions_;
   FusionGraph graph_;
-  std::vector<Walk> walks_;  // By group.
+  std::vector<Walk> walks_;  // Indexed by group.
 };
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {

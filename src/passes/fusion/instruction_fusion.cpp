@@ -391,11 +391,11 @@ class InstructionFusion {
   const DeviceDescription& device_;
   FusionGraph graph_;
   const IdSpan ids_;
-  std::vector<Range> roles_;     // By id, ranges of members_; empty if not in a kernel.
+  std::vector<Range> roles_;     // Indexed by id, ranges of members_; empty if not in a kernel.
   std::vector<Member> members_;  // Uses of one instruction are adjacent.
   std::vector<Asker> askers_;
-  std::vector<Subtree> subtrees_;  // By id.
-  std::vector<Kernel> kernels_;    // By group.
+  std::vector<Subtree> subtrees_;  // Indexed by id.
+  std::vector<Kernel> kernels_;    // Indexed by group.
   std::vector<Member> joins_;      // Uses of the current instruction.
   FusionNote why_ = {};            // Reason for a kernel of its own.
   std::vector<Instruction*> bitcasts_;

@@ -206,7 +206,7 @@ class MultiOutputFusion {
 
   const FusionOptions options_;
   FusionGraph graph_;
-  std::vector<Walk> walks_;  // By group.
+  std::vector<Walk> walks_;  // Indexed by group.
 };
 
 }  // namespace

@@ -189,12 +189,12 @@ class ConvolutionLayouts {
   const DeviceDescription& device_;
   const std::vector<Instruction*> order_;
   const IdSpan ids_;
-  std::vector<Order> spaces_;         // By id.
+  std::vector<Order> spaces_;         // Indexed by id.
   std::vector<bool> waits_;           // It is a control predecessor of another instruction.
   std::vector<Instruction*> spread_;  // All instructions with a space.
   std::vector<Instruction*> seeds_;   // The convolutions from which the order spreads.
   CutGraph graph_;
-  std::vector<CutGraph::Node> nodes_;  // By id, 0 if none; on the first side if channels-last.
+  std::vector<CutGraph::Node> nodes_;  // Indexed by id, 0 if none; on the first side if channels-last.
   std::vector<bool> first_side_;
   std::map<std::pair<int, Order>, Instruction*> lying_;  // New values, by id and order.
 };
