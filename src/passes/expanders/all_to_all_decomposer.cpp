@@ -1,5 +1,5 @@
-// all_to_all_decomposer: an all-to-all of one array, of which each device gets a part of each, as one of a tuple of
-// those parts, which is what libraries exchange.
+// all_to_all_decomposer: replaces an all-to-all of one array by an all-to-all of a tuple of its parts, which is the
+// form that libraries exchange.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Of all groups; nullopt where they differ.
+// Returns the number of devices in each group, or nullopt if the groups differ in size.
 std::optional<int64_t> GroupSize(const Instruction& inst) {
   const auto groups = ListGroups(inst.attrs<CollectiveAttrs>().replica_groups);
   if (groups.empty()) {
@@ -24,7 +24,8 @@ std::optional<int64_t> GroupSize(const Instruction& inst) {
   return std::ssize(groups.front());
 }
 
-// all-to-all(x), along d => concatenate(all-to-all(x in equal parts along d)). Whose layout is constrained stays.
+// all-to-all(x) along d => concatenate(all-to-all(equal parts of x along d)). An all-to-all with a constrained layout
+// stays.
 Result<Instruction*> ExpandAllToAll(Instruction& inst, const PassContext&) {
   auto attrs = inst.attrs<CollectiveAttrs>();
   if (!attrs.dimension || attrs.constrain_layout || inst.shape().IsTuple() || inst.operand_count() != 1) return nullptr;

@@ -1,4 +1,4 @@
-// scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: ops as loops and formulas of others.
+// scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: expand these ops to loops and formulas of other ops.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -17,7 +17,7 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// The shapes of the results one by one.
+// Returns the shapes of the results.
 std::vector<Shape> ResultShapes(const Instruction& inst) {
   if (!inst.shape().IsTuple()) return {inst.shape()};
   return {inst.shape().elements().begin(), inst.shape().elements().end()};
@@ -49,7 +49,7 @@ std::vector<int64_t> Sequence(int64_t count, int64_t from = 0) {
   return numbers;
 }
 
-// A loop over the steps. Each step reads a slice of the operands and writes a slice of the results.
+// scan(f, x, c) => a loop over the steps. Each step reads a slice of the operands and writes a slice of the results.
 Instruction* ExpandScan(Instruction& inst) {
   if (!inst.Is(Opcode::kScan)) return nullptr;
   const auto& attrs = inst.attrs<ScanAttrs>();
@@ -64,7 +64,7 @@ Instruction* ExpandScan(Instruction& inst) {
   Writer w(inst, inst.computation());
   Values init(inst.operands().begin(), inst.operands().end());
   for (int64_t i = 0; i < stacked; ++i) init.push_back(Zeros(w, inst, results[i]));
-  // The arrays, the carries, the results so far.
+  // State: the arrays, the carries, the results so far.
   const Values end = w.For(steps, init, [&](Writer& body, const Values& state) -> Values {
     Instruction* at = state[0];
     if (attrs.is_reverse)
@@ -98,7 +98,7 @@ Instruction* ExpandScan(Instruction& inst) {
   return inst.shape().IsTuple() ? &inst.computation().AddTuple(parts) : parts[0];
 }
 
-// The type of the computation of a value of this type.
+// Returns the type in which values of `type` are computed.
 PrimitiveType ComputedIn(PrimitiveType type) {
   return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
@@ -107,7 +107,8 @@ Instruction* As(Writer& w, Instruction* x, PrimitiveType type) {
   return x->shape().type() == type ? x : w.Add(Opcode::kConvert, x->shape().WithType(type), {x});
 }
 
-// Whether `to`, a float below f32, holds every value of `from`. Only floats of a byte or less are tried.
+// Returns whether `to`, a float narrower than f32, represents every value of `from`. Only floats of at most one byte
+// are examined.
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (!IsFloat(from) || ByteWidth(from) > 1) return false;
   for (uint32_t bits = 0; bits < 256; ++bits) {
@@ -117,21 +118,21 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return true;
 }
 
-// An operand of a product with a result of type `result`, in the type that the product is computed in. Values that the
-// result's type does not hold are rounded to it first: docs/ops.md#accumulation.
+// Returns an operand of a product, in the type in which the product is computed. If the result's type does not
+// represent all its values, they are rounded to that type first: docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
   const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
   return As(w, is_rounded ? As(w, x, result) : x, computed);
 }
 
-// A scalar scale has no effect. Neither has a bf16 scale of one element beside bf16 elements.
+// Returns whether the scale has an effect. A scalar has none, nor a bf16 scale of one element for bf16 elements.
 bool IsScaled(const Shape& elements, const Shape& scale) {
   if (scale.rank() == 0) return false;
   return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;
 }
 
-// Null if the dimensions of x are not multiples of those of the scale.
+// Returns x times its scale. Returns null if the dimensions of x are not multiples of the scale's dimensions.
 Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType result) {
   Instruction* const wide = AsOperand(w, x, result);
   if (!IsScaled(x->shape(), scale->shape())) return wide;
@@ -149,7 +150,7 @@ Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType
   return w.Binary(Opcode::kMultiply, wide, w.Add(Opcode::kReshape, wide->shape(), {spread}, ReshapeAttrs()));
 }
 
-// The dot of operands that are multiplied by their scales, in f32 at least, rounded once.
+// scaled-dot(a, b, s, t) => dot(a * s, b * t), computed at least in f32 and rounded once.
 Instruction* ExpandScaledDot(Instruction& inst) {
   if (!inst.Is(Opcode::kScaledDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
@@ -163,8 +164,9 @@ Instruction* ExpandScaledDot(Instruction& inst) {
   return As(w, w.Add(Opcode::kDot, inst.shape().WithType(ComputedIn(type)), {lhs, rhs}, inst.attrs<DotAttrs>()), type);
 }
 
-// The rows of each group along the ragged dimension. The sizes are [..., groups]; their other dimensions are dimensions
-// `before` of an array. Negative sizes can give several groups one row. With `once` the row is in the first one alone.
+// The rows of each group along the ragged dimension. `sizes` is [..., groups]; its other dimensions correspond to
+// dimensions `before` of an array. If sizes are negative, several groups can contain one row. `once` assigns such a row
+// to the first of them only.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -190,14 +192,14 @@ class Groups {
 
   int64_t count() const { return count_; }
 
-  // pred of `shape`: the rows along dimension `d` that are the group's.
+  // Returns a pred of `shape` that is true for the rows of group `g` along dimension `d`.
   Instruction* Mask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before, int64_t g) const {
     const Shape rows = shape.WithType(PrimitiveType::kS64);
     Instruction* const row = w.Add(Opcode::kIota, rows, {}, IotaAttrs{d});
     const auto all = [&](Instruction* x) { return Everywhere(w, x, rows, before); };
     return w.Binary(Opcode::kAnd, w.Compare(row, kGe, all(begins_[g])), w.Compare(row, kLt, all(ends_[g])));
   }
-  // Whether any group has them.
+  // Returns a pred of `shape` that is true for the rows of all groups.
   Instruction* AnyMask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before) const {
     Instruction* any = Mask(w, shape, d, before, 0);
     for (int64_t g = 1; g < count_; ++g) any = w.Binary(Opcode::kOr, any, Mask(w, shape, d, before, g));
@@ -205,7 +207,7 @@ class Groups {
   }
 
  private:
-  // Broadcasts x, [..., 1], to `shape`. Dimensions `before` are those of x.
+  // Broadcasts x, [..., 1], to `shape`, in which x's dimensions are `before`.
   static Instruction* Everywhere(Writer& w, Instruction* x, const Shape& shape, std::span<const int64_t> before) {
     Dims dims = x->shape().dims();
     dims.pop_back();
@@ -217,10 +219,10 @@ class Groups {
 
   Instruction* sizes_;
   int64_t count_ = 0;
-  Values begins_, ends_;  // By group, the sum of the sizes before it, and this sum with its own size.
+  Values begins_, ends_;  // For each group, the sum of the sizes before it, and this sum with its own size.
 };
 
-// A dot's attributes, without a group's dimension on the right.
+// Returns the attributes of the dot of one group. `group` is the group dimension of rhs that is removed, or -1.
 DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
   DotAttrs attrs;
   attrs.lhs_batch = ragged.lhs_batch;
@@ -237,8 +239,8 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// The dimensions of lhs of one kind in front of the ragged one; with the batch in front of those, where it is not of
-// them: what sizes of their own are given for.
+// Returns the dimensions of lhs that the leading dimensions of the sizes correspond to: the batch dimensions, unless
+// `kind` is the batch, and then the dimensions of `kind` before the ragged one.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;
@@ -252,13 +254,13 @@ std::vector<int64_t> FreeOf(const Shape& shape, const std::vector<int64_t>& batc
   return free;
 }
 
-// A dot for each group, which keeps the rows or terms of the group.
+// ragged-dot(a, b, sizes) => a dot for each group, which keeps the rows or terms of the group.
 Instruction* ExpandRaggedDot(Instruction& inst) {
   if (!inst.Is(Opcode::kRaggedDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
     if (!IsPlain(operand->shape())) return nullptr;
   }
-  // Each group is a dot of its own.
+  // Limit, because each group becomes a dot.
   constexpr int64_t kMostGroups = 64;
   const auto& attrs = inst.attrs<RaggedDotAttrs>();
   const int64_t ragged = attrs.lhs_ragged[0];
@@ -277,7 +279,7 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
   const Shape& shape = inst.shape();
   if (is_sum) {
     const std::vector<int64_t> before = InFront(attrs.lhs_batch, attrs.lhs_contracting, ragged, false);
-    // The same terms on the right.
+    // The corresponding dimensions of rhs.
     std::vector<int64_t> right_before;
     for (const int64_t d : before) {
       const auto of_batch = std::ranges::find(attrs.lhs_batch, d);
@@ -304,7 +306,7 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
   const bool is_batch = Contains(attrs.lhs_batch, ragged);
   const std::vector<int64_t>& kind = is_batch ? attrs.lhs_batch : free;
   const std::vector<int64_t> before = InFront(attrs.lhs_batch, kind, ragged, is_batch);
-  // The result has the batch and then the free dimensions of lhs in front.
+  // The result has the batch dimensions first, followed by the free dimensions of lhs.
   std::vector<int64_t> order = attrs.lhs_batch;
   order.insert(order.end(), free.begin(), free.end());
   const auto in_result = [&](int64_t d) { return std::ranges::find(order, d) - order.begin(); };

@@ -1,5 +1,5 @@
-// dynamic dimension simplifier: sizes that are put together to be taken apart. What shape arithmetic is made of:
-// scalars reshaped to vectors of one element, joined, sliced and reshaped back.
+// dynamic dimension simplifier: removes the steps of shape arithmetic that cancel. Such code reshapes scalars to
+// vectors of one element, concatenates them, slices the result and reshapes it back.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -8,7 +8,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// The size of a dimension that is not dynamic is known.
+// get-dimension-size(x) => a constant, if the dimension is not dynamic.
 Result<Instruction*> SizeOfStatic(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.operand(0).shape();
   const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -16,8 +16,8 @@ Result<Instruction*> SizeOfStatic(Instruction& inst, const PassContext&) {
   return &inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), shape.dim(d)));
 }
 
-// The size that was set is the size, of the dimension for which it was set. What is set beyond the bound is not the
-// size, so it must be known to lie below.
+// get-dimension-size(set-dimension-size(x, n)) => n, for the same dimension and a constant n within the bound. A larger
+// size would be clamped.
 Result<Instruction*> SizeThatWasSet(Instruction& inst, const PassContext&) {
   Instruction *set, *size;
   if (!m::GetDimensionSize(m::SetDimensionSize(&set, m::Any(), m::Constant(&size)))(&inst)) return nullptr;
@@ -42,7 +42,7 @@ Result<Instruction*> JoinOfJoined(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
-// slice(concatenate(a, b, c), [n:n+1]) => the one that stands there.
+// slice(concatenate(a, b, c), [n:n+1]) => the operand at n.
 Result<Instruction*> PartOfJoined(Instruction& inst, const PassContext&) {
   Instruction* joined;
   if (inst.shape().rank() != 1 || inst.shape().dim(0) != 1 || !m::Slice(m::Concatenate(&joined))(&inst)) return nullptr;
@@ -55,14 +55,14 @@ Result<Instruction*> PartOfJoined(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(broadcast(a)), reshape(reshape(a)) => a, of a scalar that is a vector of one element for a while.
+// reshape(broadcast(a)) => a and reshape(reshape(a)) => a, for a scalar a that is reshaped to a vector and back.
 Result<Instruction*> ScalarAgain(Instruction& inst, const PassContext&) {
   Instruction* a;
   if (!m::Reshape(m::Broadcast(m::Any(&a)))(&inst) && !m::Reshape(m::Reshape(m::Any(&a)))(&inst)) return nullptr;
   return a->shape().IsScalar() && a->shape() == inst.shape() ? a : nullptr;
 }
 
-// reshape(a), convert(a) => a, when nothing changes.
+// reshape(a) => a and convert(a) => a, if the shape is unchanged.
 Result<Instruction*> SameAgain(Instruction& inst, const PassContext&) {
   return inst.operand(0).shape() == inst.shape() ? &inst.operand(0) : nullptr;
 }

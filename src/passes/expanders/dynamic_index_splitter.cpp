@@ -1,11 +1,11 @@
-// dynamic-index-splitter: indices in one vector, as old texts write them, become scalars.
+// dynamic-index-splitter: replaces an index vector, the form of old texts, by scalars.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
 namespace {
 
-// dynamic-slice(x, v) => dynamic-slice(x, v[0], v[1], ...); of dynamic-update-slice the vector is operand 2.
+// dynamic-slice(x, v) => dynamic-slice(x, v[0], v[1], ...). The vector of a dynamic-update-slice is operand 2.
 Result<Instruction*> SplitIndices(Instruction& inst, const PassContext&) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (inst.operand_count() != first + 1 || inst.operand(first).shape().rank() != 1) return nullptr;

@@ -1,9 +1,9 @@
-// dynamic_padder: a value of dynamic size as the whole array and its sizes. What asks for the value's size, or adds all
-// of it up, is then an op on the whole array, of which the part that does not count is masked by the op's identity:
+// dynamic_padder: represents a value of dynamic size by the whole array and its sizes. Reading a size or reducing the
+// value then needs no dynamic shape. Elements beyond the size are replaced by the identity of the reducer:
 //
 //   reduce(set-dimension-size(x, n), zero)  =>  reduce(select(iota < n, x, identity), zero)
 //
-// What ends in a dynamic size stays as it is, and so does what no rule here takes a size through.
+// Results of dynamic size stay, and so do instructions for which there is no rule here.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Null where the reducer has none that is known.
+// Returns null if the reducer has no known identity.
 std::optional<Literal> IdentityOf(const Computation& reducer, PrimitiveType type) {
   const auto op = ReducerOp(reducer);
   if (!op || reducer.parameter(0).shape().type() != type || IsComplex(type)) return std::nullopt;
@@ -49,14 +49,15 @@ class Padder {
   }
 
  private:
-  // Of a dynamic value. Whole: null where it is not known.
+  // The whole array of a dynamic value, or null if it is unknown, and its sizes.
   struct Value {
     Instruction* whole = nullptr;
-    std::vector<Instruction*> sizes;  // By dimension, s32; null where it is static.
+    std::vector<Instruction*> sizes;  // For each dimension an s32, or null if it is static.
     bool operator==(const Value&) const = default;
   };
 
-  // Of a value that was there before this pass: one without dynamic sizes is its own whole.
+  // Returns the value of an instruction that existed before this pass. An array without dynamic sizes is its own whole
+  // array.
   Value Of(Instruction& inst) const {
     if (inst.shape().HasDynamicDims()) return values_[inst.place()];
     return {&inst, std::vector<Instruction*>(inst.shape().rank())};
@@ -82,14 +83,14 @@ class Padder {
     const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
     const Value value = Of(inst.operand(0));
     if (value.whole == nullptr || value.sizes[d] == nullptr || value.sizes[d]->shape() != inst.shape()) return {};
-    // A size beyond the bound is the bound.
+    // A size beyond the bound is clamped to the bound.
     Instruction& zero = inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), int64_t{0}));
     Instruction& bound =
         inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), value.whole->shape().dim(d)));
     return {Replace(inst, Opcode::kClamp, {&zero, value.sizes[d], &bound}), {}};
   }
 
-  // One by one, of operands of the same sizes.
+  // All operands must have the same sizes.
   Value Elementwise(Instruction& inst) {
     std::vector<Instruction*> wholes;
     const Value first = Of(inst.operand(0));
@@ -131,7 +132,7 @@ class Padder {
     return result;
   }
 
-  // `x` along dimension d up to `size`, and `identity` behind that.
+  // Returns `x` with `identity` at indices from `size` on along dimension d.
   static Instruction* Masked(Instruction& inst, Instruction* x, int64_t d, Instruction& size, const Literal& identity) {
     const Shape& shape = x->shape();
     const Shape positions = shape.WithType(size.shape().type());
@@ -157,7 +158,7 @@ Result<bool> PadDynamicSizes(Module& module, const PassContext& context) {
       continue;
     const int first_new = module.id_limit();
     changed |= Padder(*computation).Run(order, context);
-    // What was made for a value that is needed as it is, too, is not needed itself.
+    // Whole arrays of values whose dynamic form is also used may be unused.
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->removed() && inst->IsDead() && inst->id() >= first_new) computation->RemoveDeadTree(*inst);
     }

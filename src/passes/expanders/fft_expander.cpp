@@ -1,4 +1,4 @@
-// fft-expander: transforms as products with small matrices of roots of unity, which have kernels.
+// fft-expander: expands transforms to products with small matrices of roots of unity, which have kernels.
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -14,26 +14,26 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The largest matrix of a step; and the longest transform, whose factors between the steps are a constant as long as
-// it.
+// Largest matrix of a step, and longest transform. The factors between two steps are a constant of the length of the
+// transform.
 constexpr int64_t kMostFactor = 32, kMostLength = 1 << 20;
 
-// e^(2 pi i k / n); k may be beyond a turn.
+// Returns e^(2 pi i k / n), for any k.
 Complex Root(int64_t k, int64_t n) {
   const double angle = 2 * M_PI * static_cast<double>(k % n) / static_cast<double>(n);
   return {std::cos(angle), std::sin(angle)};
 }
 
-// The first of as few factors of a power of two as there may be, all about as large: a step costs an element as much as
-// its factor.
+// Returns the first factor of n, a power of two. The factorisation has as few factors as possible, of similar size,
+// because a step takes as many operations for each element as its factor.
 int64_t FirstFactor(int64_t n) {
   const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
   const int steps = std::max(1, (places + most - 1) / most);
   return int64_t{1} << (places + steps - 1) / steps;
 }
 
-// Along the last dimension of matrices, whose rows are independent: X[k] = sum of x[j] e^(-+2 pi i j k / n), over n
-// where it is the inverse.
+// Transforms the last dimension of matrices with independent rows: X[k] = sum of x[j] e^(-+2 pi i j k / n). The inverse
+// is divided by n.
 class Transforms {
  public:
   Transforms(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}
@@ -43,7 +43,7 @@ class Transforms {
     if (n == 1) return x;
     const int64_t first = FirstFactor(n), rest = n / first;
     if (first == n) return Direct(x, 1, inverse);
-    // j = j1 * rest + j2, k = k1 + first * k2: over j1, turned by j2 k1, over j2.
+    // j = j1 * rest + j2, k = k1 + first * k2. Sum over j1, multiply by the root of j2 k1, and sum over j2.
     Instruction* const by_first = Direct(Reshaped(x, {rows, first, rest}), 1, inverse);
     Instruction* const turned =
         Times(by_first, Constant({rest, first}, [&](int64_t i) { return Turn(i / first * (i % first), n, inverse); }));
@@ -63,7 +63,7 @@ class Transforms {
     for (const int64_t d : order) dims.push_back(x->shape().dim(d));
     return Add(Opcode::kTranspose, Shape(x->shape().type(), std::move(dims)), {x}, DimensionsAttrs{order});
   }
-  // Elements [begin, end) of the last dimension.
+  // Returns elements [begin, end) of the last dimension.
   Instruction* Part(Instruction* x, int64_t begin, int64_t end) {
     Shape shape = x->shape();
     SliceRanges ranges;
@@ -75,7 +75,7 @@ class Transforms {
 
  private:
   static Complex Turn(int64_t k, int64_t n, bool inverse) { return inverse ? Root(k, n) : std::conj(Root(k, n)); }
-  // The last two dimensions.
+  // Swaps the last two dimensions.
   Instruction* Turned(Instruction* x) { return Transposed(x, {0, 2, 1}); }
 
   template <class F>
@@ -85,7 +85,7 @@ class Transforms {
     return &inst_.computation().AddConstant(std::move(literal));
   }
 
-  // Times a constant of the last dimensions.
+  // Multiplies by a constant that has the last dimensions of `x`.
   Instruction* Times(Instruction* x, Instruction* constant) {
     std::vector<int64_t> dimensions(constant->shape().rank());
     std::iota(dimensions.begin(), dimensions.end(), x->shape().rank() - constant->shape().rank());
@@ -93,7 +93,7 @@ class Transforms {
     return Add(Opcode::kMultiply, x->shape(), {x, all});
   }
 
-  // By the definition, over dimension `d`, which comes out as the last.
+  // Transforms dimension `d` by the definition. It becomes the last dimension.
   Instruction* Direct(Instruction* x, int64_t d, bool inverse) {
     const int64_t n = x->shape().dim(d);
     const double scale = inverse ? 1 / static_cast<double>(n) : 1;
@@ -113,7 +113,7 @@ class Transforms {
   PrimitiveType type_;
 };
 
-// Along dimension `d` of an array.
+// Transforms dimension `d` of an array.
 Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inverse) {
   const Shape shape = x->shape();
   std::vector<int64_t> order(shape.rank());
@@ -127,7 +127,7 @@ Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inver
   return moves ? transforms.Transposed(whole, order) : whole;
 }
 
-// The spectrum of a real signal from its first half: the rest are conjugates of it, backwards.
+// Returns the spectrum of a real signal from its first half. The second half has the conjugates in reverse order.
 Instruction* Mirrored(Transforms& transforms, Instruction* x, int64_t length) {
   const int64_t stored = x->shape().dims().back(), last = x->shape().rank() - 1;
   if (length - stored <= 0) return length == stored ? x : transforms.Part(x, 0, length);
@@ -147,8 +147,8 @@ Result<Instruction*> ExpandFft(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<FftAttrs>();
   Instruction* x = &inst.operand(0);
   if (inst.shape().NumElements() == 0 || x->shape().NumElements() == 0 || x->shape().HasDynamicDims()) return nullptr;
-  // Of other lengths the factors of a product are roots that f32 has none of, and between two modules the bounds of
-  // such sums say nothing: those transforms stay as they are.
+  // Only powers of two are transformed. For other lengths the roots of unity are not exact in f32, and error bounds of
+  // such sums between two modules would be too wide to show anything.
   for (const int64_t length : attrs.fft_length) {
     if (length > kMostLength || !std::has_single_bit(static_cast<uint64_t>(length))) return nullptr;
   }

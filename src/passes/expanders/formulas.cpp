@@ -1,4 +1,4 @@
-// comparison-expander, logistic-expander: elementwise ops as formulas of others.
+// comparison-expander, logistic-expander: expand elementwise ops to formulas of other ops.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -6,8 +6,9 @@
 namespace hlo {
 namespace {
 
-// The floats' bits as signed integers that lie as the floats do in total order, -NaN < -inf < ... < -0 < +0 < ... <
-// NaN: those of negative numbers, whose magnitudes grow downwards, have all bits but the sign turned.
+// Returns signed integers that compare like the floats in total order: -NaN < -inf < ... < -0 < +0 < ... < NaN. They
+// are the bits of the floats. For negative numbers, all bits except the sign are inverted, because the order of their
+// magnitudes is reversed.
 Instruction* OrderKey(Instruction& inst, Instruction* x) {
   const int bits = BitWidth(x->shape().type());
   const PrimitiveType type = bits == 16 ? PrimitiveType::kS16 : bits == 32 ? PrimitiveType::kS32 : PrimitiveType::kS64;
@@ -24,8 +25,8 @@ Instruction* OrderKey(Instruction& inst, Instruction* x) {
   return Step(inst, Opcode::kSelect, shape, {negative, turned, key});
 }
 
-// compare(a, b), type=TOTALORDER => compare(key(a), key(b)) of signed integers. bf16 as its own 16 bits: XLA's way
-// through f32 may lose which NaN it was.
+// compare(a, b), type=TOTALORDER => compare(key(a), key(b)) of signed integers. bf16 uses its own 16 bits: XLA converts
+// to f32, which may not keep the bits of a NaN.
 Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<CompareAttrs>();
   Instruction *const a = &inst.operand(0), *const b = &inst.operand(1);
@@ -36,8 +37,8 @@ Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
                  CompareAttrs{attrs.direction, ComparisonType::kDefault});
 }
 
-// logistic(x) => 1 / (1 + exp(-x)). For x far below 0 the exponential is infinite, and the quotient 0, as it should be.
-// Not of a type without negative numbers.
+// logistic(x) => 1 / (1 + exp(-x)). If x is far below 0, the exponential is infinite and the quotient 0, the right
+// limit. Types without negative numbers are left out.
 Result<Instruction*> ExpandLogistic(Instruction& inst, const PassContext&) {
   if (!HasNegatives(inst.shape().type())) return nullptr;
   Instruction* const one = ConstantLike(inst, 1);

@@ -1,5 +1,5 @@
-// rng-bit-generator-expander: random bits as the arithmetic that they are, threefry 2x32 with 20 rounds or philox 4x32
-// with 10, so that kernels compute them where they are used. To the bit: docs/ops.md#random-numbers.
+// rng-bit-generator-expander: expands random bits to the arithmetic of threefry 2x32 (20 rounds) or philox 4x32 (10
+// rounds), so that kernels compute them where they are used. The bits are defined in docs/ops.md#random-numbers.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -8,9 +8,9 @@
 namespace hlo {
 namespace {
 
-using Words = std::vector<Instruction*>;  // u32, all of one shape.
+using Words = std::vector<Instruction*>;  // Arrays of type u32 and one shape.
 
-// Builds in the place of one generator.
+// Builds the replacement of one generator.
 class Expansion {
  public:
   explicit Expansion(Instruction& inst) : inst_(inst), bits_(inst.shape().element(1)) {}
@@ -66,7 +66,7 @@ class Expansion {
     return Binary(Opcode::kOr, Binary(Opcode::kShiftLeft, a, Like(a, by)),
                   Binary(Opcode::kShiftRightLogical, a, Like(a, 32 - by)));
   }
-  // What an addition that gave `sum` carries: it is less than what was added to.
+  // Returns the carry of an addition: the sum is less than the number that was added to.
   Instruction* Carry(Instruction* sum, Instruction* before) {
     return As(Step(inst_, Opcode::kCompare, sum->shape().WithType(PrimitiveType::kPred), {sum, before},
                    CompareAttrs{ComparisonDirection::kLt, ComparisonType::kDefault}),
@@ -76,7 +76,7 @@ class Expansion {
     const Shape shape = a->shape().WithDims(Dims(dims.begin(), dims.end()));
     return shape == a->shape() ? a : Step(inst_, Opcode::kReshape, shape, {a}, ReshapeAttrs{});
   }
-  // The first `limit` along dimension d.
+  // Returns the first `limit` elements along dimension d.
   Instruction* First(Instruction* a, int64_t d, int64_t limit) {
     if (a->shape().dim(d) == limit) return a;
     SliceRanges ranges;
@@ -86,19 +86,19 @@ class Expansion {
     shape.SetDim(d, limit);
     return Step(inst_, Opcode::kSlice, shape, {a}, SliceAttrs{ranges});
   }
-  // Word i of the state, a u64.
+  // Returns word i of the state, a u64.
   Instruction* State(int64_t i) {
     Instruction& state = inst_.operand(0);
     return Reshape(
         Step(inst_, Opcode::kSlice, state.shape().WithDims({1}), {&state}, SliceAttrs{SliceRanges{{{i, i + 1, 1}}}}),
         {});
   }
-  // 0, 1, 2, ..., of the generator's blocks.
+  // Returns the numbers of the generator's blocks: 0, 1, 2, ...
   Instruction* Blocks(int64_t count) {
     blocks_ = static_cast<uint64_t>(count);
     return Step(inst_, Opcode::kIota, Shape(PrimitiveType::kU64, {count}), {}, IotaAttrs{0});
   }
-  // Words of each block behind each other: [blocks, words] of [blocks]; in `inner` neighbouring blocks at a time.
+  // Interleaves the words of each block: arrays [blocks] become [blocks / inner, words, inner].
   Instruction* Interleave(const Words& words, int64_t inner) {
     Words columns;
     const int64_t outer = static_cast<int64_t>(blocks_) / inner;
@@ -145,8 +145,8 @@ class Expansion {
     return x;
   }
 
-  // Two words a block: one number of 64 bits, or the even and odd places along the first dimension of even size, or
-  // else the first largest.
+  // Each block has two words. For 64-bit elements they form one element. Otherwise they go to the two halves of the
+  // first dimension of even size, or of the largest dimension if all sizes are odd.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);
@@ -167,7 +167,7 @@ class Expansion {
     return First(Reshape(Interleave(words, inner), {outer, 2 * half, inner}), 1, *split);
   }
 
-  // Four words a block, or two numbers of 64 bits.
+  // Each block has four words, or two 64-bit elements.
   Instruction* PhiloxBits(Instruction* key, Instruction* low, Instruction* high) {
     const int64_t count = bits_.NumElements(), in_block = BitWidth(bits_.type()) == 64 ? 2 : 4;
     Instruction* const at = Blocks((count + in_block - 1) / in_block);
@@ -178,11 +178,11 @@ class Expansion {
     return First(Reshape(Interleave(words, 1), {static_cast<int64_t>(blocks_) * in_block}), 0, count);
   }
 
-  // The low bits of words of 32 or 64 as elements of the result.
+  // Returns the low bits of 32-bit or 64-bit words as elements of the result.
   Instruction* AsType(Instruction* words) {
     const PrimitiveType type = bits_.type();
     const int width = BitWidth(type);
-    // Integers of other widths are the low bits by conversion.
+    // A conversion to a narrower integer keeps the low bits.
     const PrimitiveType bits = width < 8     ? type
                                : width == 8  ? PrimitiveType::kU8
                                : width == 16 ? PrimitiveType::kU16
@@ -197,7 +197,7 @@ class Expansion {
   uint64_t blocks_ = 0;
 };
 
-// rng-bit-generator(s) => the arithmetic of its algorithm; DEFAULT is philox.
+// rng-bit-generator(s) => the arithmetic of its algorithm. DEFAULT is philox.
 Result<Instruction*> ExpandGenerator(Instruction& inst, const PassContext&) {
   const Shape& state = inst.operand(0).shape();
   if (!inst.shape().IsTuple() || inst.shape().elements().size() != 2) return nullptr;

@@ -1,5 +1,5 @@
-// rng-expander: random numbers as arithmetic on the bits of a generator: philox, keyed by the run's seed and the
-// replica, from where the device's state has got to. To the bit what the interpreter draws: docs/ops.md#random-numbers.
+// rng-expander: expands random numbers to arithmetic on the bits of philox. The key is the run's seed and the replica,
+// and the start is the state of the device. The interpreter defines the same bits: docs/ops.md#random-numbers.
 #include <numbers>
 
 #include "ir/fusion.h"
@@ -9,13 +9,13 @@
 namespace hlo {
 namespace {
 
-// Builds in the place of one rng.
+// Builds the replacement of one rng.
 class Expansion {
  public:
   explicit Expansion(Instruction& inst) : inst_(inst), type_(inst.shape().type()), count_(inst.shape().NumElements()) {}
 
   struct Made {
-    Instruction* state;  // What draws from the device's state.
+    Instruction* state;  // The instruction that advances the device's state.
     Instruction* value;
   };
   Made Run() {
@@ -57,7 +57,7 @@ class Expansion {
   Instruction* Reshape(Instruction* a, const Shape& to) {
     return a->shape() == to ? a : Step(inst_, Opcode::kReshape, to, {a}, ReshapeAttrs{});
   }
-  // Number `part` of each pair.
+  // Returns number `part` of each pair.
   Instruction* Part(Instruction* pairs, int64_t part) {
     const Shape column = pairs->shape().WithDims({pairs->shape().dim(0), 1});
     return Step(inst_, Opcode::kSlice, column, {pairs},
@@ -65,7 +65,8 @@ class Expansion {
   }
 
   // ---- Bits ----
-  // The state moves on by as many words as the result has: at least as many as blocks of the generator are used.
+  // Returns random bits. The state advances by the number of 32-bit words in the result, which is at least the number
+  // of generator blocks.
   Instruction* Bits(PrimitiveType type, int64_t count) {
     const Shape word(PrimitiveType::kU64, Dims{1}), two(PrimitiveType::kU64, Dims{2}),
         three(PrimitiveType::kU64, Dims{3});
@@ -83,7 +84,7 @@ class Expansion {
                                     {from}, RngBitGeneratorAttrs{RandomAlgorithm::kPhilox});
     return &inst_.computation().AddGetTupleElement(*drawn, 1);
   }
-  // Of [0, 1): the highest bits as a fraction.
+  // Returns fractions in [0, 1) from the highest bits.
   Instruction* Fractions(PrimitiveType type, int64_t count) {
     const bool wide = type == PrimitiveType::kF64;
     Instruction* const bits = Bits(wide ? PrimitiveType::kU64 : PrimitiveType::kU32, count);
@@ -92,7 +93,7 @@ class Expansion {
   }
 
   // ---- Distributions ----
-  // a + u * (b - a); and a, where rounding reaches b.
+  // Returns a + u * (b - a), or a if rounding gives b.
   Instruction* Uniform(PrimitiveType type) {
     Instruction *const low = &inst_.operand(0), *const high = &inst_.operand(1);
     Instruction* const fraction = Fractions(type, count_);
@@ -104,7 +105,8 @@ class Expansion {
     return Select(outside, Widen(low, value), value);
   }
 
-  // Box and Muller's: of each pair of fractions the sine and the cosine of one angle, as far from 0 as the other says.
+  // The method of Box and Muller. For each pair of fractions, the second is the angle of a sine and a cosine, and the
+  // first determines the radius.
   Instruction* Normal(PrimitiveType type) {
     const int64_t pairs = (count_ + 1) / 2;
     Instruction* const fractions = Reshape(Fractions(type, 2 * pairs), Shape(type, Dims{pairs, 2}));
@@ -125,11 +127,11 @@ class Expansion {
     return As(Binary(Opcode::kAdd, scaled, Widen(As(&inst_.operand(0), type), values)), type_);
   }
 
-  // a + bits mod (b - a), without a sign; nothing lies in an empty interval, and then it is a.
+  // Returns a + bits mod (b - a), in unsigned arithmetic. If the interval is empty, the result is a.
   Instruction* Integers() {
     const bool wide = BitWidth(type_) == 64;
     const PrimitiveType bits_type = wide ? PrimitiveType::kU64 : PrimitiveType::kU32;
-    // By way of the type of that sign: a conversion to one without keeps no sign of a narrow type.
+    // Convert to the signed type of that width first, which extends the sign of a narrow type.
     const auto unsign = [&](Instruction* a) {
       if (IsSigned(type_)) a = As(a, wide ? PrimitiveType::kS64 : PrimitiveType::kS32);
       return As(a, bits_type);
@@ -148,14 +150,15 @@ class Expansion {
   Instruction* state_ = nullptr;
 };
 
-// Not of what control edges wait for, nor of nothing.
+// Returns whether this pass expands `inst`. Empty and dynamic shapes stay.
 bool Expands(const Instruction& inst) {
   const Shape& shape = inst.shape();
   return inst.Is(Opcode::kRng) && !IsComplex(shape.type()) && !shape.HasDynamicDims() && shape.NumElements() > 0 &&
          (IsFloat(shape.type()) || inst.attrs<RngAttrs>().distribution == RandomDistribution::kUniform);
 }
 
-// One draw behind the other, as they ran: each gets what the one before left.
+// Expands all draws of a computation. Control edges keep their order, because each draw uses the state that the draw
+// before left.
 bool ExpandIn(Computation& computation, const PassContext& context) {
   bool changed = false;
   std::vector<Instruction*> draws;
@@ -181,7 +184,7 @@ bool ExpandIn(Computation& computation, const PassContext& context) {
 
 }  // namespace
 
-// Where computations run step by step: elsewhere nothing has a state.
+// Only computations that run step by step have a state.
 Result<bool> ExpandRandom(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) changed |= ExpandIn(*computation, context);

@@ -1,6 +1,6 @@
-// scatter_expander, gpu_scatter_expander: a scatter as a loop that adds a window at a time, in the order of the
-// indices, so that sums come out the same in every run; of a single window, without a loop. {simple_only=true}: only of
-// a single one. gpu_scatter_expander: only what no atomic operation is wide enough for.
+// scatter_expander, gpu_scatter_expander: expand a scatter to a loop that updates one window in each trip, in the order
+// of the indices, so that every run gives the same sums. A scatter of a single window needs no loop. {simple_only=true}
+// expands only these. gpu_scatter_expander expands only scatters whose elements are too wide for atomic operations.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"
@@ -12,7 +12,7 @@ namespace {
 
 bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
-// One scatter, taken apart once for all of its windows.
+// The expansion of one scatter.
 class Expansion {
  public:
   explicit Expansion(Instruction& inst)
@@ -47,7 +47,7 @@ class Expansion {
  private:
   Instruction& indices() const { return inst_.operand(count_); }
 
-  // What can be said of a window as of an element.
+  // Returns whether the combiner can be applied to whole windows.
   static bool IsElementwise(const Computation& combiner) {
     for (const Instruction* inst : combiner.instructions()) {
       const bool names =
@@ -57,7 +57,7 @@ class Expansion {
     return true;
   }
 
-  // [windows, window...], the dimensions of a window as the operand has them.
+  // Returns the updates as [windows, window...], with the window's dimensions in the order of the operand.
   Instruction* Updates(Instruction& updates) {
     std::vector<int64_t> order, dims = {windows_};
     for (int64_t d = 0; d < updates.shape().rank(); ++d) {
@@ -72,7 +72,8 @@ class Expansion {
     return Reshaped(inst_, Transposed(inst_, &updates, order), dims);
   }
 
-  // A window that does not lie inside as a whole is left out; where it would be, dynamic-slice and its update clamp.
+  // Updates one window. dynamic-slice and dynamic-update-slice clamp their indices, so a window that is partly outside
+  // is written back unchanged.
   std::vector<Instruction*> Step(Computation& computation, Instruction& row, const std::vector<Instruction*>& values,
                                  const std::vector<Instruction*>& given) {
     const Shape& whole = values[0]->shape();
@@ -105,7 +106,8 @@ class Expansion {
     return combined;
   }
 
-  // 0 <= position and position <= size - window, in each dimension that has a column; null where there is none.
+  // Returns whether 0 <= index <= size - window in each dimension that has an index. Returns null if no dimension has
+  // one.
   Instruction* IsInside(Computation& computation, const std::vector<Instruction*>& position, const Shape& whole,
                         const Shape& window) {
     const Shape pred = Shape::Scalar(PrimitiveType::kPred);
@@ -123,7 +125,7 @@ class Expansion {
     return inside;
   }
 
-  // The combiner on windows: what it computes of an element, of all at once.
+  // Applies the combiner to whole windows.
   std::vector<Instruction*> Combine(Computation& computation, const std::vector<Instruction*>& arguments,
                                     const Shape& window) {
     const Computation& combiner = *attrs_.to_apply;
@@ -167,12 +169,12 @@ Result<Instruction*> Expand(Instruction& inst, bool simple_only) {
   return inst.shape().IsTuple() ? Replace(inst, Opcode::kTuple, results) : results[0];
 }
 
-// scatter(x, i, u) => for each row of i: a dynamic-slice of x, combined with a window of u, back into x.
+// scatter(x, i, u) => for each row of i, a window of x combined with a window of u.
 Result<Instruction*> ExpandScatter(Instruction& inst, const PassContext& context) {
   return Expand(inst, context.Get<ExpansionOptions>().simple_only);
 }
 
-// The same where an element has more than 64 bits.
+// The same for elements of more than 64 bits.
 Result<Instruction*> ExpandWideScatter(Instruction& inst, const PassContext&) {
   const bool wide = std::ranges::any_of(
       inst.operands(), [](const Instruction* operand) { return BitWidth(operand->shape().type()) > 64; });

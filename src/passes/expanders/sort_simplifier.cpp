@@ -1,4 +1,4 @@
-// simplify-sorts: what a sort carries along and nobody asks for, and sorts of nothing.
+// simplify-sorts: removes sorts of at most one element, and unused operands of sorts.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Along a dimension of at most one element there is nothing to sort.
+// sort(x) => x, along a dimension of at most one element.
 Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.operand(0).shape();
   if (shape.HasDynamicDims() || shape.dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;
@@ -15,7 +15,7 @@ Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {inst.operands().begin(), inst.operands().end()});
 }
 
-// By operand: is it read, as a result or by the comparator?
+// Returns for each operand whether it is used, as a result or by the comparator.
 std::vector<bool> ReadOperands(const Instruction& sort) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   std::vector<bool> read(sort.operand_count());
@@ -23,12 +23,13 @@ std::vector<bool> ReadOperands(const Instruction& sort) {
     read[i] = !comparator.parameter(2 * i).IsDead() || !comparator.parameter(2 * i + 1).IsDead();
   for (const Instruction* user : sort.users()) {
     if (!user->Is(Opcode::kGetTupleElement)) return std::vector<bool>(sort.operand_count(), true);
-    read[user->tuple_index()] = true;  // Also what nobody reads, until it is gone: it stands for what was sorted.
+    // Dead users count until they are removed, because they refer to the sorted values.
+    read[user->tuple_index()] = true;
   }
   return read;
 }
 
-// The comparator without the parameters of operands that it does not read.
+// Returns the comparator without the parameters of unused operands.
 Computation& WithoutUnread(const Computation& comparator, const std::vector<bool>& read) {
   Computation& result = comparator.module().AddComputation(comparator.name());
   std::vector<Instruction*> copies(comparator.place_limit());  // Indexed by place.
@@ -47,7 +48,7 @@ Computation& WithoutUnread(const Computation& comparator, const std::vector<bool
   return result;
 }
 
-// (k, v) of which v is neither compared nor asked for: a sort of k. In its place stands v as it was.
+// sort(k, v) => sort(k), if v is not used. The result v becomes the unsorted operand.
 Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsTuple() || inst.IsRoot()) return nullptr;
   const std::vector<bool> read = ReadOperands(inst);

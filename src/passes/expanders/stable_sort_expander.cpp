@@ -1,6 +1,6 @@
-// stable-sort-expander: a stable sort as one whose comparator leaves nothing undecided: elements that are equal by the
-// original one compare by where they stood. A kernel that swaps equal elements, as bitonic sorting does, then sorts
-// stably.
+// stable-sort-expander: gives a stable sort a comparator that never calls two elements equal: elements that are equal
+// by the original comparator compare by position. A kernel that swaps equal elements, such as a bitonic sort, then
+// sorts stably.
 #include <limits>
 
 #include "passes/match.h"
@@ -16,8 +16,8 @@ bool IsPositions(const Instruction& operand, int64_t dimension) {
          IsSigned(operand.shape().type()) && BitWidth(operand.shape().type()) >= 32;
 }
 
-// The comparator ends as this pass writes it: select(eq(less(a, b), less(b, a)), position of a < that of b, less(a,
-// b)).
+// Returns whether the comparator already has the form of this pass: select(less(a, b) == less(b, a), position of a <
+// position of b, less(a, b)).
 bool ComparesPositions(const Instruction& sort) {
   Instruction *choice, *tie, *before, *a, *b;
   if (!m::Select(&choice, m::Compare(&tie), m::Compare(&before, m::Parameter(&a), m::Parameter(&b)),
@@ -30,7 +30,7 @@ bool ComparesPositions(const Instruction& sort) {
          IsPositions(sort.operand(operand), sort.attrs<SortAttrs>().dimension.value);
 }
 
-// What the comparator says of its parameters in pairs, in this order or each pair the other way round.
+// Returns the comparator's result for its parameters, with the two parameters of each pair swapped if `swapped`.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
   std::vector<Instruction*> copies(comparator.place_limit());  // Indexed by place.
   for (const Instruction* inst : comparator.PostOrder()) {
@@ -45,7 +45,8 @@ Instruction& Compared(const Computation& comparator, Computation& into, bool swa
   return *copies[comparator.root().place()];
 }
 
-// The comparator on `operands` operands, the last of which `positions` says where elements stood.
+// Returns the comparator with positions. Operand number `positions` of the sort has the positions; it is new if the
+// sort has no such operand.
 Computation& WithPositions(const Instruction& sort, int64_t positions, const Shape& position) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   Computation& result = sort.module().AddComputation(comparator.name());
@@ -66,7 +67,7 @@ Computation& WithPositions(const Instruction& sort, int64_t positions, const Sha
   return result;
 }
 
-// sort(k), stable => element 0 of sort(k, iota), where the positions decide between elements that are equal.
+// stable sort(k) => element 0 of sort(k, iota), whose comparator orders equal elements by position.
 Result<Instruction*> ExpandStableSort(Instruction& inst, const PassContext&) {
   auto attrs = inst.attrs<SortAttrs>();
   const Shape& keys = inst.operand(0).shape();

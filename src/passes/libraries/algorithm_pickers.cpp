@@ -1,10 +1,9 @@
-// gpu-conv-algorithm-picker and gemm-algorithm-picker: by which algorithm a library computes a call, and with how much
-// scratch memory, is said in the call's plan (ir/fusion_plan.h). XLA's passes run each algorithm and take the fastest;
-// these choose by rules of thumb, which time nothing.
+// gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to the
+// call's plan (ir/fusion_plan.h). XLA's passes measure all algorithms. These passes measure nothing and choose by rules
+// of thumb.
 //
-// The plan names no library: where none is there, or none takes the call, it is computed by kernels of ours as without
-// a plan. No library for convolutions on a GPU is there yet. On the host the libraries choose, when the call is
-// compiled.
+// The plan names no library. If no library is available, or none takes the call, our kernels compute it as without a
+// plan. There is no library for convolutions on a GPU yet. On the host, libraries choose when the call is compiled.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -24,14 +23,14 @@ struct Choice {
   int64_t workspace;
 };
 
-// cuBLASLt's own first choice. Scratch memory as XLA gives it: split sums on Hopper want more.
+// cuBLASLt's own first choice. The workspace is XLA's: split sums on Hopper need more.
 Choice ChooseGemm(const Instruction&, const DeviceDescription& device) {
   return {KernelKind::kGemm, "heuristic_0", device.compute_capability >= 90 ? 32 * kMiB : 4 * kMiB};
 }
 
-// Of cuDNN's algorithms for a forward convolution, by what they are made for. Winograd's saves products where a window
-// of 3x3 moves by one element and there are enough channels to pay for its transforms, each of 4x4 results from 6x6
-// elements; a large window goes through Fourier transforms, in tiles of 32x32 complex numbers. All are deterministic.
+// Chooses among cuDNN's deterministic algorithms for forward convolutions. Winograd's saves products for windows of 3x3
+// with stride 1, if there are enough channels to pay for its transforms, of 6x6 elements for 4x4 results. Large windows
+// use Fourier transforms in tiles of 32x32 complex numbers.
 Choice ChooseConvolution(const Instruction& call, const DeviceDescription&) {
   constexpr int64_t kManyChannels = 64, kLargeWindow = 9;
   const Instruction& convolution = *ProductOf(call);

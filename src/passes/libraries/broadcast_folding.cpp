@@ -1,5 +1,5 @@
-// cublas-gemm-broadcast-folding-rewriter: a library's product reads an operand that is the same for all of the batch
-// where it lies, once: the broadcast stands in the call's computation, which libraries see as a stride of 0.
+// cublas-gemm-broadcast-folding-rewriter: lets a library's product read an operand that is the same for the whole batch
+// once. The broadcast moves into the call's computation, and libraries take it as a stride of 0.
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"
@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Repeats its operand along exactly the first `batch` dimensions.
+// Returns whether `inst` repeats its operand along exactly the first `batch` dimensions.
 bool RepeatsBatch(const Instruction& inst, int64_t batch) {
   if (!inst.Is(Opcode::kBroadcast) || batch == 0 || inst.operand(0).shape().rank() + batch != inst.shape().rank())
     return false;
@@ -21,7 +21,7 @@ bool RepeatsBatch(const Instruction& inst, int64_t batch) {
   return true;
 }
 
-// gemm(x, broadcast(y)) => gemm'(x, y), whose computation broadcasts y.
+// gemm(x, broadcast(y)) => gemm'(x, y), where the call's computation broadcasts y.
 Result<Instruction*> FoldBroadcast(Instruction& inst, const PassContext&) {
   if (LibraryOf(inst) != "gemm" || HasPlan(inst)) return nullptr;
   const Instruction* const product = ProductOf(inst);

@@ -1,5 +1,5 @@
-// cudnn_pad_for_convolutions and cudnn_vectorize_convolutions: channels in the multiples, and bytes in the order, that
-// tensor cores take.
+// cudnn_pad_for_convolutions and cudnn_vectorize_convolutions: pad channels to the multiples, and bring bytes into the
+// order, that tensor cores need.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -14,7 +14,7 @@ namespace {
 
 bool IsByte(PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; }
 
-// Of a call that is its convolution and nothing else.
+// The channels of a call that consists only of its convolution.
 struct Channels {
   ConvolutionCall call;
   int64_t inputs = 0, outputs = 0;
@@ -29,7 +29,7 @@ std::optional<Channels> ReadChannels(const Instruction& inst, const PassContext&
                   call.convolution->shape().dim(attrs.dim_labels.out_feature)};
 }
 
-// The bytes of one element of a dimension of `size` times `to`, over those of `size`.
+// Returns the factor by which padding from `size` to `to` increases an array.
 double Growth(int64_t size, int64_t to) { return static_cast<double>(to) / static_cast<double>(size); }
 int64_t RoundUp(int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
@@ -37,7 +37,8 @@ struct Target {
   int64_t inputs, outputs;
 };
 
-// Half precision: multiples of 8, but 4 for the colours of a picture. Not where an array would grow by more than 35 %.
+// f16: multiples of 8. Pictures with 3 channels get 4, for 32 or 64 outputs. Returns nullopt if an array would grow by
+// more than 35 %.
 std::optional<Target> TargetOfHalf(const Channels& channels) {
   if (channels.inputs == 3 && (channels.outputs == 32 || channels.outputs == 64)) return Target{4, channels.outputs};
   const Target target{RoundUp(channels.inputs, 8), RoundUp(channels.outputs, 8)};
@@ -46,7 +47,7 @@ std::optional<Target> TargetOfHalf(const Channels& channels) {
   return target;
 }
 
-// Bytes: multiples of 32 from Turing on, else 4, where input and result stay below twice their size.
+// Bytes: multiples of 32 from Turing on, otherwise of 4. Input and result must stay below twice their size.
 std::optional<Target> TargetOfBytes(const Channels& channels, int compute_capability) {
   for (const int64_t multiple : {32, 4}) {
     if (multiple == 32 && compute_capability < 75) continue;
@@ -69,7 +70,7 @@ PaddingConfig High(const Shape& shape, std::initializer_list<std::pair<int64_t, 
   return padding;
 }
 
-// convolution(x, k) => slice(convolution(pad(x), pad(k))), zeros in the channels that are added.
+// convolution(x, k) => slice(convolution(pad(x), pad(k))), with zeros in the added channels.
 Result<Instruction*> PadChannels(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   const auto target = channels ? TargetOf(inst, *channels, *context.device) : std::nullopt;
@@ -106,7 +107,7 @@ Instruction* InVectors(Instruction& inst, Instruction& x, int64_t channels, int6
   for (const int64_t d : order) dims.push_back(split[d]);
   return &to.AddLike(inst, Opcode::kTranspose, x.shape().WithDims(dims), {&apart}, DimensionsAttrs{order});
 }
-// And back.
+// Inverse of InVectors().
 Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels, Computation& to) {
   const int64_t last = x.shape().rank() - 1;
   std::vector<int64_t> order;
@@ -122,7 +123,7 @@ Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels,
   return &to.AddLike(inst, Opcode::kReshape, x.shape().WithDims(dims), {&straight});
 }
 
-// 32 channels at a time, from Turing on, or 4; 1: neither divides all.
+// Returns 32, from Turing on, or 4, or 1 if neither divides the numbers of channels.
 int64_t VectorSize(const Channels& channels, int compute_capability) {
   for (const int64_t size : {32, 4}) {
     if (size == 32 && compute_capability < 75) continue;
@@ -131,8 +132,8 @@ int64_t VectorSize(const Channels& channels, int compute_capability) {
   return 1;
 }
 
-// convolution(x, k) => y, of bytes, where x, k and y have vectors of channels as their last dimension. The call's
-// computation takes them apart again, which libraries see as strides.
+// convolution(x, k) => a convolution of bytes whose arrays have vectors of channels as last dimension. The call's
+// computation reverses this, and libraries take the result as strides.
 Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   if (!channels) return nullptr;
@@ -157,7 +158,7 @@ Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   body.SetRoot(*InVectors(inst, convolution, attrs.dim_labels.out_feature, size, body));
   Instruction& made = inst.computation().AddClone(inst, body.root().shape(), operands);
   made.mutable_attrs<FusionAttrs>().calls = &body;
-  made.SetOrigin(-1);  // Its elements lie otherwise.
+  made.SetOrigin(-1);  // Its elements have other indices.
   return WithoutVectors(inst, made, attrs.dim_labels.out_feature, inst.computation());
 }
 

@@ -1,8 +1,8 @@
-// gpu-conv-padding-legalization: a library's convolution pads both sides of a dimension alike, and takes no holes in
-// its input. What else a convolution has is padded, or cut off, around the call.
+// gpu-conv-padding-legalization: a library's convolution pads both ends of a dimension alike, and supports no base
+// dilation. This pass replaces other padding by pads and slices around the call.
 //
-// Gradients are convolutions too, and libraries have calls of their own for them: that of the input takes holes as the
-// stride that they come from, that of the filter as its own.
+// Libraries have separate calls for gradients. The call for the input's gradient takes base dilation as the stride of
+// the forward convolution. The call for the filter's gradient takes window dilation as that stride.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -19,7 +19,7 @@ enum class Kind { kForward, kInputGradient, kFilterGradient };
 
 bool AllOf(const Window& window, bool (*holds)(const WindowDim&)) { return std::ranges::all_of(window.dims, holds); }
 
-// As XLA's gpu-conv-rewriter tells them apart. `filter` is the call's operand.
+// Returns the kind by the rules of XLA's gpu-conv-rewriter. `filter` is the operand of the call.
 Kind KindOf(const Instruction& convolution, const Instruction& filter) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const Window& window = attrs.window;
@@ -39,15 +39,15 @@ Kind KindOf(const Instruction& convolution, const Instruction& filter) {
   return !has_holes && is_straight && is_padded && is_large ? Kind::kFilterGradient : Kind::kForward;
 }
 
-// What is padded to the input and cut off the result, and the window of the call that is left.
+// Padding of the input, elements removed from the result, and the remaining window of the call.
 struct Legal {
   Window window;
   PaddingConfig input, cut;
   bool changed = false;
 };
 
-// All padding becomes the input's. A filter with holes stays: libraries take it, though XLA filled them in 2022; zeros
-// there would make NaN of an infinite input, which no window without them does.
+// The input gets all padding. Window dilation stays, because libraries support it. XLA in 2022 filled the filter with
+// zeros, which give NaN with an infinite input.
 void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   if (d.pad_low == d.pad_high && d.pad_low >= 0 && d.base_dilation == 1) return;
   input = {d.pad_low, d.pad_high, d.base_dilation - 1};
@@ -55,18 +55,18 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   legal.base_dilation = 1;
 }
 
-// The call pads what the gradient is of by p at both ends. The last elements of the result, fewer than a stride, may
-// lie where no window was. Where the two ends want more than that, it makes a larger result, of the smaller p.
+// The call pads the forward result by p at both ends. The last elements of the gradient, fewer than a stride, may have
+// been outside of every window. If the two ends differ by more, the call computes a larger result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;
-  if (low < 0 || high < 0) return;  // The call has no way to say it.
+  if (low < 0 || high < 0) return;  // The call does not support it.
   if (low - high >= 0 && low - high < d.base_dilation) return;
   const int64_t p = std::min(low, high);
   cut = {-(low - p), -(high - p), 0};
   legal.pad_low = legal.pad_high = d.size - 1 - p;
 }
 
-// The call pads the input by p at both ends; its last elements, fewer than a stride, may go unused.
+// The call pads the input by p at both ends. The last elements of the input, fewer than a stride, may be unused.
 void MakeFilterGradient(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   const int64_t most = d.pad_high + d.window_dilation - 1;
   if (d.pad_low >= d.pad_high && d.pad_low <= most) return;
@@ -95,8 +95,8 @@ Legal Legalise(const Instruction& convolution, Kind kind) {
   return legal;
 }
 
-// convolution(x, k) => slice(convolution(pad(x), k)), padding that libraries have. Not exact: zeros that are there are
-// multiplied, and an infinite element of the filter gives NaN where it had met padding.
+// convolution(x, k) => slice(convolution(pad(x), k)), with padding that libraries support. Not exact: zeros of a pad
+// are multiplied, so an infinite element of the filter gives NaN, which it does not with padding.
 Result<Instruction*> LegalisePadding(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || LibraryOf(inst) != "convolution" || HasPlan(inst)) return nullptr;
   const ConvolutionCall call = ReadConvolutionCall(inst);

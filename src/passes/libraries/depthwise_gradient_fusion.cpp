@@ -1,7 +1,7 @@
-// depthwise-gradient-fusion: the gradient of a depthwise convolution's window is a few sums over everything else. As a
-// convolution it is a few results, for which a kernel of convolutions has no work for its threads; as sums it is a
-// reduction that reads both operands once. A fusion of its own, since what makes the operands has other users, and
-// would be computed once for each element of the window.
+// depthwise-gradient-fusion: computes the gradient of a depthwise convolution's window by sums, in fusions of their
+// own. As a convolution it has few results, too few for the threads of a convolution kernel. As sums it is a reduction
+// that reads both operands once. The fusions exclude the instructions that compute the operands, which would be
+// computed again for each element of the window.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -15,12 +15,13 @@
 namespace hlo {
 namespace {
 
-// ConvNeXt's window of 7 x 7 is the largest in use.
+// Limit on the elements of the window. ConvNeXt's 7 x 7 is the largest in use.
 constexpr int64_t kMostSums = 64;
-// Accumulators of each thread: a reduction of columns with 49 sums keeps some of its 255 registers in memory.
+// Limit on the sums of one kernel, which are accumulators of each thread. A column reduction with 49 sums does not keep
+// all of them in its 255 registers.
 constexpr size_t kMostOfKernel = 25;
 
-// Positions o of [0, `size`) for which o * step + offset lies in [0, `limit`): `count` from `first` on.
+// The indices o in [0, `size`) for which o * step + offset is in [0, `limit`): `count` indices from `first`.
 struct Reach {
   int64_t first = 0, count = 0, start = 0;  // `start` = first * step + offset.
 };
@@ -35,7 +36,7 @@ int64_t Product(const std::vector<int64_t>& sizes) {
   return std::reduce(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Calls `at` with each index into an array of these sizes, in row-major order.
+// Calls `at` for each index of an array of these sizes, in row-major order.
 void ForEachIndex(const std::vector<int64_t>& sizes, const std::function<void(const std::vector<int64_t>&)>& at) {
   std::vector<int64_t> index(sizes.size(), 0);
   for (int64_t i = 0; i < Product(sizes); ++i) {
@@ -61,7 +62,8 @@ Instruction* Transposed(Instruction& inst, Instruction* x, const std::vector<int
   return Step(inst, Opcode::kTranspose, Shape(x->shape().type(), dims), {x}, DimensionsAttrs{order});
 }
 
-// Features are the batches of such a convolution, batches its features, and what is summed over is its window.
+// Returns whether the convolution is such a gradient. Its batch dimension has the features, its feature dimension the
+// batch, and its window covers the positions that are summed.
 bool IsGradientOfDepthwise(const Instruction& inst) {
   if (inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -74,12 +76,12 @@ bool IsGradientOfDepthwise(const Instruction& inst) {
          std::ranges::all_of(attrs.window.dims, [](const WindowDim& w) { return w.base_dilation == 1 && !w.reversed; });
 }
 
-// The instructions of the fusion, in the place of one convolution; products and sums are of the type in which it adds.
+// Builds the instructions of the fusions for one convolution. Products and sums have the type `type`.
 class Sums {
  public:
   Sums(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}
 
-  // Elements of `x`: `counts` of them from `starts` on, every `steps`-th.
+  // Returns every `steps`-th element of `x` from `starts`, `counts` elements in each dimension.
   Instruction* Slice(Instruction* x, const std::vector<int64_t>& starts, const std::vector<int64_t>& counts,
                      const std::vector<int64_t>& steps) {
     SliceRanges ranges;
@@ -93,7 +95,7 @@ class Sums {
   Instruction* Multiply(Instruction* a, Instruction* b) {
     return Make(Opcode::kMultiply, a->shape().WithType(type_), {Widen(a), Widen(b)});
   }
-  // What lies around the product adds nothing, whatever it would be multiplied with.
+  // Pads with zeros, which add nothing to the sum.
   Instruction* Pad(Instruction* x, const std::vector<int64_t>& low, const Shape& shape) {
     if (x->shape() == shape) return x;
     PadAttrs attrs;
@@ -101,7 +103,7 @@ class Sums {
       attrs.padding.dims.push_back({low[d], shape.dim(d) - low[d] - x->shape().dim(d), 0});
     return Make(Opcode::kPad, shape, {x, Zero()}, attrs);
   }
-  // Over all dimensions but `kept`.
+  // Sums over all dimensions except `kept`.
   Instruction* Sum(Instruction* x, int64_t kept) {
     if (adder_ == nullptr) {
       adder_ = &inst_.module().AddComputation("add_products");
@@ -121,7 +123,7 @@ class Sums {
   Instruction* Zeros(int64_t size) {
     return Step(inst_, Opcode::kBroadcast, Shape(type_, {size}), {Zero()}, DimensionsAttrs{});
   }
-  // A kernel of what is there, before another sum is begun.
+  // Starts a new fusion if the current one has all its sums.
   void FuseIfFull() {
     if (roots_.size() == kMostOfKernel) Fuse();
   }
@@ -148,7 +150,7 @@ class Sums {
   std::vector<Instruction*> members_, roots_;
 };
 
-// convolution(x, dy) => for each element of the window, sum(pad(slice(x) * slice(dy))), in one fusion.
+// convolution(x, dy) => for each element of the window, sum(pad(slice(x) * slice(dy))).
 Result<Instruction*> FuseGradient(Instruction& inst, const PassContext&) {
   if (!IsGradientOfDepthwise(inst)) return nullptr;
   const auto attrs = inst.attrs<ConvolutionAttrs>();
@@ -158,7 +160,7 @@ Result<Instruction*> FuseGradient(Instruction& inst, const PassContext&) {
   std::vector<int64_t> elements, order(rank);
   for (const int64_t d : labels.out_spatial) elements.push_back(inst.shape().dim(d));
   if (Product(elements) > kMostSums) return nullptr;
-  // Both with their dimensions in the order of x.
+  // Bring the dimensions of dy into the order of x.
   order[labels.lhs_batch] = labels.rhs_output_feature;
   order[labels.lhs_feature] = labels.rhs_input_feature;
   for (size_t i = 0; i < window.size(); ++i) order[labels.lhs_spatial[i]] = labels.rhs_spatial[i];
@@ -186,7 +188,7 @@ Result<Instruction*> FuseGradient(Instruction& inst, const PassContext&) {
     };
     sums.push_back(Recast(inst, Shape(shape.type(), {1, features}), Product(sizes) == 0 ? s.Zeros(features) : sum()));
   });
-  // As [elements of the window..., 1, features].
+  // [elements of the window..., 1, features].
   Dims dims(elements.begin(), elements.end());
   dims.push_back(1);
   dims.push_back(features);

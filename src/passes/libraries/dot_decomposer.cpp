@@ -1,7 +1,6 @@
-// dot_decomposer: a dot whose operand is no batch of matrices gets it transposed into one: batch dimensions first,
-// then, of lhs, the free and the contracting ones, and of rhs the contracting and the free ones. What lies in that
-// order is a batch of matrices, so once is enough. The result's dimensions do not depend on the order of the operands'
-// dimensions, as long as the free ones keep theirs. Exact.
+// dot_decomposer: transposes the operands of a dot to batches of matrices. lhs becomes [batch, free, contracting], rhs
+// becomes [batch, contracting, free]. Operands that have such an order in memory stay. The result does not depend on
+// the order of an operand's dimensions, as long as the free ones keep theirs. Exact.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -13,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// The operand transposed so that its dimensions come in `order`; dimension numbers follow.
+// Returns the operand with its dimensions in `order`, and renumbers `batch` and `contracting`.
 Instruction* Transposed(Instruction& dot, Instruction& operand, const std::vector<int64_t>& order,
                         std::vector<int64_t>* batch, std::vector<int64_t>* contracting) {
   std::vector<int64_t> sizes;
@@ -74,7 +73,7 @@ std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& ba
 }
 
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
-  // Position among the dimensions larger than 1.
+  // Numbers of the dimensions that are larger than 1.
   std::vector<int64_t> position(shape.rank(), -1);
   int64_t count = 0;
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -91,7 +90,7 @@ bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, co
     return true;
   };
   if (!is_run(contracting) || !is_run(FreeDimensions(shape.rank(), batch, contracting)) || !is_run(batch)) return false;
-  // `minor` is the batch group's.
+  // `minor` is the last batch dimension here.
   return minor != count - 1 || std::ranges::count_if(batch, [&](int64_t d) { return position[d] >= 0; }) == count;
 }
 

@@ -1,5 +1,5 @@
-// dot-merger: dots that share an operand become one of their other operands side by side, and slices of it. Each
-// element of the result is the sum that it was.
+// dot-merger: merges dots that share an operand. Their other operands are concatenated, and the results are slices of
+// the merged dot. Each element is the same sum as before.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,11 +15,11 @@
 namespace hlo {
 namespace {
 
-// Of the dots before that share an operand, how many a dot is tried with. A chain of dots that all wait for each other
-// would else ask about each pair.
+// Earlier dots with the same operand that are tried. The limit bounds the time for chains of dots that depend on each
+// other.
 constexpr int64_t kMostTries = 16;
 
-// Of dots, the side on which they differ, and its only free dimension.
+// A dot whose operand `side` is not shared and has one free dimension.
 struct Member {
   Instruction* dot;
   int64_t side;
@@ -32,7 +32,7 @@ struct Member {
                           side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting)
         .front();
   }
-  // Where that dimension lies in the result: the free ones of lhs stand before those of rhs.
+  // Returns the position of that dimension in the result, where the free dimensions of lhs come first.
   int64_t ResultDimension() const {
     return side == 0 ? static_cast<int64_t>(dot->attrs<DotAttrs>().lhs_batch.size()) : dot->shape().rank() - 1;
   }
@@ -40,8 +40,8 @@ struct Member {
 
 struct Group {
   std::vector<Member> members;
-  int64_t bytes = 0;                           // Operands and result of the merged dot.
-  std::unordered_set<const Instruction*> own;  // Of its members.
+  int64_t bytes = 0;                           // Bytes of the operands and the result of the merged dot.
+  std::unordered_set<const Instruction*> own;  // The operands of the members that are not shared.
 };
 
 bool MayMerge(const Instruction& dot) {
@@ -59,7 +59,7 @@ bool HasOneFreeDimension(const Instruction& dot, int64_t side) {
   return dot.operand(side).shape().rank() == static_cast<int64_t>(others) + 1;
 }
 
-// Everything but the operands and the size of the free dimension.
+// Compares everything except the operands and the size of the free dimension.
 bool SameProduct(const Member& a, const Member& b) {
   const auto &p = a.dot->attrs<DotAttrs>(), &q = b.dot->attrs<DotAttrs>();
   return p.lhs_batch == q.lhs_batch && p.lhs_contracting == q.lhs_contracting && p.rhs_batch == q.rhs_batch &&
@@ -80,8 +80,8 @@ class DotMerger {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waited_for_.insert(before);
     }
-    std::map<std::pair<size_t, int64_t>, std::vector<Group>>
-        sharing;  // By place in the order, of the operand, and side.
+    // Keyed by the position of the shared operand in the order, and by the side of the other operand.
+    std::map<std::pair<size_t, int64_t>, std::vector<Group>> sharing;
     std::vector<size_t> number(computation_.place_limit());
     for (size_t i = 0; i < order_.size(); ++i) number[order_[i]->place()] = i;
     for (Instruction* inst : order_) {
@@ -99,7 +99,7 @@ class DotMerger {
   }
 
  private:
-  // Each of `groups`, of one dot, joins the first before that takes it.
+  // Joins each single dot of `groups` to the first earlier group that accepts it.
   void Merge(std::vector<Group>& groups, std::vector<Group>* merged) {
     std::vector<Group*> open;
     for (Group& group : groups) {
@@ -119,7 +119,7 @@ class DotMerger {
     const Member &first = group.members.front(), &member = single.members.front();
     const int64_t limit = context_.Get<DotMergingOptions>().max_bytes;
     if (!SameProduct(first, member) || (group.bytes > limit && single.bytes > limit)) return false;
-    // Equal dots are cse's business.
+    // cse merges equal dots.
     if (group.own.contains(&member.own())) return false;
     if (waits_.WaitsFor(*member.dot, *first.dot) || waits_.WaitsFor(*first.dot, *member.dot)) return false;
     if (!context_.ConsumeFuel()) return false;

@@ -1,5 +1,5 @@
-// cublas-pad-for-gemms: matrix products of narrow types are padded to sizes of which tensor cores take whole rows. What
-// is added are zeros, which add nothing. XLA's pass of that name, which pads whatever it costs.
+// cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need. XLA
+// has a pass of this name, which does not consider the cost either.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// The two last dimensions up to the multiple.
+// Rounds the last two dimensions up to the multiple.
 Shape Padded(const Shape& shape, int64_t multiple) {
   Dims dims = shape.dims();
   for (int64_t d = shape.rank() - 2; d < shape.rank(); ++d) dims[d] = (dims[d] + multiple - 1) / multiple * multiple;

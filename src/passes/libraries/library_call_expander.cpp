@@ -1,6 +1,6 @@
-// library-call-expander: custom-call("__cublas$gemm") and its like, of cuBLAS, cuDNN and CUB => the dot, convolution or
-// sort that it makes, and what it does behind (interp/library_call.h). Libraries may sum in another order. So
-// what XLA:GPU has optimised runs compiled: its calls become HLO, and by the other passes here calls again, ours.
+// library-call-expander: replaces custom calls of cuBLAS, cuDNN and CUB, such as "__cublas$gemm", by the dot,
+// convolution or sort and its epilogue (interp/library_call.h). Libraries may sum in another order. Modules that
+// XLA:GPU has optimised can thus be compiled: other passes turn the HLO into our library calls again.
 #include <unordered_map>
 #include <vector>
 
@@ -14,14 +14,14 @@
 namespace hlo {
 namespace {
 
-// What the target does not define is workspace.
+// Returns zeros for a result that the target does not define, its workspace.
 Instruction* ZerosLike(const Instruction& call, const Shape& shape) {
   Computation& computation = call.computation();
   Instruction& zero = computation.AddConstant(Literal(Shape::Scalar(shape.type())));
   return &computation.AddLike(call, Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{});
 }
 
-// The results that the meaning gives, beside the call.
+// Adds the instructions of `meaning` next to the call, and returns their results.
 Operands Expand(const Instruction& call, const Module& meaning) {
   Computation& computation = call.computation();
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -68,7 +68,7 @@ Result<bool> ExpandLibraryCalls(Module& module, const PassContext& context) {
       if (!HasMeaning(*inst)) continue;
       const auto meaning = MeaningOf(*inst);
       if (!meaning && LOGS_WHY()) LogWhy("library-call-expander", *inst, "stays", meaning.error().message());
-      // Where it is run, the interpreter says the same.
+      // The interpreter reports the same error if the call is run.
       if (!meaning || !context.ConsumeFuel()) continue;
       Replace(*inst, Expand(*inst, **meaning), &gone);
     }

@@ -1,16 +1,15 @@
-// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: a dot of floats becomes a library call
-// with its epilogue, a convolution one without, which then takes its epilogue. A call is a kCustom fusion whose
-// computation says exactly what is computed:
+// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. A dot of floats
+// takes its epilogue at once. A convolution gets its epilogue from the last of these passes. A call is a kCustom
+// fusion. Its computation states the exact operations:
 //
 //   product   the dot or convolution of two operands of the fusion
-//   steps     each elementwise on the value before, which nobody else uses:
-//               add, subtract (value first), multiply   with a scalar constant, a broadcast operand (bias, scale) or,
-//               once,
-//                                                       an operand of the full shape (residual)
-//               maximum                                 with 0 (relu)
+//   steps     elementwise instructions, each on the value before, which has no other user:
+//               add, subtract (value first), multiply  with a scalar constant, a broadcast operand (bias, scale) or,
+//                                                      once, an operand of the full shape (residual)
+//               maximum                                with 0 (relu)
 //
-// The order and the operations stay those of the module, so the rewrite is exact; a library that keeps the value in a
-// wider type between the steps says so in its precision plan.
+// The rewrite keeps the order and the operations of the module, so it is exact. A library that keeps the value in a
+// wider type between the steps states this in its precision plan.
 #include <algorithm>
 
 #include "base/text.h"
@@ -26,7 +25,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Libraries take this many steps after a product; what is longer is a kernel's business.
+// Limit on the steps that libraries take after a product.
 constexpr int kMostSteps = 8;
 
 bool IsLibraryType(PrimitiveType type) {
@@ -35,14 +34,14 @@ bool IsLibraryType(PrimitiveType type) {
 }
 
 struct Epilogue {
-  std::vector<Instruction*> members;  // In order, the broadcasts that the steps use included.
-  Instruction* last;                  // The value of the whole.
+  std::vector<Instruction*> members;  // In program order, including the broadcasts that the steps use.
+  Instruction* last;                  // The value of the last step.
 };
 
-// `other` as the second operand of a step: what of it belongs into the fusion, or false.
+// Returns whether `other` can be the second operand of a step, and adds it to the members if it is a broadcast.
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
-    // A vector along dimensions, or a scalar. Larger ones are residuals that only look small.
+    // Only scalars and vectors. Larger operands of a broadcast count as residuals.
     if (other.operand(0).shape().rank() > 1 || !std::is_sorted(other.dimensions().begin(), other.dimensions().end()))
       return false;
     members->push_back(&other);
@@ -83,7 +82,7 @@ Epilogue FindEpilogue(Instruction& product) {
   return epilogue;
 }
 
-// A call of what `value`, a product or a call of one, and its epilogue compute.
+// Makes a library call of `value`, a product or a call of one, and its epilogue.
 void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_view library) {
   std::vector<Instruction*> members = {&value};
   members.insert(members.end(), epilogue.members.begin(), epilogue.members.end());
@@ -99,7 +98,7 @@ void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_v
                     : "they are steps that libraries take behind a product");
 }
 
-// Why no library takes it, or "".
+// Returns the reason why libraries do not support the product, or "".
 std::string_view WhyNotTaken(const Instruction& product) {
   if (product.operand_count() != 2) return "it has more than two operands";
   if (product.shape().NumElements() == 0) return "its result is empty";
@@ -116,7 +115,7 @@ Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, 
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
-      // What an epilogue has taken is dead.
+      // Instructions that became part of an epilogue are dead.
       if (!inst->Is(opcode) || inst->IsDead()) continue;
       if (const std::string_view why_not = WhyNotTaken(*inst); !why_not.empty()) {
         if (logs) LogWhy(library, *inst, "stays", why_not);
@@ -141,7 +140,8 @@ Result<bool> RewriteConvolutions(Module& module, const PassContext& context) {
   return Rewrite(module, context, Opcode::kConvolution, "convolution", none);
 }
 
-// cuDNN's fused call takes a scale, a bias, a side input and relu; later its graphs took more, and so do ours.
+// cuDNN's fused call took a scale, a bias, a side input and relu. Its later graphs support more steps, and so do our
+// calls.
 Result<bool> FuseConvolutions(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {

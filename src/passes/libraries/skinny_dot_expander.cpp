@@ -1,8 +1,9 @@
-// skinny-dot-expander: a vector times a matrix that is converted for it alone is a reduction. A library wants the
-// converted matrix in memory: it is read, written and read again, where each element takes part in one product. A
-// kernel that reduces converts as it reads. Decoding with a language model is little else than that. In no preset:
-// modules are optimised for a GPU where nothing is said, and on the host the check of a long sum takes several times as
-// long as that of a product.
+// skinny-dot-expander: expands the product of a vector and a matrix that is converted only for it to a reduction. A
+// library needs the converted matrix in memory, so it is read, written and read again. A kernel that reduces converts
+// the elements as it reads them. Such products dominate the decoding of language models.
+//
+// No preset has this pass: presets optimise for a GPU by default, and on the host a check of a long sum takes much
+// longer than a check of a product.
 #include <algorithm>
 #include <numeric>
 
@@ -14,14 +15,15 @@
 namespace hlo {
 namespace {
 
-// One operand of a dot, by dimension.
+// One operand of a dot, with its batch and contracting dimensions.
 struct Side {
   Instruction* value;
   const std::vector<int64_t>* batch;
   const std::vector<int64_t>* contracting;
 
   std::vector<int64_t> Free() const { return FreeDimensions(value->shape().rank(), *batch, *contracting); }
-  // Batch dimensions, then the contracting ones, as the attributes pair them with the other side's.
+  // Returns the batch dimensions and then the contracting ones, in the order in which the attributes pair them with the
+  // other side.
   std::vector<int64_t> Paired() const {
     std::vector<int64_t> dims = *batch;
     dims.insert(dims.end(), contracting->begin(), contracting->end());
@@ -33,7 +35,7 @@ bool IsVector(const Side& side) {
   return std::ranges::all_of(side.Free(), [&](int64_t d) { return side.value->shape().dim(d) == 1; });
 }
 
-// A conversion between floats that nothing else needs, whatever shape it is given on the way.
+// Returns whether the value is a conversion between floats with no other user, possibly reshaped.
 bool IsConvertedForThis(const Instruction& value) {
   const Instruction* inst = &value;
   while (inst->UseCount() == 1 && (inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast))) inst = &inst->operand(0);
@@ -45,7 +47,7 @@ bool HasPlainShape(const Shape& shape) {
          shape.NumElements() > 0;
 }
 
-// Sums are as wide as those of libraries.
+// Sums have the type that libraries use.
 PrimitiveType SumType(const Instruction& dot) {
   const bool wide = std::ranges::any_of(
       dot.operands(), [](const Instruction* operand) { return operand->shape().type() == PrimitiveType::kF64; });
@@ -86,16 +88,16 @@ class Expansion {
     return Step(dot_, Opcode::kReshape, Shape(value->shape().type(), shape.dims()), {value});
   }
 
-  // The vector with the dimensions of the matrix: first those of its own that pair with some, in the matrix's order.
+  // Returns the vector, broadcast to the dimensions of the matrix.
   Instruction* SpreadVector() {
     const std::vector<int64_t> own = vector_.Paired(), to = matrix_.Paired();
     std::vector<int64_t> by_place(own.size()), sizes, spread;
     std::iota(by_place.begin(), by_place.end(), 0);
-    // Without the free dimensions, which have one element, in the order in which the rest stand...
+    // Remove the free dimensions, which have size 1.
     std::ranges::sort(by_place, {}, [&](int64_t i) { return own[i]; });
     for (const int64_t i : by_place) sizes.push_back(vector_.value->shape().dim(own[i]));
     Instruction* value = Reshaped(Converted(vector_.value, type_), Shape(type_, sizes));
-    // ...then in the order of the matrix.
+    // Bring the others into the order of the matrix.
     std::vector<int64_t> order(by_place.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::sort(order, {}, [&](int64_t i) { return to[by_place[i]]; });
@@ -116,8 +118,8 @@ class Expansion {
   const PrimitiveType type_;
 };
 
-// dot(v, convert(m)) => reduce(v * convert(m)). Sums have f32 at least, as a library's have; their order is another.
-// Where the other dimensions of the matrix stand in the result's order, which is that of the attributes.
+// dot(v, convert(m)) => reduce(v * convert(m)). Sums are at least in f32, like a library's, but in another order. The
+// remaining dimensions of the matrix must be in the order of the result.
 Result<Instruction*> ExpandSkinny(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   if (attrs.algorithm != DotAlgorithm::kUnset || !attrs.sparsity.empty() || inst.operand_count() != 2 ||
@@ -148,7 +150,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> SkinnyDotRules() { return kRules; }
 
-// Not in library calls, which are made already.
+// Library calls are left out.
 Result<bool> ExpandSkinnyDots(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

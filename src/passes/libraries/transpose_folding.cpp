@@ -1,4 +1,4 @@
-// transpose-folding: a dot names its dimensions, so a transpose of an operand or of the result can often be said there.
+// transpose-folding: folds transposes of a dot's operands or result into its dimension numbers.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -12,8 +12,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// dot(transpose(x), y) => dot(x, y) under other dimension numbers, when the free dimensions keep their order (it is the
-// order in the result) and x is a batch of matrices as it lies.
+// dot(transpose(x), y) => dot(x, y), with other dimension numbers. The free dimensions must keep their order, which is
+// their order in the result, and x must be a batch of matrices.
 bool FoldOperand(Instruction*& operand, std::vector<int64_t>& batch, std::vector<int64_t>& contracting) {
   if (!operand->Is(Opcode::kTranspose)) return false;
   const std::vector<int64_t>& order = operand->dimensions();
@@ -40,8 +40,8 @@ Result<Instruction*> FoldIntoDot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {lhs, rhs}, attrs);
 }
 
-// transpose(dot(x, y)) => dot(y, x), when it puts the free dimensions of y before those of x. Products
-// commute and the terms of each sum keep their order.
+// transpose(dot(x, y)) => dot(y, x), if the transpose moves y's free dimensions before x's. Products commute, and the
+// terms of each sum keep their order.
 Result<Instruction*> SwapDot(Instruction& inst, const PassContext&) {
   Instruction* dot;
   if (!m::Transpose(m::OneUse(m::Dot(&dot)))(&inst) || dot->operand_count() != 2) return nullptr;

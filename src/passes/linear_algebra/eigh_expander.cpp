@@ -1,10 +1,10 @@
-// eigh_expander: the custom call "Eigh", of real symmetric matrices, as loops of rotations: Jacobi's method, cyclic by
-// rows. Source: Golub and Van Loan, Matrix Computations, 8.5.
+// eigh_expander: expands the custom call "Eigh", for real symmetric matrices, to loops of rotations: Jacobi's method,
+// cyclic by rows. Source: Golub and Van Loan, Matrix Computations, 8.5.
 //
-// XLA's pass rotates n/2 pairs of rows at a time (Brent and Luk) and stops at a tolerance that the call gives; this one
-// rotates them one after the other, against the diagonal, so that small eigenvalues keep their digits, until a round
-// finds nothing to rotate. The same is what the interpreter does: eigenvectors have no sign of their own, and with
-// another order of rotations they come out with another.
+// XLA's pass rotates n/2 pairs of rows at a time (Brent and Luk) and stops at a tolerance of the call. This pass
+// rotates one pair after the other, and stops when a round needs no rotation. It compares off-diagonal elements with
+// the diagonal, so that small eigenvalues keep their digits. The interpreter uses the same order of rotations, because
+// the signs of the eigenvectors depend on it.
 #include <limits>
 
 #include "base/text.h"
@@ -19,10 +19,10 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// It squares what is left with each round; more than ten are not seen.
+// Each round squares the off-diagonal elements. More than ten rounds have not been seen.
 constexpr double kMostRounds = 100;
 
-// "lower,sort,rounds,tolerance"; false: it is written otherwise.
+// Reads "lower,sort,rounds,tolerance". Returns false if the text has another form.
 bool ReadConfig(const Instruction& call, bool* lower, bool* sort) {
   const std::string text = ConfigText(call);
   const std::vector<std::string_view> words = Split(text, ',');
@@ -52,7 +52,7 @@ class Eigh {
     Instruction* const zeros = w.Constant(0, matrix());
     Instruction* const values = w.Reduce(w.Select(Diagonal(w), end[2], zeros), Opcode::kAdd);
     if (!sort) return &call_.computation().AddTuple({end[3], values});
-    // Each row of the eigenvectors by the same keys.
+    // Sort each row of the eigenvectors by the same keys.
     Instruction* const keys = w.Widen(values, matrix(), {s.BatchRank() + 1});
     SortAttrs attrs;
     attrs.dimension.value = s.BatchRank() + 1;
@@ -72,7 +72,7 @@ class Eigh {
   }
   Instruction* Diagonal(Writer& w) { return w.Compare(Indices(w, 0), kEq, Indices(w, 1)); }
 
-  // Both triangles of the one that the call names.
+  // Returns the full matrix from the triangle that the call names.
   Instruction* Symmetric(Writer& w) {
     Instruction* const a = &call_.operand(0);
     DimensionsAttrs turned;
@@ -93,7 +93,7 @@ class Eigh {
     return less;
   }
 
-  // (round, rotated, a, v): every pair p < q once.
+  // State: (round, rotated, a, v). Visits every pair p < q once.
   Values Round(Writer& w, const Values& state) {
     const Shape index = Shape::Scalar(PrimitiveType::kS32);
     const int64_t n = shapes_.rows;
@@ -104,7 +104,7 @@ class Eigh {
       const Rotation rotation = RotationOf(body, parts[4], p, q);
       Instruction* const columns = Rotated(body, parts[4], rotation, p, q, 1);
       Instruction* const both = Rotated(body, columns, rotation, p, q, 0);
-      // What is off the diagonal is nothing then, but for rounding.
+      // The off-diagonal elements are zero after the rotation, except for rounding.
       const auto clear = [&](Instruction* a, Instruction* row, Instruction* column) {
         Instruction* const old = Element(body, a, row, column);
         Instruction* const cleared = body.Select(rotation.needed, body.Constant(0, old->shape()), old);
@@ -143,7 +143,7 @@ class Eigh {
     return w.Add(Opcode::kReduce, scalar, {truths, w.Constant(0, scalar)}, attrs);
   }
 
-  // For each matrix: is there something to rotate, by which cosine and sine, and the sign of what is off the diagonal.
+  // The rotation for each matrix: whether it is needed, its cosine and sine, and the sign of the off-diagonal element.
   struct Rotation {
     Instruction *needed, *cosine, *sine, *sign;
   };
@@ -152,7 +152,7 @@ class Eigh {
     const Shape& shape = off->shape();
     Instruction *const one = w.Constant(1, shape), *const zero = w.Constant(0, shape);
     const auto root = [&](Instruction* x) { return w.Unary(Opcode::kSqrt, w.Unary(Opcode::kAbs, x)); };
-    // The third side beside 1.
+    // Returns sqrt(1 + x^2).
     const auto hypotenuse = [&](Instruction* x) {
       return w.Unary(Opcode::kSqrt, w.Binary(Opcode::kAdd, one, w.Binary(Opcode::kMultiply, x, x)));
     };
@@ -173,7 +173,7 @@ class Eigh {
     return {needed, cosine, w.Binary(Opcode::kMultiply, tangent, cosine), sign};
   }
 
-  // Columns (dim 1) or rows (dim 0) p and q: x, y => c x - s y, s x + c y, y with the sign.
+  // Rotates columns (dim 1) or rows (dim 0) p and q: x, y => c x - s y, s x + c y, with y times the sign.
   Instruction* Rotated(Writer& w, Instruction* a, const Rotation& rotation, Instruction* p, Instruction* q,
                        int64_t dim) {
     const Shape vector = shapes_.Row();

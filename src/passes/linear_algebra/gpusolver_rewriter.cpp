@@ -1,5 +1,5 @@
-// gpusolver-rewriter: a Cholesky decomposition becomes the call of cuSOLVER that computes it. The call leaves the other
-// triangle as it was and tells where a matrix has no factor; the op has zeros and NaN there.
+// gpusolver-rewriter: replaces a Cholesky decomposition by the call of cuSOLVER. The call leaves the other triangle
+// unchanged and reports matrices without a factor. The op has zeros and NaN in these places.
 #include <limits>
 
 #include "ir/fusion.h"
@@ -10,15 +10,15 @@
 namespace hlo {
 namespace {
 
-// XLA asks the library how much scratch memory it wants; none is at hand here.
+// XLA asks the library for the size of its workspace. No library is available here.
 constexpr int64_t kWorkspaceBytes = 256;
 
 bool IsOfLapack(PrimitiveType type) {
   return type == PrimitiveType::kF32 || type == PrimitiveType::kF64 || IsComplex(type);
 }
 
-// cholesky(a) => select(info == 0, triangle of factor, nan), (factor, workspace, info) = cusolver(a). A pivot of 0 is
-// no factor for the library; the op goes on and has NaN behind it.
+// cholesky(a) => select(info == 0, triangle of factor, nan), with (factor, workspace, info) = cusolver(a). They differ
+// for a pivot of 0: the library reports no factor, whereas the op continues and has NaN after the pivot.
 Result<Instruction*> CallCholesky(Instruction& inst, const PassContext& context) {
   const Shape& shape = inst.shape();
   if (!context.device->is_gpu || !IsOfLapack(shape.type()) || shape.HasDynamicDims() || !shape.HasDefaultLayout() ||

@@ -1,8 +1,9 @@
-// qr_expander: the custom calls "Qr" and "ProductOfElementaryHouseholderReflectors", of real matrices, as loops over
-// columns. Both in LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and kept below it, Q = H1 H2 ... Hk.
+// qr_expander: expands the custom calls "Qr" and "ProductOfElementaryHouseholderReflectors", for real matrices, to
+// loops over columns. Both follow LAPACK: H = 1 - tau v v^T, where v is 1 at the diagonal and is stored below it, and Q
+// = H1 H2 ... Hk.
 //
-// One reflection is applied to all columns behind it at once, as two products with a vector. XLA's pass collects those
-// of 128 columns first, and applies them as products of matrices.
+// Each reflection is applied to all later columns by two products with a vector. XLA's pass collects the reflections of
+// 128 columns and applies them by matrix products.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -16,7 +17,7 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Where `mask`, (1 - tau v v^T) a, of which v has no element outside of it.
+// Returns (1 - tau v v^T) a where `mask` is true, and a elsewhere. v must be zero outside of the mask.
 Instruction* Reflected(Writer& w, Instruction* v, Instruction* tau, Instruction* a, Instruction* mask,
                        const MatrixShapes& shapes) {
   const int64_t rank = shapes.BatchRank();
@@ -25,7 +26,7 @@ Instruction* Reflected(Writer& w, Instruction* v, Instruction* tau, Instruction*
   for (int64_t d = 0; d < rank; ++d) attrs.lhs_batch.push_back(d);
   attrs.rhs_batch = attrs.lhs_batch;
   attrs.lhs_contracting = attrs.rhs_contracting = {rank};
-  // With all digits: what reflections make must be orthogonal.
+  // Full precision, because the product of reflections must be orthogonal.
   attrs.precision = {Precision::kHighest, Precision::kHighest};
   Instruction* const projected = w.Add(Opcode::kDot, shapes.Row(), {v, inside}, attrs);
   Instruction* const scaled = w.Binary(Opcode::kMultiply, v, w.Widen(tau, v->shape(), {}));
@@ -40,8 +41,8 @@ Instruction* Column(Writer& w, Instruction* a, Instruction* j, const MatrixShape
   return w.Slice(a, starts, shapes.With({shapes.rows, 1}).dims(), shapes.Column());
 }
 
-// The reflection that makes nothing of what lies below row j: LAPACK's larfg. The norm is taken of numbers of at
-// most 1.
+// The reflection that makes the elements below row j zero, as LAPACK's larfg. The column is divided by its largest
+// element before the norm is taken.
 struct Reflection {
   Instruction *v, *tau, *beta;
 };
@@ -57,7 +58,7 @@ Reflection Reflect(Writer& w, Instruction* column, Instruction* j, const MatrixS
   Instruction* const rest = w.Select(rows(kGt), column, zeros);
   Instruction* const from_j = w.Select(rows(kGe), column, zeros);
   Instruction *const one = w.Constant(1, alpha->shape()), *const zero = w.Constant(0, alpha->shape());
-  Instruction* const nothing = w.Compare(largest(rest), kEq, zero);  // Then the column is as it should be.
+  Instruction* const nothing = w.Compare(largest(rest), kEq, zero);  // The column needs no reflection.
   Instruction* const scale = w.Select(nothing, one, largest(from_j));
   Instruction* const scaled = w.Binary(Opcode::kDivide, from_j, w.Widen(scale, shape, {}));
   Instruction* const squares = w.Reduce(w.Binary(Opcode::kMultiply, scaled, scaled), Opcode::kAdd);
@@ -71,7 +72,7 @@ Reflection Reflect(Writer& w, Instruction* column, Instruction* j, const MatrixS
   return {w.Select(at, w.Constant(1, shape), v), w.Select(nothing, zero, quotient), beta};
 }
 
-// (a) -> (R, and the v below it; tau)
+// (a) => (R with each v stored below the diagonal, tau).
 Instruction* ExpandDecomposition(Instruction& inst) {
   if (inst.operand_count() != 1 || !IsRealMatrices(inst.operand(0).shape())) return nullptr;
   const Shape& shape = inst.operand(0).shape();
@@ -95,7 +96,8 @@ Instruction* ExpandDecomposition(Instruction& inst) {
   return &inst.computation().AddTuple(end);
 }
 
-// (a with the v below its diagonal, tau) -> the first columns of Q: the reflections applied to 1, from the last one on.
+// (a with each v below the diagonal, tau) => the first columns of Q. The reflections are applied to the identity, last
+// one first.
 Instruction* ExpandProduct(Instruction& inst) {
   const Shape& shape = inst.shape();
   if (inst.operand_count() != 2 || !IsRealMatrices(shape) || inst.operand(0).shape() != shape) return nullptr;

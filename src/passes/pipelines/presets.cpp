@@ -1,4 +1,4 @@
-// The texts of this folder, as they stand there, within the program.
+// Embeds the pipeline texts of this folder in the program.
 #include "base/check.h"
 #include "base/embed.h"
 #include "passes/pipelines/text.h"

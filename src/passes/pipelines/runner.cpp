@@ -1,4 +1,5 @@
-// Runs a pipeline: what is switched off, counted, checked and timed, once for each pass instance.
+// Runs a pipeline. For each pass instance it decides whether the instance runs, counts rewrites, checks the module and
+// measures the time.
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -33,17 +34,17 @@ void SetTimes(const Moment& start, double* wall, double* processor) {
 
 Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
   std::vector<const Rule*> rules = FindRules(Trim(selector));
-  // What may be a pass too is one, but for ids.
+  // Selectors of --xla_fuel without a dot are taken for pass names.
   const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
   if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
   return rules;
 }
 
-// What rounds of a fixed point may add to a module. Each is in itself no growth: what expands, outlines or unrolls is
-// done after a round or two, and adds less than this.
+// Growth of a module that the rounds of a fixed point may cause: a factor, plus a number for small modules. Passes that
+// expand, outline or unroll finish after one or two rounds and add less than this.
 constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
 
-// An error in a pass says in which.
+// Adds the name of the pass to an error.
 template <class T>
 Result<T> Named(const PassRun& run, Result<T> result) {
   if (result) return result;
@@ -52,7 +53,7 @@ Result<T> Named(const PassRun& run, Result<T> result) {
       std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", NameOf(run), " of ", run.pipeline)));
 }
 
-// One of --start_from, --stop_before, --stop_after.
+// The value of --start_from, --stop_before or --stop_after.
 struct SliceEnd {
   std::string_view flag;
   const std::string& text;
@@ -60,7 +61,7 @@ struct SliceEnd {
   bool met = false;
 
   bool Names(const PassRun& run, std::span<const std::string_view> stages) const {
-    // A pass and a stage may have one name: here it is the pass.
+    // If a pass and a stage have the same name, it names the pass.
     const bool is_named =
         where->name.empty() || where->name == run.pass->class_name || SamePassName(where->name, run.pass->name);
     return is_named && where->Matches(run, stages);
@@ -115,7 +116,7 @@ class Runner {
     return {};
   }
 
-  // True when one of them changed the module.
+  // Returns whether an item changed the module.
   Result<bool> RunItems(const std::vector<PipelineItem>& items) {
     bool changed = false;
     for (const PipelineItem& item : items) changed |= TRY(RunItem(item));
@@ -140,7 +141,7 @@ class Runner {
     return false;
   }
 
-  // True the first time that the item is come to.
+  // Returns whether the item was reached for the first time.
   bool Count(const PipelineItem& item) {
     const bool first = counted_.insert(&item).second;
     report_.items += first;
@@ -150,7 +151,8 @@ class Runner {
   template <class Once>
   Result<bool> RunRepeatedly(const PipelineItem& item, Once once) {
     if (!item.repeat.fixed_point) return once();
-    std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};  // First run from there on.
+    // Fingerprint of the module, and the number of runs before it had this.
+    std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};
     bool changed = false;
     size_t from = 0;
     const int64_t at_first = module_.InstructionCount();
@@ -173,7 +175,7 @@ class Runner {
     return changed;
   }
 
-  // An error, at its place; but in a text of ours a finding, which harms nobody.
+  // Returns an error at the item. In a preset it is only recorded in the report, because the result is still correct.
   Status DoesNotEnd(const PipelineItem& item, size_t first_run, const std::string& how) {
     std::vector<std::string_view> names;
     for (size_t i = first_run; i < report_.runs.size(); ++i) {
@@ -214,7 +216,7 @@ class Runner {
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    // The same pass without the fault tells whether it does anything.
+    // Run the pass without the fault on a copy, to see whether the fault has an effect.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();
@@ -254,12 +256,12 @@ class Runner {
     return run.changed;
   }
 
-  // What a mutation changed, the same mutation in the next instance may put back. A wrong rule of a pass stays in it.
+  // Mutations are planted once, because the next instance might undo the change. A wrong rule stays in its pass.
   bool IsPlantedAlready() const {
     return report_.planted > 0 && injection_->where.instance == 0 && FindMutation(injection_->fault) != nullptr;
   }
 
-  // How often each rule was applied so far.
+  // Returns the number of rewrites of each rule so far.
   std::map<std::string_view, int64_t> Rewrites() const {
     std::map<std::string_view, int64_t> rewrites;
     for (const auto& [id, entry] : book_.entries) {
@@ -268,11 +270,11 @@ class Runner {
     return rewrites;
   }
 
-  // Instances come in order.
+  // Instances must be passed in order.
   bool IsOutsideOfSlice(const PassRun& run) {
     from_.Look(run, stages_);
     before_.Look(run, stages_);
-    // A stage lasts as long as its instances come.
+    // A stage ends with its last instance.
     const bool is_behind = after_.met && !(after_.where->name.empty() && after_.Names(run, stages_));
     after_.Look(run, stages_);
     return (from_.where && !from_.met) || before_.met || is_behind;
@@ -289,7 +291,7 @@ class Runner {
   const PipelineOptions& options_;
   PipelineReport report_;
   Pipeline pipeline_;
-  std::vector<std::string_view> stages_;  // Those that run, from the outside.
+  std::vector<std::string_view> stages_;  // The enclosing stages, outermost first.
   std::set<const PipelineItem*> counted_;
   std::vector<Selector> disabled_, only_;
   std::map<const PassRow*, int> instances_;
@@ -323,7 +325,7 @@ Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& c
   module.Sweep();
   if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
     changed |= Plant(*mutation, module) != nullptr;
-  // What is new in a module that came with a schedule stands behind everything, also behind what needs it.
+  // New instructions are at the end of the order, also after their users.
   if (changed && module.header.is_scheduled) {
     for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   }

@@ -36,7 +36,7 @@ class Parser {
   }
 
  private:
-  // Up to the end or to '}', which stays.
+  // Reads items up to the end or to '}', which is not consumed.
   Result<std::vector<PipelineItem>> Items(int depth) {
     std::vector<PipelineItem> items;
     while (true) {
@@ -50,7 +50,7 @@ class Parser {
       if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '}')
         FAIL(ErrorAt(Str("expected ',' or a new line behind '", text_.substr(begin, head_end_ - begin), "'"), at_,
                      at_ + 1));
-      // What a reference took over has its place.
+      // Items of a referenced stage get the place of the reference.
       if (items.back().is_preset != is_preset_) Place(items.back(), items.back().range);
     }
   }
@@ -110,7 +110,7 @@ class Parser {
     return item;
   }
 
-  // todo(NAME{...}(...)): what is said of it is not read.
+  // todo(NAME{...}(...)). Only the name is read.
   Result<PipelineItem> Todo() {
     if (!Takes('(')) FAIL(ErrorAt("expected '(' and a name behind 'todo'", at_, at_ + 1));
     const size_t from = at_, close = Closing(from);
@@ -123,7 +123,7 @@ class Parser {
     return PipelineItem{.kind = PipelineItem::Kind::kTodo, .name = std::string(name)};
   }
 
-  // A pass; or a stage of the default pipeline.
+  // A pass, or a stage of the default pipeline.
   Result<PipelineItem> Named(std::string_view name, size_t begin) {
     const PassRow* pass = FindPass(name);
     const PipelineItem* stage = is_preset_ ? nullptr : FindDefaultStage(name);
@@ -148,7 +148,7 @@ class Parser {
     return item;
   }
 
-  // Behind '{': NAME=VALUE, ... }
+  // NAME=VALUE, ... after '{'.
   Status Options(std::string_view pass, size_t brace, PassOptions* options) {
     const size_t close = text_.find_first_of("}\n", at_);
     if (close == std::string_view::npos || text_[close] == '\n') FAIL(ErrorAt("'{' is not closed", brace, brace + 1));
@@ -197,7 +197,7 @@ class Parser {
     return items;
   }
 
-  // Of the parenthesis before `from`, on the same line; npos when there is none.
+  // Returns the offset of the parenthesis that closes the one before `from`, on the same line, or npos.
   size_t Closing(size_t from) const {
     int open = 1;
     for (size_t i = from; i < text_.size() && text_[i] != '\n'; ++i) {
@@ -207,7 +207,7 @@ class Parser {
     return std::string_view::npos;
   }
 
-  // Up to what ends a name, without the spaces around.
+  // Reads up to a character that ends a name, without surrounding spaces.
   std::string_view Words() {
     SkipBlanks();
     const size_t begin = at_;
@@ -244,7 +244,7 @@ class Parser {
   Error Located(Error error, size_t begin, size_t end) const {
     end = std::min(std::max(end, begin + 1), text_.size());
     begin = std::min(begin, end);
-    if (begin == end && begin > 0) --begin;  // At the end of the text: its last byte.
+    if (begin == end && begin > 0) --begin;  // At the end of the text: the last byte.
     error.source = source_;
     error.diagnostics.front().range = {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
     return error;
@@ -266,7 +266,7 @@ class Parser {
   const std::string_view text_;
   const bool is_preset_;
   size_t at_ = 0;
-  size_t head_end_ = 0;  // Of the item at hand, without its block.
+  size_t head_end_ = 0;  // End of the current item, without its block.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: what a reduce walks is
-// said in as few dimensions as there are, in memory order. Without one of them the next leaves a reduce as it is.
+// reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: reduce the number of
+// dimensions of a reduce, and put them in memory order. Each pass relies on the ones before it.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -10,10 +10,10 @@
 namespace hlo {
 namespace {
 
-// The order of the dimensions is all that the layout says.
+// Returns whether the layout is only an order of dimensions.
 bool HasPlainLayout(const Shape& shape) { return shape.layout().tiling == Boxed<Tiling>(); }
 
-// `dims[i]` of `shape`, each as it lies: of two dimensions the more minor one stays the more minor.
+// Returns the shape of dimensions `picked` of `shape`, with the same relative order in memory.
 Shape Picked(const Shape& shape, const std::vector<int64_t>& picked) {
   Dims dims;
   for (const int64_t d : picked) dims.push_back(shape.dim(d));
@@ -25,7 +25,7 @@ Shape Picked(const Shape& shape, const std::vector<int64_t>& picked) {
   return Shape(shape.type(), dims, {.minor_to_major = order});
 }
 
-// Each operand of a reduce with its result.
+// An operand of a reduce and its result.
 struct Sum {
   Instruction* x;
   Shape result;
@@ -45,7 +45,7 @@ bool IsRegular(const Instruction& inst) {
   });
 }
 
-// The reduce of `sums` over `dimensions`, with the results in the shapes of `inst`.
+// Returns the reduce of `sums` over `dimensions`, with results in the shapes of `inst`.
 Instruction* Reduced(Instruction& inst, const std::vector<Sum>& sums, std::vector<int64_t> dimensions) {
   ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
   attrs.dimensions = std::move(dimensions);
@@ -67,9 +67,8 @@ Instruction* Reduced(Instruction& inst, const std::vector<Sum>& sums, std::vecto
   return Replace(inst, Opcode::kTuple, results);
 }
 
-// reduce(x) => reshape(reduce(reshape(x))) without the dimensions of size 1. Where nothing else is summed it is one
-// step of the reducer, op(init, reshape(x)). XLA takes reshape(x) there, which is wrong of 0 + -0, and of other initial
-// values.
+// reduce(x) => reshape(reduce(reshape(x))), without dimensions of size 1. If no reduced dimension remains, the result
+// is op(init, reshape(x)). XLA uses reshape(x) there, which is wrong for 0 + -0 and for other initial values.
 Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   const auto is_one = [](int64_t size) { return size == 1; };
@@ -102,8 +101,8 @@ Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// reduce(x) => bitcast(reduce(bitcast(x))) with the operand's dimensions in memory order, row-major then. Results lie
-// as before. Sums over several dimensions go through their terms in another order.
+// reduce(x) => bitcast(reduce(bitcast(x))). The operand is row-major with its dimensions in memory order, and the
+// results keep their layout. Sums over several dimensions take their terms in another order.
 Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);
@@ -114,7 +113,7 @@ Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   const std::vector<int64_t> order(std::reverse_iterator(minor_to_major.end()),
                                    std::reverse_iterator(minor_to_major.begin()));
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;
-  // Of each dimension of the result, in its new order, where it was; the result keeps the operand's order.
+  // `results` has the old number of each dimension of the result, in the order of the operand.
   std::vector<int64_t> dimensions, results;
   for (int64_t d = 0; d < std::ssize(order); ++d) {
     if (std::ranges::find(reduced, order[d]) != reduced.end()) {
@@ -133,7 +132,7 @@ Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// reduce(x), dimensions={1,2} => reduce(reshape(x)), dimensions={1}, of which row-major elements keep their order.
+// reduce(x), dimensions={1,2} => reduce(reshape(x)), dimensions={1}. The order of row-major elements is unchanged.
 Result<Instruction*> GroupReduced(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst) || !IsRowMajor(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);

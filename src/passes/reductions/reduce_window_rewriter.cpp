@@ -1,6 +1,5 @@
-// reduce-window-rewriter: a running sum, whose windows are all that precedes a position, is made of running sums of
-// short rows and one of the rows' totals, so that n results take about kBase * n steps instead of n * n / 2. As
-// XLA's pass of that name.
+// reduce-window-rewriter: computes a running sum from running sums of short rows and a running sum of the rows' totals.
+// For n elements this takes about kBase * n steps instead of n * n / 2. XLA has a pass of this name.
 #include "passes/pass.h"
 #include "passes/reductions/reduction.h"
 #include "passes/simplify/rules.h"
@@ -8,15 +7,15 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kBase = 16;  // XLA's --xla_reduce_window_rewrite_base_length.
+constexpr int64_t kBase = 16;  // Value of XLA's --xla_reduce_window_rewrite_base_length.
 
-// Builds in the place of one reduce-window.
+// Builds the replacement of one reduce-window.
 class RunningSum {
  public:
   RunningSum(Instruction& inst, Opcode op, int64_t dim, bool reverse)
       : inst_(inst), init_(&inst.operand(1)), op_(op), dim_(dim), reverse_(reverse) {}
 
-  // Of the operand; has its shape.
+  // Returns the running sum of x, with x's shape.
   Instruction* Of(Instruction* x) {
     const int64_t size = x->shape().dim(dim_);
     if (size <= kBase) return Window(x, dim_);
@@ -54,7 +53,7 @@ class RunningSum {
     return WithDims(shape, std::move(dims));
   }
 
-  // The running sum along `dim` by its definition.
+  // Returns the running sum along `dim` by its definition.
   Instruction* Window(Instruction* x, int64_t dim) {
     ReduceWindowAttrs attrs = inst_.attrs<ReduceWindowAttrs>();
     const int64_t size = x->shape().dim(dim);
@@ -63,7 +62,7 @@ class RunningSum {
     return Make(Opcode::kReduceWindow, WithDims(x->shape(), DimsOf(x->shape())), {x, init_}, attrs);
   }
 
-  // Of each row its last sum.
+  // Returns the last sum of each row.
   Instruction* Totals(Instruction* within) {
     Instruction* const last = Slice(within, dim_ + 1, reverse_ ? 0 : kBase - 1, reverse_ ? 1 : kBase);
     std::vector<int64_t> dims = DimsOf(last->shape());
@@ -71,7 +70,7 @@ class RunningSum {
     return Make(Opcode::kReshape, WithDims(last->shape(), std::move(dims)), {last});
   }
 
-  // By the initial value; a negative number cuts.
+  // Pads with the initial value. A negative number removes elements.
   Instruction* Pad(Instruction* x, int64_t low, int64_t high) {
     PadAttrs attrs;
     attrs.padding.dims.resize(x->shape().rank());
@@ -97,7 +96,7 @@ class RunningSum {
   bool reverse_;
 };
 
-// reduce-window(x, init), window={size=n pad=n-1_0}, or pad=0_n-1, of n > kBase elements along one dimension.
+// reduce-window(x, init), window={size=n pad=n-1_0} or pad=0_n-1, for n > kBase elements along one dimension.
 Result<Instruction*> SplitRunningSum(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduceWindow) || inst.operand_count() != 2) return nullptr;
   const Shape& shape = inst.operand(0).shape();

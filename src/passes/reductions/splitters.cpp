@@ -1,4 +1,4 @@
-// reduction-splitter and gpu-tree-reduction-rewriter: a reduce that one kernel computes badly becomes two.
+// reduction-splitter and gpu-tree-reduction-rewriter: split a reduce into two if one kernel would be slow.
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +10,11 @@
 namespace hlo {
 namespace {
 
-// Dimensions below this are not worth a reduce of their own (XLA).
+// Smallest dimension that gets a reduce of its own (XLA).
 constexpr int64_t kSmallestSplit = 128;
 
-// What blocks sum without atomics (XLA): rows of 16 elements for each of 1024 threads, over 8 leading ones; columns of
-// 128 for each of 32.
+// Elements that a block sums without atomics (XLA): rows of 16 elements for each of 1024 threads, with up to 8 leading
+// rows, or columns of 128 elements for each of 32 threads.
 constexpr int64_t kRowElements = 16 * 1024, kRowBatch = 8, kColumnElements = 128 * 32;
 
 Shape Without(const Shape& shape, const std::vector<int64_t>& dimensions) {
@@ -25,7 +25,7 @@ Shape Without(const Shape& shape, const std::vector<int64_t>& dimensions) {
   return shape.WithDims(dims);
 }
 
-// `inst` over other dimensions, of another operand.
+// Returns `inst` with another operand and other dimensions.
 Instruction* Reduced(Instruction& inst, Instruction* x, std::vector<int64_t> dimensions) {
   const Shape shape = Without(x->shape(), dimensions);
   ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
@@ -42,15 +42,15 @@ Instruction* InTwo(Instruction& inst, int64_t first) {
   return Reduced(inst, Reduced(inst, &inst.operand(0), {first}), rest);
 }
 
-// One array whose terms may be grouped, each group from the initial value. XLA splits any reduce, also from values that
-// are then taken twice.
+// Returns whether the terms may be grouped: one array, whose initial value may be used for each group. XLA splits every
+// reduce, even if its initial value then counts twice.
 bool MaySplit(const Instruction& inst) {
   if (!IsPlainReduce(inst) || !IsRowMajor(inst) || inst.operand(0).shape().NumElements() == 0) return false;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
   return op && MayGroup(*op, inst.operand(1));
 }
 
-// Over dimensions that lie apart: first the largest.
+// A reduce over dimensions that are not neighbours is split. The inner one reduces the largest dimension.
 Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   if (!MaySplit(inst)) return nullptr;
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;
@@ -61,7 +61,7 @@ Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   return x.dim(largest) < kSmallestSplit ? nullptr : InTwo(inst, largest);
 }
 
-// The rounded-up square root.
+// Returns the square root, rounded up.
 int64_t SquareRoot(int64_t size) {
   int64_t root = static_cast<int64_t>(std::sqrt(static_cast<double>(size)));
   while (root * root < size) ++root;
@@ -69,7 +69,8 @@ int64_t SquareRoot(int64_t size) {
   return root;
 }
 
-// [..., n, ...] => [..., q, m, ...], m the root of n; padded by the initial value where m does not divide n.
+// [..., n, ...] => [..., q, m, ...], where m is the root of n. If m does not divide n, the array is padded with the
+// initial value.
 Instruction* InRootRows(Instruction& inst, int64_t dim) {
   Instruction* x = &inst.operand(0);
   const int64_t size = x->shape().dim(dim), root = SquareRoot(size);
@@ -88,8 +89,8 @@ Instruction* InRootRows(Instruction& inst, int64_t dim) {
   return Step(inst, Opcode::kReshape, x->shape().WithDims(split), {x});
 }
 
-// A reduce that more than one block would work on goes in two steps, each of about the root of its terms. Maximum and
-// minimum stay: blocks may combine those in any order.
+// Splits a reduce that would need several blocks into two, each over about the root of its terms. Maximum and minimum
+// stay, because blocks may combine them in any order.
 Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || !MaySplit(inst)) return nullptr;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
@@ -99,12 +100,13 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
   std::vector<int64_t> reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::ranges::sort(reduced);
   const bool batched = reduced.size() == 2 && reduced[0] == 0 && reduced[1] > 1;
-  if (reduced.size() != 1 && !batched) return nullptr;  // Neighbours are grouped before.
+  if (reduced.size() != 1 && !batched) return nullptr;  // Neighbours have been grouped.
   const int64_t dim = reduced.back();
   if (batched && parts.major > kRowBatch) return InTwo(inst, dim);
   if (parts.is_row ? parts.minor <= kRowElements : parts.middle <= kColumnElements) return nullptr;
   Instruction* const rows = InRootRows(inst, dim);
-  // Rows: their elements first, which are neighbours; columns: the other way round, which walks whole rows of memory.
+  // The inner reduce of a row reduction takes neighbouring elements. For columns it takes the outer dimension, and so
+  // reads whole rows of memory.
   const int64_t inner = parts.is_row ? dim + 1 : dim;
   std::vector<int64_t> first = {inner};
   if (batched) first.insert(first.begin(), 0);
