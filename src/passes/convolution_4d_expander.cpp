@@ -36,7 +36,6 @@ void Renumber(std::initializer_list<int64_t*> labels, std::vector<int64_t>& spat
   for (int64_t& d : spatial) renumber(d);
 }
 
-// convolution(x, k) => reshape(convolution(reshape(x), reshape(k)))
 Result<Instruction*> DropTrivial(Instruction& inst, const PassContext&) {
   ConvolutionAttrs attrs = inst.attrs<ConvolutionAttrs>();
   DimLabels& labels = attrs.dim_labels;

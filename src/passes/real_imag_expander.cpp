@@ -5,7 +5,6 @@
 namespace hlo {
 namespace {
 
-// real(x) => x, imag(x) => 0, for a real x.
 Result<Instruction*> PartOfReal(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (IsComplex(x.shape().type()) || x.shape() != inst.shape()) return nullptr;

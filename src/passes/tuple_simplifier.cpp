@@ -8,7 +8,6 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// get-tuple-element(tuple(a, b), 0) => a.
 Result<Instruction*> ElementOfTuple(Instruction& inst, const PassContext&) {
   Instruction* tuple;
   if (!m::GetTupleElement(m::Tuple(&tuple))(&inst)) return nullptr;

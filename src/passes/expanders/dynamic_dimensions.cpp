@@ -8,7 +8,6 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// get-dimension-size(x) => a constant, if the dimension is not dynamic.
 Result<Instruction*> SizeOfStatic(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.operand(0).shape();
   const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;

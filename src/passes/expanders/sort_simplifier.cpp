@@ -7,7 +7,6 @@
 namespace hlo {
 namespace {
 
-// sort(x) => x, along a dimension of at most one element.
 Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.operand(0).shape();
   if (shape.HasDynamicDims() || shape.dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;

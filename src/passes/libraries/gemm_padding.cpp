@@ -28,7 +28,6 @@ Instruction* Pad(Instruction& dot, Instruction& operand, int64_t multiple) {
   return Step(dot, Opcode::kPad, padded, {&operand, &zero}, attrs);
 }
 
-// dot(x, y) => slice(dot(pad(x), pad(y)))
 Result<Instruction*> PadProduct(Instruction& inst, const PassContext& context) {
   const auto [type, size] = context.Get<GemmPaddingOptions>();
   const int64_t multiple = std::max<int64_t>(size, 1);

@@ -1,6 +1,7 @@
-// algsimp: applies the rules of all families. Without options it uses only rules that are exact. For floats they keep
-// NaN, infinities and the sign of zero, so that every difference after this pass is a fault. Options enable the other
-// rules of XLA's algsimp: rules that round, rules that are not always better, and rules that need layouts.
+// algsimp: applies the rules of this folder. The rows at the end of each file state the rules, and comments at the
+// functions add reasons and conditions. Without options, only exact rules apply. For floats these keep NaN, infinities
+// and the sign of zero, so that every difference after the pass is a fault. Options enable the other rules of XLA's
+// algsimp: rules that round, rules that are not always better, and rules that need layouts.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>

@@ -115,7 +115,6 @@ Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// x / 1 => x.
 Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Divide(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
@@ -138,14 +137,12 @@ Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {x, ConstantLike(inst, 1 / value)});
 }
 
-// (a % b) % b => a % b.
 Result<Instruction*> RemainderTwice(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!m::Remainder(m::Remainder(&inner), m::Any())(&inst)) return nullptr;
   return &inner->operand(1) == &inst.operand(1) ? inner : nullptr;
 }
 
-// -(-x) => x.
 Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
@@ -184,7 +181,6 @@ Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
   return square ? product : Replace(inst, Opcode::kMultiply, {product, &x});
 }
 
-// exp(0) => 1.
 Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
   if (!IsFloat(inst.shape().type()) || NumberOf(inst.operand(0)) != 0.0) return nullptr;
   return ConstantLike(inst, 1);
@@ -222,12 +218,10 @@ Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// max(x, x) => x. The same holds for min, and, or.
 Result<Instruction*> IdempotentOp(Instruction& inst, const PassContext&) {
   return &inst.operand(0) == &inst.operand(1) ? &inst.operand(0) : nullptr;
 }
 
-// clamp(a, clamp(a, x, b), b) => clamp(a, x, b).
 Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!m::Clamp(m::Any(), m::Clamp(&inner), m::Any())(&inst)) return nullptr;
@@ -325,7 +319,6 @@ Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// real(x) => x, imag(x) => 0, for a real x.
 Result<Instruction*> PartsOfReal(Instruction& inst, const PassContext&) {
   if (inst.operand(0).shape() != inst.shape()) return nullptr;
   if (inst.Is(Opcode::kReal)) return &inst.operand(0);

@@ -11,7 +11,6 @@ namespace m = match;
 
 bool IsAscending(const std::vector<int64_t>& dims) { return std::is_sorted(dims.begin(), dims.end()); }
 
-// broadcast(x) => reshape(x), if no element is repeated.
 Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || !IsAscending(inst.dimensions())) return nullptr;
@@ -28,14 +27,12 @@ Result<Instruction*> BroadcastTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{composed});
 }
 
-// broadcast(iota) => iota.
 Result<Instruction*> BroadcastOfIota(Instruction& inst, const PassContext&) {
   Instruction* iota;
   if (!m::Broadcast(m::Iota(&iota))(&inst)) return nullptr;
   return Replace(inst, Opcode::kIota, {}, IotaAttrs{inst.dimensions()[iota->attrs<IotaAttrs>().iota_dimension]});
 }
 
-// broadcast(reshape(x)) => broadcast(x), if the reshape only adds dimensions of size 1.
 Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Broadcast(m::Reshape(&reshape, m::Any(&x)))(&inst) || reshape->shape().rank() <= x->shape().rank())
@@ -84,7 +81,6 @@ Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// transpose(broadcast(x)) => broadcast(x), if x's dimensions keep their order.
 Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Transpose(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
@@ -96,8 +92,6 @@ Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// slice(broadcast(x)) => broadcast(x), if only repeated dimensions are cut. The same holds for reverse and
-// dynamic-slice.
 Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kReverse) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
   Instruction& broadcast = inst.operand(0);
@@ -166,7 +160,6 @@ Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
 // Constants of up to kShort elements stay: they are as cheap as an iota, and rules can read them.
 constexpr int64_t kShort = 4;
 
-// constant({0, s, 2s, ...}) => iota * s, for integers.
 Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.shape();
   if (!shape.IsArray() || shape.rank() != 1 || shape.dim(0) <= kShort || !IsInteger(shape.type())) return nullptr;
@@ -184,7 +177,6 @@ Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {iota, Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{})});
 }
 
-// constant((a, b)) => tuple(constant(a), constant(b)).
 Result<Instruction*> TupleConstant(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsTuple() || !inst.literal().IsKnown()) return nullptr;
   std::vector<Instruction*> elements;
@@ -192,7 +184,6 @@ Result<Instruction*> TupleConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, elements);
 }
 
-// iota => 0, along a dimension of size 1.
 Result<Instruction*> IotaOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kIota) || inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) > 1) return nullptr;
   return ConstantLike(inst, 0);

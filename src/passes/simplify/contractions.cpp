@@ -350,7 +350,6 @@ Result<Instruction*> DotTwice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// slice(dot(a, b)) => dot(slice(a), slice(b)).
 Result<Instruction*> SliceOfDot(Instruction& inst, const PassContext&) {
   Instruction& dot = inst.operand(0);
   if (!m::OneUse(m::Any())(&dot) || !IsPlainDot(dot)) return nullptr;

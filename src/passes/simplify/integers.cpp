@@ -35,7 +35,6 @@ Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   return Replace(inst, Opcode::kSelect, {is_negative, Replace(inst, Opcode::kNegate, {of_negative}), f(&x)});
 }
 
-// x / 2^k => x >> k, rounding towards zero.
 Result<Instruction*> DivideByShift(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type()) || !IsStaticOfOneType(inst)) return nullptr;
   const auto shift = PowerOfTwo(inst.operand(1));
@@ -45,7 +44,6 @@ Result<Instruction*> DivideByShift(Instruction& inst, const PassContext&) {
   });
 }
 
-// x % 2^k => x & (2^k - 1), with the sign of x.
 Result<Instruction*> RemainderByMask(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type()) || !IsStaticOfOneType(inst)) return nullptr;
   const auto shift = PowerOfTwo(inst.operand(1));
@@ -93,7 +91,6 @@ Result<Instruction*> AndOfBounds(Instruction& inst, const PassContext&) {
   }
 }
 
-// max(c, min(x, d)) => clamp(c, x, d) and min(d, max(x, c)) => clamp(c, x, d), for constants c < d.
 Result<Instruction*> ExtremesToClamp(Instruction& inst, const PassContext&) {
   if (!IsStaticOfOneType(inst)) return nullptr;
   const bool is_max = inst.Is(Opcode::kMaximum);

@@ -19,7 +19,6 @@ bool IsAllOnes(const Instruction& constant) {
   return constant.IsConstantOf(IsSigned(type) ? -1 : static_cast<double>((1ULL << BitWidth(type)) - 1));
 }
 
-// x & ones => x, x & 0 => 0; x | 0 => x, x | ones => ones; x ^ 0 => x, and x ^ true => !x.
 Result<Instruction*> BitsWithConstant(Instruction& inst, const PassContext&) {
   const bool is_and = inst.Is(Opcode::kAnd), is_or = inst.Is(Opcode::kOr);
   if (!is_and && !is_or && !inst.Is(Opcode::kXor)) return nullptr;
@@ -35,19 +34,16 @@ Result<Instruction*> BitsWithConstant(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// x ^ x => 0.
 Result<Instruction*> XorSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kXor) || &inst.operand(0) != &inst.operand(1) || !IsStatic(inst)) return nullptr;
   return ConstantLike(inst, 0);
 }
 
-// !!x => x.
 Result<Instruction*> NotTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   return m::Not(m::Not(m::Any(&x)))(&inst) ? x : nullptr;
 }
 
-// select(p, x, x) => x, select(true, x, y) => x, select(false, x, y) => y.
 Result<Instruction*> SelectDecided(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
@@ -56,14 +52,12 @@ Result<Instruction*> SelectDecided(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// select(!p, x, y) => select(p, y, x).
 Result<Instruction*> SelectNot(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Not(m::Any(&p)), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
   return IsPred(*p) ? Replace(inst, Opcode::kSelect, {p, y, x}) : nullptr;
 }
 
-// select(p, true, false) => p; select(p, false, true) => !p.
 Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst) || !IsPred(inst) || p->shape() != inst.shape())
@@ -104,7 +98,6 @@ Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   }
 }
 
-// x < 0 => false and x >= 0 => true, for unsigned x and for an iota that does not wrap.
 Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare)) return nullptr;
   const auto never_negative = [](const Instruction& x) { return IsUnsigned(x.shape().type()) || IsCountThatFits(x); };

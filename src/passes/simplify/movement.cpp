@@ -14,13 +14,11 @@ namespace m = match;
 
 const std::vector<SliceDim>& SliceDims(const Instruction& slice) { return slice.attrs<SliceAttrs>().slice.dims; }
 
-// slice(x) => x, if it takes all elements.
 Result<Instruction*> SliceOfAll(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
   return inst.operand(0).shape() == inst.shape() ? &inst.operand(0) : nullptr;
 }
 
-// slice(slice(x)) => slice(x).
 Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Slice(m::Slice(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -34,7 +32,6 @@ Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {x}, SliceAttrs{composed});
 }
 
-// slice(concatenate(x, y)) => slice(x), if the slice is within x.
 Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   Instruction* whole;
   if (!m::Slice(m::Concatenate(&whole))(&inst) || !IsStatic(inst) || !IsStatic(*whole)) return nullptr;
@@ -54,7 +51,6 @@ Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// slice(pad(x, c)) => slice(x) if the slice is within x, or broadcast(c) if it is within the padding.
 Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   Instruction *pad, *x, *value;
   if (!m::Slice(m::Pad(&pad, m::Any(&x), m::Any(&value)))(&inst) || !IsStatic(inst) || !IsStatic(*pad)) return nullptr;
@@ -90,7 +86,6 @@ Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {part}, DimensionsAttrs{reverse->dimensions()});
 }
 
-// concatenate(x) => x. Empty parts are removed.
 Result<Instruction*> ConcatenateOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
@@ -122,7 +117,6 @@ Result<Instruction*> ConcatenateTwice(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim}) : nullptr;
 }
 
-// concatenate(x[a:b], x[b:c]) => x[a:c].
 Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate) || !IsStatic(inst)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -202,7 +196,6 @@ Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges});
 }
 
-// dynamic-update-slice(x, u) => u, if u has x's shape. dynamic-update-slice(x, u) => x, if u is empty.
 Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicUpdateSlice) || !IsStatic(inst)) return nullptr;
   if (inst.operand(1).shape() == inst.shape()) return &inst.operand(1);
@@ -210,7 +203,6 @@ Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// dynamic-update-slice(broadcast(c), u, constants) => pad(u, c).
 Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicUpdateSlice) || !HasScalarIndices(inst) || !IsStatic(inst)) return nullptr;
   Instruction &base = inst.operand(0), &update = inst.operand(1);
@@ -268,7 +260,6 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDynamicUpdateSlice, operands);
 }
 
-// sort(x) => x, along a dimension of at most one element.
 Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSort)) return nullptr;
   if (inst.operand(0).shape().dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;

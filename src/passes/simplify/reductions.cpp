@@ -24,7 +24,6 @@ Instruction* WidenedInit(Instruction& inst) {
   return inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
 }
 
-// reduce(x, init) => broadcast(init), if x is empty.
 Result<Instruction*> ReduceOfNothing(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst) || inst.operand(0).shape().NumElements() != 0 || inst.shape().NumElements() == 0)
     return nullptr;
@@ -66,7 +65,6 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// Sorts the reduced dimensions, so that equal reduces look equal.
 Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce)) return nullptr;
   auto attrs = inst.attrs<ReduceAttrs>();

@@ -54,7 +54,6 @@ Result<Instruction*> ReshapeToSame(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// bitcast(bitcast(x)) => bitcast(x). bitcast(x) => x, if the shape is unchanged.
 Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Bitcast(m::Any(&x))(&inst)) return nullptr;

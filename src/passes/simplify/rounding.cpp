@@ -36,7 +36,6 @@ Instruction* Reciprocal(Instruction& inst, Instruction* x) {
   return Step(inst, Opcode::kDivide, x->shape(), {ones, x});
 }
 
-// (x + c) + d => x + (c + d).
 template <bool kRounds>
 Result<Instruction*> AddConstants(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *d;
@@ -45,7 +44,6 @@ Result<Instruction*> AddConstants(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {x, Replace(inst, Opcode::kAdd, {c, d})});
 }
 
-// (c - x) + d => (c + d) - x.
 template <bool kRounds>
 Result<Instruction*> AddToConstantLess(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *d;
@@ -93,7 +91,6 @@ bool MayMultiply(const Instruction& c, const Instruction& d) {
   return x && y && IsIeee(c.shape().type()) && IsTame(*x * *y, c.shape().type());
 }
 
-// (x * c) * (y * d) => (x * y) * (c * d); (x * c) * d => x * (c * d).
 template <bool kRounds>
 Result<Instruction*> MultiplyConstants(Instruction& inst, const PassContext&) {
   Instruction *x, *y, *c, *d, *p, *q;
@@ -128,7 +125,6 @@ Result<Instruction*> ScaleTheSmaller(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {x, Replace(inst, Opcode::kBroadcast, {scaled}, b->attributes())});
 }
 
-// exp(a) * exp(b) => exp(a + b).
 Result<Instruction*> MultiplyExponentials(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Multiply(m::Exp(m::Any(&a)), m::Exp(m::Any(&b)))(&inst)) return nullptr;
@@ -143,18 +139,15 @@ Instruction* UnderSquaredRoot(const Instruction& inst, Opcode root) {
   return NeverNegative(x) && NeverNegativeZero(x) && x.shape() == inst.shape() ? &x : nullptr;
 }
 
-// rsqrt(x) * rsqrt(x) => 1 / x.
 Result<Instruction*> SquareOfInverseRoot(Instruction& inst, const PassContext&) {
   Instruction* x = UnderSquaredRoot(inst, Opcode::kRsqrt);
   return x == nullptr ? nullptr : Reciprocal(inst, x);
 }
 
-// sqrt(x) * sqrt(x) => x.
 Result<Instruction*> SquareOfRoot(Instruction& inst, const PassContext&) {
   return UnderSquaredRoot(inst, Opcode::kSqrt);
 }
 
-// exp(a) / exp(b) => exp(a - b); a / exp(b) => a * exp(-b).
 Result<Instruction*> DivideByExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Divide(m::Any(&a), m::Exp(m::Any(&b)))(&inst)) return nullptr;
@@ -162,7 +155,6 @@ Result<Instruction*> DivideByExponential(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kMultiply, {a, Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kNegate, {b})})});
 }
 
-// a / pow(b, c) => a * pow(b, -c).
 Result<Instruction*> DivideByPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b, *c;
   if (!IsReal(inst) || !m::Divide(m::Any(&a), m::OneUse(m::Power(m::Any(&b), m::Any(&c))))(&inst)) return nullptr;
@@ -170,7 +162,6 @@ Result<Instruction*> DivideByPower(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {a, power});
 }
 
-// a / sqrt(b) => a * rsqrt(b); a / rsqrt(b) => a * sqrt(b).
 Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
   Instruction &a = inst.operand(0), &root = inst.operand(1);
   if (!IsReal(inst) || !m::OneUse(m::Any())(&root)) return nullptr;
@@ -179,7 +170,6 @@ Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {&a, factor});
 }
 
-// x / c => x * (1 / c).
 Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
   const auto c = NumberOf(inst.operand(1));
   if (!IsReal(inst) || !c || !IsTame(*c, inst.shape().type()) || m::AnyConstant()(&inst.operand(0))) return nullptr;
@@ -244,14 +234,12 @@ Result<Instruction*> PowerToRoot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSqrt, {&x});
 }
 
-// sqrt(x * x) => abs(x).
 Result<Instruction*> RootOfSquare(Instruction& inst, const PassContext&) {
   Instruction *x, *y;
   if (!IsReal(inst) || !m::Sqrt(m::Multiply(m::Any(&x), m::Any(&y)))(&inst) || x != y) return nullptr;
   return Replace(inst, Opcode::kAbs, {x});
 }
 
-// rsqrt(pow(x, -2)) => abs(x).
 Result<Instruction*> RootOfInverseSquare(Instruction& inst, const PassContext&) {
   Instruction *x, *exponent;
   if (!IsReal(inst) || !m::Rsqrt(m::Power(m::Any(&x), m::Any(&exponent)))(&inst) || NumberOf(*exponent) != -2.0)
@@ -266,7 +254,6 @@ Result<Instruction*> RootOfInverse(Instruction& inst, const PassContext&) {
   return NeverNegative(*x) && NeverNegativeZero(*x) ? Replace(inst, Opcode::kSqrt, {x}) : nullptr;
 }
 
-// log(exp(x)) => x.
 Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   Instruction* x;
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;

@@ -242,7 +242,6 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// max(broadcast(x)) => max(init, x), for a scalar x. The same holds for min, and, or.
 Result<Instruction*> ExtremeOfRepeated(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   const auto op = OpOfRow<false>(inst);
@@ -335,7 +334,6 @@ std::optional<int64_t> RunningDim(const Instruction& inst) {
   return running;
 }
 
-// reduce-window(x, init) => broadcast(init), if x is empty. reduce-window(x, init) => op(init, x), for a scalar x.
 Result<Instruction*> WindowOfNothing(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;
@@ -344,7 +342,6 @@ Result<Instruction*> WindowOfNothing(Instruction& inst, const PassContext&) {
   return x.shape().IsScalar() ? Replace(inst, *op, {&init, &x}) : nullptr;
 }
 
-// reduce-window(x, init) => op(init, x), if all windows have one element.
 Result<Instruction*> WindowsOfOne(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op || inst.operand(0).shape() != inst.shape() || !std::ranges::all_of(WindowOf(inst), IsSingle)) return nullptr;

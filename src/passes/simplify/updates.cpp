@@ -65,7 +65,6 @@ Result<Instruction*> IndexOfWhole(Instruction& inst, const PassContext&) {
   return Replace(inst, inst.opcode(), operands, inst.attributes());
 }
 
-// dynamic-slice(broadcast(x)) => broadcast(dynamic-slice(x)).
 Result<Instruction*> DynamicSliceOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   const std::vector<Instruction*> indices = IndicesOf(inst);
@@ -162,7 +161,6 @@ Result<Instruction*> ElementOfIota(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {number});
 }
 
-// dynamic-update-slice(a, dynamic-update-slice(dynamic-slice(a, i), c, j), i) => dynamic-update-slice(a, c, i + j).
 Result<Instruction*> UpdateOfTakenPart(Instruction& inst, const PassContext&) {
   Instruction &a = inst.operand(0), &part = inst.operand(1);
   if (!part.Is(Opcode::kDynamicUpdateSlice) || !m::OneUse(m::Any())(&part) ||
@@ -332,7 +330,6 @@ bool AddsUp(const Instruction& scatter) {
          ReducerOp(*scatter.attrs<ScatterAttrs>().to_apply) == Opcode::kAdd;
 }
 
-// x + scatter-add(y, i, u) => scatter-add(x + y, i, u).
 template <bool kRounds>
 Result<Instruction*> AddToScatter(Instruction& inst, const PassContext&) {
   Instruction *x, *scatter;
@@ -385,7 +382,6 @@ Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kScatter, {sum, both, values}, attrs);
 }
 
-// transpose(scatter(x, i, u)) => scatter(transpose(x), i, transpose(u)).
 Result<Instruction*> TransposeOfScatter(Instruction& inst, const PassContext&) {
   Instruction& scatter = inst.operand(0);
   if (!scatter.Is(Opcode::kScatter) || !m::OneUse(m::Any())(&scatter) || scatter.operand_count() != 3 ||

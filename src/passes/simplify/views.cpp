@@ -38,7 +38,6 @@ Result<Instruction*> BroadcastToTranspose(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kTranspose, {&x}, DimensionsAttrs{order});
 }
 
-// slice(broadcast(x)) => broadcast(slice(x)).
 Result<Instruction*> SliceOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || broadcast.dimensions().empty() || !IsStatic(broadcast)) return nullptr;
@@ -78,7 +77,6 @@ Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {SliceOf(inst, x, ranges)});
 }
 
-// slice(concatenate(x, y, z)) => slice(concatenate(x, y)), if z has no element in the slice.
 Result<Instruction*> SliceOfFewerParts(Instruction& inst, const PassContext&) {
   Instruction& whole = inst.operand(0);
   if (!whole.Is(Opcode::kConcatenate) || !IsStatic(whole) || !m::OneUse(m::Any())(&whole)) return nullptr;
@@ -106,7 +104,6 @@ Result<Instruction*> SliceOfFewerParts(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {fewer}, SliceAttrs{ranges});
 }
 
-// concatenate(broadcast(c), x) => pad(x, c), for a scalar c. The same holds for concatenate(x, broadcast(c)).
 Result<Instruction*> ConcatenateToPad(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -121,7 +118,6 @@ Result<Instruction*> ConcatenateToPad(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// pad(x, c) => broadcast(c), if x is empty.
 Result<Instruction*> PadOfNothing(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst) || inst.operand(0).shape().NumElements() != 0 || inst.shape().IsScalar()) return nullptr;
   return Replace(inst, Opcode::kBroadcast, {&inst.operand(1)}, DimensionsAttrs{});
@@ -184,7 +180,6 @@ Result<Instruction*> PadOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {padded}, broadcast.attributes());
 }
 
-// reverse(f(x, broadcast(c))) => f(reverse(x), broadcast(c)), for a scalar c.
 Result<Instruction*> ReverseOfBinary(Instruction& inst, const PassContext&) {
   Instruction& op = inst.operand(0);
   if (!m::OneUse(m::Any())(&op) || !op.Is(kElementwise) || op.operand_count() != 2 || op.Is(Opcode::kCompare) ||
@@ -201,7 +196,6 @@ Result<Instruction*> ReverseOfBinary(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reverse(reshape(x)) => reshape(reverse(x)), when the reshape only adds dimensions of size 1.
 Result<Instruction*> ReverseOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!m::OneUse(m::Reshape())(&reshape) || !IsStatic(reshape)) return nullptr;
