@@ -1,5 +1,5 @@
-// while-loop-invariant-code-motion: moves instructions of the body whose operands do not change in front of the loop,
-// and passes their values through the state.
+// while-loop-invariant-code-motion: moves invariant instructions of a loop body in front of the loop, and passes their
+// values through the state.
 //
 // A value in the state is read from memory, whereas a value in the body is computed by the kernel that needs it. So a
 // cheap instruction moves only if that reads no more bytes, unlike a mask made of a scalar. XLA moves these too; the
@@ -70,8 +70,8 @@ class Motion {
     bool moves = false;   // It moves because this is worth it.
     bool needed = false;  // It moves because a user does.
     bool gone = false;    // No instruction that stays in the body uses it.
-    double work = 0;      // In adds, to compute the value in the body.
-    double bytes = 0;     // Read to compute the value in the body.
+    double work = 0;      // Adds to compute the value in the body.
+    double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;
   };
   Fact& Of(const Instruction& inst) { return facts_[inst.place()]; }

@@ -1,8 +1,8 @@
 // block-fusion: makes a loop and the small kernels around it one launch of one block (a region "block"). Each kernel of
 // the loop must be so small that one block runs it in less time than a launch takes. The state of the loop must be
 // small enough to stay close to the block. Barriers then replace launches. Small kernels without a loop stay separate
-// launches, which are judged and named one by one. Exact: a region only proposes one launch, and otherwise runs its
-// kernels one by one.
+// launches, which are judged and named one by one. Exact: the region only proposes one launch. If no planner takes it,
+// its kernels run one by one.
 //
 // while-loop-fusion: makes each such loop a region by itself. Its kernels may be somewhat larger, because the overhead
 // of each trip is more than a launch, also on a host.

@@ -3,7 +3,8 @@
 // are stored in another type, or stacked by layer, are then read once and not written in between.
 //
 // A product of few rows is bound by memory, and its kernel can read any elementwise value. Larger products accept only
-// converts and parts of arrays. Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
+// converts and parts of arrays. Exact: the region only proposes one launch. If no planner takes it, its kernels run one
+// by one.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ const Instruction* DotOf(const Instruction& launch) {
   return nullptr;
 }
 
-// Returns the product of an operand's free dimensions: the rows or columns of the product.
+// Returns the number of rows (or columns) of the product that an operand has: the elements along its free dimensions.
 int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   int64_t elements = 1;
   for (int64_t d = 0; d < shape.rank(); ++d) {

@@ -1,6 +1,7 @@
 // recurrent-loop-fusion: makes a loop of a recurrent network one launch (a region "block") if its weights fit the
 // shared memory of a cluster of blocks, and if a model expects it to be faster than separate launches
-// (ir/recurrent_loop.h). Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
+// (ir/recurrent_loop.h). Exact: the region only proposes one launch. If no planner takes it, its kernels run one by
+// one.
 #include <string>
 #include <unordered_set>
 #include <vector>

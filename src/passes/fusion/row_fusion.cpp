@@ -5,8 +5,8 @@
 // attention-fusion does the same for a softmax between two matrix products (a region "attention"). Its rows may exceed
 // the on-chip memory, because they are processed in parts: the products of the parts are rescaled and added.
 //
-// Exact: a region only proposes one launch, and otherwise runs its kernels one by one. A region is worth it if the
-// saved launches and memory traffic cost more than the multiprocessors that idle when there are few rows.
+// Exact: the region only proposes one launch. If no planner takes it, its kernels run one by one. A region is worth it
+// if the saved launches and memory traffic cost more than the multiprocessors that idle when there are few rows.
 #include <algorithm>
 #include <optional>
 #include <string_view>

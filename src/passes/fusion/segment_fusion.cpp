@@ -1,6 +1,6 @@
 // segment-fusion: joins kernels that do not depend on each other into one launch (a region "segments"), in which each
 // kernel has some of the blocks. It is for the many tensors of an optimizer and for other kernels that are too small to
-// fill the device. Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
+// fill the device. Exact: the region only proposes one launch. If no planner takes it, its kernels run one by one.
 #include <algorithm>
 #include <set>
 #include <string>

@@ -1,7 +1,8 @@
 // statistics-fusion: joins a convolution by a library with a kernel that only reads sums of its result, and of the
 // squares, for each channel (a region "statistics"). A library may add these up while it has the result on chip, so
 // that the result is not read again. Only 16-bit floats with the channels in the minor dimension qualify, because
-// libraries support only those. Exact: a region only proposes one launch, and otherwise runs its kernels one by one.
+// libraries support only those. Exact: the region only proposes one launch. If no planner takes it, its kernels run one
+// by one.
 #include <algorithm>
 #include <string_view>
 #include <utility>

@@ -148,7 +148,7 @@ Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
-// abs(x) => x, if x is never negative and never -0. abs would also clear the sign of a NaN, so x must not have one.
+// abs(x) => x, if x is never negative and never -0: abs clears the sign bit.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;

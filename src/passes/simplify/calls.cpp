@@ -86,7 +86,7 @@ Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
 std::optional<int64_t> GroupSize(const Instruction& inst) {
   const auto& attrs = inst.attrs<CollectiveAttrs>();
   if (attrs.channel_id && !attrs.use_global_device_ids && inst.module().header.num_partitions != 1)
-    return std::nullopt;  // Each group contains all partitions of its replicas.
+    return std::nullopt;  // Each group has all partitions of its replicas.
   const std::vector<std::vector<int64_t>> groups = ListGroups(attrs.replica_groups);
   if (groups.empty() || groups[0].empty()) return std::nullopt;
   for (const auto& group : groups) {
@@ -95,8 +95,8 @@ std::optional<int64_t> GroupSize(const Instruction& inst) {
   return groups[0].size();
 }
 
-// Returns whether the sum of `count` times `x` is exact in every order, because x, 2 x, ..., count * x are numbers of
-// the type.
+// Returns whether the sum of `count` terms `x` is exact in every order: x, 2 * x, ..., count * x are numbers of the
+// type.
 bool SumsAreExact(const Literal& x, int64_t count) {
   constexpr int64_t kMostDevices = 4096;
   for (int64_t n = 1; n <= std::min(count, kMostDevices); ++n) {

@@ -594,7 +594,8 @@ Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w
   return Replace(inst, Opcode::kConvolution, {of_x ? scaled : &x, of_x ? &w : scaled}, convolution.attributes());
 }
 
-// convolution(x * c, w) => convolution(x, w * c), if w is smaller than x, and the reverse.
+// convolution(x * c, w) => convolution(x, w * c), if w is smaller than x. convolution(x, w * c) => convolution(x * c,
+// w), if x is smaller than w.
 Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) {
   if (!ScalesFreely(inst)) return nullptr;
   for (int side = 0; side < 2; ++side) {

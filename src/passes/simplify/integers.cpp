@@ -24,8 +24,8 @@ Instruction* IntegerLike(Instruction& inst, int64_t value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// Returns select(x < 0, -f(-x), f(x)), for a function that is symmetric around 0. The lowest number is its own
-// negative. Its bits, read as an unsigned number, are its absolute value, so `f` must work on unsigned numbers.
+// Returns f(x) for an odd function, as select(x < 0, -f(-x), f(x)), because `f` works only on unsigned numbers. The
+// lowest number is its own negative. Read as an unsigned number, it is its absolute value.
 template <class F>
 Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   if (NeverNegative(x)) return f(&x);

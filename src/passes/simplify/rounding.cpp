@@ -1,6 +1,5 @@
 // Rules of algsimp that hold for real numbers. For floats they hold except for rounding, overflow and underflow. XLA's
-// algsimp applies them. Ours needs algsimp{rounding=true} for those that round. Some have an exact row for integers,
-// which is always on.
+// algsimp applies them. Ours needs algsimp{rounding=true} for rules that round. Exact rows for integers are always on.
 #include <cmath>
 
 #include "ir/opcode_set.h"
@@ -12,8 +11,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Selects the row of a rule that has two: an exact row for integers and one that rounds, for floats and complex
-// numbers.
+// Selects one of the two rows of a rule: the exact row for integers, or the row for floats and complex numbers, which
+// rounds.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();

@@ -20,7 +20,7 @@ bool OnlyMoves(const Instruction& x) {
   return kMovers.Has(x.opcode());
 }
 
-// Returns whether convert keeps a value that is never negative free of negatives.
+// Returns whether a value that is not negative stays so when it is converted.
 bool ConvertKeepsSign(PrimitiveType from, PrimitiveType to) {
   if (IsFloat(to) || IsFloat(from)) return true;  // Conversions to a float round, those from a float saturate.
   if (from == PrimitiveType::kPred) return to != PrimitiveType::kS1;

@@ -259,7 +259,7 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   Instruction* at = &inst;
   for (int step = 0; step < kLongest; ++step) {
     if (at->Is(Opcode::kTranspose)) {
-      std::vector<std::pair<int64_t, int64_t>> places;  // Dimension of the operand, number as in `order`.
+      std::vector<std::pair<int64_t, int64_t>> places;  // Dimension of the operand, and its number in `order`.
       size_t next = 0;
       for (const int64_t d : at->dimensions()) {
         if (at->operand(0).shape().dim(d) != 1) places.emplace_back(d, order[next++]);
@@ -275,8 +275,8 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(transpose(reshape)) => transpose(reshape(reshape)), if the outer reshape merges only dimensions that are
-// neighbours before the transpose.
+// reshape(transpose(x)) => transpose(reshape(x)), for a reshape x, if the outer reshape merges only dimensions that are
+// neighbours in x.
 Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
   if (!m::OneUse(m::Transpose())(&transpose) || !IsStatic(transpose) || !transpose.operand(0).Is(Opcode::kReshape) ||
@@ -414,7 +414,7 @@ std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
 Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   const Shape& from = inst.operand(0).shape();
   if (!InMemory(from) || !InMemory(inst.shape())) return nullptr;
-  if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // Recast uses a reshape here.
+  if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // Recast() would make a reshape.
   // Only dimensions of size 1 may be added and removed. The others must have the same order in memory.
   if (!PairDimensions(from, inst.shape())) return nullptr;
   const auto numbered = [](const Shape& shape) {
