@@ -45,8 +45,8 @@ class Inliner {
  private:
   // Adds the calls in the body to `calls`.
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
-    std::vector<Instruction*> copies(callee.place_limit());  // Indexed by place.
-    std::vector<Instruction*> ends;                          // Replace the call as control predecessors.
+    std::vector<Instruction*> copies(callee.place_limit());
+    std::vector<Instruction*> ends;  // Control predecessors that replace the call.
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {
         copies[inst->place()] = &call.operand(inst->parameter_number());
@@ -76,7 +76,7 @@ class Inliner {
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  InPlaceOfGone ends_;  // For each removed call.
+  InPlaceOfGone ends_;  // Such replacements for each removed call.
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {

@@ -1,6 +1,6 @@
 // cse: if several instructions apply the same operation to the same operands, only the first in post-order stays.
-// Exact. Instructions with side effects or state are left alone. Constants are compared by bits. Equal computations
-// count as the same attribute.
+// Exact. Instructions with side effects or state are left alone. Constants are compared by bits. Equal small
+// computations, such as reducers, are shared first.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -114,7 +114,7 @@ bool SameComputation(const Computation& a, const Computation& b) {
   return paired.at(&a.root()) == &b.root();
 }
 
-// Lets all callers of equal small computations, such as reducers, call the first one.
+// Lets all callers of equal small computations call the first one.
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;
@@ -137,7 +137,7 @@ bool ShareComputations(Module& module) {
   if (same.empty()) return false;
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
-      if (IsFusion(*inst)) continue;  // Kernels are counted one by one.
+      if (IsFusion(*inst)) continue;  // Each fusion keeps a computation of its own.
       ForEachCalled(inst->attributes(), [&](Computation*& called) {
         if (const auto found = same.find(called); found != same.end()) {
           called = found->second;

@@ -25,7 +25,6 @@ bool HasDead(const Computation& computation) {
   return false;
 }
 
-// Logs the instructions without users that stay.
 void LogKept(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     if (!inst->IsDead() || MayGo(*inst)) continue;
@@ -105,7 +104,7 @@ bool RemoveUnusedOperands(Module& module) {
 Result<bool> RemoveDead(Module& module, const PassContext&) {
   bool changed = false;
   const std::vector<Computation*> computations = module.PostOrder();
-  // Callers precede callees: a call that is removed makes its computation unreachable.
+  // Callers come first, because the computation of a removed call is not needed either.
   for (size_t i = computations.size(); i-- > 0;) changed |= RemoveDeadIn(*computations[i]);
   if (RemoveUnusedOperands(module)) {
     for (Computation* computation : SequentialComputations(module)) RemoveDeadIn(*computation);

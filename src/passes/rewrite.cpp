@@ -26,8 +26,8 @@ constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Returns whether one elementwise instruction or update has floats of several widths, which HLO allows but rarely
-// occurs. Rules assume one type. Other operations that move elements get one type when a module is loaded
+// Returns whether one elementwise instruction or update has floats of several widths. HLO allows this, but programs
+// rarely use it. Rules assume one type. Other operations that move elements get one type when a module is loaded
 // (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};

@@ -1,6 +1,6 @@
-// variadic-op-splitter: splits concatenates with more operands than a kernel can take addresses. Until CUDA 12.1 the
-// parameters of a kernel were limited to 4 KiB. Where more fit, splitting costs a second pass over the data and only
-// reduces the size of the code.
+// variadic-op-splitter: splits concatenates with too many operands for the parameters of one kernel. Until CUDA 12.1
+// these were limited to 4 KiB. Where more fit, splitting costs a second pass over the data and only reduces the size of
+// the code.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -16,7 +16,7 @@ Result<Instruction*> GatherBeforeBroadcast(Instruction& inst, const PassContext&
   const Instruction& broadcast = inst.operand(0);
   Instruction* x = &broadcast.operand(0);
   const Shape &wide = broadcast.shape(), &all = inst.shape();
-  if (x->shape().NumElements() >= wide.NumElements()) return nullptr;  // No fewer elements.
+  if (x->shape().NumElements() >= wide.NumElements()) return nullptr;  // Gathering x would not send less.
   auto attrs = inst.attrs<CollectiveAttrs>();
   const int64_t d = attrs.dimension->value, devices = all.dim(d) / wide.dim(d);
   std::vector<int64_t> dims = broadcast.dimensions();

@@ -40,8 +40,8 @@ bool IsMeeting(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kOnlyNames) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
-// Orders all such instructions in post-order by control edges, unless they are ordered already. `last` has the last of
-// them on which an instruction depends. The edges make the instruction depend on all earlier ones too.
+// Orders all such instructions in post-order by control edges, unless other edges do so. For each instruction, `last`
+// has the number of the last one that it depends on. By the edges, it also depends on all before that one.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

@@ -39,7 +39,7 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 }  // namespace
 
 // Constants in fusions keep their names, because they are numbers in the code. Control predecessors keep theirs too. A
-// change of names is not reported as a change. It may change the order, because the copies are at the end.
+// change of names is not reported as a change. Only the order may change, because new constants are added at the end.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.Of(module);

@@ -17,7 +17,6 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Returns the shapes of the results.
 std::vector<Shape> ResultShapes(const Instruction& inst) {
   if (!inst.shape().IsTuple()) return {inst.shape()};
   return {inst.shape().elements().begin(), inst.shape().elements().end()};
@@ -199,7 +198,7 @@ class Groups {
     const auto all = [&](Instruction* x) { return Everywhere(w, x, rows, before); };
     return w.Binary(Opcode::kAnd, w.Compare(row, kGe, all(begins_[g])), w.Compare(row, kLt, all(ends_[g])));
   }
-  // Returns a pred of `shape` that is true for the rows of all groups.
+  // Returns a pred of `shape` that is true for the rows of any group.
   Instruction* AnyMask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before) const {
     Instruction* any = Mask(w, shape, d, before, 0);
     for (int64_t g = 1; g < count_; ++g) any = w.Binary(Opcode::kOr, any, Mask(w, shape, d, before, g));

@@ -158,7 +158,7 @@ Result<bool> PadDynamicSizes(Module& module, const PassContext& context) {
       continue;
     const int first_new = module.id_limit();
     changed |= Padder(*computation).Run(order, context);
-    // Whole arrays of values whose dynamic form is also used may be unused.
+    // Remove new whole arrays that are unused, because their value is needed in its dynamic form.
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->removed() && inst->IsDead() && inst->id() >= first_new) computation->RemoveDeadTree(*inst);
     }

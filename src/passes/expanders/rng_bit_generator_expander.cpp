@@ -10,7 +10,6 @@ namespace {
 
 using Words = std::vector<Instruction*>;  // Arrays of type u32 and one shape.
 
-// Builds the replacement of one generator.
 class Expansion {
  public:
   explicit Expansion(Instruction& inst) : inst_(inst), bits_(inst.shape().element(1)) {}
@@ -145,8 +144,8 @@ class Expansion {
     return x;
   }
 
-  // Each block has two words. For 64-bit elements they form one element. Otherwise they go to the two halves of the
-  // first dimension of even size, or of the largest dimension if all sizes are odd.
+  // Each block has two words. For 64-bit elements they form one element. Otherwise they go to even and odd indices
+  // along the first dimension of even size, or along the first largest dimension if all sizes are odd.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);

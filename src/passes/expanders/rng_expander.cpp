@@ -9,7 +9,6 @@
 namespace hlo {
 namespace {
 
-// Builds the replacement of one rng.
 class Expansion {
  public:
   explicit Expansion(Instruction& inst) : inst_(inst), type_(inst.shape().type()), count_(inst.shape().NumElements()) {}

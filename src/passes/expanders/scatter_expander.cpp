@@ -12,7 +12,6 @@ namespace {
 
 bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
-// The expansion of one scatter.
 class Expansion {
  public:
   explicit Expansion(Instruction& inst)
@@ -129,7 +128,7 @@ class Expansion {
   std::vector<Instruction*> Combine(Computation& computation, const std::vector<Instruction*>& arguments,
                                     const Shape& window) {
     const Computation& combiner = *attrs_.to_apply;
-    std::vector<Instruction*> copies(combiner.place_limit());  // Indexed by place.
+    std::vector<Instruction*> copies(combiner.place_limit());
     for (const Instruction* inst : combiner.PostOrder()) {
       Instruction*& copy = copies[inst->place()];
       if (inst->Is(Opcode::kParameter)) {

@@ -31,7 +31,7 @@ std::vector<bool> ReadOperands(const Instruction& sort) {
 // Returns the comparator without the parameters of unused operands.
 Computation& WithoutUnread(const Computation& comparator, const std::vector<bool>& read) {
   Computation& result = comparator.module().AddComputation(comparator.name());
-  std::vector<Instruction*> copies(comparator.place_limit());  // Indexed by place.
+  std::vector<Instruction*> copies(comparator.place_limit());
   int64_t next = 0;
   for (const Instruction* parameter : comparator.parameters()) {
     if (!read[parameter->parameter_number() / 2]) continue;

@@ -32,7 +32,7 @@ bool ComparesPositions(const Instruction& sort) {
 
 // Returns the comparator's result for its parameters, with the two parameters of each pair swapped if `swapped`.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
-  std::vector<Instruction*> copies(comparator.place_limit());  // Indexed by place.
+  std::vector<Instruction*> copies(comparator.place_limit());
   for (const Instruction* inst : comparator.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       copies[inst->place()] = &into.parameter(inst->parameter_number() ^ (swapped ? 1 : 0));
@@ -45,8 +45,8 @@ Instruction& Compared(const Computation& comparator, Computation& into, bool swa
   return *copies[comparator.root().place()];
 }
 
-// Returns the comparator with positions. Operand number `positions` of the sort has the positions; it is new if the
-// sort has no such operand.
+// Returns a comparator that also compares positions, which are operand number `positions` of the sort. Adds parameters
+// for them if the sort has no such operand.
 Computation& WithPositions(const Instruction& sort, int64_t positions, const Shape& position) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   Computation& result = sort.module().AddComputation(comparator.name());

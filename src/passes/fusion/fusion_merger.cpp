@@ -20,10 +20,11 @@ namespace hlo {
 namespace {
 
 // XLA's thresholds.
-constexpr double kMostTraffic = 1.1;                        // Bytes, relative to those without merging.
-constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;  // Limits for repeating costly functions.
-constexpr int64_t kMostCopies = 15;                         // Copies of the producer in one kernel's code.
-constexpr double kCostlyInstruction = 10;                   // As in the pass fusion.
+constexpr double kMostTraffic = 1.1;  // Bytes, relative to those without merging.
+// Traffic ratio and bytes that permit repeating costly functions.
+constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;
+constexpr int64_t kMostCopies = 15;        // Copies of the producer in one kernel's code.
+constexpr double kCostlyInstruction = 10;  // As in the pass fusion.
 
 class FusionMerger {
  public:

@@ -83,7 +83,6 @@ class MultiOutputFusion {
 
   bool IsGone(GroupId id) const { return graph_.Members(id).empty(); }
 
-  // Joins `b` to `a`, unless there is a veto.
   bool TryJoin(GroupId a, GroupId b, const FusionNote& why, const Veto& veto) {
     if (veto) {
       graph_.KeepApart(a, b, *veto);

@@ -55,8 +55,9 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   legal.base_dilation = 1;
 }
 
-// The call pads the forward result by p at both ends. The last elements of the gradient, fewer than a stride, may have
-// been outside of every window. If the two ends differ by more, the call computes a larger result with the smaller p.
+// The call is the gradient of a convolution that pads its input by p at both ends. The last elements of the result,
+// fewer than a stride, may have been outside of every window. If the two ends differ by more, the call computes a
+// larger result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;
   if (low < 0 || high < 0) return;  // The call does not support it.

@@ -59,7 +59,7 @@ bool HasOneFreeDimension(const Instruction& dot, int64_t side) {
   return dot.operand(side).shape().rank() == static_cast<int64_t>(others) + 1;
 }
 
-// Compares everything except the operands and the size of the free dimension.
+// Returns whether both are equal except for the operands and the size of the free dimension.
 bool SameProduct(const Member& a, const Member& b) {
   const auto &p = a.dot->attrs<DotAttrs>(), &q = b.dot->attrs<DotAttrs>();
   return p.lhs_batch == q.lhs_batch && p.lhs_contracting == q.lhs_contracting && p.rhs_batch == q.rhs_batch &&

@@ -41,7 +41,7 @@ struct Epilogue {
 // Returns whether `other` can be the second operand of a step, and adds it to the members if it is a broadcast.
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
-    // Only scalars and vectors. Larger operands of a broadcast count as residuals.
+    // Only scalars and vectors. A broadcast of a larger array would need a residual of full size.
     if (other.operand(0).shape().rank() > 1 || !std::is_sorted(other.dimensions().begin(), other.dimensions().end()))
       return false;
     members->push_back(&other);

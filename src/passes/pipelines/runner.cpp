@@ -34,7 +34,7 @@ void SetTimes(const Moment& start, double* wall, double* processor) {
 
 Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
   std::vector<const Rule*> rules = FindRules(Trim(selector));
-  // Selectors of --xla_fuel without a dot are taken for pass names.
+  // An unknown selector of --xla_fuel without a dot is reported as an unknown pass.
   const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
   if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
   return rules;
@@ -151,7 +151,7 @@ class Runner {
   template <class Once>
   Result<bool> RunRepeatedly(const PipelineItem& item, Once once) {
     if (!item.repeat.fixed_point) return once();
-    // Fingerprint of the module, and the number of runs before it had this.
+    // For each fingerprint of the module, the number of pass runs before it appeared.
     std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};
     bool changed = false;
     size_t from = 0;
@@ -274,7 +274,7 @@ class Runner {
   bool IsOutsideOfSlice(const PassRun& run) {
     from_.Look(run, stages_);
     before_.Look(run, stages_);
-    // A stage ends with its last instance.
+    // If --stop_after names a stage, all its instances run.
     const bool is_behind = after_.met && !(after_.where->name.empty() && after_.Names(run, stages_));
     after_.Look(run, stages_);
     return (from_.where && !from_.met) || before_.met || is_behind;

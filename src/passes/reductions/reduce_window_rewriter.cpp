@@ -9,7 +9,6 @@ namespace {
 
 constexpr int64_t kBase = 16;  // Value of XLA's --xla_reduce_window_rewrite_base_length.
 
-// Builds the replacement of one reduce-window.
 class RunningSum {
  public:
   RunningSum(Instruction& inst, Opcode op, int64_t dim, bool reverse)
@@ -96,7 +95,8 @@ class RunningSum {
   bool reverse_;
 };
 
-// reduce-window(x, init), window={size=n pad=n-1_0} or pad=0_n-1, for n > kBase elements along one dimension.
+// Matches running sums: window={size=n pad=n-1_0} or pad=0_n-1 along one dimension of n > kBase elements. All other
+// windows must have one element.
 Result<Instruction*> SplitRunningSum(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduceWindow) || inst.operand_count() != 2) return nullptr;
   const Shape& shape = inst.operand(0).shape();

@@ -22,7 +22,7 @@ int64_t Product(const Dims& dims, int64_t first, int64_t limit) {
   return product;
 }
 
-// Returns the product of the sizes before, in and after the neighbouring dimensions `middle`.
+// Returns the products of the sizes before, in and after the neighbouring dimensions `middle`.
 ReductionShape Partition(const Dims& dims, const std::vector<int64_t>& middle) {
   const int64_t first = middle.front(), limit = middle.back() + 1;
   return {false, Product(dims, 0, first), Product(dims, first, limit),

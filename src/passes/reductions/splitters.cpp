@@ -50,7 +50,7 @@ bool MaySplit(const Instruction& inst) {
   return op && MayGroup(*op, inst.operand(1));
 }
 
-// A reduce over dimensions that are not neighbours is split. The inner one reduces the largest dimension.
+// A reduce over dimensions that are not neighbours is split. The inner reduce takes the largest dimension.
 Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   if (!MaySplit(inst)) return nullptr;
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;

@@ -28,7 +28,8 @@ Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kConditional, {p, &inst.operand(2), &inst.operand(1)}, chosen);
 }
 
-// Removes tuple elements that have no users from an opt-barrier. The users of the tuple read them from its operand.
+// Removes tuple elements without users from an opt-barrier. In the resulting tuple they come from the barrier's
+// operand.
 Result<Instruction*> BarrierOfUnread(Instruction& inst, const PassContext&) {
   Instruction& tuple = inst.operand(0);
   if (!tuple.Is(Opcode::kTuple) || inst.IsRoot()) return nullptr;
