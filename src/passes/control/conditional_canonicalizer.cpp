@@ -1,4 +1,4 @@
-// conditional canonicalizer: lets every conditional return a tuple, so that later passes handle a single form.
+// conditional canonicalizer: lets every conditional return a tuple, so that later passes see a single form.
 //
 //   r = conditional(...)  =>  t = (S) conditional(...), r = get-tuple-element(t), index=0
 #include "ir/fusion.h"

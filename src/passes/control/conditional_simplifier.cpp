@@ -19,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// Returns the get-tuple-elements of `tuple` that have users, or nullopt if the tuple is used as a whole.
+// Returns the used get-tuple-elements of `tuple`, or nullopt if the tuple has other users.
 std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) {
   if (tuple.IsRoot() || !tuple.shape().IsTuple()) return std::nullopt;
   std::vector<Instruction*> elements;
@@ -30,7 +30,7 @@ std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) 
   return elements;
 }
 
-// New numbers of the tuple elements that are read: `numbers` is -1 for the others.
+// New numbers of the tuple elements that are read, and -1 for the others.
 struct Numbering {
   std::vector<int64_t> numbers;
   std::vector<int64_t> read;  // In ascending order.
@@ -76,7 +76,7 @@ bool MergeDuplicates(Instruction& conditional) {
   for (const Computation* branch : branches) {
     if (!branch->root().Is(Opcode::kTuple)) return false;
   }
-  // Only for look-ups, because the order by address varies between runs.
+  // Only for look-ups: the order varies between runs.
   std::map<std::vector<const Instruction*>, int64_t> first;
   std::vector<int64_t> same(conditional.shape().elements().size());
   for (size_t i = 0; i < same.size(); ++i) {

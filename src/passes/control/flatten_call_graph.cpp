@@ -1,6 +1,6 @@
-// flatten-call-graph: gives each call, loop and branch a computation of its own, by copying shared ones. The memory of
-// its values can then be assigned for that call. The computations of map, reduce, sort and fusion stay shared, because
-// their values have no memory.
+// flatten-call-graph: gives each call, loop and branch a computation of its own, by copying shared ones, so that the
+// memory of its values can be assigned for that call. The computations of map, reduce, sort and fusion stay shared,
+// because their values have no memory.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

@@ -19,7 +19,7 @@ struct Counter {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Returns whether the element has a user other than the computation of its own next value.
+// Returns whether the element is used for more than its own next value.
 bool HasReader(const Loop& loop, const Instruction& element) {
   if (!IsRead(element)) return false;
   const Instruction& next = loop.Next(element.tuple_index());
@@ -42,7 +42,7 @@ class Counters {
 
   bool Merge(const PassContext& context) {
     if (counters_.size() < 2) return false;
-    // For each state element: the counter that replaces it, or null if it stays. All are found before anything changes.
+    // For each state element the counter that replaces it, or null. All are found before anything changes.
     std::vector<const Counter*> counters(loop_.Size()), bases(loop_.Size());
     for (const Counter& counter : counters_) {
       counters[counter.element] = &counter;
@@ -85,7 +85,7 @@ class Counters {
   }
   PrimitiveType TypeOf(const Counter& counter) const { return loop_.init->operand(counter.element).shape().type(); }
 
-  // Returns q * base + (j0 - q * c0) in the computation of `element`: the body, or the caller of the loop.
+  // Returns q * base + (j0 - q * c0) in the computation of `element`.
   static Instruction& ValueOf(Instruction& element, const Induction& counter, const Counter& base) {
     Computation& computation = element.computation();
     const PrimitiveType type = element.shape().type();

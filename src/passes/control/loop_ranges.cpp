@@ -52,7 +52,7 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// Returns the outcome of a comparison that is true for the orders `asked`, if it is the same for all `possible` orders.
+// Returns the outcome of a comparison that is true for the orders `asked`, if it is the same for all `possible` ones.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -69,8 +69,8 @@ std::optional<Range> RangeOfConstant(const Instruction& inst) {
   return Range{exact, exact};
 }
 
-// A comparison that is true at the start of each trip: state element `element` is in one of `orders` to element
-// `other`, or to the constant `bound`.
+// A comparison that is true at the start of each trip: state element `element` is in one of `orders` to element `other`
+// or to the constant `bound`.
 struct Fact {
   int64_t element;
   unsigned orders;
@@ -239,8 +239,8 @@ class Ranges {
       default: return nullptr;
     }
   }
-  // Returns operand number `larger` if operand 0 is never less than operand 1. Returns operand number `smaller` if
-  // operand 1 is never less than operand 0. Otherwise returns null.
+  // Returns operand number `larger` (`smaller`) if operand 0 is never less (never greater) than operand 1, otherwise
+  // null.
   Instruction* Extreme(Instruction& inst, int larger, int smaller) {
     if (IsPred(inst)) return nullptr;
     const Range a = Of(inst.operand(0)), b = Of(inst.operand(1));

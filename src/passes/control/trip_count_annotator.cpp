@@ -1,5 +1,5 @@
-// while-loop-trip-count-annotator: writes the number of trips of a loop, if it is known, to its backend_config, as
-// {"known_trip_count":{"n":"12"}}. Passes that change the number of trips must run before.
+// while-loop-trip-count-annotator: writes a known number of trips to the loop's backend_config, as
+// {"known_trip_count":{"n":"12"}}. Passes that change the number must run before.
 #include "base/text.h"
 #include "interp/count_trips.h"
 #include "ir/fusion.h"

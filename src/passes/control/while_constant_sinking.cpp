@@ -1,5 +1,5 @@
-// while-loop-constant-sinking: replaces an invariant element of a loop's state by its constant initial value, in body
-// and condition. simplify-while-loops removes the element afterwards.
+// while-loop-constant-sinking: replaces invariant elements of a loop's state by their constant initial values, in body
+// and condition. simplify-while-loops removes the elements.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Returns whether the use is the element's own next value. That use stays, because IsInvariant() looks for it.
+// Returns whether the use is the element's own next value, which IsInvariant() looks for.
 bool IsOwnNext(const Loop& loop, const Instruction& user, int64_t operand, int64_t element) {
   return &user == &loop.body->root() && operand == element;
 }

@@ -3,10 +3,9 @@
 //
 //   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
 //
-// This holds for every i, because each index of the sliced dimension has its own product. In an LSTM or GRU over few
-// rows, each step reads all weights for these rows. One product of all steps reads them once. It is worth it if the
-// trips read at least the whole array, if there are few rows, and if the products of all trips are not large. On a
-// host, the weights must also exceed a core's cache (loop_dots.h).
+// This holds for every i. Each step of an LSTM or GRU over few rows reads all weights for these rows, whereas one
+// product reads them once. It is worth it if the trips read at least the whole array, there are few rows, and the
+// products of all trips are not large. On a host, the weights must also exceed a core's cache (loop_dots.h).
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -43,7 +42,7 @@ std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
   return std::nullopt;
 }
 
-// Inserts the product of all trips in front of the loop, and its slice in place of the dot.
+// Inserts the product in front of the loop, and its slice in place of the dot.
 class Hoisting {
  public:
   Hoisting(Loop& loop, const Product& product) : loop_(loop), product_(product), dot_(*product.dot) {
@@ -51,7 +50,7 @@ class Hoisting {
     attrs_ = attrs;
     auto& contracting = product.side == 0 ? attrs_.lhs_contracting : attrs_.rhs_contracting;
     for (int64_t& d : contracting) d = product.slice.DimensionOf(d);
-    // The result has the free dimensions of the left operand before the free dimensions of the right one.
+    // The result has the free dimensions of the left operand first.
     const auto is_before = [&](int64_t d) { return d < product.slice.dimension; };
     at_ = product.slice.dimension - std::ranges::count_if(contracting, is_before);
     if (product.side == 1) at_ += dot_.operand(0).shape().rank() - std::ssize(contracting);

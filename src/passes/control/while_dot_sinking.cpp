@@ -1,12 +1,11 @@
-// while-loop-dot-sinking: if a loop sums products, one in each trip, one product after the loop replaces them:
+// while-loop-dot-sinking: if a loop sums products, one product after the loop replaces them:
 //
 //   s = s + dot(reshape(dynamic-slice(xs, i, 0, 0)), y)
 //     => ys = dynamic-update-slice(ys, y, i, 0, 0), and after the loop s + dot(xs, ys), which also contracts the trips
 //
-// This holds if i takes each index once. The gradients of an LSTM's weights are such sums, over few rows in each step.
-// Each step reads and writes the whole gradient, whereas one product of all steps writes it once. It is worth it if
-// there are few rows (loop_dots.h), and if the values of all trips are not large. simplify-while-loops removes the old
-// sums from the state.
+// This holds if i takes each index once. The gradients of an LSTM's weights are such sums over few rows: each step
+// reads and writes the whole gradient, whereas one product writes it once. It is worth it if there are few rows
+// (loop_dots.h), and the values of all trips are not large. simplify-while-loops removes the old sums.
 #include <algorithm>
 #include <map>
 
@@ -27,8 +26,8 @@ struct Line {
   int64_t At(int64_t trip) const { return first + step * trip; }
 };
 
-// Returns the line of a scalar integer of the body that is a sum or difference of counters and constants. Returns
-// nullopt for other values, or if one of the values may wrap.
+// Returns the line of a scalar integer of the body, made of counters and constants by sums and differences. Returns
+// nullopt if there is none, or if a value may wrap.
 std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t trips, int depth = 0) {
   constexpr int kDeepest = 8;
   constexpr int64_t kMost = int64_t{1} << 30;
@@ -82,7 +81,7 @@ std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
 std::optional<Sum> ReadSum(Loop& loop, int64_t i, int64_t trips) {
   Instruction& next = loop.Next(i);
   const PrimitiveType type = next.shape().IsArray() ? next.shape().type() : PrimitiveType::kPred;
-  // Both forms must sum in the same type. For narrower types, a dot sums in a wider one.
+  // For narrower types, a dot sums in a wider type than the loop.
   if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || !next.Is(Opcode::kAdd) || next.UseCount() != 1)
     return std::nullopt;
   const std::vector<const Instruction*> readers = ReadersOf(loop, i);
@@ -147,7 +146,7 @@ class Sinking {
   }
 
  private:
-  // Returns the number of the state element that collects the value of each trip at index `place`.
+  // Returns the state element that collects the value of each trip at index `place`.
   int64_t Kept(Instruction& value, Instruction& place) {
     const auto known = kept_.find({&value, &place});
     if (known != kept_.end()) return known->second;

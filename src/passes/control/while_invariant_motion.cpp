@@ -1,9 +1,9 @@
 // while-loop-invariant-code-motion: moves invariant instructions of a loop body in front of the loop, and passes their
 // values through the state.
 //
-// A value in the state is read from memory, whereas a value in the body is computed by the kernel that needs it. So a
-// cheap instruction moves only if that reads no more bytes, unlike a mask made of a scalar. XLA moves these too; the
-// option {inflating=true} does so.
+// A value in the state is read from memory, whereas the kernel that needs a value can compute it in the body. So a
+// cheap instruction moves only if that reads no more bytes, unlike a mask made of a scalar. XLA moves these too, and so
+// does {inflating=true}.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Cost in adds for each element from which reading the value is cheaper: a division or a mathematical function.
+// Adds for each element from which reading the value is cheaper: a division or a mathematical function.
 constexpr double kWorthReading = 8;
 
 // Returns whether `inst` is free as part of another instruction, and so moves only with its users.
@@ -29,7 +29,7 @@ bool MovesWithUsersOnly(const Instruction& inst) {
   return kFreeWhereUsed.Has(inst.opcode());
 }
 
-// Returns whether a user is a library call or a kernel by itself, which reads its operands from memory in any case.
+// Returns whether a user is a library call or a kernel by itself, which reads its operands from memory.
 bool FeedsMemory(const Instruction& inst) {
   return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
 }
@@ -108,7 +108,7 @@ class Motion {
     if (inst.Is(kCollective) || !IsStatic(inst.shape())) return false;
     if (std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return !Of(*operand).invariant; }))
       return false;
-    // An inner loop or an unknown custom call may not terminate. Without a trip of the outer loop it must not run.
+    // An inner loop or unknown custom call may not terminate, so it must not run if the outer loop has no trip.
     if ((inst.Is(kControl) || inst.Is(Opcode::kCustomCall)) && !runs_) return false;
     return !HasSideEffect(inst);
   }
@@ -144,7 +144,7 @@ class Motion {
     }
   }
 
-  // Adds the moved values to the state, and lets the remaining instructions read them from there.
+  // Adds the moved values to the state, where the remaining instructions read them.
   void HandIn() {
     Computation& body = *loop_.body;
     Instruction& root = body.root();

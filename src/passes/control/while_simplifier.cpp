@@ -2,13 +2,13 @@
 //
 //   trips      A loop without a trip becomes its initial state, a loop of one trip its body.
 //   nested     A tuple in the state becomes its elements.
-//   invariant  Element i does not change: outside, its initial value replaces it. A constant also replaces it inside.
-//   ranges     Simplifies the body by the condition and the ranges of counters (loop_ranges.cpp).
+//   invariant  Outside, its initial value replaces an invariant element. Inside, a constant does.
+//   ranges     The condition and the ranges of counters simplify the body (loop_ranges.cpp).
 //   counters   Counters that move together become one (loop_counters.cpp).
-//   known      The value of element i after a known number of trips replaces it outside: the last value of a counter,
-//              or a value that each trip computes only from invariants.
-//   same       Elements with the same initial value and the same next value become one.
-//   dead       Element i is used only by next values of dead elements: it is removed.
+//   known      The last value of an element replaces it outside, if the number of trips and the value are known: a
+//              counter, or a value that each trip computes from invariants.
+//   same       Elements with the same initial and next value become one.
+//   dead       Elements that only next values of dead elements use are removed.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -28,11 +28,10 @@ namespace {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Limit on the instructions that are copied from bodies of loops of one trip.
+// Limit on instructions copied from bodies.
 constexpr int64_t kMostInlined = 1'000'000;
 
-// Replaces a loop without a trip by its initial state, and a loop of one trip by its body. Callers come first, so that
-// a body is copied directly to its final computation.
+// Removes loops of no or one trip. Callers come first, so that a body is copied directly to its final computation.
 class ShortLoops {
  public:
   ShortLoops(Module& module, CallSites& calls) : module_(module), calls_(calls) {}
@@ -172,7 +171,7 @@ bool UseLastValues(const Loop& loop) {
 }
 
 bool MergeSame(const Loop& loop) {
-  // Only for look-ups, because the order by address varies between runs.
+  // Only for look-ups: the order varies between runs.
   std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;
   std::vector<int64_t> same(loop.Size());
   bool any = false;
@@ -197,8 +196,8 @@ bool MergeSame(const Loop& loop) {
   return changed;
 }
 
-// Returns for each state element whether it is needed: outside, by the condition, by a side effect, or for the next
-// value of a needed element.
+// Returns which state elements are needed: outside, by the condition, by a side effect, or for the next value of a
+// needed element.
 std::vector<bool> LiveElements(const Loop& loop) {
   std::vector<bool> live(loop.init->operand_count(), false);
   std::vector<const Instruction*> worklist;
@@ -289,14 +288,14 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
     const int64_t i = position[element->tuple_index()];
     if (i >= 0) element->ReplaceAllUses(caller.AddGetTupleElement(smaller, i));
   }
-  // The old loop must be removed here, because its state no longer matches its body.
+  // The old loop cannot wait for dce, because its state no longer matches its body.
   for (Instruction* element : loop.outside) caller.Remove(*element);
   caller.Remove(*loop.loop);
 }
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // The loops around it or inside may then lose elements too.
+  bool smaller = false;  // Then loops around it and inside may lose some too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {
@@ -332,7 +331,7 @@ Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const P
 Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = ShortLoops(module, calls).Remove(context);
-  // Repeat, because a loop that has lost elements may let the loop around it, or inside it, lose some.
+  // Repeat: a loop that has lost elements may let the loops around it and inside it lose some.
   for (bool again = true; again;) {
     again = false;
     for (Computation* computation : SequentialComputations(module)) {

@@ -1,11 +1,11 @@
-// while-loop-transpose-sinking: if a loop reads a transposed array one slice at a time, such as weights stacked by
-// layer, it reads the array before the transpose instead:
+// while-loop-transpose-sinking: if a loop reads a transposed array by slices, such as weights stacked by layer, it
+// reads the array before the transpose instead:
 //
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
-// This holds if p only moves dimensions in which the slice has size 1: the order of its elements is unchanged. The
-// transposed array is then not written and read. It is worth it if the slices of all trips are not larger than the
-// array. simplify-while-loops removes the old state element, and dce the transpose.
+// This holds if p only moves dimensions in which the slice has size 1, which keeps the order of elements. It is worth
+// it if the slices of all trips are not larger than the array. simplify-while-loops removes the old state element, and
+// dce the transpose.
 #include <algorithm>
 
 #include "ir/dynamic_indices.h"
@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// Returns the dynamic-slices in the body that read element i. Returns an empty list if it has other users.
+// Returns the dynamic-slices in the body that read element i, or an empty list if it has other users.
 std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   const auto is_it = [&](const Instruction* element) { return element->tuple_index() == i && !element->IsDead(); };
   if (std::ranges::any_of(loop.in_condition, is_it) || std::ranges::any_of(loop.outside, is_it)) return {};
@@ -54,7 +54,7 @@ bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole,
   return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
 }
 
-// Reorders a list by dimension of the transposed array to the dimensions of its operand.
+// Reorders a list by dimensions of the transposed array to the dimensions of its operand.
 template <class T>
 std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
   std::vector<T> before(of_result);

@@ -36,9 +36,9 @@ bool IsPartOfKernel(const Instruction& inst) {
          inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kGetTupleElement) || inst.IsRoot();
 }
 
-// Returns whether one kernel can compute all trips. Each element of a changing value must depend only on elements at
-// the same index, on values computed from invariants, and on counters. In a stencil, for comparison, the number of
-// elements that one element depends on grows with each trip.
+// Returns whether one kernel can compute all trips. Elements of changing values must depend only on elements at the
+// same index, on values computed from invariants, and on counters. A stencil does not qualify: its dependencies grow
+// with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;

@@ -1,10 +1,10 @@
 // attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into one
-// launch (a region "attention_gradient"), which matches a library call. The library recomputes the scores and their
-// gradients from queries, keys, values and the softmax sums, so that neither is stored in memory.
+// launch (a region "attention_gradient"), as a library computes them. The library recomputes scores and their
+// gradients, so that neither is stored.
 //
-// The pass finds such groups by the arrays with the dimensions of the scores, which two products write and three others
-// read. A reader of the region checks the values that they compute. Exact: a region only proposes one launch, and
-// otherwise runs its kernels one by one.
+// The pass finds the groups by arrays with the dimensions of the scores, which two products write and three others
+// read. A reader of the region checks the values that they compute. Exact: if no planner takes the region, its kernels
+// run one by one.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -49,8 +49,8 @@ bool Has(const Launches& launches, const Instruction* launch) {
   return std::ranges::find(launches, launch) != launches.end();
 }
 
-// Returns the launches that are connected by arrays with the dimensions of the scores. Kernels that write one value for
-// each row belong to the group if only the group reads it.
+// Returns the launches that arrays with the dimensions of the scores connect, and the kernels that compute one value
+// for each row only for these.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};
@@ -78,7 +78,7 @@ Launches GroupOf(const Instruction& scores, const Edges& edges) {
   return group;
 }
 
-// Returns "" if the group may be the gradients of an attention. Otherwise returns the reason why not.
+// Returns the reason why the group is not the gradients of an attention, or "".
 std::string_view WhyNotGradients(const Launches& group, const Instruction& scores) {
   int inner = 0, outer = 0;
   for (const Instruction* launch : group) {

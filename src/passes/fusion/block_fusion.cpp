@@ -1,11 +1,10 @@
-// block-fusion: makes a loop and the small kernels around it one launch of one block (a region "block"). Each kernel of
-// the loop must be so small that one block runs it in less time than a launch takes. The state of the loop must be
-// small enough to stay close to the block. Barriers then replace launches. Small kernels without a loop stay separate
-// launches, which are judged and named one by one. Exact: the region only proposes one launch. If no planner takes it,
+// block-fusion: makes a loop and the small kernels around it one launch of one block (a region "block"), with barriers
+// instead of launches. One block must run each kernel in less time than a launch takes, and the loop's state must be
+// small. Small kernels without a loop stay separate, and are judged one by one. Exact: if no planner takes the region,
 // its kernels run one by one.
 //
-// while-loop-fusion: makes each such loop a region by itself. Its kernels may be somewhat larger, because the overhead
-// of each trip is more than a launch, also on a host.
+// while-loop-fusion: makes each such loop a region by itself. Its kernels may be larger, because the overhead of a trip
+// exceeds a launch, also on a host.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -29,9 +28,9 @@ constexpr int64_t kMostInstructions = 4000;  // Instructions of a region's code.
 constexpr int64_t kMostPointers = 128;       // Operands and results.
 constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried with each launch.
 constexpr double kMostProducts = 1 << 18;    // Products that are not worth a library call.
-// Nesting depth of loops. The time of compilers grows more than linearly with it.
+// Limit on nested loops, because the time of compilers grows fast with the depth.
 constexpr int kMostNested = 8;
-// Seconds of one block for one kernel of a loop by itself. A longer kernel is worth the whole device.
+// Limit in seconds for a kernel of a loop by itself on one block. A longer kernel is worth the whole device.
 constexpr double kMostLoopSeconds = 2e-5;
 
 class Blocks {
@@ -39,7 +38,7 @@ class Blocks {
   Blocks(const Module& module, const DeviceDescription& device, bool loops_alone)
       : costs_(module), device_(device), loops_alone_(loops_alone) {}
 
-  // Number of instructions of the launch's code if a block can run it. Otherwise 0, with the reason.
+  // Instructions of the launch's code if a block can run it, otherwise 0.
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
@@ -73,7 +72,7 @@ class Blocks {
     return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
-  // Inner loops must be in code_ already, so the recursion is shallow.
+  // Inner loops must be in code_ already.
   Code CodeOfLoop(const Instruction& loop) {
     if (!loop.shape().IsTuple()) return {0, "its state is no tuple"};
     int64_t state = 0, code = 0;
@@ -169,7 +168,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one waits for the other by way of a third";
   }
 
-  // Size of a group, cached by the number of its launches, because a group only grows.
+  // Size of a group, cached by the number of its launches.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;

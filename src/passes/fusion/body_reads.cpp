@@ -15,8 +15,8 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// For each user that reads an instruction at an index of its own: the number of elements it needs. The key is null for
-// roots, which all have the same index.
+// For each user that reads a value at an index of its own, the number of elements it needs. The key is null for the
+// roots.
 using Askers = std::map<const Instruction*, double>;
 
 }  // namespace

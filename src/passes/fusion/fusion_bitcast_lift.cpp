@@ -1,6 +1,6 @@
-// fusion_bitcast_lift: inside a kernel with a reduction, reduce(reshape(f(x))) => reduce(f(reshape(x))). The reshape
-// moves up to the operands of the kernel, which become bitcasts outside. A reshape keeps the row-major order of the
-// elements, so an elementwise f gives the same values. The kernel then computes indices in fewer dimensions. Exact.
+// fusion_bitcast_lift: inside a kernel with a reduction, reduce(reshape(f(x))) => reduce(f(reshape(x))), for
+// elementwise f. The reshape of an operand becomes a bitcast outside. The kernel then computes indices in fewer
+// dimensions. Exact, because a reshape keeps the row-major order.
 #include <algorithm>
 #include <unordered_set>
 
@@ -15,8 +15,8 @@ bool IsReshape(const Instruction& inst) { return inst.Is(Opcode::kReshape) || in
 
 bool IsRowMajor(const Instruction& inst) { return inst.shape().IsArray() && inst.shape().HasDefaultLayout(); }
 
-// Returns the reshapes of a kernel if all are from the same dimensions to the same dimensions, which are fewer.
-// Otherwise returns an empty list.
+// Returns the reshapes of a kernel if all are between the same dimensions and reduce their number. Otherwise returns an
+// empty list.
 std::vector<Instruction*> EqualReshapes(const Computation& body) {
   std::vector<Instruction*> reshapes;
   for (Instruction* inst : body.PostOrder()) {
@@ -32,8 +32,8 @@ std::vector<Instruction*> EqualReshapes(const Computation& body) {
   return reshapes;
 }
 
-// Returns the instructions from which the operands of the reshapes are computed, up to parameters and broadcasts of
-// scalars. All of them can have the fewer dimensions instead. Returns an empty list if one cannot, or has other users.
+// Returns the instructions that compute the operands of the reshapes, and can have the fewer dimensions instead.
+// Returns an empty list if one cannot, or has other users.
 std::vector<Instruction*> Region(const std::vector<Instruction*>& reshapes) {
   const Shape& from = reshapes.front()->operand(0).shape();
   std::vector<Instruction*> region;

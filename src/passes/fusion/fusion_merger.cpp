@@ -1,10 +1,9 @@
-// fusion_merger: removes a kernel if all of its users compute its result themselves.
+// fusion_merger: merges a kernel into all of its users, or into none, because a single remaining user would still need
+// the launch and the stored result.
 //
-// It considers whole kernels where the pass fusion stopped at an instruction, producers first. A kernel is merged into
-// all of its users or into none, because a single remaining user would still need the launch and the stored result. XLA
-// of January 2022 has three of the limits: repeated work (costly functions, elements that a user reads several times),
-// memory traffic (1.1 times the bytes), and the size of the code. One limit is ours: according to the device
-// description, the kernels together must not take longer than before.
+// XLA of January 2022 has three of the limits: repeated work (costly functions, elements that a user reads several
+// times), memory traffic, and the size of the code. One limit is ours: by the device description, the kernels together
+// must not take longer than before.
 #include <algorithm>
 #include <optional>
 
@@ -56,7 +55,7 @@ class FusionMerger {
     int64_t copies = 1;  // Most copies of a merged kernel in its code.
     FusionGraph::Shape shape;
   };
-  // A kernel that reads the result of the producer. Producers come first, so the kernel has not been merged itself.
+  // A kernel that reads the producer. Producers come first, so this kernel has not been merged itself.
   struct User {
     const Instruction* fusion;
     GroupId id;

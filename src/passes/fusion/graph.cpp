@@ -73,7 +73,7 @@ FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> ord
   for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
 }
 
-// Logs a decision with its reason. Callers check logs_why_ first, so that no text is built without a reader.
+// Logs a decision. Callers check logs_why_ first, which saves building the text.
 void FusionGraph::Say(const Instruction& inst, std::string_view became, const FusionNote& why) const {
   LogWhy(NameOf(why.reason), inst, became, Text(why), where_);
 }
@@ -125,7 +125,7 @@ void FusionGraph::IsMade(const Instruction& value, Group* group) {
 void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
   groups_[id].work += times * groups_[from].work;
   const std::vector<Instruction*>& members = groups_[id].members;
-  // Copy the last instruction first, so that a read of a value is recorded before IsMade() marks it as computed inside.
+  // Copy users first, so that a read of a value is recorded before IsMade() marks it as computed inside.
   std::vector<Instruction*> copies = groups_[from].members;
   std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
@@ -145,8 +145,8 @@ void FusionGraph::Dissolve(GroupId id) {
   groups_[id] = Group();
 }
 
-// Scalar constants are not counted, because they are copied into the kernel. A value with several readers counts once,
-// with at most its size.
+// Scalar constants are copied into the kernel and not counted. A value with several readers counts once, with at most
+// its size.
 void FusionGraph::AddReads(const Instruction& member, Group* group) {
   scratch_.clear();
   for (int64_t i = 0; i < member.operand_count(); ++i) {
@@ -251,8 +251,8 @@ bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const
   return false;
 }
 
-// Adds the values that the union stores, in the order of the members that compute them. For a fusion with several
-// results these are its get-tuple-elements.
+// Adds the values that the union stores, in program order. For a fusion with several results these are its
+// get-tuple-elements.
 void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
   if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
   std::vector<Instruction*> givers;

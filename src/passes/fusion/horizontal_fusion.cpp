@@ -1,13 +1,12 @@
 // gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels that are too small to fill a device, such as an
-// optimizer's updates of many small arrays or sums of many rows. The kernels share one user that reads them all. Only
-// this user and the root read them, so that no kernel depends on another.
+// optimizer's updates of many small arrays. Only one common user and the root read the kernels, so that no kernel
+// depends on another. Exact.
 //
 //   loop   elementwise kernels with results of one type and equally much code, of any dimensions, at most 32 together
 //   input  reductions that iterate over the same elements (walk.h)
 //
-// The arrays of a loop kernel remain separate results of different dimensions. XLA flattens, concatenates and slices
-// them instead, because its emitter writes slices. Ours writes several results, with a launch for each number of
-// elements. Exact.
+// XLA flattens, concatenates and slices the arrays of loop kernels, because its emitter writes slices. Ours writes
+// several results of different dimensions.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -60,7 +59,7 @@ class HorizontalFusion {
  private:
   const Instruction& Root(GroupId id) const { return *graph_.Members(id).front(); }
 
-  // Opens groups for the kernels that only `consumer` reads, in the order of its operands.
+  // Opens groups for the kernels that only `consumer` reads.
   std::vector<GroupId> CandidatesOf(const Instruction& consumer) {
     std::vector<Instruction*> found;
     std::unordered_set<const Instruction*> seen;
@@ -110,7 +109,7 @@ class HorizontalFusion {
 
   int64_t Results(GroupId id) const { return Root(id).shape().LeafCount(); }
 
-  // Returns whether the properties that determine the code are equal: type, number of results, instructions.
+  // Returns whether the kernels have the same type, number of results and number of instructions.
   bool IsAlike(GroupId a, GroupId b) const {
     return FirstShape(Root(a)).type() == FirstShape(Root(b)).type() && Results(a) == Results(b) &&
            walks_[a].instructions == walks_[b].instructions;

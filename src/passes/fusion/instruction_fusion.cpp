@@ -1,13 +1,12 @@
 // fusion: decides which instructions share a kernel.
 //
 // The pass visits users before operands. An instruction either joins the kernels of all its users, with a copy in each,
-// or becomes the root of its own kernel. A kernel thus contains an instruction only with every path from it to the
-// root, so that no two kernels depend on each other. Time decides: computing the instruction again for every user,
-// against one more launch and the traffic through memory (rates are in DeviceDescription).
+// or becomes the root of its own kernel. A kernel thus contains every path from an instruction to its root, so that no
+// two kernels depend on each other. Time decides: repeated computation against a launch and memory traffic
+// (DeviceDescription).
 //
-// A reduce is either a root or is read at the index of the root through elementwise instructions, which then run once
-// for each result element, after the reduction (ir/fusion.h, kInput). The same holds for a running fold
-// (ir/running_fold.h), which also visits each element of its operand once.
+// A reduce is a root or is read at the index of the root through elementwise instructions, which then run after the
+// reduction (ir/fusion.h, kInput). The same holds for a running fold (ir/running_fold.h).
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -33,8 +32,8 @@ enum class Place : uint8_t {
   kElsewhere,  // An index computed from one of these, or several indices.
 };
 
-// A member that reads another member at an index of its own, by its number in IdSpan, and its number of copies. kAtRoot
-// is for reads at the index of the root.
+// A member that reads another at an index of its own, by its number in IdSpan, and its number of copies. kAtRoot is for
+// reads at the index of the root.
 using Asker = std::pair<int, int64_t>;
 constexpr Asker kAtRoot = {-1, 1};
 
@@ -70,12 +69,12 @@ double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
 
-// Returns whether `inst` costs nothing to compute and reads nothing, so that it is copied to each use.
+// Returns whether `inst` costs nothing to compute, so that it is copied to each use.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
 
-// Returns whether `inst` visits the elements of its operand once, each step depending on the one before.
+// Returns whether `inst` visits its elements in order, each step depending on the one before.
 bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
 
 // Returns whether nothing else may join the kernel of `inst`.
@@ -117,8 +116,8 @@ bool IsFusible(const Instruction& inst) {
   return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
 }
 
-// Returns the needed instructions, operands before users. Copies each trivial instruction that has users both in
-// kernels and outside, so that no kernel reads it from memory.
+// Returns the needed instructions, operands before users. Copies each trivial instruction with users in kernels and
+// outside, so that no kernel reads it from memory.
 std::vector<Instruction*> SplitTrivial(Computation& computation) {
   const std::vector<Instruction*> all = computation.PostOrder();
   const std::vector<bool> needed = NeededPlaces(computation, all);
@@ -276,7 +275,7 @@ class InstructionFusion {
     if (!KeepsIndex(user, inst)) {
       use.askers = AddAskers([&](auto out) { *out = Asker(static_cast<int>(ids_.Of(user)), role.copies); });
     }
-    // Finds the kernel in joins_ in constant time: a value may have as many users as there are kernels.
+    // Finds the kernel in joins_ in constant time, because a value may have many users.
     size_t& at = kernels_[use.kernel].join;
     if (at >= joins_.size() || joins_[at].kernel != use.kernel) {
       at = joins_.size();
@@ -346,8 +345,7 @@ class InstructionFusion {
     const auto kernels = static_cast<double>(joins_.size());
     const double bytes = Bytes(inst);
     if (joins_.size() == 1) {
-      // Start indices are computed in time that the kernel spends waiting for memory. The factor leaves the other part
-      // of it for later joins.
+      // Start indices are computed while the kernel waits for memory. The factor leaves time for later joins.
       constexpr double kLeft = 0.5;
       const double idle = joins_[0].places ? std::max(0.0, kLeft * kernels_[joins_[0].kernel].idle) : 0;
       const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate + idle;
@@ -379,10 +377,9 @@ class InstructionFusion {
 
   // Instructions with a larger subtree, or with a cost of at least kCostlyInstruction adds, are not copied.
   static constexpr int kMostCopied = 24;
-  // Copies of instructions in the code of a kernel. Each index at which a value is needed adds a copy. In a prefix scan
-  // by halves, each level reads the level below at two or three indices, so the code grows exponentially with the
-  // levels. LLVM compiles this many copies in milliseconds, and the kernels of testdata/models need much fewer. XLA's
-  // limit is 15 copies of one instruction.
+  // Limit on copies of instructions in a kernel, one for each index at which a value is needed. In a prefix scan by
+  // halves, the code grows exponentially with the levels. LLVM compiles this many copies in milliseconds, and the
+  // kernels of testdata/models need much fewer. XLA's limit is 15 copies of one instruction.
   static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 

@@ -1,11 +1,11 @@
-// multi_output_fusion: joins kernels that iterate over the same elements into one kernel with several results.
+// multi_output_fusion: joins kernels that iterate over the same elements into one kernel with several results. Exact.
 //
 //   producer and consumer   The consumer reads the producer's result at the index of the iteration. Saves a read.
 //   siblings                Both read the same large value. Saves a read.
 //   small kernels           They have equal dimensions and no common values. Saves a launch.
 //
-// Kernels iterate over the same elements if their iterations have equal dimensions (walk.h). If both reduce, they must
-// reduce the same dimensions. Two kernels cannot be joined if one depends on the other through a third kernel. Exact.
+// Iterations must have equal dimensions and reduce the same ones (walk.h). Two kernels cannot be joined if one depends
+// on the other through a third kernel.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -21,10 +21,9 @@
 namespace hlo {
 namespace {
 
-// Output bytes up to which kernels without common values are joined. Above it the launch is a small part of the time.
+// Largest output, in bytes, of kernels without common values that are joined to save a launch.
 constexpr int64_t kSmallBytes = 1 << 20;
-// Failed attempts for each small kernel, and for each kernel that reads a value. More distant kernels usually depend on
-// it.
+// Failed attempts for each small kernel, and for each reader of a value. More distant kernels usually depend on it.
 constexpr int kMostTries = 8;
 
 // Returns whether every use of the value in the fused computation reads it at the index of the iteration.

@@ -1,10 +1,9 @@
 // product-fusion: joins a product with the kernel of an operand that only this product reads (a region "product"), if
-// that kernel only converts or selects elements. The product then reads the kernel's operands directly. Weights that
-// are stored in another type, or stacked by layer, are then read once and not written in between.
+// the product can compute that operand while it reads it. Weights of another type, or stacked by layer, are then read
+// once and not written in between.
 //
 // A product of few rows is bound by memory, and its kernel can read any elementwise value. Larger products accept only
-// converts and parts of arrays. Exact: the region only proposes one launch. If no planner takes it, its kernels run one
-// by one.
+// converts and parts of arrays. Exact: if no planner takes the region, its kernels run one by one.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -55,7 +54,7 @@ bool IsRead(const Instruction& inst, bool skinny) {
   return inst.shape().IsScalar() && inst.Is(kElementwise);  // It is part of an index.
 }
 
-// Returns "" if a product can compute the values of the launch while it reads them. Otherwise returns the reason.
+// Returns the reason why a product cannot compute the values of the launch while it reads them, or "".
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {
   if (!IsKernel(launch)) return "a product reads from kernels alone";
   if (!launch.shape().IsArray()) return "it has several results";

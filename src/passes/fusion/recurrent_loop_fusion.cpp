@@ -1,7 +1,6 @@
 // recurrent-loop-fusion: makes a loop of a recurrent network one launch (a region "block") if its weights fit the
-// shared memory of a cluster of blocks, and if a model expects it to be faster than separate launches
-// (ir/recurrent_loop.h). Exact: the region only proposes one launch. If no planner takes it, its kernels run one by
-// one.
+// shared memory of a cluster of blocks, and a model expects it to be faster (ir/recurrent_loop.h). Exact: if no planner
+// takes the region, its kernels run one by one.
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -30,8 +29,8 @@ bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   std::string why_not;
   const auto recurrent = RecurrentLoopOf(loop, &why_not);
   bool runs = recurrent && ClusterFor(*recurrent, device, &why_not);
-  // Inside a region the initial value of the counter is unknown, so the region relies on known_trip_count. Hence the
-  // count must be derivable here.
+  // A region relies on known_trip_count, because it does not see the counter's initial value. So the count must be
+  // derivable here.
   if (runs && DerivedTripCount(loop) != recurrent->trips) {
     runs = false;
     why_not = "how often it goes round, its counter does not tell";

@@ -14,8 +14,7 @@
 namespace hlo {
 namespace {
 
-// Returns the loop that starts with `tuple`, if the tuple has no other user. Such a tuple moves into a region with its
-// loop. Otherwise returns null.
+// Returns the loop that starts with `tuple`, or null if the tuple has other users.
 Instruction* LoopOf(const Instruction& tuple) {
   if (!tuple.Is(Opcode::kTuple) || tuple.IsRoot() || tuple.UseCount() != 1) return nullptr;
   Instruction* user = *tuple.users().begin();
@@ -79,8 +78,7 @@ class Outliner {
     copies_[&member] = copy;
   }
 
-  // Returns the values that have users outside: arrays of launches and elements of their tuples. Bitcasts of these
-  // values stay outside.
+  // Returns the arrays of launches, and elements of their tuples, that have users outside.
   std::vector<Instruction*> Results(const std::vector<Instruction*>& members) {
     std::vector<Instruction*> results;
     for (Instruction* member : members) {
@@ -95,8 +93,8 @@ class Outliner {
     return results;
   }
 
-  // Returns whether `value` or a bitcast of it is used by others than the members. Elements of a tuple are not
-  // followed, because they are results of their own.
+  // Returns whether `value` or a bitcast of it has users other than the members. Elements of a tuple are results of
+  // their own.
   bool IsReadOutside(const Instruction& value) {
     std::vector<const Instruction*> names = {&value};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -179,7 +177,7 @@ RegionGraph::RegionGraph(Computation& computation)
     if (IsLaunch(*inst)) {
       part_of_[inst->place()] = inst->place();
       members_[inst->place()] = {inst};
-      // Launches without users are left out: their region would have no users either.
+      // Launches without users are left out.
       if (!awaited[inst->place()] && !HasSideEffect(*inst) && IsReadByOthers(*inst, {})) launches_.push_back(inst);
     } else if (inst->Is(Opcode::kBitcast) && LaunchOf(*inst) != nullptr) {
       waits_.Join(*LaunchOf(*inst), *inst);

@@ -1,12 +1,11 @@
 // row-fusion: joins kernels into one launch (a region "rows") if each computes a row of its results from the same row
-// of the others' results. Examples are softmax, layer norms and their gradients, cross entropy and running sums. The
-// row stays on chip between the kernels.
+// of the others' results: softmax, layer norms and their gradients, cross entropy, running sums. The row stays on chip.
 //
 // attention-fusion does the same for a softmax between two matrix products (a region "attention"). Its rows may exceed
-// the on-chip memory, because they are processed in parts: the products of the parts are rescaled and added.
+// the on-chip memory: products of parts of a row are rescaled and added.
 //
-// Exact: the region only proposes one launch. If no planner takes it, its kernels run one by one. A region is worth it
-// if the saved launches and memory traffic cost more than the multiprocessors that idle when there are few rows.
+// A region is worth it if the saved launches and memory traffic cost more than multiprocessors that idle when there are
+// few rows. Exact: if no planner takes the region, its kernels run one by one.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -92,7 +91,7 @@ class RowFusion {
     }
   }
 
-  // Joins the groups of the two launches and returns "". Otherwise returns the reason why not.
+  // Joins the groups of the two launches, or returns the reason why not.
   std::string_view WhyNotJoined(const Instruction& producer, const Instruction& launch) {
     const Group a = GroupOf(producer), b = GroupOf(launch);
     if (a.dots + b.dots > 2) return "together they have more than two products";
@@ -150,7 +149,7 @@ class RowFusion {
     });
   }
 
-  // Returns "" if one launch is not slower than separate ones. Otherwise returns the reason.
+  // Returns the reason why one launch is slower than separate ones, or "".
   std::string_view WhyNotWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
     double apart = 0, bytes = 0, on_chip = 0;
     std::unordered_map<const Instruction*, double> reads;  // Bytes read from outside.
@@ -183,8 +182,8 @@ class RowFusion {
                : "so few rows leave multiprocessors idle for longer than a launch and the traffic between take";
   }
 
-  // Returns "" for two products with a softmax between them. Values as large as the scores must have no users outside,
-  // and queries, keys and values must not be longer than an attention kernel supports.
+  // Returns "" for two products with a softmax between them. Values as large as the scores must have no users outside.
+  // Queries, keys and values must not be longer than kMostOfHead.
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
@@ -220,8 +219,7 @@ class RowFusion {
   std::unordered_map<const Instruction*, Group> groups_;
 };
 
-// Includes the computations of attention regions: if such a region runs as separate kernels, its rows can still be one
-// launch.
+// Attention regions are included: if one runs as separate kernels, its rows can still be one launch.
 std::vector<Computation*> ComputationsOfRows(const Module& module) {
   std::vector<Computation*> computations = SequentialComputations(module);
   for (size_t i = 0; i < computations.size(); ++i) {

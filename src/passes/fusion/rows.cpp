@@ -21,8 +21,8 @@ bool HasRows(const Shape& shape, int64_t rows) {
   return shape.IsArray() && shape.HasDefaultLayout() && shape.NumElements() >= rows && shape.NumElements() % rows == 0;
 }
 
-// Returns whether `to` has the row dimensions of `from` as its row dimensions, in the same order. Dimensions of size 1
-// are ignored. `dimension_of` maps a dimension of `to` to its dimension of `from`, or to -1 if there is none.
+// Returns whether `to` has the row dimensions of `from`, in the same order, apart from sizes of 1. `dimension_of` maps
+// a dimension of `to` to its dimension of `from`, or to -1.
 template <class DimensionOf>
 bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf dimension_of) {
   const auto to_dims = RowDims(to, rows), from_dims = RowDims(from, rows);
@@ -84,8 +84,8 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Returns whether rows of the right operand are contracted in full, so that each gives a column of the product. Such
-// columns can be stored, but cannot be read as rows.
+// Returns whether each row of the right operand is contracted in full, and gives a column of the product. Columns can
+// be stored, but not read as rows.
 bool MakesColumns(const Instruction& dot, int64_t rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const auto dims = RowDims(dot.operand(1).shape(), rows);

@@ -1,6 +1,6 @@
 // segment-fusion: joins kernels that do not depend on each other into one launch (a region "segments"), in which each
-// kernel has some of the blocks. It is for the many tensors of an optimizer and for other kernels that are too small to
-// fill the device. Exact: the region only proposes one launch. If no planner takes it, its kernels run one by one.
+// has some of the blocks: the many tensors of an optimizer, and other kernels too small to fill the device. Exact: if
+// no planner takes the region, its kernels run one by one.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -21,7 +21,7 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostElements = 4 << 20;   // Elements of a kernel; a larger one fills the device.
-constexpr int64_t kMostPointers = 1200;      // The pointers are a parameter of the kernel, which limits their number.
+constexpr int64_t kMostPointers = 1200;      // Limit of the kernel's parameter.
 constexpr int64_t kMostInstructions = 4000;  // Instructions of kernels with different code.
 constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried.
 
@@ -57,8 +57,7 @@ class SegmentFusion {
     return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel of so many elements fills the device";
   }
 
-  // Returns the reason why the kernel cannot join the group of `first`, or "" if it can. `pointers` and `code` count
-  // the union.
+  // Returns the reason why the kernel cannot join the group of `first`, or "". `pointers` and `code` count the union.
   std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
     if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
     if (code > kMostInstructions) return "together they have more than 4000 instructions of their own";

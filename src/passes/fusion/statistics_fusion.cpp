@@ -1,8 +1,7 @@
-// statistics-fusion: joins a convolution by a library with a kernel that only reads sums of its result, and of the
-// squares, for each channel (a region "statistics"). A library may add these up while it has the result on chip, so
-// that the result is not read again. Only 16-bit floats with the channels in the minor dimension qualify, because
-// libraries support only those. Exact: the region only proposes one launch. If no planner takes it, its kernels run one
-// by one.
+// statistics-fusion: joins a library's convolution with a kernel that only reads sums of its result, and of the
+// squares, for each channel (a region "statistics"). A library may compute these while it has the result on chip. Only
+// 16-bit floats with the channels in the minor dimension qualify, as libraries require. Exact: if no library takes the
+// region, its kernels run one by one.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -29,8 +28,7 @@ const Instruction* ConvolutionOf(const Instruction& call) {
   return found;
 }
 
-// Returns "" if the kernel reads the convolution only through sums over all elements of each channel. Otherwise returns
-// the reason.
+// Returns the reason why the kernel reads more than sums over each channel, or "".
 std::string_view WhyNotSums(const Instruction& kernel, const Instruction& call) {
   if (!IsKernel(kernel)) return "it is no kernel";
   const auto number = std::ranges::find(kernel.operands(), &call) - kernel.operands().begin();

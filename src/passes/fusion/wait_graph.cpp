@@ -67,9 +67,9 @@ const Instruction* WaitGraph::WaitsRoundAbout(const Instruction& inst, const Ins
   return nullptr;
 }
 
-// Depth-first search among the groups with labels from `lowest`. A group that is left without success does not depend
-// on the target. When the target is found, all groups on the stack depend on it. Without a target (-1), the search
-// visits every group that `from` depends on and lists them in found_, dependencies first.
+// Depth-first search among the groups with labels from `lowest`. A group that is left does not depend on the target.
+// When the target is found, all groups on the stack depend on it. Without a target (-1), the search lists all groups
+// that `from` depends on in found_, dependencies first.
 bool WaitGraph::Search(int from, int64_t lowest, int target) {
   struct Frame {
     int group, member;
@@ -105,9 +105,8 @@ bool WaitGraph::Search(int from, int64_t lowest, int target) {
   return false;
 }
 
-// Moves the groups on which the later group depends, and which are behind the earlier group, in front of the earlier
-// one. Then the position of the earlier group is right for the union. The groups that depend on the earlier group stay
-// behind it.
+// Moves the groups that the later group depends on, and that are behind the earlier one, in front of it. Then the
+// position of the earlier group is right for the union.
 void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   int first = GroupOf(a), last = GroupOf(b);
   if (groups_[first].label > groups_[last].label) std::swap(first, last);
@@ -144,7 +143,7 @@ void WaitGraph::Unlink(int group) {
   if (next >= 0) groups_[next].previous = previous;
 }
 
-// The label is close to the previous one, which leaves room for many more groups in front of `next`.
+// The label is close to the previous one, to leave room in front of `next`.
 void WaitGraph::LinkBefore(int group, int next) {
   const int previous = groups_[next].previous;
   groups_[group].previous = previous;

@@ -27,9 +27,8 @@ bool MovesMinorDimension(const Instruction& transpose) {
   return false;
 }
 
-// Returns the instruction that determines the kind of the kernel: a reduce, a running fold, or a transpose that moves
-// the minor dimension. It is reached from `root` through elementwise instructions and reshapes. Without one, returns
-// `root`.
+// Returns the hero: a reduce, a running fold, or a transpose that moves the minor dimension, which `root` reads through
+// elementwise instructions and reshapes. Without one, returns `root`.
 const Instruction& HeroOf(const Instruction& root) {
   std::vector<const Instruction*> worklist = {&root};
   std::unordered_set<const Instruction*> seen;

@@ -1,23 +1,21 @@
 // convolution-layout-assignment: gives convolutions on tensor cores, and the instructions between them, the channels as
-// last dimension. Transposes remain where they cost least.
+// last dimension. It changes only the order of elements in memory. The result has other dim_labels and row-major
+// arrays.
 //
 // PrefersChannelsLast() selects the convolutions by XLA's rule. For another order, their libraries would transpose the
-// arrays before and after each call. As instructions of the module, such transposes cancel with each other. From each
-// selected convolution the order spreads to all instructions that can be computed in it (order.h). A minimal cut
-// selects the instructions that are worth it. Costs:
+// arrays around each call. As instructions of the module, such transposes cancel with each other. The order spreads
+// from each convolution to all instructions that can be computed in it (order.h). A minimal cut selects those worth it.
+// Costs:
 //
 //   channels first  a convolution costs the transposes of its library
 //   channels last   nothing
 //   between both    one transpose of the value for all users in that order; less if a kernel that reads or writes the
 //                   value can transpose it, and nothing if no element moves
 //
-// Transposes thus move to the smallest value of a chain, or disappear. Transposes of the module are not computed but
-// composed with the new orders, and cancel if that is cheaper. If both choices cost the same, nothing changes: a single
-// convolution between parameters and results is left to its library. Kernels of convolutions are not moved: libraries
-// pack them from any order. A transpose of a kernel becomes a change of dim_labels, and a reverse a reversed window.
-//
-// The pass only changes the order of elements in memory. The result is in normal form: other dim_labels, row-major
-// arrays.
+// Transposes thus move to the smallest value of a chain, or disappear. Transposes of the module are composed with the
+// new orders. If both choices cost the same, nothing changes: a single convolution is left to its library. Libraries
+// pack kernels from any order, so a transpose of a kernel becomes a change of dim_labels, and a reverse a reversed
+// window.
 #include <algorithm>
 #include <map>
 
@@ -35,8 +33,8 @@
 namespace hlo {
 namespace {
 
-// Returns whether XLA's current rule moves the channels of this convolution to the end. Depthwise convolutions, with
-// one input feature for each group, are not matrix products and do not run on tensor cores.
+// Returns whether XLA's current rule moves the channels of this convolution to the end. Depthwise convolutions are not
+// matrix products, and do not run on tensor cores.
 bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& device) {
   if (!inst.Is(Opcode::kConvolution)) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -227,12 +225,12 @@ int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order
                                             bool on_the_way) const {
   // The value can be computed directly in either order.
   if (base.Is(Opcode::kBroadcast) || base.Is(Opcode::kIota) || !MovesElements(base.shape(), from, to)) return 0;
-  // A kernel that transposes on the way moves no more bytes, but goes through tiles in shared memory. That costs about
-  // half of a separate transpose.
+  // A kernel that transposes on the way moves no more bytes, but uses tiles in shared memory: about half of a separate
+  // transpose.
   return Cost(on_the_way ? SecondsOf(base.shape(), 1) - device_.launch_seconds : SecondsOf(base.shape(), 2));
 }
 
-// Adds the costs of transposes of one value, which has one order and whose users may want others.
+// Adds the costs of transposes of one value to the graph.
 void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>& uses) {
   struct Asker {
     CutGraph::Node node;  // 0 for a user that stays as it is.
@@ -300,7 +298,7 @@ bool ConvolutionLayouts::Choose() {
     connect(*inst);
     for (Instruction* operand : inst->operands()) connect(*SourceOf(*operand).base);
   }
-  // Far above the steps of real models. If a module takes more, its convolutions stay as they are.
+  // Far above the steps of real models.
   constexpr int64_t kMostSteps = 100'000'000;
   const auto first = graph_.Cut(kMostSteps);
   if (!first) {

@@ -1,10 +1,9 @@
 // layout-assignment: makes every array row-major, except parameters and results of the entry, which keep the layouts of
 // entry_computation_layout. Copies convert between the two.
 //
-// Reasons for row-major arrays: kernels index by row-major position. Libraries take strides, so that transpose-folding
-// can express a transposed operand of a product. Channels-last is the row-major order of NHWC. The pass runs early,
-// because rules compare whole shapes. A layout affects values only at a bitcast, so bitcasts between other layouts
-// first become transposes and reshapes.
+// Reasons: kernels index by row-major position, libraries take strides (see transpose-folding), and channels-last is
+// the row-major order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at
+// bitcasts, so bitcasts between other layouts first become transposes and reshapes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -34,9 +33,8 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
   return inverse;
 }
 
-// bitcast(x) => transpose(reshape(transpose(x))). The first transpose gives x's dimensions their memory order, the
-// reshape gives the bytes the result's dimensions in memory order, and the last transpose gives these their logical
-// order.
+// bitcast(x) => transpose(reshape(transpose(x))): into memory order, to the result's dimensions in memory order, and
+// into their logical order.
 Result<bool> SayBitcast(Instruction& bitcast) {
   const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
   if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;

@@ -1,5 +1,5 @@
 // layout_normalization: replaces copies that change a layout by transposes of row-major arrays, between bitcasts that
-// only rename the bytes. A copy is a kernel by itself, whereas a transpose cancels with others and can be fused.
+// only rename bytes. A copy is a kernel by itself, whereas a transpose cancels with others and can be fused.
 #include "base/text.h"
 #include "ir/module.h"
 #include "passes/layout/order.h"
@@ -26,8 +26,8 @@ Instruction& Named(Instruction& like, Instruction& value, const Shape& shape) {
   return like.computation().AddLike(like, Opcode::kBitcast, shape, {&value});
 }
 
-// copy(x) => bitcast(transpose(bitcast(x))). The inner bitcast gives x's dimensions the order of its memory. The
-// transpose brings them into the order of the result's memory.
+// copy(x) => bitcast(transpose(bitcast(x))). The inner bitcast gives x's dimensions their memory order, and the
+// transpose changes it to the result's memory order.
 bool SayCopy(Instruction& copy) {
   Instruction& x = copy.operand(0);
   if (!copy.shape().IsArray() || copy.shape().IsBuffer() || copy.shape().HasDynamicDims()) return false;

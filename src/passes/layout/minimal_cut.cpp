@@ -1,5 +1,5 @@
-// The largest flow from kFirst to kSecond equals the cost of the cheapest cut (Ford and Fulkerson). The flow is found
-// by shortest paths (Dinic, 1970). When no more can flow, the first side is the set of nodes that are still reachable.
+// The largest flow from kFirst to kSecond equals the cost of the cheapest cut (Ford and Fulkerson). It is found by
+// shortest paths (Dinic, 1970). Nodes that are reachable in the end are on the first side.
 #include "passes/layout/minimal_cut.h"
 
 #include <algorithm>

@@ -35,9 +35,9 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// Returns whether the convolution computes the gradient of its kernel: the contracted dimension, which is the batch of
-// the forward convolution, precedes the other one, because frameworks write the batch first. Sizes would not tell: a
-// window of 2x2 may leave a result of 3x3.
+// Returns whether the convolution computes the gradient of its kernel: the contracted dimension, the batch of the
+// forward convolution, comes first, as frameworks write it. Sizes would not tell: a window of 2x2 may leave a result of
+// 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;
