@@ -1,9 +1,7 @@
 // bf16-normalization: instructions on bf16 compute in f32 and round their result once. Instructions that move, compare
-// or pass on values stay, because they do not round. Convolutions stay too, because libraries support them from Ampere
-// on.
+// or pass on values stay, because they do not round, and so do convolutions, which libraries support from Ampere on.
 //
-// A reduce sums in f32 and rounds once at its end, like our kernels and interpreter. XLA's normalised reducers round at
-// each step.
+// A reduce rounds once at its end, like our kernels and interpreter. XLA's normalised reducers round at each step.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"

@@ -1,6 +1,5 @@
 // bitcast_dtypes_expander: expands a bitcast-convert between types of different widths to shifts of unsigned integers.
-// The narrow side has an additional last dimension, whose elements are the parts of a wide element, least significant
-// first.
+// The last dimension of the narrow side has the parts of a wide element, least significant first.
 #include <algorithm>
 
 #include "ir/fusion.h"

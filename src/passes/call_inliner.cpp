@@ -1,7 +1,6 @@
 // call-inliner: call(f, x) => the body of f on x. Exact. dce removes f.
 //
-// fusion-dissolver does the same for fusions that the text contains, from modules that a compiler has optimised, so
-// that our passes decide again which instructions share a kernel.
+// fusion-dissolver does the same for fusions that a compiler has made before, so that our passes decide again.
 //
 // Callers come first: a body is copied directly to its final computation, once for each chain of calls.
 #include <algorithm>

@@ -1,6 +1,5 @@
-// constant_folding: evaluates instructions whose operands are all constants. Exact, because the interpreter defines the
-// results. Broadcasts and iotas stay: they are short in the text and free in a kernel. Large results stay out of the
-// module.
+// constant_folding: evaluates instructions on constants. Exact, because the interpreter defines the results. Broadcasts
+// and iotas stay: they are short, and free in a kernel. Large results stay out of the module.
 #include <algorithm>
 
 #include "base/text.h"

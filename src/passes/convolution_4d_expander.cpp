@@ -10,9 +10,8 @@
 namespace hlo {
 namespace {
 
-// Returns whether spatial dimension i has input and output of size 1 and a window of size 1 without padding. XLA checks
-// only input and output. With a larger window, a convolution without the dimension would have to select the one window
-// element that is not on padding.
+// Returns whether spatial dimension i has input and output of size 1, and a window of size 1 without padding. XLA
+// ignores the window. A larger one would need a selection of the element that is not on padding.
 bool IsTrivial(const Instruction& convolution, int64_t i) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const WindowDim& window = attrs.window.dims[i];

@@ -1,6 +1,6 @@
-// cse: if several instructions apply the same operation to the same operands, only the first in post-order stays.
-// Exact. Instructions with side effects or state are left alone. Constants are compared by bits. Equal small
-// computations, such as reducers, are shared first.
+// cse: among instructions with the same operation and operands, only the first in post-order stays. Exact. Instructions
+// with side effects or state are left alone. Constants are compared by bits. Equal small computations, such as
+// reducers, are shared first.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -49,7 +49,7 @@ bool SameValue(const Instruction& a, const Instruction& b) {
   return SameOperation(a, b);
 }
 
-// A hash table of instructions in one array, which needs no allocation for each instruction.
+// A hash table in one array, without an allocation for each instruction.
 class SeenInstructions {
  public:
   explicit SeenInstructions(size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}

@@ -1,6 +1,5 @@
 // dce: removes instructions that are not needed. The root, instructions with side effects and parameters are needed,
-// and so are their operands and control predecessors. Unused parameters are removed from fused computations only,
-// together with the operand of the fusion.
+// and so are their operands and control predecessors. Fused computations lose unused parameters too.
 #include <algorithm>
 #include <iterator>
 
@@ -92,7 +91,7 @@ bool RemoveUnusedOperands(Module& module) {
   std::vector<bool> is_sequential(module.computation_id_limit());
   for (const Computation* computation : SequentialComputations(module)) is_sequential[computation->id()] = true;
   bool changed = false;
-  // Kernels precede the regions that contain them, because a region may need fewer operands afterwards.
+  // Kernels precede the regions that contain them, which may need fewer operands afterwards.
   for (Computation* computation : module.PostOrder()) {
     if (!RemoveUnusedOperandsIn(*computation)) continue;
     changed = true;

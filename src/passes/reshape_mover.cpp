@@ -1,6 +1,5 @@
 // reshape-mover: f(reshape(x), reshape(y), broadcast(scalar)) => reshape(f(x, y, broadcast(scalar))), for elementwise
-// f. A reshape keeps the row-major order of the elements, so f may be applied before it. After moving down, a reshape
-// may cancel with another one, and chains of elementwise instructions remain above.
+// f. A reshape keeps the row-major order of the elements. After moving down, it may cancel with another one.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

@@ -20,15 +20,13 @@ namespace hlo {
 
 namespace {
 
-// Limit on the rewrites of a computation, for each of its instructions at the start. It ends loops of rules that undo
-// each other.
+// Limit on rewrites for each instruction at the start. It ends loops of rules that undo each other.
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Returns whether one elementwise instruction or update has floats of several widths. HLO allows this, but programs
-// rarely use it. Rules assume one type. Other operations that move elements get one type when a module is loaded
-// (driver/load.cpp).
+// Returns whether one elementwise instruction or update has floats of several widths, which HLO allows. Rules assume
+// one type. Other operations that move elements get one type when a module is loaded (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
   if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || inst.Is(Opcode::kDynamicUpdateSlice))) return false;
@@ -85,7 +83,7 @@ class Rewriter {
     const std::vector<Instruction*> start = computation.PostOrder();
     worklist_.assign(start.begin(), start.end());
     queued_.assign(computation.place_limit(), true);
-    // Control predecessors stay, used or not, so with control edges the removal of dead instructions is left to dce.
+    // With control edges, dce removes dead instructions, because control predecessors stay.
     removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     mixes_widths_ = std::ranges::any_of(start, [](const Instruction* inst) { return MixesWidths(*inst); });
     left_ = kMostRewritesEach * static_cast<int64_t>(start.size());
@@ -198,8 +196,8 @@ class Rewriter {
   std::deque<const Rule*> last_;
 };
 
-// Returns whether the id is the selector or starts with it at a boundary: "A.resh.1b" starts with A, A.resh and
-// A.resh.1, not with A.re.
+// Returns whether the selector is the id or a part before a boundary: "A.resh.1b" starts with A, A.resh and A.resh.1,
+// not with A.re.
 bool BeginsWith(std::string_view id, std::string_view selector) {
   if (selector.empty() || !id.starts_with(selector)) return false;
   const std::string_view rest = id.substr(selector.size());

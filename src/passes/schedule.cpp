@@ -1,7 +1,6 @@
-// gpu-schedule: sets an order of execution for every computation. Operands and control predecessors come first, and the
-// order is depth first from the earliest instruction, so that most values are computed shortly before their first use.
-// No copies are inserted for loop state and in-place updates: the buffer plan copies a value if two live values would
-// share memory.
+// gpu-schedule: sets an order of execution for every computation: operands and control predecessors first, depth first
+// from the earliest instruction, so that values are computed shortly before their first use. It inserts no copies for
+// loop state and in-place updates, because the buffer plan does.
 #include "ir/module.h"
 #include "passes/pass.h"
 

@@ -1,6 +1,5 @@
-// sharding-remover: marker(x) => x, for each custom call that marks a value and returns it. A module for one device
-// does not need the information of such a call. Markers at the start or end of a manual region stay if parts are
-// smaller than the whole.
+// sharding-remover: marker(x) => x, for each custom call that marks a value and returns it, which one device does not
+// need. Markers at the start or end of a manual region stay if parts are smaller than the whole.
 #include <algorithm>
 
 #include "ir/control_edges.h"

@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// Concatenates the operands in groups, and then the groups. New instructions are rewritten again, which gives a tree
-// with as many levels as needed. Dynamic sizes are left out: the shape rule decides which groups are dynamic.
+// Concatenates the operands in groups, and then the groups. Repeated rewriting gives a tree with as many levels as
+// needed. Dynamic sizes are left out: the shape rule decides which groups are dynamic.
 Result<Instruction*> SplitConcatenate(Instruction& inst, const PassContext& context) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   // Groups of 1 would not terminate.
@@ -43,7 +43,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> VariadicRules() { return kRules; }
 
-// Skips fused computations: their number of parameters would not change.
+// Skips fused computations, whose number of parameters would not change.
 Result<bool> SplitVariadics(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

@@ -9,8 +9,8 @@ namespace hlo {
 namespace {
 
 // all-gather(broadcast(x)) => broadcast(all-gather(x)), along a dimension of x.
-// all-gather(broadcast(x)) => reshape(broadcast(all-gather(reshape(x)))), along a repeated dimension: x becomes one row
-// for each device, and the broadcast repeats each row as often as before.
+// all-gather(broadcast(x)) => reshape(broadcast(all-gather(reshape(x)))), along a repeated dimension: x becomes a row
+// for each device, and the broadcast repeats each row.
 Result<Instruction*> GatherBeforeBroadcast(Instruction& inst, const PassContext&) {
   if (!IsCollectiveOfArray(inst, Opcode::kAllGather) || !inst.operand(0).Is(Opcode::kBroadcast)) return nullptr;
   const Instruction& broadcast = inst.operand(0);

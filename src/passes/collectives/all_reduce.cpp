@@ -15,7 +15,7 @@ namespace {
 namespace m = match;
 
 // Returns groups for one all-reduce that gives each id the operands that it has after both. Returns nullopt if an id
-// would have an operand twice, or if the ids with the same operands are not a group of their own.
+// would have an operand twice, or if ids with equal operands are not a group.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {
@@ -42,9 +42,8 @@ std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   return folded;
 }
 
-// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}), if each group of the second
-// has one id from each of several groups of the first. Ids that represent several partitions are left out, because an
-// operand would count several times.
+// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). Ids that represent several
+// partitions are left out, because an operand would count several times.
 Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!IsCollectiveOfArray(inst, Opcode::kAllReduce) || !m::OneUse(m::Any(&inner))(&inst.operand(0))) return nullptr;

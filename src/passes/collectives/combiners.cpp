@@ -1,5 +1,5 @@
-// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: merge collectives with the same groups that do not
-// depend on each other into one with several operands, which sends one message instead of many small ones.
+// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: merge collectives with equal groups that do not
+// depend on each other, to send one message instead of many small ones.
 #include <algorithm>
 #include <deque>
 
@@ -17,8 +17,7 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Open batches of one kind that are tried. The limit bounds the time for chains of collectives that depend on each
-// other.
+// Limit on batches that are tried, for chains of collectives that depend on each other.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {

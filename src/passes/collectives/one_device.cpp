@@ -1,5 +1,5 @@
-// one-device-simplifier: in a module for one device, collectives return their operands, device ids are 0, and
-// asynchronous operations finish where they start.
+// one-device-simplifier: in a module for one device, collectives return their operands, ids are 0, and asynchronous
+// operations finish where they start.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -70,8 +70,8 @@ Instruction* Done(Instruction& inst, int64_t part) {
   return &As(inst, begun.operand(part), inst.shape());
 }
 
-// Copies rows of the input to rows of the output, one update after the other. Rows outside of either are undefined in
-// HLO, and the interpreter stops with R041. Here they are not copied.
+// Copies rows of the input to the output, one update after the other. Rows outside of either are undefined in HLO (R041
+// in the interpreter). Here they are not copied.
 Instruction* RaggedToItself(Instruction& inst) {
   constexpr int64_t kMostUpdates = 64;
   const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
@@ -110,8 +110,7 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
-// Returns whether the asynchronous start is used only by its done, directly or through updates that bind no more
-// operands.
+// Returns whether the start is used only by its done, directly or through updates that bind no more operands.
 bool HasOnlyDones(const Instruction& begun) {
   return std::ranges::all_of(begun.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);

@@ -13,8 +13,7 @@ namespace {
 
 constexpr int64_t kMostSteps = 64, kMostElements = 1 << 16;
 
-// Returns the instructions that compute `scalar` from device ids and constants, operands first. Returns an empty list
-// if there are others or too many.
+// Returns the instructions that compute `scalar` from device ids and constants, operands first, or an empty list.
 std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   std::vector<const Instruction*> stack = {&scalar}, steps;
   while (!stack.empty()) {
@@ -71,9 +70,8 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// dynamic-slice(all-reduce(x), rank * size) => reduce-scatter(x), if the slice of each device starts at its own block.
-// The start is evaluated for each device. The sum must have no other user. The terms are added in the same order, so
-// the bits are equal.
+// dynamic-slice(all-reduce(x), rank * size) => reduce-scatter(x), if the slice of each device starts at its own block,
+// which is evaluated for each device. The order of the terms is unchanged, so the bits are equal.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;

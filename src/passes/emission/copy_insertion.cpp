@@ -1,16 +1,16 @@
 // copy-insertion: inserts a copy where two values would share memory while both are needed. Afterwards the module can
 // be computed in place.
 //
-//   result       a parameter without an alias, a constant, or a value that occurs in the result more than once
-//   loop         an initial value that is an argument, a constant, needed later or in the tuple more than once; a next
-//                value that is another element of the state, a constant, in the tuple more than once, or computed while
-//                the old value is still needed
-//   conditional  a branch result that is an argument of the branch, a constant, or in the tuple more than once
+//   result       a parameter without an alias, a constant, or a value that occurs in the result before
+//   loop         an initial value that is an argument, a constant, needed later or in the tuple before; a next value
+//                that is another element of the state, a constant, in the tuple before, or computed while the old
+//                value is still needed
+//   conditional  a branch result that is an argument of the branch, a constant, or in the tuple before
 //   in place     an updated array that is an argument, a constant or needed later
 //
-// The buffer plan (gpu/runtime/buffers.h) does not need these copies: it finds the same conflicts by the schedule and
-// lists its own copies. If a copy proves unnecessary, the plan puts both values in one place. Copies that XLA inserts
-// and then removes are not inserted here. Only elements of the outermost tuple are examined.
+// The buffer plan (gpu/runtime/buffers.h) needs no copies: it finds the same conflicts by the schedule, and puts both
+// values in one place if a copy proves unnecessary. Copies that XLA inserts and then removes are left out. Only
+// elements of the outermost tuple are examined.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,8 +24,7 @@
 namespace hlo {
 namespace {
 
-// Returns the value that owns the memory of `value`: bitcasts, and elements of a tuple instruction, share the memory of
-// another value.
+// Returns the value that owns the memory of `value`, behind bitcasts and elements of tuple instructions.
 Instruction& SourceOf(Instruction& value) {
   Instruction* source = &value;
   while (true) {
@@ -86,8 +85,8 @@ bool HangsElementwise(const Computation& fused, int64_t k) {
   return true;
 }
 
-// Returns whether each element of `next` depends on no element of `old` other than the same one. If so, `next` may be
-// written over `old` while `old` is read.
+// Returns whether each element of `next` depends on `old` only at the same index, so that `next` may be written over
+// `old`.
 bool WritesOver(const Instruction& next, const Instruction& old) {
   const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {
@@ -185,8 +184,8 @@ class Finder {
     return value.Is(Opcode::kGetTupleElement) && value.operand(0).Is(Opcode::kParameter) && value.tuple_index() == i;
   }
 
-  // Returns whether the value is needed by another instruction than `user` that may run after it. Constants and roots
-  // always are. So are arguments, which belong to the caller, except in a loop body.
+  // Returns whether an instruction other than `user` needs the value and may run after it. Constants and roots are
+  // always needed. So are arguments, which belong to the caller, except in a loop body.
   bool IsNeeded(Instruction& value, Instruction& user) {
     if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;

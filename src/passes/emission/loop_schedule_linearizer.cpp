@@ -1,5 +1,5 @@
-// loop-schedule-linearizer: in a loop body, makes the readers of a state element run before the instruction that
-// computes its next value, if possible. The next value may then be written over the old one.
+// loop-schedule-linearizer: in a loop body, makes the readers of a state element run before its next value is computed,
+// if possible, so that the next value may be written over the old one.
 #include <algorithm>
 #include <queue>
 
@@ -52,8 +52,8 @@ std::vector<Element> ElementsOf(const Computation& body) {
   return elements;
 }
 
-// Returns the position of each instruction in an order of execution with the makers as late as possible. Control edges
-// that agree with one order cannot form a cycle.
+// Returns the position of each instruction in an order of execution with makers as late as possible. Control edges that
+// agree with an order form no cycle.
 std::vector<int> MakersLast(const Computation& body, const std::vector<Element>& elements) {
   const std::vector<Instruction*> order = body.PostOrder();
   std::vector<int> number(body.place_limit()), missing(body.place_limit()), turn(body.place_limit());

@@ -38,8 +38,8 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 
 }  // namespace
 
-// Constants in fusions keep their names, because they are numbers in the code. Control predecessors keep theirs too. A
-// change of names is not reported as a change. Only the order may change, because new constants are added at the end.
+// Constants in fusions keep their names, because they are numbers in the code, and so do control predecessors. Only a
+// changed order is reported as a change: new constants are added at the end.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.Of(module);

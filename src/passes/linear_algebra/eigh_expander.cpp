@@ -1,10 +1,10 @@
 // eigh_expander: expands the custom call "Eigh", for real symmetric matrices, to loops of rotations: Jacobi's method,
 // cyclic by rows. Source: Golub and Van Loan, Matrix Computations, 8.5.
 //
-// XLA's pass rotates n/2 pairs of rows at a time (Brent and Luk) and stops at a tolerance of the call. This pass
-// rotates one pair after the other, and stops when a round needs no rotation. It compares off-diagonal elements with
-// the diagonal, so that small eigenvalues keep their digits. The interpreter uses the same order of rotations, because
-// the signs of the eigenvectors depend on it.
+// XLA rotates n/2 pairs of rows at a time (Brent and Luk) and stops at a tolerance of the call. This pass rotates one
+// pair after the other, until a round needs no rotation. Off-diagonal elements are compared with the diagonal, so that
+// small eigenvalues keep their digits. The interpreter has the same order, which determines the signs of the
+// eigenvectors.
 #include <limits>
 
 #include "base/text.h"
@@ -143,7 +143,7 @@ class Eigh {
     return w.Add(Opcode::kReduce, scalar, {truths, w.Constant(0, scalar)}, attrs);
   }
 
-  // The rotation for each matrix: whether it is needed, its cosine and sine, and the sign of the off-diagonal element.
+  // The rotation for each matrix: whether it is needed, cosine and sine, and the sign of the off-diagonal element.
   struct Rotation {
     Instruction *needed, *cosine, *sine, *sign;
   };

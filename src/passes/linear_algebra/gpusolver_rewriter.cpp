@@ -1,5 +1,5 @@
-// gpusolver-rewriter: replaces a Cholesky decomposition by the call of cuSOLVER. The call leaves the other triangle
-// unchanged and reports matrices without a factor. The op has zeros and NaN in these places.
+// gpusolver-rewriter: replaces a Cholesky decomposition by the call of cuSOLVER. The other triangle, which the call
+// does not change, becomes zero, and a matrix without a factor NaN.
 #include <limits>
 
 #include "ir/fusion.h"
@@ -17,8 +17,8 @@ bool IsOfLapack(PrimitiveType type) {
   return type == PrimitiveType::kF32 || type == PrimitiveType::kF64 || IsComplex(type);
 }
 
-// cholesky(a) => select(info == 0, triangle of factor, nan), with (factor, workspace, info) = cusolver(a). They differ
-// for a pivot of 0: the library reports no factor, whereas the op continues and has NaN after the pivot.
+// cholesky(a) => select(info == 0, triangle of factor, nan), with (factor, workspace, info) = cusolver(a). For a pivot
+// of 0 the library reports no factor, whereas the op continues with NaN.
 Result<Instruction*> CallCholesky(Instruction& inst, const PassContext& context) {
   const Shape& shape = inst.shape();
   if (!context.device->is_gpu || !IsOfLapack(shape.type()) || shape.HasDynamicDims() || !shape.HasDefaultLayout() ||

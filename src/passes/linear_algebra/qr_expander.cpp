@@ -1,9 +1,9 @@
 // qr_expander: expands the custom calls "Qr" and "ProductOfElementaryHouseholderReflectors", for real matrices, to
-// loops over columns. Both follow LAPACK: H = 1 - tau v v^T, where v is 1 at the diagonal and is stored below it, and Q
-// = H1 H2 ... Hk.
+// loops over columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1
+// H2 ... Hk.
 //
-// Each reflection is applied to all later columns by two products with a vector. XLA's pass collects the reflections of
-// 128 columns and applies them by matrix products.
+// Each reflection is applied to all later columns by two products with a vector. XLA collects 128 reflections and
+// applies them by matrix products.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -41,8 +41,8 @@ Instruction* Column(Writer& w, Instruction* a, Instruction* j, const MatrixShape
   return w.Slice(a, starts, shapes.With({shapes.rows, 1}).dims(), shapes.Column());
 }
 
-// The reflection that makes the elements below row j zero, as LAPACK's larfg. The column is divided by its largest
-// element before the norm is taken.
+// The reflection that makes the elements below row j zero, as LAPACK's larfg, with the column scaled by its largest
+// element.
 struct Reflection {
   Instruction *v, *tau, *beta;
 };

@@ -1,5 +1,4 @@
-// Runs a pipeline. For each pass instance it decides whether the instance runs, counts rewrites, checks the module and
-// measures the time.
+// Runs a pipeline: decides which pass instances run, counts rewrites, checks the module and measures times.
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -40,8 +39,8 @@ Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view
   return rules;
 }
 
-// Growth of a module that the rounds of a fixed point may cause: a factor, plus a number for small modules. Passes that
-// expand, outline or unroll finish after one or two rounds and add less than this.
+// Growth that rounds of a fixed point may cause: a factor and an absolute number. Passes that expand, outline or unroll
+// finish after one or two rounds and add less.
 constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
 
 // Adds the name of the pass to an error.
@@ -175,7 +174,7 @@ class Runner {
     return changed;
   }
 
-  // Returns an error at the item. In a preset it is only recorded in the report, because the result is still correct.
+  // Returns an error at the item. In a preset it is only reported, because the result is still correct.
   Status DoesNotEnd(const PipelineItem& item, size_t first_run, const std::string& how) {
     std::vector<std::string_view> names;
     for (size_t i = first_run; i < report_.runs.size(); ++i) {
@@ -216,7 +215,7 @@ class Runner {
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    // Run the pass without the fault on a copy, to see whether the fault has an effect.
+    // Run the pass without the fault on a copy, to see the effect of the fault.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();
@@ -256,7 +255,7 @@ class Runner {
     return run.changed;
   }
 
-  // Mutations are planted once, because the next instance might undo the change. A wrong rule stays in its pass.
+  // A mutation is planted once, because a second one might undo it.
   bool IsPlantedAlready() const {
     return report_.planted > 0 && injection_->where.instance == 0 && FindMutation(injection_->fault) != nullptr;
   }

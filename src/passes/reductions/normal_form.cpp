@@ -1,5 +1,5 @@
-// reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: reduce the number of
-// dimensions of a reduce, and put them in memory order. Each pass relies on the ones before it.
+// reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: reduce the dimensions of
+// a reduce, and put them in memory order. Each pass relies on the ones before it.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -68,7 +68,7 @@ Instruction* Reduced(Instruction& inst, const std::vector<Sum>& sums, std::vecto
 }
 
 // reduce(x) => reshape(reduce(reshape(x))), without dimensions of size 1. If no reduced dimension remains, the result
-// is op(init, reshape(x)). XLA uses reshape(x) there, which is wrong for 0 + -0 and for other initial values.
+// is op(init, reshape(x)), not reshape(x) as in XLA: 0 + -0 is +0.
 Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   const auto is_one = [](int64_t size) { return size == 1; };
@@ -101,8 +101,8 @@ Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// reduce(x) => bitcast(reduce(bitcast(x))). The operand is row-major with its dimensions in memory order, and the
-// results keep their layout. Sums over several dimensions take their terms in another order.
+// reduce(x) => bitcast(reduce(bitcast(x))), with the operand's dimensions in memory order. Results keep their layout.
+// Sums over several dimensions take their terms in another order.
 Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);
@@ -113,7 +113,7 @@ Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   const std::vector<int64_t> order(std::reverse_iterator(minor_to_major.end()),
                                    std::reverse_iterator(minor_to_major.begin()));
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;
-  // `results` has the old number of each dimension of the result, in the order of the operand.
+  // `results` lists the dimensions of the result in the order of the operand.
   std::vector<int64_t> dimensions, results;
   for (int64_t d = 0; d < std::ssize(order); ++d) {
     if (std::ranges::find(reduced, order[d]) != reduced.end()) {

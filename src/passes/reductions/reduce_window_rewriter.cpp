@@ -1,5 +1,5 @@
-// reduce-window-rewriter: computes a running sum from running sums of short rows and a running sum of the rows' totals.
-// For n elements this takes about kBase * n steps instead of n * n / 2. XLA has a pass of this name.
+// reduce-window-rewriter: computes a running sum from running sums of short rows and one of the rows' totals: about
+// kBase * n steps instead of n * n / 2. XLA has a pass of this name.
 #include "passes/pass.h"
 #include "passes/reductions/reduction.h"
 #include "passes/simplify/rules.h"

@@ -13,8 +13,8 @@ namespace {
 // Smallest dimension that gets a reduce of its own (XLA).
 constexpr int64_t kSmallestSplit = 128;
 
-// Elements that a block sums without atomics (XLA): rows of 16 elements for each of 1024 threads, with up to 8 leading
-// rows, or columns of 128 elements for each of 32 threads.
+// Elements that a block sums without atomics (XLA): rows of 16 for each of 1024 threads, with up to 8 leading rows, or
+// columns of 128 for each of 32 threads.
 constexpr int64_t kRowElements = 16 * 1024, kRowBatch = 8, kColumnElements = 128 * 32;
 
 Shape Without(const Shape& shape, const std::vector<int64_t>& dimensions) {
@@ -42,8 +42,8 @@ Instruction* InTwo(Instruction& inst, int64_t first) {
   return Reduced(inst, Reduced(inst, &inst.operand(0), {first}), rest);
 }
 
-// Returns whether the terms may be grouped: one array, whose initial value may be used for each group. XLA splits every
-// reduce, even if its initial value then counts twice.
+// Returns whether the terms may be grouped, so that each group may use the initial value. XLA splits every reduce, even
+// if its initial value then counts twice.
 bool MaySplit(const Instruction& inst) {
   if (!IsPlainReduce(inst) || !IsRowMajor(inst) || inst.operand(0).shape().NumElements() == 0) return false;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
@@ -89,8 +89,8 @@ Instruction* InRootRows(Instruction& inst, int64_t dim) {
   return Step(inst, Opcode::kReshape, x->shape().WithDims(split), {x});
 }
 
-// Splits a reduce that would need several blocks into two, each over about the root of its terms. Maximum and minimum
-// stay, because blocks may combine them in any order.
+// Splits a reduce that would need several blocks into two, each over about the root of its terms. Blocks may combine
+// maxima and minima in any order, so these stay.
 Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || !MaySplit(inst)) return nullptr;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
@@ -105,8 +105,8 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
   if (batched && parts.major > kRowBatch) return InTwo(inst, dim);
   if (parts.is_row ? parts.minor <= kRowElements : parts.middle <= kColumnElements) return nullptr;
   Instruction* const rows = InRootRows(inst, dim);
-  // The inner reduce of a row reduction takes neighbouring elements. For columns it takes the outer dimension, and so
-  // reads whole rows of memory.
+  // For rows, the inner reduce takes neighbouring elements. For columns, it takes the outer dimension, to read whole
+  // rows of memory.
   const int64_t inner = parts.is_row ? dim + 1 : dim;
   std::vector<int64_t> first = {inner};
   if (batched) first.insert(first.begin(), 0);
