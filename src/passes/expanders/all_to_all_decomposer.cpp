@@ -1,5 +1,5 @@
-// all_to_all_decomposer: replaces an all-to-all of one array by an all-to-all of a tuple of its parts, which is the
-// form that libraries exchange.
+// all_to_all_decomposer: replaces an all-to-all of one array by an all-to-all of a tuple of its parts, as libraries
+// exchange them.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

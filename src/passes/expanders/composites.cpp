@@ -117,8 +117,8 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return true;
 }
 
-// Returns an operand of a product, in the type in which the product is computed. If the result's type does not
-// represent all its values, they are rounded to that type first: docs/ops.md#accumulation.
+// Returns an operand of a product in the type of the product. Values that the result's type does not represent are
+// rounded to it first: docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
   const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
@@ -164,8 +164,8 @@ Instruction* ExpandScaledDot(Instruction& inst) {
 }
 
 // The rows of each group along the ragged dimension. `sizes` is [..., groups]; its other dimensions correspond to
-// dimensions `before` of an array. If sizes are negative, several groups can contain one row. `once` assigns such a row
-// to the first of them only.
+// dimensions `before` of an array. With negative sizes, several groups can contain a row. `once` assigns it to the
+// first of them.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -238,8 +238,8 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// Returns the dimensions of lhs that the leading dimensions of the sizes correspond to: the batch dimensions, unless
-// `kind` is the batch, and then the dimensions of `kind` before the ragged one.
+// Returns the dimensions of lhs for the leading dimensions of the sizes: the batch, unless `kind` is the batch, and the
+// dimensions of `kind` before the ragged one.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;

@@ -1,5 +1,5 @@
-// dynamic dimension simplifier: removes the steps of shape arithmetic that cancel. Such code reshapes scalars to
-// vectors of one element, concatenates them, slices the result and reshapes it back.
+// dynamic dimension simplifier: removes steps of shape arithmetic that cancel. Such code reshapes scalars to vectors of
+// one element, concatenates and slices them, and reshapes them back.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -15,8 +15,7 @@ Result<Instruction*> SizeOfStatic(Instruction& inst, const PassContext&) {
   return &inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), shape.dim(d)));
 }
 
-// get-dimension-size(set-dimension-size(x, n)) => n, for the same dimension and a constant n within the bound. A larger
-// size would be clamped.
+// get-dimension-size(set-dimension-size(x, n)) => n, for the same dimension and a constant n within the bound.
 Result<Instruction*> SizeThatWasSet(Instruction& inst, const PassContext&) {
   Instruction *set, *size;
   if (!m::GetDimensionSize(m::SetDimensionSize(&set, m::Any(), m::Constant(&size)))(&inst)) return nullptr;

@@ -1,5 +1,5 @@
-// dynamic_padder: represents a value of dynamic size by the whole array and its sizes. Reading a size or reducing the
-// value then needs no dynamic shape. Elements beyond the size are replaced by the identity of the reducer:
+// dynamic_padder: represents a value of dynamic size by the whole array and its sizes, so that sizes and reductions of
+// the value need no dynamic shape. The identity of the reducer replaces elements beyond the size:
 //
 //   reduce(set-dimension-size(x, n), zero)  =>  reduce(select(iota < n, x, identity), zero)
 //
@@ -56,8 +56,7 @@ class Padder {
     bool operator==(const Value&) const = default;
   };
 
-  // Returns the value of an instruction that existed before this pass. An array without dynamic sizes is its own whole
-  // array.
+  // Returns the value of an instruction from before this pass. An array without dynamic sizes is its own whole array.
   Value Of(Instruction& inst) const {
     if (inst.shape().HasDynamicDims()) return values_[inst.place()];
     return {&inst, std::vector<Instruction*>(inst.shape().rank())};

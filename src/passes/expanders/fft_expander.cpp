@@ -14,8 +14,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Largest matrix of a step, and longest transform. The factors between two steps are a constant of the length of the
-// transform.
+// Largest matrix of a step, and longest transform, whose factors between two steps are a constant of that length.
 constexpr int64_t kMostFactor = 32, kMostLength = 1 << 20;
 
 // Returns e^(2 pi i k / n), for any k.
@@ -24,8 +23,8 @@ Complex Root(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Returns the first factor of n, a power of two. The factorisation has as few factors as possible, of similar size,
-// because a step takes as many operations for each element as its factor.
+// Returns the first factor of n, a power of two. There are as few factors as possible, of similar size, because a step
+// takes as many operations for each element as its factor.
 int64_t FirstFactor(int64_t n) {
   const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
   const int steps = std::max(1, (places + most - 1) / most);
@@ -147,8 +146,8 @@ Result<Instruction*> ExpandFft(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<FftAttrs>();
   Instruction* x = &inst.operand(0);
   if (inst.shape().NumElements() == 0 || x->shape().NumElements() == 0 || x->shape().HasDynamicDims()) return nullptr;
-  // Only powers of two are transformed. For other lengths the roots of unity are not exact in f32, and error bounds of
-  // such sums between two modules would be too wide to show anything.
+  // For other lengths the roots of unity are not exact in f32, and error bounds between two modules would be too wide
+  // to show anything.
   for (const int64_t length : attrs.fft_length) {
     if (length > kMostLength || !std::has_single_bit(static_cast<uint64_t>(length))) return nullptr;
   }

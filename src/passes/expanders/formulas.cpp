@@ -6,9 +6,9 @@
 namespace hlo {
 namespace {
 
-// Returns signed integers that compare like the floats in total order: -NaN < -inf < ... < -0 < +0 < ... < NaN. They
-// are the bits of the floats. For negative numbers, all bits except the sign are inverted, because the order of their
-// magnitudes is reversed.
+// Returns signed integers in the total order of the floats: -NaN < -inf < ... < -0 < +0 < ... < NaN. They are the
+// floats' bits. For negative numbers, all bits except the sign are inverted, which reverses the order of the
+// magnitudes.
 Instruction* OrderKey(Instruction& inst, Instruction* x) {
   const int bits = BitWidth(x->shape().type());
   const PrimitiveType type = bits == 16 ? PrimitiveType::kS16 : bits == 32 ? PrimitiveType::kS32 : PrimitiveType::kS64;
@@ -37,8 +37,8 @@ Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
                  CompareAttrs{attrs.direction, ComparisonType::kDefault});
 }
 
-// logistic(x) => 1 / (1 + exp(-x)). If x is far below 0, the exponential is infinite and the quotient 0, the right
-// limit. Types without negative numbers are left out.
+// logistic(x) => 1 / (1 + exp(-x)). If x is far below 0, the exponential is infinite, and the quotient 0. Types without
+// negative numbers are left out.
 Result<Instruction*> ExpandLogistic(Instruction& inst, const PassContext&) {
   if (!HasNegatives(inst.shape().type())) return nullptr;
   Instruction* const one = ConstantLike(inst, 1);

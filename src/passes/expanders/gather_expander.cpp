@@ -1,5 +1,5 @@
-// gather_expander: expands a gather to a loop that reads one window in each trip. A gather of a single window becomes a
-// dynamic-slice, which clamps indices in the same way. {simple_only=true} expands only these.
+// gather_expander: expands a gather to a loop over its windows. A gather of a single window becomes a dynamic-slice,
+// which clamps indices in the same way. {simple_only=true} expands only these.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"

@@ -1,5 +1,5 @@
 // rng-bit-generator-expander: expands random bits to the arithmetic of threefry 2x32 (20 rounds) or philox 4x32 (10
-// rounds), so that kernels compute them where they are used. The bits are defined in docs/ops.md#random-numbers.
+// rounds), so that kernels compute them where they are used: docs/ops.md#random-numbers.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -144,8 +144,8 @@ class Expansion {
     return x;
   }
 
-  // Each block has two words. For 64-bit elements they form one element. Otherwise they go to even and odd indices
-  // along the first dimension of even size, or along the first largest dimension if all sizes are odd.
+  // Each block has two words. They form one 64-bit element, or go to even and odd indices along the first dimension of
+  // even size, or of the largest dimension if all sizes are odd.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);

@@ -1,5 +1,5 @@
-// rng-expander: expands random numbers to arithmetic on the bits of philox. The key is the run's seed and the replica,
-// and the start is the state of the device. The interpreter defines the same bits: docs/ops.md#random-numbers.
+// rng-expander: expands random numbers to arithmetic on the bits of philox, keyed by the run's seed and the replica,
+// from the state of the device. The interpreter gives the same bits: docs/ops.md#random-numbers.
 #include <numbers>
 
 #include "ir/fusion.h"
@@ -104,8 +104,8 @@ class Expansion {
     return Select(outside, Widen(low, value), value);
   }
 
-  // The method of Box and Muller. For each pair of fractions, the second is the angle of a sine and a cosine, and the
-  // first determines the radius.
+  // The method of Box and Muller: of each pair of fractions, the second is the angle of a sine and a cosine, and the
+  // first gives the radius.
   Instruction* Normal(PrimitiveType type) {
     const int64_t pairs = (count_ + 1) / 2;
     Instruction* const fractions = Reshape(Fractions(type, 2 * pairs), Shape(type, Dims{pairs, 2}));
@@ -156,8 +156,8 @@ bool Expands(const Instruction& inst) {
          (IsFloat(shape.type()) || inst.attrs<RngAttrs>().distribution == RandomDistribution::kUniform);
 }
 
-// Expands all draws of a computation. Control edges keep their order, because each draw uses the state that the draw
-// before left.
+// Expands all draws of a computation. Control edges keep their order, because each draw continues from the state of the
+// one before.
 bool ExpandIn(Computation& computation, const PassContext& context) {
   bool changed = false;
   std::vector<Instruction*> draws;

@@ -1,6 +1,6 @@
-// scatter_expander, gpu_scatter_expander: expand a scatter to a loop that updates one window in each trip, in the order
-// of the indices, so that every run gives the same sums. A scatter of a single window needs no loop. {simple_only=true}
-// expands only these. gpu_scatter_expander expands only scatters whose elements are too wide for atomic operations.
+// scatter_expander, gpu_scatter_expander: expand a scatter to a loop over its windows, in the order of the indices, so
+// that every run gives the same sums. A single window needs no loop. {simple_only=true} expands only these scatters.
+// gpu_scatter_expander expands only elements that are too wide for atomic operations.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"
@@ -71,8 +71,8 @@ class Expansion {
     return Reshaped(inst_, Transposed(inst_, &updates, order), dims);
   }
 
-  // Updates one window. dynamic-slice and dynamic-update-slice clamp their indices, so a window that is partly outside
-  // is written back unchanged.
+  // Updates one window. A window that is partly outside is written back unchanged, because dynamic-slice and
+  // dynamic-update-slice would clamp its indices.
   std::vector<Instruction*> Step(Computation& computation, Instruction& row, const std::vector<Instruction*>& values,
                                  const std::vector<Instruction*>& given) {
     const Shape& whole = values[0]->shape();
@@ -105,8 +105,7 @@ class Expansion {
     return combined;
   }
 
-  // Returns whether 0 <= index <= size - window in each dimension that has an index. Returns null if no dimension has
-  // one.
+  // Returns whether 0 <= index <= size - window in each dimension with an index, or null if there is none.
   Instruction* IsInside(Computation& computation, const std::vector<Instruction*>& position, const Shape& whole,
                         const Shape& window) {
     const Shape pred = Shape::Scalar(PrimitiveType::kPred);

@@ -1,6 +1,5 @@
-// stable-sort-expander: gives a stable sort a comparator that never calls two elements equal: elements that are equal
-// by the original comparator compare by position. A kernel that swaps equal elements, such as a bitonic sort, then
-// sorts stably.
+// stable-sort-expander: gives a stable sort a comparator that decides between equal elements by position. A kernel that
+// swaps equal elements, such as a bitonic sort, then sorts stably.
 #include <limits>
 
 #include "passes/match.h"
@@ -16,8 +15,8 @@ bool IsPositions(const Instruction& operand, int64_t dimension) {
          IsSigned(operand.shape().type()) && BitWidth(operand.shape().type()) >= 32;
 }
 
-// Returns whether the comparator already has the form of this pass: select(less(a, b) == less(b, a), position of a <
-// position of b, less(a, b)).
+// Returns whether the comparator has the form of this pass: select(less(a, b) == less(b, a), position of a < position
+// of b, less(a, b)).
 bool ComparesPositions(const Instruction& sort) {
   Instruction *choice, *tie, *before, *a, *b;
   if (!m::Select(&choice, m::Compare(&tie), m::Compare(&before, m::Parameter(&a), m::Parameter(&b)),
@@ -30,7 +29,7 @@ bool ComparesPositions(const Instruction& sort) {
          IsPositions(sort.operand(operand), sort.attrs<SortAttrs>().dimension.value);
 }
 
-// Returns the comparator's result for its parameters, with the two parameters of each pair swapped if `swapped`.
+// Returns the comparator's result, with the two parameters of each pair swapped if `swapped`.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
   std::vector<Instruction*> copies(comparator.place_limit());
   for (const Instruction* inst : comparator.PostOrder()) {

@@ -1,9 +1,8 @@
 // gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to the
-// call's plan (ir/fusion_plan.h). XLA's passes measure all algorithms. These passes measure nothing and choose by rules
-// of thumb.
+// call's plan (ir/fusion_plan.h). XLA's passes measure all algorithms. These passes choose by rules of thumb.
 //
-// The plan names no library. If no library is available, or none takes the call, our kernels compute it as without a
-// plan. There is no library for convolutions on a GPU yet. On the host, libraries choose when the call is compiled.
+// The plan names no library. If none is available or takes the call, our kernels compute it as without a plan, as they
+// do for all convolutions on a GPU so far. On the host, libraries choose when the call is compiled.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -29,8 +28,8 @@ Choice ChooseGemm(const Instruction&, const DeviceDescription& device) {
 }
 
 // Chooses among cuDNN's deterministic algorithms for forward convolutions. Winograd's saves products for windows of 3x3
-// with stride 1, if there are enough channels to pay for its transforms, of 6x6 elements for 4x4 results. Large windows
-// use Fourier transforms in tiles of 32x32 complex numbers.
+// with stride 1, if enough channels pay for its transforms (6x6 elements for 4x4 results). Large windows use Fourier
+// transforms in tiles of 32x32 complex numbers.
 Choice ChooseConvolution(const Instruction& call, const DeviceDescription&) {
   constexpr int64_t kManyChannels = 64, kLargeWindow = 9;
   const Instruction& convolution = *ProductOf(call);

@@ -1,5 +1,5 @@
 // cublas-gemm-broadcast-folding-rewriter: lets a library's product read an operand that is the same for the whole batch
-// once. The broadcast moves into the call's computation, and libraries take it as a stride of 0.
+// once. The broadcast moves into the call's computation, where libraries take it as a stride of 0.
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"

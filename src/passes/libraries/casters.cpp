@@ -47,8 +47,8 @@ Result<Instruction*> UpcastOperands(Instruction& inst, const PassContext& contex
 }
 
 // dot(x, y) => convert(dot(x, y)), if the result is narrower. XLA leaves matrix products to the library, but no library
-// writes a narrower type than it reads. It rounds less: a product in a narrow type rounds its operands first
-// (docs/ops.md). Convolutions of integers are left out, because they saturate, whereas a convert wraps.
+// writes a narrower type than it reads. It rounds less, because a narrow product rounds its operands first
+// (docs/ops.md). Convolutions of integers are left out: they saturate, whereas a convert wraps.
 Result<Instruction*> CastResult(Instruction& inst, const PassContext&) {
   const auto given = TypeOfOperands(inst);
   if (inst.Is(Opcode::kConvolution) && IsInteger(inst.shape().type())) return nullptr;

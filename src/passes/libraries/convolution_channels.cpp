@@ -1,4 +1,4 @@
-// cudnn_pad_for_convolutions and cudnn_vectorize_convolutions: pad channels to the multiples, and bring bytes into the
+// cudnn_pad_for_convolutions and cudnn_vectorize_convolutions: bring channels into the multiples, and bytes into the
 // order, that tensor cores need.
 #include <algorithm>
 
@@ -133,7 +133,7 @@ int64_t VectorSize(const Channels& channels, int compute_capability) {
 }
 
 // convolution(x, k) => a convolution of bytes whose arrays have vectors of channels as last dimension. The call's
-// computation reverses this, and libraries take the result as strides.
+// computation reverses this; libraries take both as strides.
 Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   if (!channels) return nullptr;

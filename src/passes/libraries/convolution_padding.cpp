@@ -1,8 +1,8 @@
-// gpu-conv-padding-legalization: a library's convolution pads both ends of a dimension alike, and supports no base
-// dilation. This pass replaces other padding by pads and slices around the call.
+// gpu-conv-padding-legalization: replaces padding that libraries do not support by pads and slices around the call.
+// They pad both ends of a dimension alike, and have no base dilation.
 //
-// Libraries have separate calls for gradients. The call for the input's gradient takes base dilation as the stride of
-// the forward convolution. The call for the filter's gradient takes window dilation as that stride.
+// Libraries have separate calls for gradients. The input's gradient takes base dilation as the stride of the forward
+// convolution, and the filter's gradient takes window dilation as that stride.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -96,8 +96,8 @@ Legal Legalise(const Instruction& convolution, Kind kind) {
   return legal;
 }
 
-// convolution(x, k) => slice(convolution(pad(x), k)), with padding that libraries support. Not exact: zeros of a pad
-// are multiplied, so an infinite element of the filter gives NaN, which it does not with padding.
+// convolution(x, k) => slice(convolution(pad(x), k)), with padding that libraries support. Not exact: a pad is
+// multiplied, and gives NaN with an infinite element of the filter.
 Result<Instruction*> LegalisePadding(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || LibraryOf(inst) != "convolution" || HasPlan(inst)) return nullptr;
   const ConvolutionCall call = ReadConvolutionCall(inst);

@@ -1,7 +1,6 @@
 // depthwise-gradient-fusion: computes the gradient of a depthwise convolution's window by sums, in fusions of their
-// own. As a convolution it has few results, too few for the threads of a convolution kernel. As sums it is a reduction
-// that reads both operands once. The fusions exclude the instructions that compute the operands, which would be
-// computed again for each element of the window.
+// own. A convolution kernel would have too few results for its threads. A reduction reads both operands once. The
+// instructions that compute the operands stay outside, because they would be repeated for each element of the window.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -17,8 +16,8 @@ namespace {
 
 // Limit on the elements of the window. ConvNeXt's 7 x 7 is the largest in use.
 constexpr int64_t kMostSums = 64;
-// Limit on the sums of one kernel, which are accumulators of each thread. A column reduction with 49 sums does not keep
-// all of them in its 255 registers.
+// Limit on the sums of one kernel, which are accumulators of each thread. With 49 sums, not all are kept in its 255
+// registers.
 constexpr size_t kMostOfKernel = 25;
 
 // The indices o in [0, `size`) for which o * step + offset is in [0, `limit`): `count` indices from `first`.
@@ -62,8 +61,8 @@ Instruction* Transposed(Instruction& inst, Instruction* x, const std::vector<int
   return Step(inst, Opcode::kTranspose, Shape(x->shape().type(), dims), {x}, DimensionsAttrs{order});
 }
 
-// Returns whether the convolution is such a gradient. Its batch dimension has the features, its feature dimension the
-// batch, and its window covers the positions that are summed.
+// Returns whether the convolution is such a gradient: its batch dimension has the features, its feature dimension the
+// batch, and its window the positions that are summed.
 bool IsGradientOfDepthwise(const Instruction& inst) {
   if (inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();

@@ -1,6 +1,6 @@
-// dot_decomposer: transposes the operands of a dot to batches of matrices. lhs becomes [batch, free, contracting], rhs
-// becomes [batch, contracting, free]. Operands that have such an order in memory stay. The result does not depend on
-// the order of an operand's dimensions, as long as the free ones keep theirs. Exact.
+// dot_decomposer: transposes the operands of a dot to batches of matrices: lhs to [batch, free, contracting], rhs to
+// [batch, contracting, free]. Operands with such an order in memory stay. Exact: the result depends only on the order
+// of the free dimensions, which is kept.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -1,5 +1,5 @@
-// dot-merger: merges dots that share an operand. Their other operands are concatenated, and the results are slices of
-// the merged dot. Each element is the same sum as before.
+// dot-merger: merges dots that share an operand. The other operands are concatenated, and the results are slices. Each
+// element is the same sum as before.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,8 +15,7 @@
 namespace hlo {
 namespace {
 
-// Earlier dots with the same operand that are tried. The limit bounds the time for chains of dots that depend on each
-// other.
+// Limit on earlier dots that are tried, for chains of dots that depend on each other.
 constexpr int64_t kMostTries = 16;
 
 // A dot whose operand `side` is not shared and has one free dimension.

@@ -1,5 +1,5 @@
-// cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need. XLA
-// has a pass of this name, which does not consider the cost either.
+// cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need. Like
+// XLA's pass of this name, it ignores the cost.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -1,6 +1,6 @@
 // library-call-expander: replaces custom calls of cuBLAS, cuDNN and CUB, such as "__cublas$gemm", by the dot,
 // convolution or sort and its epilogue (interp/library_call.h). Libraries may sum in another order. Modules that
-// XLA:GPU has optimised can thus be compiled: other passes turn the HLO into our library calls again.
+// XLA:GPU has optimised are thus compiled: other passes make our library calls of the result.
 #include <unordered_map>
 #include <vector>
 

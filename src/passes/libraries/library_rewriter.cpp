@@ -1,6 +1,6 @@
 // cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. A dot of floats
-// takes its epilogue at once. A convolution gets its epilogue from the last of these passes. A call is a kCustom
-// fusion. Its computation states the exact operations:
+// takes its epilogue at once, a convolution by the last of these passes. A call is a kCustom fusion. Its computation
+// states the exact operations:
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     elementwise instructions, each on the value before, which has no other user:
@@ -8,8 +8,8 @@
 //                                                      once, an operand of the full shape (residual)
 //               maximum                                with 0 (relu)
 //
-// The rewrite keeps the order and the operations of the module, so it is exact. A library that keeps the value in a
-// wider type between the steps states this in its precision plan.
+// Exact, because the order and the operations are unchanged. A library that keeps the value in a wider type between the
+// steps states this in its precision plan.
 #include <algorithm>
 
 #include "base/text.h"
@@ -140,8 +140,7 @@ Result<bool> RewriteConvolutions(Module& module, const PassContext& context) {
   return Rewrite(module, context, Opcode::kConvolution, "convolution", none);
 }
 
-// cuDNN's fused call took a scale, a bias, a side input and relu. Its later graphs support more steps, and so do our
-// calls.
+// cuDNN's fused call took a scale, a bias, a side input and relu. Its later graphs take more steps, like our calls.
 Result<bool> FuseConvolutions(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {

@@ -1,6 +1,6 @@
-// skinny-dot-expander: expands the product of a vector and a matrix that is converted only for it to a reduction. A
-// library needs the converted matrix in memory, so it is read, written and read again. A kernel that reduces converts
-// the elements as it reads them. Such products dominate the decoding of language models.
+// skinny-dot-expander: expands the product of a vector and a matrix that is converted only for it to a reduction, which
+// converts the elements as it reads them. A library needs the converted matrix in memory. Such products dominate the
+// decoding of language models.
 //
 // No preset has this pass: presets optimise for a GPU by default, and on the host a check of a long sum takes much
 // longer than a check of a product.
@@ -22,8 +22,7 @@ struct Side {
   const std::vector<int64_t>* contracting;
 
   std::vector<int64_t> Free() const { return FreeDimensions(value->shape().rank(), *batch, *contracting); }
-  // Returns the batch dimensions and then the contracting ones, in the order in which the attributes pair them with the
-  // other side.
+  // Returns the batch dimensions and then the contracting ones, paired with the other side's.
   std::vector<int64_t> Paired() const {
     std::vector<int64_t> dims = *batch;
     dims.insert(dims.end(), contracting->begin(), contracting->end());
@@ -118,7 +117,7 @@ class Expansion {
   const PrimitiveType type_;
 };
 
-// dot(v, convert(m)) => reduce(v * convert(m)). Sums are at least in f32, like a library's, but in another order. The
+// dot(v, convert(m)) => reduce(v * convert(m)). Sums are at least in f32, in another order than a library's. The
 // remaining dimensions of the matrix must be in the order of the result.
 Result<Instruction*> ExpandSkinny(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();

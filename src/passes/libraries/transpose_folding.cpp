@@ -13,7 +13,7 @@ namespace {
 namespace m = match;
 
 // dot(transpose(x), y) => dot(x, y), with other dimension numbers. The free dimensions must keep their order, which is
-// their order in the result, and x must be a batch of matrices.
+// that in the result, and x must be a batch of matrices.
 bool FoldOperand(Instruction*& operand, std::vector<int64_t>& batch, std::vector<int64_t>& contracting) {
   if (!operand->Is(Opcode::kTranspose)) return false;
   const std::vector<int64_t>& order = operand->dimensions();
