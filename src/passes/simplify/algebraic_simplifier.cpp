@@ -1,7 +1,7 @@
 // algsimp: applies the rules of this folder. The rows at the end of each file state the rules, and comments at the
-// functions add reasons and conditions. Without options, only exact rules apply. For floats these keep NaN, infinities
-// and the sign of zero, so that every difference after the pass is a fault. Options enable the other rules of XLA's
-// algsimp: rules that round, rules that are not always better, and rules that need layouts.
+// functions add reasons and conditions. Without options, only exact rules apply, which keep NaN, infinities and the
+// sign of zero, so that every difference after the pass is a fault. Options enable the other rules of XLA's algsimp:
+// rules that round, rules that are not always better, and rules that need layouts.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -77,8 +77,8 @@ const std::vector<Switch>& Switches() {
       {&A::is_layout_sensitive,
        true,
        {"A.bitc.3", "A.cc.1b", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
-      // Off after layout assignment: these rules make copies, or undo the work of passes that run there
-      // (variadic-op-splitter, reduction-*).
+      // Off after layout assignment: these rules make copies, or undo passes that run there (variadic-op-splitter,
+      // reduction-*).
       {&A::is_layout_sensitive,
        false,
        {"A.add.8a",  "A.add.8b", "A.add.9a", "A.add.9b", "A.bcast.7", "A.cat.2",   "A.cat.3",   "A.cat.4",
@@ -153,7 +153,7 @@ const Laws& AllLaws() {
   return kLaws;
 }
 
-// Applies the rules to all computations except those inside library calls, whose form the library expects.
+// Skips computations of library calls, whose form the library expects.
 Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
   std::unordered_set<const Computation*> of_libraries;
   std::vector<Computation*> computations = module.PostOrder();

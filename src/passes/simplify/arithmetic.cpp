@@ -70,7 +70,7 @@ Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 0);
 }
 
-// x + (y - x) => y, (x + y) - x => y, x - (x - y) => y, x - (x + y) => -y. Integers wrap, so all four are exact.
+// x + (y - x) => y, (x + y) - x => y, x - (x - y) => y, x - (x + y) => -y. Exact, because integers wrap.
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
@@ -165,8 +165,7 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
 }
 
 // For integers: pow(x, 2) => x * x, pow(x, 3) => x * x * x. For f16, bf16 and f32: pow(x, 2) => x * x, pow(x, -1) => 1
-// / x. Powers of these floats are computed in a wider type, so both sides round the same number once. A.pow.1c has the
-// rewrites that round more often.
+// / x, which round the same number once, because powers are computed in a wider type. A.pow.1c rounds more often.
 Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const PrimitiveType type = inst.shape().type();
@@ -195,8 +194,8 @@ Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {&x, Replace(inst, Opcode::kNegate, {&c})});
 }
 
-// convert(p) * y => select(p, y, 0), for a predicate p. For floats, y must be a finite constant without a sign, because
-// only then 0 * y is +0.
+// convert(p) * y => select(p, y, 0), for a predicate p. For floats, y must be a finite constant without a sign, so that
+// 0 * y is +0.
 Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) {
   Instruction *p, *y;
   const PrimitiveType type = inst.shape().type();
@@ -228,15 +227,14 @@ Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
   return &inner->operand(0) == &inst.operand(0) && &inner->operand(2) == &inst.operand(2) ? inner : nullptr;
 }
 
-// convert(x) => x, if the shape is unchanged.
 Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Convert(m::Any(&x))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// convert(convert(x)) => convert(x), if the middle type represents every value of x. An exception is integer to float
-// to integer: a value that does not fit saturates, whereas a direct conversion wraps.
+// convert(convert(x)) => convert(x), if the middle type represents every value of x. Not from integer to float to
+// integer: a value that does not fit saturates, whereas a direct conversion wraps.
 Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
@@ -270,8 +268,8 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   return own ? &inst.operand(0) : nullptr;
 }
 
-// map(x) => the body on whole arrays, if all instructions of the body are elementwise. The operands must have the
-// result's dimensions and the parameters' types, because the body's operations do not mix shapes or types.
+// map(x) => the body on whole arrays, if all its instructions are elementwise. These do not mix shapes or types, so the
+// operands must have the result's dimensions and the parameters' types.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kMap) || !IsStatic(inst)) return nullptr;
   const Computation& body = *inst.attrs<MapAttrs>().to_apply;
@@ -309,8 +307,8 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// real(complex(r, i)) => r, imag(complex(r, i)) => i. complex(real(c), imag(c)) => c, if c is complex: real numbers
-// have a real and an imaginary part too.
+// real(complex(r, i)) => r, imag(complex(r, i)) => i. complex(real(c), imag(c)) => c, if c is complex, since real
+// numbers have parts too.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;
@@ -325,7 +323,6 @@ Result<Instruction*> PartsOfReal(Instruction& inst, const PassContext&) {
   return IsStatic(inst) ? ConstantLike(inst, 0) : nullptr;
 }
 
-// convert(c) => c in the narrower type, for a constant c.
 Result<Instruction*> ConvertConstant(Instruction& inst, const PassContext&) {
   Instruction& c = inst.operand(0);
   const PrimitiveType from = c.shape().type(), to = inst.shape().type();

@@ -47,8 +47,7 @@ Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// broadcast(x) => broadcast(reshape(x)), where the reshape removes x's dimensions of size 1. Equal broadcasts then look
-// equal.
+// broadcast(x) => broadcast(reshape(x)), without x's dimensions of size 1, so that equal broadcasts look equal.
 Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || x->Is(Opcode::kReshape)) return nullptr;
@@ -63,8 +62,8 @@ Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
 }
 
-// reshape(broadcast(x)) => broadcast(x), if x is a scalar or if the dimensions of x are unchanged. The reshape may
-// change the repeated dimensions, and may add and remove dimensions of size 1.
+// reshape(broadcast(x)) => broadcast(x), if x is a scalar or keeps its dimensions. The reshape may change the repeated
+// dimensions, and add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Reshape(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
@@ -109,8 +108,8 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{broadcast.dimensions()});
 }
 
-// f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))), so that f is not computed
-// again for each repetition.
+// f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))), which computes f once for
+// all repetitions.
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
     return nullptr;

@@ -69,7 +69,7 @@ Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
 }
 
-// SliceToDynamic(PadToStatic(x)) => x, if the sizes are those that PadToStatic returns.
+// SliceToDynamic(PadToStatic(x)) => x, for the sizes that PadToStatic returns.
 Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
   Instruction* padded = nullptr;
@@ -109,7 +109,7 @@ bool SumsAreExact(const Literal& x, int64_t count) {
   return count <= kMostDevices;
 }
 
-// all-gather(broadcast(c)) => broadcast(c): all devices would send the same constant. The same holds for other
+// all-gather(broadcast(c)) => broadcast(c), because all devices send the same constant. The same holds for other
 // collectives without a reducer, and for max, min, and, or. A sum becomes n * c, if it is exact.
 Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 1 || !inst.shape().IsArray() || !IsStaticOfOneType(inst)) return nullptr;

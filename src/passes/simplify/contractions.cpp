@@ -1,5 +1,4 @@
-// Rules of algsimp for dots and convolutions. Most change the order in which products of floats are summed, and need
-// algsimp{rounding=true}.
+// Rules of algsimp for dots and convolutions. Most change the order of float sums, and need algsimp{rounding=true}.
 #include <algorithm>
 #include <numeric>
 
@@ -58,8 +57,7 @@ std::vector<int64_t> Iota(int64_t count) {
   return numbers;
 }
 
-// Returns the permutation by which a transpose of dot(b, a) gives dot(a, b). `lhs` and `rhs` are the numbers of free
-// dimensions of a and b.
+// Returns the permutation from dot(b, a) to dot(a, b). `lhs` and `rhs` are the numbers of free dimensions of a and b.
 std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
   std::vector<int64_t> order = Iota(batch + lhs + rhs);
   std::rotate(order.begin() + batch, order.begin() + batch + rhs, order.end());
@@ -68,8 +66,8 @@ std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
 
 bool IsGiven(const Instruction& x) { return x.Is(Opcode::kParameter) || x.Is(Opcode::kGetTupleElement); }
 
-// dot(parameter, b) => transpose(dot(b, parameter)). The pass transpose-folding has the inverse, A.trans.2. Complex
-// numbers are left out, because their products round differently when swapped.
+// dot(parameter, b) => transpose(dot(b, parameter)). transpose-folding has the inverse, A.trans.2. Complex products
+// round differently when swapped, so they are left out.
 Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst) || !IsGiven(inst.operand(0)) || IsGiven(inst.operand(1)) || IsComplex(inst.shape().type()))
     return nullptr;
@@ -146,8 +144,7 @@ Instruction* SliceOfDim(Instruction& inst, Instruction& x, int64_t dim, int64_t 
   return Step(inst, Opcode::kSlice, shape, {&x}, SliceAttrs{ranges});
 }
 
-// dot(concatenate(a, b), c) => dot(a, slice(c)) + dot(b, slice(c)), for a constant c. The same holds with the operands
-// swapped.
+// dot(concatenate(a, b), c) => dot(a, slice(c)) + dot(b, slice(c)), for a constant c, which may be on either side.
 Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -176,7 +173,7 @@ Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
 }
 
 // dot(dynamic-slice(a, i), b) => dynamic-slice(dot(a, b), i), for constants a and b. The slice must be along free
-// dimensions of a. The same holds with the operands swapped.
+// dimensions, and may be on either side.
 Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -210,8 +207,8 @@ Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c. The transpose must only permute
-// trailing dimensions, which the reshape merges into the contracting one.
+// dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c, if the transpose only permutes
+// dimensions that the reshape merges into the contracting one.
 Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   Instruction *reshape, *transpose, *x, *c;
   if (!IsPlainDot(inst) || !m::Dot(m::Reshape(&reshape, m::Transpose(&transpose, m::Any(&x))), m::Constant(&c))(&inst))
@@ -299,8 +296,7 @@ Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? dot : Replace(inst, Opcode::kReshape, {dot});
 }
 
-// dot(transpose(a), transpose(b)) => transpose(dot(a, b)), if both transposes permute the batch dimensions alike and
-// nothing else.
+// dot(transpose(a), transpose(b)) => transpose(dot(a, b)), if both transposes only permute the batch, and alike.
 Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsPlainDot(inst) || !m::Dot(m::OneUse(m::Transpose(&a)), m::OneUse(m::Transpose(&b)))(&inst)) return nullptr;
@@ -454,8 +450,8 @@ Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
   return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
 }
 
-// convolution(pad(x, 0), w) => convolution(x, w) with its own padding. A convolution does not multiply its padding: for
-// an infinite w, the pad gives NaN and the padding does not.
+// convolution(pad(x, 0), w) => convolution(x, w) with its own padding. This is not multiplied, so an infinite w gives
+// no NaN with it.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 0);
   if (pad == nullptr) return nullptr;
@@ -494,8 +490,8 @@ Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad->operand(0)}, attrs);
 }
 
-// convolution(x, w) => convolution(reverse(w), x), with a reversed window, if w has the larger window. With dilation, x
-// extends over i elements and w over k. Low and high padding each change by i - k.
+// convolution(x, w) => convolution(reverse(w), x), with a reversed window, if w has the larger window. If x extends
+// over i elements and w over k, with dilation, both paddings change by i - k.
 Result<Instruction*> SwapConvolution(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst)) return nullptr;
   auto attrs = inst.attrs<ConvolutionAttrs>();

@@ -25,7 +25,7 @@ Instruction* IntegerLike(Instruction& inst, int64_t value) {
 }
 
 // Returns f(x) for an odd function, as select(x < 0, -f(-x), f(x)), because `f` works only on unsigned numbers. The
-// lowest number is its own negative. Read as an unsigned number, it is its absolute value.
+// lowest number is its own negative, and as an unsigned number its absolute value.
 template <class F>
 Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   if (NeverNegative(x)) return f(&x);
@@ -109,7 +109,7 @@ Result<Instruction*> ExtremesToClamp(Instruction& inst, const PassContext&) {
 }
 
 // max(low, clamp(low, x, high)) => clamp(low, x, high), for constants low < high. min(high, clamp(low, x, high)) =>
-// clamp(low, x, high) always holds: if the bounds are crossed, the clamp gives high.
+// clamp(low, x, high) always, because a clamp with crossed bounds gives high.
 Result<Instruction*> ExtremeOfClamp(Instruction& inst, const PassContext&) {
   const bool is_max = inst.Is(Opcode::kMaximum);
   for (int i = 0; i < 2; ++i) {
@@ -133,8 +133,8 @@ Result<Instruction*> ExtremeTwice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// clamp(0, partition-id, n) => partition-id, if no partition has a number above n. The same holds for replica-id.
-// Modules with a count of 1 are left alone, because 1 is also the count of a module that does not state one.
+// clamp(0, partition-id, n) => partition-id, if no partition has a number above n. The same holds for replica-id. A
+// count of 1 proves nothing, because modules that do not state a count have it.
 Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   Instruction& id = inst.operand(1);
   const ModuleHeader& header = inst.computation().module().header;
@@ -146,8 +146,7 @@ Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   return &id;
 }
 
-// c + x == d => x == d - c, and the same for !=. It is exact because integers wrap. It would be wrong for < and >,
-// where c + x may wrap.
+// c + x == d => x == d - c, and the same for !=, because integers wrap. For < and > it would be wrong.
 Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
   const auto direction = inst.attrs<CompareAttrs>().direction;
   Instruction& sum = inst.operand(0);
@@ -160,8 +159,8 @@ Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// narrow(f(widen(a), widen(b))) => f(a, b). Sums, differences and products are exact because they wrap. Quotients and
-// remainders of unsigned numbers fit the narrow type. In every type x / 0 is all ones and x % 0 is x.
+// narrow(f(widen(a), widen(b))) => f(a, b). Sums, differences and products wrap. Quotients and remainders of unsigned
+// numbers fit the narrow type; in every type x / 0 is all ones and x % 0 is x.
 Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   const PrimitiveType type = inst.shape().type();
   if (!IsInteger(type) || BitWidth(type) < 8) return nullptr;

@@ -1,5 +1,4 @@
-// Rules of algsimp for slices, pads, concatenations, sorts and scatters of one window. Slices and updates at constant
-// indices become static.
+// Rules of algsimp for slices, pads, concatenations, sorts, and updates at constant indices.
 #include <algorithm>
 #include <limits>
 
@@ -218,8 +217,8 @@ Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&update, &base.operand(0)}, PadAttrs{padding});
 }
 
-// scatter => dynamic-update-slice, for one window that overwrites, at constant indices that keep it inside. Other
-// indices differ: a scatter skips a window that is partly outside, whereas an update clamps its indices.
+// scatter => dynamic-update-slice, for one window that overwrites, at constant indices inside. Elsewhere they differ: a
+// scatter skips a window that is partly outside, whereas an update clamps its indices.
 Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   Instruction *x, *indices, *update;
   if (!m::Scatter(m::Any(&x), m::Any(&indices), m::Any(&update))(&inst)) return nullptr;
@@ -227,8 +226,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   const Instruction& combined = attrs.to_apply->root();
   if (!combined.Is(Opcode::kParameter) || combined.parameter_number() != 1) return nullptr;
   if (!attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty()) return nullptr;
-  // There must be a single index vector. It may have no coordinates, so the other dimensions of `indices` tell the
-  // count.
+  // There must be a single index vector, possibly without coordinates.
   for (int64_t d = 0; d < indices->shape().rank(); ++d) {
     if (d != attrs.index_vector_dim && indices->shape().dim(d) != 1) return nullptr;
   }
@@ -241,7 +239,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
     if (!value) return nullptr;
     start[attrs.scatter_dims_to_operand_dims[i]] = *value;
   }
-  // Shape of the window: the sizes in update_window_dims, with 1 for each inserted dimension.
+  // Sizes of the window, with 1 for each inserted dimension.
   std::vector<int64_t> window;
   size_t next = 0;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {

@@ -42,8 +42,8 @@ Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, *op, {WidenedInit(inst), value});
 }
 
-// reduce(reshape(x)) => reduce(x), if the reshape only adds and removes dimensions of size 1. The elements are combined
-// in the same order.
+// reduce(reshape(x)) => reduce(x), if the reshape only adds and removes dimensions of size 1, which keeps the order of
+// terms.
 Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst) || !IsStatic(inst) || !IsStatic(*reshape))
@@ -53,7 +53,7 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::vector<int64_t> dims, kept;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    // Dimensions of x that the reshape removed have size 1. They become reduced dimensions.
+    // A dimension of x that the reshape removed has size 1 and becomes a reduced one.
     const bool is_reduced =
         (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
     (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));

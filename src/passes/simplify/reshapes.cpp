@@ -40,8 +40,7 @@ std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x) {
 namespace {
 namespace m = match;
 
-// reshape(reshape(x)) => reshape(x). A reshape keeps the row-major order of the elements, so the middle shape has no
-// effect.
+// reshape(reshape(x)) => reshape(x), because a reshape keeps the row-major order.
 Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Reshape(m::Reshape(m::Any(&x)))(&inst)) return nullptr;
@@ -72,7 +71,6 @@ Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
-// transpose(x) => x, if the permutation is the identity and the shape is unchanged.
 Result<Instruction*> TransposeOfNothing(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Transpose(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
@@ -92,8 +90,8 @@ Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// reverse(x) => x, if all reversed dimensions have size 1. reverse(reverse(x)) => reverse(x), over the dimensions that
-// exactly one of the two reverses.
+// reverse(x) => x, if all reversed dimensions have size 1. reverse(reverse(x)) => reverse(x), over dimensions in
+// exactly one of the two.
 Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   Instruction *x, *inner;
   if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;
@@ -111,8 +109,7 @@ Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
 }
 
-// copy(x) => x, if the layout is unchanged. The buffer plan, not the module, decides which values need separate
-// buffers.
+// copy(x) => x, if the layout is unchanged. The buffer plan decides which values need separate buffers.
 Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Copy(m::Any(&x))(&inst)) return nullptr;

@@ -1,5 +1,5 @@
-// Rules of algsimp that hold for real numbers. For floats they hold except for rounding, overflow and underflow. XLA's
-// algsimp applies them. Ours needs algsimp{rounding=true} for rules that round. Exact rows for integers are always on.
+// Rules of algsimp that hold for floats except for rounding, overflow and underflow. XLA's algsimp applies them, ours
+// needs algsimp{rounding=true}. Exact rows for integers are always on.
 #include <cmath>
 
 #include "ir/opcode_set.h"
@@ -11,8 +11,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Selects one of the two rows of a rule: the exact row for integers, or the row for floats and complex numbers, which
-// rounds.
+// Selects the exact row of a rule, for integers, or the row that rounds, for floats and complex numbers.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -21,8 +20,7 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Returns whether `value` is a normal number far from zero and from infinity, so that devices that flush subnormal
-// numbers compute the same.
+// Returns whether `value` is far from zero and infinity, so that devices that flush subnormal numbers compute the same.
 bool IsTame(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
@@ -188,8 +186,8 @@ Result<Instruction*> DivideQuotients(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// a / broadcast(b) => a * broadcast(1 / b), which divides once instead of once for each repetition. If `of_choices`, a
-// must be a converted predicate and b a scalar.
+// a / broadcast(b) => a * broadcast(1 / b), which divides once for all repetitions. If `of_choices`, a must be a
+// converted predicate and b a scalar.
 Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
   Instruction &a = inst.operand(0), &b = inst.operand(1);
   if (!IsReal(inst) || !b.Is(Opcode::kBroadcast) || m::AnyConstant()(&b) || m::AnyConstant()(&a)) return nullptr;
@@ -259,7 +257,7 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
 }
 
 // log(pow(a, c)) => c * log(abs(a)), for a finite constant c other than 0: pow(1, inf) and pow(inf, 0) are 1. c must be
-// even, or a never negative: an odd power of a negative number has no logarithm.
+// even or a never negative, because odd powers of negative numbers have no logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
@@ -281,8 +279,8 @@ Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
       {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
 }
 
-// max(f(x), f(y)) => f(max(x, y)), for a monotonically increasing f. The same holds for min. It may change the result
-// where a kernel's f decreases within its error.
+// max(f(x), f(y)) => f(max(x, y)), for an increasing f. The same holds for min. The result may change where a kernel's
+// f decreases within its error.
 Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))

@@ -1,6 +1,5 @@
-// Rules of algsimp for reduce and reduce-window. A rule that changes the order or the grouping of the terms has two
-// rows. The exact row is for reducers whose result does not depend on it, such as integer sums and maxima. The other
-// row is for sums and products of floats, which it reassociates.
+// Rules of algsimp for reduce and reduce-window. Rules that reorder or regroup terms have two rows: an exact one for
+// reducers that do not depend on it, such as integer sums and maxima, and one for sums and products of floats.
 #include <algorithm>
 #include <limits>
 
@@ -21,8 +20,8 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// Returns the reducer's op for a reduce or reduce-window of one array of fixed sizes and one element type. Returns
-// nullopt if the reducer is not a single op, or if it belongs to the other row of the rule.
+// Returns the reducer's op for a reduce or reduce-window of one array of fixed sizes and one type. Returns nullopt for
+// other reducers, and for reducers of the rule's other row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
@@ -135,8 +134,7 @@ Result<Instruction*> ReduceOfKeptReshape(Instruction& inst, const PassContext&) 
   return SameDims(reduce->shape(), inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// reduce(concatenate(a, b)) => op(reduce(a), reduce(b)), if the concatenated dimension is reduced and all parts have
-// one shape.
+// reduce(concatenate(a, b)) => op(reduce(a), reduce(b)), along a reduced dimension, for parts of one shape.
 template <bool kRounds>
 Result<Instruction*> ReduceOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
@@ -217,8 +215,8 @@ bool WaitsForNothing(const Instruction& x) {
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
 
-// max(x) => the value found by a reduce that searches the largest element of x and its index. The same holds for min.
-// For floats the search may return a zero of the other sign. Only the first few users of x are examined.
+// max(x) => the value that a search for the largest element and its index finds. The same holds for min. For floats the
+// search may find a zero of the other sign. Only the first few users of x are examined.
 template <bool kOfFloats>
 Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) {
   constexpr int kMostUsers = 8;
@@ -274,9 +272,9 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {reduce}, DimensionsAttrs{kept});
 }
 
-// Returns whether n * x may replace the sum of n equal terms x. Many additions of one number round in the same
-// direction, so the sum may be wrong by n / 2 roundings. Checks compare results with a wider type, where n * x is
-// right. f64 has no wider type: there the check would take the less accurate sum as the truth.
+// Returns whether n * x may replace the sum of n equal terms. Such additions round in one direction, so the sum may be
+// wrong by n / 2 roundings. A check in a wider type accepts n * x. f64 has no wider type: there the check would take
+// the less accurate sum as the truth.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
 // sum(broadcast(x)) => broadcast(x * n + init), if only repeated dimensions are summed. For floats, the type must
@@ -320,8 +318,8 @@ const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.at
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
-// Returns the dimension of a running sum: its window covers the element and all earlier ones. All other windows must
-// have one element.
+// Returns the dimension of a running sum, whose windows have the element and all earlier ones. Other windows must have
+// one element.
 std::optional<int64_t> RunningDim(const Instruction& inst) {
   const auto& window = WindowOf(inst);
   std::optional<int64_t> running;
@@ -396,8 +394,8 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduceWindow, {x, &inst.operand(1)}, attrs);
 }
 
-// reduce-window(x, init) => broadcast(op(init, x)), if every window contains the single element of its dimension and
-// otherwise only padding.
+// reduce-window(x, init) => broadcast(op(init, x)), if every window has the single element of its dimension and
+// padding.
 Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;

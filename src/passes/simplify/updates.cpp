@@ -11,8 +11,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Returns the start indices of a dynamic-slice or dynamic-update-slice, one for each dimension. Returns an empty list
-// if an index is not a scalar, if a size is dynamic, or if the array has rank 0.
+// Returns the start indices of a dynamic-slice or dynamic-update-slice, or an empty list if an index is not a scalar,
+// or a size is dynamic.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
@@ -116,8 +116,7 @@ Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {part});
 }
 
-// dynamic-slice(dynamic-slice(x, i), j) => dynamic-slice(x, i + j). Both indices are clamped first, as the two slices
-// would do.
+// dynamic-slice(dynamic-slice(x, i), j) => dynamic-slice(x, i + j), with both indices clamped.
 Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!inner.Is(Opcode::kDynamicSlice)) return nullptr;
@@ -183,7 +182,7 @@ Result<Instruction*> UpdateOfTakenPart(Instruction& inst, const PassContext&) {
 }
 
 // x + dynamic-update-slice(broadcast(0), y, i) => dynamic-update-slice(x, dynamic-slice(x, i) + y, i), which adds fewer
-// elements. For floats this needs x + 0 = x: the zero is -0, or x is never -0, because -0 + 0 is +0.
+// elements. For floats the zero must be -0, or x never -0, because -0 + 0 is +0.
 Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   Instruction *x, *update;
   if (!IsStaticOfOneType(inst) || !m::Add(m::Any(&x), m::OneUse(m::DynamicUpdateSlice(&update)))(&inst)) return nullptr;
@@ -196,8 +195,8 @@ Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {x, sum}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// select(p, x, dynamic-update-slice(x, v, i)) => dynamic-update-slice(x, select(p, dynamic-slice(x, i), v), i), if p is
-// one predicate for all elements. The new select has fewer elements. The two values may also be swapped.
+// select(p, x, dynamic-update-slice(x, v, i)) => dynamic-update-slice(x, select(p, dynamic-slice(x, i), v), i), for one
+// predicate p for all elements, which selects fewer elements. The two values may be swapped.
 Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   Instruction* p = &inst.operand(0);
   if (p->Is(Opcode::kBroadcast)) p = &p->operand(0);
@@ -249,8 +248,8 @@ Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
 
 constexpr int64_t kVerySmallGather = 4;  // The value of XLA's very_small_gather_size.
 
-// gather(x, i) => select(i < 1, x[0], select(i < 2, x[1], ...)), for single elements of a vector of at most four. The
-// chain of comparisons also clamps: smaller indices select the first element, larger ones the last.
+// gather(x, i) => select(i < 1, x[0], select(i < 2, x[1], ...)), for single elements of a vector of at most four. This
+// also clamps: smaller indices select the first element, larger ones the last.
 Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &indices = inst.operand(1);
   const auto& attrs = inst.attrs<GatherAttrs>();
@@ -357,7 +356,7 @@ Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
     return !of.unique_indices && !of.indices_are_sorted && of.input_batching_dims.empty();
   };
   if (!is_free(attrs) || !is_free(other)) return nullptr;
-  // The first dimension of `indices` that numbers the index vectors, and the dimension of the updates that matches it.
+  // The first dimension of `indices` that numbers index vectors, and the matching dimension of the updates.
   const int64_t dim = attrs.index_vector_dim == 0 ? 1 : 0;
   int64_t update_dim = 0;
   while (Contains(attrs.update_window_dims, update_dim)) ++update_dim;

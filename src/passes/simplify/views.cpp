@@ -1,5 +1,4 @@
-// Rules of algsimp that move slices, pads, reshapes, transposes, reverses, bitcasts and copies through each other. All
-// of these move elements and compute nothing.
+// Rules of algsimp that move slices, pads, reshapes, transposes, reverses, bitcasts and copies through each other.
 #include <algorithm>
 #include <numeric>
 
@@ -123,7 +122,7 @@ Result<Instruction*> PadOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&inst.operand(1)}, DimensionsAttrs{});
 }
 
-// Interior padding of a dimension with at most one element becomes 0, because there are no two elements to separate.
+// Interior padding of a dimension with at most one element becomes 0.
 Result<Instruction*> PadBetweenNothing(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst)) return nullptr;
   PaddingConfig padding = inst.attrs<PadAttrs>().padding;
@@ -250,8 +249,7 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
 Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   constexpr int kLongest = 8;
   if (!IsStatic(inst)) return nullptr;
-  // Dimensions of the current value that are not of size 1, as numbers of the dimensions of `inst` that are not of size
-  // 1.
+  // Dimensions of the current value, as numbers of dimensions of `inst`. Dimensions of size 1 are not counted.
   std::vector<int64_t> order;
   for (const int64_t size : inst.shape().dims()) {
     if (size != 1) order.push_back(static_cast<int64_t>(order.size()));
@@ -312,7 +310,7 @@ Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
 }
 
 // reshape(transpose(reshape(x))) => concatenate(slices of x), for space-to-depth: a dimension of x is split into at
-// most five chunks, which are concatenated along another dimension.
+// most five chunks, which are concatenated along another one.
 Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostChunks = 5;
   Instruction *split, *x, *transpose;
@@ -331,8 +329,7 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   for (int64_t d = from + 1; d < rank; ++d) {
     if (split->shape().dim(d + 1) != x->shape().dim(d)) return nullptr;
   }
-  // The transpose must move the chunks in front of another dimension and keep the order of the others. The reshape must
-  // merge the chunks with that dimension.
+  // The transpose must only move the chunks in front of another dimension, and the reshape merge them with it.
   std::vector<int64_t> others;
   int64_t into = -1;
   for (size_t i = 0; i < transpose->dimensions().size(); ++i) {
@@ -355,9 +352,8 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{{into}});
 }
 
-// Returns whether an instruction of layout `before` may be replaced by one of the layout of `shape`. After layout
-// assignment computed values must be row-major (ir/verifier), so a rule must not give another layout to a row-major
-// one.
+// Returns whether an instruction of layout `before` may get the layout of `shape`. After layout assignment computed
+// values must be row-major (ir/verifier), so a row-major instruction must stay so.
 bool MayLieAs(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
@@ -469,8 +465,8 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// Returns for each dimension of `to` its dimension of `from`, if a bitcast between them only permutes dimensions and
-// layout. Otherwise returns nullopt.
+// Returns for each dimension of `to` its dimension of `from`, or nullopt unless a bitcast between them only permutes
+// dimensions and layout.
 std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to) {
   const auto &a = from.layout().minor_to_major, &b = to.layout().minor_to_major;
   if (!InMemory(from) || !InMemory(to) || from.rank() != to.rank() || from.type() != to.type()) return std::nullopt;
