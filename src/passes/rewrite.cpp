@@ -83,7 +83,7 @@ class Rewriter {
     const std::vector<Instruction*> start = computation.PostOrder();
     worklist_.assign(start.begin(), start.end());
     queued_.assign(computation.place_limit(), true);
-    // With control edges, dce removes dead instructions, because control predecessors stay.
+    // If there are control edges, dead instructions are left to dce, because control predecessors stay.
     removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     mixes_widths_ = std::ranges::any_of(start, [](const Instruction* inst) { return MixesWidths(*inst); });
     left_ = kMostRewritesEach * static_cast<int64_t>(start.size());

@@ -150,7 +150,7 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kAsyncStart: {
       Computation* const calls = inst.attrs<AsyncAttrs>().calls;
       if (calls == nullptr || !shape.IsTuple() || shape.elements().size() < 2) return nullptr;
-      // If an update binds the other operands, the computation must run there.
+      // If an update binds further operands, the computation runs only after the update.
       if (!HasOnlyDones(inst) || inst.operand_count() != std::ssize(calls->parameters())) return nullptr;
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       Instruction* const given = TupleOf(inst, shape.element(0), operands);

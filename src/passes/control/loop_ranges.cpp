@@ -18,7 +18,7 @@ namespace {
 
 using Wide = __int128;  // Represents the result of one operation on two 64-bit values.
 
-// Both ends are included.
+// Values from low to high, both included.
 struct Range {
   Wide low, high;
 

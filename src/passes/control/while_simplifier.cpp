@@ -31,7 +31,7 @@ bool IsRead(const Instruction& element) { return !element.removed() && !element.
 // Limit on instructions copied from bodies.
 constexpr int64_t kMostInlined = 1'000'000;
 
-// Removes loops of no or one trip. Callers come first, so that a body is copied directly to its final computation.
+// Removes loops of at most one trip. Callers come first, so that a body is copied directly to its final computation.
 class ShortLoops {
  public:
   ShortLoops(Module& module, CallSites& calls) : module_(module), calls_(calls) {}

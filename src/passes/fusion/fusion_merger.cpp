@@ -63,7 +63,8 @@ class FusionMerger {
     double times;  // Evaluations of each element.
   };
 
-  // An outlined kernel has no control dependencies and no aliases, and its results are arrays.
+  // Returns whether the kernel may be merged. An outlined fusion has no control predecessors and no aliases, and its
+  // results are arrays.
   static bool MayTakePart(const Instruction& fusion) {
     const auto is_array = [](const Instruction* root) { return root->shape().IsArray(); };
     const std::vector<const Instruction*> roots = FusionRoots(fusion);

@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kMadeInside = -1;  // Value of Read::bytes.
+constexpr double kMadeInside = -1;  // Read::bytes of a value that the group computes.
 
 double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;

@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Returns the loop that starts with `tuple`, or null if the tuple has other users.
+// Returns the loop whose initial state is `tuple`, or null if that is not the tuple's only user.
 Instruction* LoopOf(const Instruction& tuple) {
   if (!tuple.Is(Opcode::kTuple) || tuple.IsRoot() || tuple.UseCount() != 1) return nullptr;
   Instruction* user = *tuple.users().begin();

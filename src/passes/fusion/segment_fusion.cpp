@@ -21,7 +21,7 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostElements = 4 << 20;   // Elements of a kernel; a larger one fills the device.
-constexpr int64_t kMostPointers = 1200;      // Limit of the kernel's parameter.
+constexpr int64_t kMostPointers = 1200;      // So many pointers fit a kernel's parameters.
 constexpr int64_t kMostInstructions = 4000;  // Instructions of kernels with different code.
 constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried.
 

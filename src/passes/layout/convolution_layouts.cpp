@@ -324,7 +324,6 @@ Instruction& ConvolutionLayouts::Lying(Instruction& base, const Order& order) {
   return *made;
 }
 
-// Logs the decisions and their costs.
 void ConvolutionLayouts::Log() const {
   if (!VLOG_IS_ON(2)) return;
   int64_t of_libraries = 0, convolutions = 0, moved = 0;

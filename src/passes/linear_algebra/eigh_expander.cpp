@@ -19,7 +19,7 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Each round squares the off-diagonal elements. More than ten rounds have not been seen.
+// Limit on rounds. Each round squares the off-diagonal elements, and more than ten have not been seen.
 constexpr double kMostRounds = 100;
 
 // Reads "lower,sort,rounds,tolerance". Returns false if the text has another form.
