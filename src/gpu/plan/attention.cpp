@@ -1,6 +1,7 @@
-// The planner of attention: two products of matrices and what makes rows of the second's operand of the first's result.
-// A block has some lines, which share keys and values; whole rows of scores lie in shared memory, so that what stands
-// between the products may be anything that a kernel of rows takes, and rounds where the text says.
+// The planner of attention: scores = query x keys, a kernel of rows on the scores (such as a softmax), and result =
+// shares x values. A block computes some lines, which are rows of scores with the same keys and values. It keeps whole
+// rows in shared memory. So the instructions between the products may be any that a kernel of rows supports, and they
+// round as the text says.
 #include <algorithm>
 
 #include "base/text.h"
@@ -27,31 +28,35 @@ bool TakesTypes(const AttentionSpace& space) {
 
 double BytesOf(const Instruction& inst) { return static_cast<double>(inst.shape().ByteSize()); }
 
-// Of the multiprocessors that have a block.
+// Fraction of the multiprocessors that have a block.
 double Busy(int64_t blocks, const DeviceDescription& device) {
   return std::min(1.0, static_cast<double>(blocks) / device.multiprocessors);
 }
 
-// One of the products where all multiprocessors are at it at a library's rate.
+// Seconds of one of the two products on all multiprocessors, at a library's rate. `inner` is the number of terms of the
+// first product, or of columns of the second.
 double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t inner, const DeviceDescription& device) {
   const double rate = device.dot_rates[BitWidth(dot.operand(0).shape().type()) <= 16 ? 1 : 2];
   return 2 * static_cast<double>(space.scores->shape().NumElements() * inner) / rate;
 }
 
-// What our products reach of a library's rate. By matrix units a panel of keys takes longer to fill than to multiply
-// with, however few the lines: 85 of 780 TFLOP/s with 64 of them (bench/results/2026-11-26-gpu.md). By threads filling
-// takes as long as some lines' arithmetic; an estimate, not measured.
+// Rate of our products as a share of a library's. With matrix units, filling a panel of keys takes longer than
+// multiplying by it, for any number of lines (bench/results/2026-11-26-gpu.md). So the share is proportional to the
+// lines. With threads, filling a panel takes as long as the arithmetic of about kLinesOfFilling lines, which is an
+// estimate.
 double ShareOf(const KernelPlan& plan) {
   constexpr double kByUnits = 0.1, kByThreads = 0.3, kLinesOfFilling = 6;
   const auto lines = static_cast<double>(plan.tile[0]);
   return plan.algorithm.empty() ? kByThreads * lines / (lines + kLinesOfFilling) : kByUnits * lines / kMostLines;
 }
 
-// Does it take longer than two library calls and a kernel of rows between, which store the scores and the shares?
+// Returns whether the kernel takes longer than two library calls with a kernel of rows between them. These also store
+// and read the scores and the shares in device memory.
 bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
   constexpr double kLaunchesSaved = 2;
-  constexpr double kShareOfBlock = 2;   // Of the memory's rate, next to an equal one, where other multiprocessors idle.
-  constexpr int64_t kLibraryTile = 64;  // Rows and columns of a library's block, where there are few.
+  // A block gets this multiple of an equal share of the memory's rate if other multiprocessors are idle.
+  constexpr double kShareOfBlock = 2;
+  constexpr int64_t kLibraryTile = 64;  // Rows and columns of the tile of a library's block in a small product.
   const auto library_busy = [&](int64_t columns) {
     return Busy(space.group_count() * CeilDiv(space.line_count(), kLibraryTile) * CeilDiv(columns, kLibraryTile),
                 device);
@@ -71,7 +76,7 @@ bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceD
   return own > apart;
 }
 
-// With the space, where there is a candidate.
+// Plans the kernel. If there is a candidate, *of_candidate becomes its space.
 Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* of_candidate) {
   const DeviceDescription& device = request.device();
   const std::vector<const Instruction*> dots = AttentionDots(request.body());
@@ -102,7 +107,7 @@ Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* o
   while (plan.vector < 4 && space->minor().size % (2 * plan.vector) == 0) plan.vector *= 2;
   const auto blocks = [&] { return space->group_count() * CeilDiv(space->line_count(), plan.tile[0]); };
   const int64_t most_bytes = device.shared_memory_bytes.value_or(0);
-  // Two blocks are to be on a multiprocessor, and each to have one.
+  // Halves the lines until two blocks fit on a multiprocessor and each multiprocessor has a block.
   while (plan.tile[0] > kLeastLines && (TilesOf(*space, plan).Bytes() > most_bytes / 2 ||
                                         blocks() < device.multiprocessors || plan.tile[0] >= 2 * space->line_count()))
     plan.tile[0] /= 2;

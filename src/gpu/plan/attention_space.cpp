@@ -14,7 +14,8 @@ namespace {
 using Kind = ElementNode::Kind;
 using Index = std::vector<IndexExpr>;
 
-// An operand of a dot, by what its dimensions are; and how many of the result's stand before its own.
+// An operand of a dot, with its dimensions by role. `before` counts the result's dimensions before the operand's free
+// ones.
 struct Side {
   const Instruction& operand;
   const std::vector<int64_t>&batch, &contracting;
@@ -43,7 +44,7 @@ Side SideOf(const Instruction& dot, int64_t number) {
   return side;
 }
 
-// The instructions that `from` is needed for; operands first, itself in front.
+// Returns `from` and the instructions that depend on it, operands first.
 std::vector<const Instruction*> MadeOf(const FusionBody& body, const Instruction& from) {
   std::set<const Instruction*> made = {&from};
   std::vector<const Instruction*> order = {&from};
@@ -82,7 +83,8 @@ class Builder : public RowsSpaceBuilder {
     return Divide(space);
   }
 
-  // What the second dot takes and gives, and the results that are made of it.
+  // Plans the operands of the second dot and the results computed from it. Returns false, with the reason, unless its
+  // terms are the elements of a row.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
     if (of_scores_.contains(&product_.operand(1 - number))) return No("the second product takes the first one twice");
@@ -123,7 +125,8 @@ class Builder : public RowsSpaceBuilder {
     return TakeGiven(space, product_, space.ResultValues(), of_result, &space.product_given);
   }
 
-  // The uses of a dot among what `nodes` need, which are all at one place, `index`; and of nothing else that is given.
+  // Appends to `given` the uses of `dot` that `nodes` need. Returns false, with the reason, if a use is at another
+  // index than `index`, or if `nodes` need another given value.
   bool TakeGiven(const AttentionSpace& space, const Instruction& dot, const std::vector<NodeId>& nodes,
                  const Index& index, std::vector<NodeId>* given) {
     for (const NodeId id : space.graph.Reachable(nodes)) {
@@ -136,7 +139,8 @@ class Builder : public RowsSpaceBuilder {
     return true;
   }
 
-  // The first dot, at the place where the rows use it.
+  // Plans the operands of the first dot at the index where the rows use it. Returns false, with the reason, unless
+  // there is one such index.
   Result<bool> AddScores(AttentionSpace& space) {
     const Index* index = nullptr;
     for (const NodeId id : space.graph.Reachable(space.Needed())) {
@@ -194,7 +198,7 @@ int64_t SizeOf(const std::vector<RowsSpace::Variable>& variables) {
   return size;
 }
 
-// What lanes take: 32 times a power of two.
+// Rounds up to 32 times a power of two.
 int64_t Padded(int64_t size) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size))));
 }
@@ -239,7 +243,7 @@ bool FitsMatrixUnits(const AttentionSpace& space) {
 }
 
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan) {
-  constexpr int64_t kSpare = 8;  // So that eight lines of 16 bytes lie on different banks.
+  constexpr int64_t kSpare = 8;  // Extra elements of a line, so that eight lines of 16 bytes are in different banks.
   const bool by_units = plan.algorithm == kMatrixUnits;
   AttentionTiles tiles;
   tiles.by_matrix_units = by_units;

@@ -13,24 +13,25 @@
 namespace hlo::gpu {
 namespace {
 
-// Fewer terms than this are folded by one thread.
+// One thread folds at most this many terms.
 constexpr int64_t kFewTerms = 16;
 
 bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t element) {
   return inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &tuple && inst.tuple_index() == element;
 }
 
-// Of loops in each other: compilers take their time for what is nested deep, far more than in proportion.
+// Greatest depth of nested loops. The time of compilers grows much faster than the depth.
 constexpr int kMostNested = 8;
 
-// A sum or the like to one element, of a reducer whose identity is known: threads begin with that.
+// Returns whether all threads share the reduction: it has one result, many terms, and a reducer with a known identity.
+// Each thread starts with the identity.
 bool IsReducedTogether(const Instruction& reduce) {
   const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
   return reduce.shape().IsArray() && reduce.shape().NumElements() == 1 && simple &&
          IdentityOf(simple->opcode, reduce.shape().type()) && reduce.operand(0).shape().NumElements() > kFewTerms;
 }
 
-// A computation of the region in its order, to find what reads the state of a loop, and when.
+// Finds the instructions of a loop's body that read its state, and their order.
 class StateReaders {
  public:
   explicit StateReaders(const Computation& body) : state_(body.parameter(0)) {
@@ -44,7 +45,7 @@ class StateReaders {
     return IsElementOf(WithoutNames(value), state_, element);
   }
 
-  // Does nothing read the element behind `last`, or have it under another name?
+  // Returns whether no instruction after `last` reads the element or passes it on under another name.
   bool IsDoneWith(int64_t element, const Instruction& last) const {
     if (is_whole_) return false;
     std::vector<const Instruction*> names;
@@ -64,7 +65,7 @@ class StateReaders {
  private:
   const Instruction& state_;
   std::unordered_map<const Instruction*, int64_t> position_;
-  bool is_whole_ = false;  // Something has all of the state as one value.
+  bool is_whole_ = false;  // An instruction uses the state as a whole.
 };
 
 class Finder {
@@ -98,7 +99,7 @@ class Finder {
     FAIL(UnsupportedAt(inst, "U103", Str("one block of threads runs no '", inst.opcode(), "' on ", inst.shape())));
   }
 
-  // Row-major arrays of static sizes, and tuples of them.
+  // Accepts row-major arrays of static sizes with real elements, and tuples of them.
   static Status CheckShape(const Instruction& inst) {
     const Shape& shape = inst.shape();
     const auto fits = [](const Shape& array) {
@@ -163,7 +164,7 @@ class Finder {
     return space_->recurrent ? space_->recurrent->ProductOf(inst) : nullptr;
   }
 
-  // What is computed of the sums of a product, each at its place.
+  // Plans an instruction that reads the sums of a cluster's product, each at the index of its own element.
   Status FindProduct(const Instruction& inst) {
     auto part = std::make_unique<BlockPart>(inst);
     part->product = ProductOf(inst);
@@ -182,7 +183,7 @@ class Finder {
     return {};
   }
 
-  // Where the next value of an element comes from a kernel that may write it where the last one lies.
+  // Lets the kernel that computes `next` write it over the old value of the state element if nothing reads that later.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
     const bool is_element = named.Is(Opcode::kGetTupleElement);
@@ -201,7 +202,7 @@ class Finder {
       part.state_of_root[root] = static_cast<int>(element);
   }
 
-  // Does the kernel read of the leaf only what the same thread is about to write there?
+  // Returns whether each element that the kernel reads from `leaf` is the one that the same thread then overwrites.
   static bool ReadsInPlace(const BlockPart& part, int64_t root, int leaf) {
     const FusionBody::Root* const written = &part.body.roots()[root];
     const auto writes = [&](const IterationSpace::Output& output) { return output.root == written; };
@@ -218,7 +219,7 @@ class Finder {
     });
   }
 
-  // An update whose operand does not lie there makes the whole array.
+  // An update in place needs its operand in the result's buffer. Other updates are replanned to write the whole array.
   Status TakeUpdatesElsewhere(const Computation& computation) {
     for (const Instruction* inst : computation.instructions()) {
       const auto found = space_->parts.find(inst);
@@ -230,7 +231,7 @@ class Finder {
         int& element = part.state_of_root[output.root - part.body.roots().data()];
         const Instruction& updated = inst->operand(part.body.leaves()[output.in_place_leaf].operand);
         if (element >= 0 && IsElementOf(WithoutNames(updated), computation.parameter(0), element)) continue;
-        element = -1;  // What it reads of the state now is not what was asked.
+        element = -1;  // ReadsInPlace has checked other reads than the new kernel's.
         const LoopRequest request{.roots = {output.root}};
         space = TRY(LoopSpaceOf(part.body, request, /*flat=*/true));
         space_->most_elements = std::max(space_->most_elements, space->Size());
@@ -240,10 +241,10 @@ class Finder {
   }
 
   std::unique_ptr<BlockSpace> space_ = std::make_unique<BlockSpace>();
-  int depth_ = 0;  // Of loops around what is looked at.
+  int depth_ = 0;  // Number of loops around the current computation.
 };
 
-// What the loop fills has to be written where it lies.
+// Checks that each array that the loop fills is updated in its own buffer. The error is U103.
 Status CheckFilled(const BlockSpace& space) {
   const RecurrentLoop& recurrent = *space.recurrent;
   const Instruction& next = recurrent.loop->attrs<WhileAttrs>().body->root();

@@ -1,9 +1,9 @@
-// The planner of dots and convolutions that no library takes. The terms of a tile say in which of three forms:
+// The planner of dots and convolutions that no library computes. The terms of a tile select one of three forms:
 //
-//   32, 64       tiles (emitters/tiled_product.h): operands through shared memory, for a GPU; multiplied by threads,
-//                or by matrix units where `algorithm` says so
-//   96 to 384    packed (emitters/packed_contraction.cpp): for a host, whose registers hold the sums of a panel
-//   512          streamed (emitters/streamed_contraction.cpp): for a host, few rows, the other operand read as it lies
+//   32, 64       tiled (emitters/tiled_product.h): for a GPU; threads multiply operands in shared memory, or matrix
+//                units if `algorithm` is kMatrixUnits
+//   96 to 384    packed (emitters/packed_contraction.cpp): for a host; registers hold the sums of a panel
+//   512          streamed (emitters/streamed_contraction.cpp): for a host and few rows; rhs is not packed
 #include <algorithm>
 
 #include "base/text.h"
@@ -17,7 +17,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Fewer are folded by one thread: the loop emitter's.
+// Products of at most this many terms have one thread for each element, in kernels of kind loop.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& product) {
@@ -32,8 +32,8 @@ int64_t TermsOf(const Instruction& product) {
   return terms * rhs.dim(attrs.dim_labels.rhs_input_feature);
 }
 
-// Groups that give fewer features than a vector has: neighbours in the result are groups, which a loop over elements
-// runs along.
+// Returns whether each group of a convolution has fewer output features than a vector. Neighbours in the result then
+// belong to different groups, which a kernel of kind loop takes together.
 bool HasNarrowGroups(const Instruction& product) {
   constexpr int64_t kNarrow = 8;
   if (!product.Is(Opcode::kConvolution)) return false;
@@ -42,12 +42,12 @@ bool HasNarrowGroups(const Instruction& product) {
   return groups > 1 && product.operand(1).shape().dim(attrs.dim_labels.rhs_output_feature) / groups < kNarrow;
 }
 
-// The product of a fusion that a kernel of products takes, or why none does. Without either there is none, or it is too
-// small.
+// The product of a fusion that a kernel of kind contraction can compute, or the reason against it. `space` and `why`
+// are empty if there is no product or it is too small.
 struct Candidate {
   std::unique_ptr<ContractionSpace> space;
   const Instruction* product = nullptr;
-  std::string hero;  // In plans; empty: the instruction itself.
+  std::string hero;  // Name of `product` for the plan. It is empty if the product is not in a fusion.
   std::string why;
 };
 
@@ -57,7 +57,7 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   for (const Instruction* inst : body.instructions()) {
     if (!inst->Is(Opcode::kDot) && !inst->Is(Opcode::kConvolution)) continue;
     heroes.push_back(inst);
-    // Those that saturate have no other kernel.
+    // Saturating products have no other kernel.
     many_terms = many_terms || TermsOf(*inst) > kFewTerms || Saturates(*inst);
   }
   Candidate candidate;
@@ -68,7 +68,7 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   if (heroes.size() > 1 || hero->operand_count() != 2 || HasNarrowGroups(*hero)) return candidate;
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
-  const bool is_wide = Saturates(*hero) && BitWidth(type) == 64;  // Its sums would want more bits.
+  const bool is_wide = Saturates(*hero) && BitWidth(type) == 64;  // The exact sums need more than 64 bits.
   if (type == PrimitiveType::kPred || IsComplex(type) || is_wide) candidate.why = Str(kSlow, "no tiles of ", type);
   if (!candidate.why.empty()) return candidate;
 
@@ -80,21 +80,21 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   return candidate;
 }
 
-// Registers hold the sums of so many rows of two vectors each, which is enough to hide the latency of multiply-adds.
+// A warp's registers hold the sums of this many rows of two vectors, enough to hide the latency of multiply-adds.
 constexpr int64_t kRegisterRows = 6;
-// Two operands' panels of such tiles and the sums are half of a second-level cache of 512 KiB.
+// The panels of both operands and the sums of such a tile fill half of a second-level cache of 512 KiB.
 constexpr int64_t kMostWarps = 16, kMostVector = 8, kMostPanel = 128;
-// Of each core: they differ in how long they take.
+// Two blocks for each core even out the different times that blocks take.
 constexpr int64_t kBlocksOfCore = 2;
-// Few rows, whose terms and sums fit into the first-level cache.
+// The terms and sums of so few rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
 
-// Of equal parts that are `most` at most.
+// Divides `all` into the fewest equal parts of at most `most`, and returns their size.
 int64_t PartOf(int64_t all, int64_t most) { return CeilDiv(all, CeilDiv(all, most)); }
 
 KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& device) {
   const int64_t rows = space.row().size, columns = space.column().size, terms = space.term().size;
-  // In equal parts: of a block for its warps, of all for the blocks.
+  // Rows are divided equally among warps and among blocks.
   const int64_t warp_rows = PartOf(rows, kRegisterRows);
   int64_t warps = PartOf(CeilDiv(rows, warp_rows), kMostWarps), vector = 1;
   while (vector < kMostVector && 32 * vector < columns) vector *= 2;
@@ -105,7 +105,7 @@ KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& de
     if (warps > 4) warps = CeilDiv(warps, 2);
     else vector /= 2;
   }
-  // Of a window of few features, several positions.
+  // If a window has few features, a panel holds several window positions.
   const int64_t positions = std::min(space.position().size, kMostPanel / terms);
   const int64_t panel = positions > 1 ? positions * terms : PartOf(terms, kMostPanel);
   return {.kind = KernelKind::kContraction,
@@ -125,27 +125,27 @@ KernelPlan StreamedPlan(const ContractionSpace& space, const DeviceDescription& 
           .threads = threads};
 }
 
-// What a packed panel would be written and read again for is multiplied with few.
+// Returns whether the kernel reads rhs without packing it. Few rows use each element too rarely to pay for packing.
 bool IsStreamed(const ContractionSpace& space) {
   const bool runs = space.RunsAlong(space.rhs, space.column()) || !space.RunsAlong(space.rhs, space.term());
   return space.row().size <= kStreamedRows && space.position().size == 1 && runs && space.lhs_conditions.empty() &&
          space.rhs_conditions.empty();
 }
 
-// Few tiles of many terms are shared by blocks, until there are two for each multiprocessor; each has at least so many
-// panels, and the one that adds up what they leave not too many to add.
+// Number of blocks that share the terms of one tile. Few tiles of many terms are split until there are kWaves blocks
+// for each multiprocessor. Each block has at least kLeastPanels panels. kMostSplits bounds the cost of adding the sums.
 int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
   const int64_t wanted = kWaves * device.multiprocessors / tiles;
   const int64_t splits = std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(panels / kLeastPanels, 1, kMostSplits));
-  return CeilDiv(panels, CeilDiv(panels, splits));  // None without a panel.
+  return CeilDiv(panels, CeilDiv(panels, splits));  // Each split has a panel.
 }
 
 int64_t TilesOf(const ContractionSpace& space, int64_t rows, int64_t columns) {
   return space.group().size * CeilDiv(space.row().size, rows) * CeilDiv(space.column().size, columns);
 }
 
-// Fewer would be mostly zeros of a panel.
+// With fewer terms most of a panel would be zeros.
 constexpr int64_t kLeastMatrixTerms = 16;
 
 KernelPlan MatrixPlan(const ContractionSpace& space, const DeviceDescription& device) {
@@ -160,13 +160,12 @@ KernelPlan MatrixPlan(const ContractionSpace& space, const DeviceDescription& de
 
 KernelPlan TiledPlan(const Instruction& hero, const ContractionSpace& space, const DeviceDescription& device) {
   if (FitsMatrixUnits(hero) && space.term().size >= kLeastMatrixTerms) return MatrixPlan(space, device);
-  // A block's warps, and the terms in shared memory at a time.
+  // Warps of a block, terms of a panel in shared memory, and columns of wide and of narrow tiles.
   constexpr int64_t kWarps = 8, kPanel = 32, kWide = 128, kNarrow = 64;
-  // Rows of a warp: fewer where there are few rows.
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  // Four columns for each lane, which share what is read of a row, where there are registers for the sums and tiles for
-  // all multiprocessors; else two.
+  // A lane of a wide tile computes four columns, which share the elements that it reads of a row. Wide tiles need
+  // registers for the sums and a tile for each multiprocessor. Lanes of other tiles compute two columns.
   const bool is_wide = space.column().size > kNarrow && BitWidth(hero.shape().type()) <= 32 &&
                        TilesOf(space, warp_rows * kWarps, kWide) >= device.multiprocessors;
   const int64_t columns = is_wide ? kWide : kNarrow;
@@ -183,15 +182,16 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
   return {.candidates = {{std::move(plan)}}};
 }
 
-// Does it take no longer than one of a library's kernels, whose arithmetic takes next to nothing, with those that make
-// its operands in front?
+// Returns whether the kernel takes at most as long as a library's kernel and the kernels that compute its operands. The
+// arithmetic of the library's kernel counts as free.
 bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
-  // What ours reach of the rate of a library's: bench/results/2026-11-26-gpu.md, bf16 products and convolutions.
+  // Rate of our kernels as a share of a library's, for bf16 products and convolutions
+  // (bench/results/2026-11-26-gpu.md).
   constexpr double kOwnShare = 0.1;
   const ContractionSpace& space = *candidate.space;
   const int width = BitWidth(candidate.product->operand(0).shape().type());
   const double rate = device.dot_rates[width <= 8 ? 0 : width <= 16 ? 1 : width <= 32 ? 2 : 3];
-  double outside = 0, made = 0;  // Bytes.
+  double outside = 0, made = 0;  // Bytes of leaves and roots, and of operands that separate kernels would store.
   for (const FusionBody::Leaf& leaf : body.leaves()) outside += static_cast<double>(leaf.shape->ByteSize());
   for (const FusionBody::Root& root : body.roots()) outside += static_cast<double>(root.shape->ByteSize());
   double launches = 0;

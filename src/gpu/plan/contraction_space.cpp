@@ -8,7 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Nothing where there is no element or no term.
+// Sizes of the five variables. MakeVariables returns false if one of them is zero.
 struct Sizes {
   int64_t groups = 1, rows = 1, columns = 1, positions = 1, terms = 1;
 };
@@ -69,14 +69,15 @@ Status PlanDot(const Instruction& dot, ContractionSpace& space) {
   return {};
 }
 
-// A part of the rows of a convolution: result dimension `dim` counts `step` times its value.
+// A factor of a convolution's rows: `size` steps of `step` along dimension `dim` of the result.
 struct RowPart {
   int64_t dim, size, step;
   bool is_class;
 };
 
-// In the order of memory: the batch of a gradient of filters is minor to its positions. Where the input is dilated,
-// positions of the result that meet the same elements of a window come together, for the others are padding.
+// Returns the factors in memory order. For example, the batch of a gradient of filters is minor to its positions. If
+// the input is dilated, positions form classes. All positions of a class meet the same elements of a window, and the
+// other elements meet padding. Classes come first, so that the positions of each are adjacent.
 std::vector<RowPart> RowParts(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
@@ -104,15 +105,16 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
   const std::vector<RowPart> parts = RowParts(convolution);
   std::vector<int64_t> row_sizes;
   for (const RowPart& part : parts) row_sizes.push_back(part.size);
-  // Of one kind at most.
+  // At most one of the two counts is above 1.
   const int64_t groups = attrs.feature_group_count * attrs.batch_group_count;
   Sizes sizes{.groups = groups,
               .rows = Product(row_sizes),
               .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Few features: the window joins them, so that panels are full. Features that are major to positions in memory, as
-  // those of a gradient of filters are (the images of a batch): so that neighbouring terms are near.
+  // Window positions become terms in two cases. Few features alone would not fill a panel. Features that are major to
+  // positions in memory would make neighbouring terms distant, as in a gradient of filters, whose features are the
+  // images.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
   const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;

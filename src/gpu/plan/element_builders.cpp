@@ -1,4 +1,4 @@
-// Nodes of an element graph, built from instructions: what the element at an index is in terms of its operands'.
+// Builders of the nodes of an element graph: an instruction's element at an index as a function of operand elements.
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +13,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Folds of at most this many terms are written out.
+// Folds of at most this many terms are unrolled. A longer select-and-scatter is unsupported.
 constexpr int64_t kUnrolledTerms = 16, kUnrolledWindow = 64, kUnrolledPick = 256;
 
 bool NeverHolds(const IndexPool& pool, const IndexCondition& condition) {
@@ -37,18 +37,19 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
   return dims;
 }
 
-// E(4) of a layout packs two elements in a byte, where others lay them out; here each has its own.
+// Tiled layouts and dynamic dimensions are unsupported. `E(4)` in a layout (two elements in a byte) has no effect here:
+// each element has its own byte.
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
   if (shape.layout().tiling->tiles.empty() && !shape.HasDynamicDims()) return {};
   FAIL(UnsupportedAt(inst, "U104",
                      Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
 }
 
-// ---- What only moves elements ------------------------------------------------------------------------------------
+// ---- Instructions that only move elements --------------------------------------------------------------------------
 
 using Index = std::vector<IndexExpr>;
 
-// Where in the operand the element at `index` lies.
+// `move` returns the index in the operand of the element that `inst` has at `index`.
 struct Mover {
   Opcode opcode;
   Index (*move)(IndexPool& pool, const Instruction& inst, const Index& index);
@@ -104,7 +105,7 @@ IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const Win
   if (window.base_dilation == 1) return Within(pool, dilated, 0, size, conditions);
   const int64_t extent = size == 0 ? 0 : (size - 1) * window.base_dilation + 1;
   const IndexExpr inside = Within(pool, dilated, 0, extent, conditions);
-  // Not of what was clamped: a sum with multiples of the dilation in it is simpler.
+  // The condition uses the index before clamping: its sum with a multiple of the dilation has a simpler form.
   const int64_t before = std::max<int64_t>(0, window.pad_low);
   const int64_t whole = (before + window.base_dilation - 1) / window.base_dilation * window.base_dilation;
   Require(pool, {pool.Mod(pool.Add(dilated, whole), window.base_dilation), 0, 1}, conditions);
@@ -118,7 +119,7 @@ std::optional<std::vector<IndexExpr>> ElementGraph::Moved(const Instruction& ins
   return mover->move(pool_, inst, index);
 }
 
-// ---- One builder for each op that is more than a scalar of its operands -------------------------------------------
+// ---- Builders of ops that are not scalar functions of their operands -----------------------------------------------
 
 struct ElementGraph::Builder {
   Opcode opcode;
@@ -164,7 +165,7 @@ Result<NodeId> ElementGraph::BuildScalar(const Instruction& inst, const std::vec
   TRY(CheckScalar(inst));
   ElementNode node{.kind = ElementNode::Kind::kScalar, .inst = &inst};
   for (const Instruction* operand : inst.operands()) {
-    // clamp and select take scalars beside arrays.
+    // clamp and select accept scalars beside arrays.
     node.operands.push_back(TRY(Plan(*operand, operand->shape().IsScalar() ? std::vector<IndexExpr>() : index)));
   }
   return Add(std::move(node));
@@ -173,7 +174,8 @@ Result<NodeId> ElementGraph::BuildScalar(const Instruction& inst, const std::vec
 Result<NodeId> ElementGraph::BuildMap(const Instruction& inst, const std::vector<IndexExpr>& index) {
   TRY(CheckScalarComputation(*inst.attrs<MapAttrs>().to_apply));
   ElementNode node{.kind = ElementNode::Kind::kMap, .inst = &inst};
-  for (const Instruction* operand : inst.operands())  // A scalar beside arrays is the same for each element.
+  // A scalar beside arrays is the same for each element.
+  for (const Instruction* operand : inst.operands())
     node.operands.push_back(TRY(Plan(*operand, operand->shape().IsScalar() ? std::vector<IndexExpr>() : index)));
   return Add(std::move(node));
 }
@@ -192,7 +194,8 @@ Result<NodeId> ElementGraph::BuildIota(const Instruction& inst, const std::vecto
       {.kind = ElementNode::Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
 }
 
-// To narrower bits the last dimension counts the parts of an element, the low one first; from them it is gone.
+// Narrower elements have a last dimension that counts the parts of a wide element, the low bits first. Wider elements
+// lose that dimension.
 Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Instruction& operand = inst.operand(0);
   const PrimitiveType from = operand.shape().type(), to = inst.shape().type();
@@ -244,7 +247,8 @@ Result<NodeId> ElementGraph::BuildBitcast(const Instruction& inst, const std::ve
 
 Result<NodeId> ElementGraph::BuildConcatenate(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
-  // Pieces from the last to the first: [0, limit) is an operand, what lies behind it the rest.
+  // Nested guards, from the last piece to the first: an index below `end` reads the operand, and any other index reads
+  // `rest`.
   NodeId rest = -1;
   IndexExpr rest_clamp;
   int64_t begin = inst.shape().dim(d);
@@ -337,7 +341,7 @@ Result<NodeId> ElementGraph::BuildGather(const Instruction& inst, const std::vec
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
     if (!contains(attrs.offset_dims, d)) batch.push_back(index[d]);
   }
-  // Where in the indices array component k of this element's index vector lies.
+  // Index, in the array of indices, of component k of this element's index vector.
   const auto position = [&](int64_t k) {
     std::vector<IndexExpr> at = batch;
     if (attrs.index_vector_dim < indices.rank()) at.insert(at.begin() + attrs.index_vector_dim, pool_.Constant(k));
@@ -363,7 +367,7 @@ Result<NodeId> ElementGraph::BuildGather(const Instruction& inst, const std::vec
   return Plan(inst.operand(0), std::move(inner));
 }
 
-// Plans the terms of a fold over `sizes`: written out when they are few, else as a loop.
+// Plans the terms of a fold over `sizes` by `step`. Few terms are unrolled, and more become a loop.
 Result<NodeId> ElementGraph::BuildFold(
     ElementNode node, const std::vector<int64_t>& sizes,
     const std::function<Result<ElementNode::Step>(const std::vector<IndexExpr>&)>& step) {
@@ -373,7 +377,7 @@ Result<NodeId> ElementGraph::BuildFold(
     std::vector<IndexExpr> loop;
     for (const int64_t size : sizes) loop.push_back(pool_.Variable(0, size - 1));
     ElementNode::Step one = TRY(step(loop));
-    if (NeverHolds(pool_, one.conditions)) return Add(std::move(node));  // Every window lies in padding.
+    if (NeverHolds(pool_, one.conditions)) return Add(std::move(node));  // All terms are padding.
     node.loop = std::move(loop);
     node.loop_sizes = sizes;
     node.steps.push_back(std::move(one));
@@ -411,7 +415,8 @@ Result<NodeId> ElementGraph::BuildReduceWindow(const Instruction& inst, const st
   const Shape& operand = inst.operand(0).shape();
   ElementNode node{.kind = ElementNode::Kind::kReduce, .inst = &inst};
   for (int64_t i = 0; i < arrays; ++i) node.operands.push_back(TRY(Plan(inst.operand(arrays + i), {})));
-  // A window that is longer than the array walks the array, and asks which elements it covers.
+  // If a window is longer than the array, the fold runs over the array and tests whether the window covers each
+  // element.
   const auto walks_array = [&](size_t i) {
     const WindowDim& window = attrs.window.dims[i];
     return window.size > operand.dim(i) && window.window_dilation == 1;
@@ -464,14 +469,14 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
                    .inst = &inst,
                    .operands = {TRY(Plan(inst.operand(2), {}))},
                    .window_size = Product(sizes)};
-  // Windows that cover the element, in row-major order: the first one has the largest offset of the element in it.
+  // Windows that cover the element, in row-major order. In the first one the element has its largest offset.
   for (int64_t c = 0; c < Product(covering); ++c) {
     const std::vector<IndexExpr> back = pool_.Delinearize(pool_.Constant(c), covering);
     ElementNode::Step scatter;
     std::vector<IndexExpr> at, offset;
     for (size_t i = 0; i < index.size(); ++i) {
       const WindowDim& window = attrs.window.dims[i];
-      // Padded coordinates; a negative low padding leaves elements in front that no window covers.
+      // Padded coordinates. With negative low padding, no window covers the first elements.
       const IndexExpr padded =
           Within(pool_, pool_.Add(index[i], window.pad_low), 0, INT64_MAX / 4, &scatter.conditions);
       const int64_t j = covering[i] - 1 - pool_[back[i]].constant;
@@ -526,7 +531,7 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
-  // Narrower integers saturate, in sums of 64 bits: a kernel of kind contraction.
+  // Sums of narrower integers saturate and are kept in 64 bits, which only kernels of kind contraction do.
   if (IsInteger(inst.shape().type()) && BitWidth(inst.shape().type()) < 64) {
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
   }

@@ -9,10 +9,11 @@
 namespace hlo::gpu {
 namespace {
 
-// An index that is computed from an index, and so on, is an expression as deep as this.
+// Greatest depth of indices that are computed from other indices.
 constexpr int kMostNested = 500;
 
-// Before layouts are assigned a fusion's parameter may have another than the operand, which is what lies in memory.
+// The operand's shape, with its layout in memory. Before layout assignment a fusion's parameter may have another
+// layout.
 const Shape& ShapeInMemory(const Instruction& source, int64_t operand, const ShapeIndex& index) {
   return SubShape(source.operand(operand).shape(), index);
 }
@@ -40,7 +41,7 @@ FusionBody::FusionBody(const Instruction& inst) : source_(&inst) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);
     if (operand.Is(Opcode::kConstant) && operand.literal().shape().IsScalar()) {
-      instructions_.push_back(&operand);  // Into the code.
+      instructions_.push_back(&operand);  // Scalar constants become part of the code.
     } else if (!leaf_of_.contains(&operand)) {
       AddLeaves(operand, i);
     }
@@ -56,7 +57,7 @@ void FusionBody::AddLeaves(const Instruction& inst, int64_t operand) {
     return;
   }
   if (source_->Is(Opcode::kFusion)) {
-    // get-tuple-elements of a tuple parameter are the leaves, each index once.
+    // The leaves are get-tuple-elements of the parameter, one for each shape index.
     const std::function<void(const Instruction&, ShapeIndex)> walk = [&](const Instruction& tuple,
                                                                          const ShapeIndex& index) {
       for (const Instruction* user : tuple.users()) {
@@ -210,7 +211,8 @@ Result<IndexExpr> ElementGraph::Loaded(const Instruction& inst, std::vector<Inde
   return it->second;
 }
 
-// The instruction whose result number `result` is that of `inst`, where that only names one of several.
+// Follows get-tuple-elements and tuples to the instruction that computes the value. Returns it with the number of its
+// result.
 std::pair<const Instruction*, int64_t> ElementGraph::SourceOf(const Instruction& inst, int64_t result) const {
   const Instruction* source = &inst;
   for (;;) {
@@ -237,8 +239,8 @@ Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr
   return of_result->second;
 }
 
-// A fusion may be a chain of any length, so that one element of it is planned with a stack of our own. Only what has
-// more to say of its operands' indices than Moved goes through Build to Plan again, and that not without end.
+// Plans operands before users, with an explicit stack because a fusion may be a chain of any length. An instruction
+// whose operand indices only Build knows recurses through Build and Plan, at most kMostNested levels deep.
 Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   const auto planned = [&](const Element& e) { return planned_.find(std::tuple(e.inst, e.index)); };
   if (const auto it = planned(wanted); it != planned_.end()) return it->second;
@@ -272,7 +274,7 @@ Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   return node;
 }
 
-// What Build will ask for, as far as that can be known without it.
+// Returns the elements that Build will plan, except those whose indices only Build knows.
 std::vector<ElementGraph::Element> ElementGraph::OperandsOf(const Element& element) {
   const Instruction& inst = *element.inst;
   std::vector<Element> operands;

@@ -1,4 +1,4 @@
-// Planners of kernels that go element by element: loops, and those with tiles for what is transposed.
+// Planners of kernels that compute element by element: loops and tiled transposes.
 #include <algorithm>
 
 #include "gpu/kernel/builder.h"
@@ -13,7 +13,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Numbers of the roots that a kernel writes; nothing when those are all that have elements.
+// Numbers of the roots that a kernel writes. They are omitted if the kernel writes all roots that have elements.
 std::vector<int64_t> RootsOf(const LoopSpace& space) {
   const std::vector<FusionBody::Root>& all = space.graph.body().roots();
   std::vector<int64_t> numbers;
@@ -31,7 +31,7 @@ KernelPlan KernelOf(KernelKind kind, const LoopSpace& space) {
 }
 
 Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& device) {
-  // Rows shorter than this are one run with their neighbours.
+  // Shorter rows are merged with their neighbours.
   constexpr int64_t kShortRow = 32;
   KernelPlan plan = KernelOf(KernelKind::kLoop, merged);
   const LoopSpace* space = &merged;
@@ -47,7 +47,7 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
     ShapeAlongMinor(space->minor().size, width, /*warp_lanes=*/32, plan);
     return plan;
   }
-  // One row of everything: blocks cut it, with narrower vectors until there is one for each multiprocessor.
+  // Blocks divide a single row. Vectors are narrowed until each multiprocessor has a block.
   const int64_t elements = space->Size();
   while (width > 1 && elements / (256 * width) < device.multiprocessors) width /= 2;
   plan.vector = width;
@@ -56,17 +56,14 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   return plan;
 }
 
-// Elements of four and two bytes, in arrays larger than caches, whose rows are whole lines of a cache on both sides:
-// squares of a line, along rows, read and write each line once, of no more rows than the prefetchers of a Zen 4 follow
-// (the one processor that was asked). f32[16,1024,1024] took 0.66 of the time of tiles of 64 x 32, with AVX-512; beside
-// a build 0.55, and with AVX2 0.52 (bench/results/2026-11-27-transposes.md); bf16[32,1024,1024] 0.39 to 0.67 of tiles
-// of 64 x 64. Along rows of three lines, or to columns of less than 64, it is slower
-// (bench/results/2026-11-27-transposes-2.md). Where lines are fetched in pairs, what is written is a pair: on an
-// Emerald Rapids f32[16,1024,1024] then took 0.78 of the time, bf16[64,64,3136] 0.5, with AVX2 0.74 and 0.33
-// (bench/results/2026-11-28-transposes.md).
+// Hosts transpose large arrays of 2- or 4-byte elements in squares, one after the other along a strip of rows. The side
+// of a square is a cache line, so each line is read and written once, and the prefetchers can follow its rows. The rows
+// on both sides must be whole lines. This is faster than tiles (bench/results/2026-11-27-transposes.md), except for
+// rows of three lines or fewer than 64 columns (bench/results/2026-11-27-transposes-2.md). A processor that fetches
+// lines in pairs writes pairs (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
-// Elements of a line; 0: not in lines.
+// Elements of a line if the transpose is done in squares of lines, else 0.
 int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   constexpr int64_t kLeastBytes = 8 << 20, kLeastRowLines = 6, kLeastColumns = 64;
   if (staged.loads.size() != 1 || space.outputs.size() != 1) return 0;
@@ -80,10 +77,10 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   return fits ? line : 0;
 }
 
-// Long runs that a loop reads well, over again for each element between, and without a start for each box: those that
-// stay in a core's own cache, and, in arrays that stay in the last one, every second or fourth element, which vectors
-// take. One thread: f32[16,46875,4] -> {2,0,1} 1.15 ms, 2.07 in boxes; f32[83333,24,4], which is larger than the
-// caches, 7.1 and 6.5; every third of f32[24,13888,3] 0.36 and 0.24; f32[24,868,16,3] -> {3,0,2,1} 0.74 and 1.2.
+// Returns whether a loop along long runs is faster than boxes, although it reads the same lines again for the elements
+// between. It is faster if the strides stay in a core's own cache. It is also faster if the arrays stay in the
+// last-level cache and vectors load every element, every second or every fourth one. See
+// bench/results/2026-11-27-transposes-2.md.
 bool GoesAlong(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;
@@ -109,8 +106,9 @@ KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
   return plan;
 }
 
-// Nothing when no operand is read across its memory order, or not in a way that two dimensions describe. On a GPU what
-// is interleaved is together in a cache line, whoever writes it; on a host a loop would go element by element.
+// Returns nothing if no operand is read across its memory order, or if two dimensions do not describe how. Only hosts
+// have a kernel for interleaved results: in a GPU's cache their lines are complete, but a host's loop would store
+// single elements.
 std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
   if (!device.is_gpu && Interleaves(space)) {
     KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
@@ -118,7 +116,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
     plan.tile = {plan.threads, space.minor().size};
     return plan;
   }
-  // The tiles of 32 x 33 words of all operands, and what the prefetchers of a CPU follow.
+  // Shared memory for the tiles of all operands, and bytes of a cache line.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
   if (staged.loads.empty() && !device.is_gpu && !GoesAlong(space)) {
@@ -131,8 +129,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   for (const LoopSpace::Output& output : space.outputs)
     output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
   const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
-  // The prefetchers of a CPU follow some 32 rows at a time. More only where 32 elements of the output are a single
-  // line, or parts of lines.
+  // The prefetchers of a CPU follow about 32 rows. Tiles have 64 columns only if 32 output elements are at most a line,
+  // or lines are cut.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
   const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
@@ -149,7 +147,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   return plan;
 }
 
-// Results of different sizes are not one kernel's yet.
+// Why the results need several kernels. No kernel writes results of different sizes yet.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
   return plans.size() > 1 && !in_place ? "a launch for each number of elements that its results have" : "";

@@ -1,4 +1,4 @@
-// The planner of ffts: a kernel for each dimension, or two for one that is too long for a block.
+// The planner of ffts: one kernel for each dimension, or two if its lines are too long for a block.
 #include <algorithm>
 
 #include "gpu/plan/fft_space.h"

@@ -9,16 +9,16 @@
 namespace hlo::gpu {
 namespace {
 
-// Larger primes cost more by themselves than as a convolution.
+// A length with a larger prime factor is faster as a convolution.
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
-// Two halves of two parts have to fit into the shared memory of a block (227 KiB).
+// Two buffers of real and imaginary parts must fit into the 227 KiB of a block's shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
-// The roots of unity that turn a long line are a constant as long as it.
+// A long line has a constant of as many roots of unity.
 constexpr int64_t kLongest = int64_t{1} << 22;
-// Elements that a block is worth.
+// Elements of a block that holds several lines.
 constexpr int64_t kElementsOfBlock = 2048;
 
-// Empty: it has another prime.
+// Factors of n; empty if n has a prime factor that is not in kRadices.
 std::vector<int64_t> SmallFactors(int64_t n) {
   std::vector<int64_t> factors;
   for (const int64_t radix : kRadices) {
@@ -30,7 +30,7 @@ std::vector<int64_t> SmallFactors(int64_t n) {
 int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
 bool Fits(int64_t length, PrimitiveType part) { return FftForm(length).size <= MostElements(part); }
 
-// Rows of the matrix of a long line, so that both kernels have lines that fit; 0: there are none.
+// Rows of the matrix for a long line, so that the lines of both kernels fit. 0 if there is no such matrix.
 int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   for (int64_t rows = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(length))); rows > 1; --rows) {
     if (rows * rows <= length && length % rows == 0) return Fits(rows, part) && Fits(length / rows, part) ? rows : 0;
@@ -38,7 +38,7 @@ int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   return 0;
 }
 
-// Dimension `d` of an array of `dims`, `length` of a line.
+// The step along dimension `d` of an array of `dims`, whose lines have `length` elements.
 FftStep Along(const Dims& dims, int64_t d, int64_t length) {
   FftStep step{.length = length, .whole = length, .read = length, .written = length};
   for (int64_t i = 0; i < std::ssize(dims); ++i) {
@@ -72,7 +72,7 @@ Status AddStep(FftSpace& space, const FftStep& step) {
 
 FftForm::FftForm(int64_t length) : chirps(length > 1 && SmallFactors(length).empty()), size(length), first(1) {
   if (chirps) size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * length - 1)));
-  // About as many rows as columns, which threads share; a short line is one column.
+  // The line as a matrix with about as many rows as columns, which threads share. A short line is one column.
   constexpr int64_t kShort = 16;
   std::vector<int64_t> factors = SmallFactors(size);
   for (const int64_t factor : factors) {

@@ -107,7 +107,7 @@ bool MayMerge(const IterationSpace& space, size_t i, std::span<const NodeId> nod
     return of_a == of_b * b.size;
   };
   for (const NodeId id : space.graph.Reachable(nodes)) {
-    // What is given is so at its own index, whatever variables that has.
+    // An emitter computes given values at their own index, whatever variables it contains.
     if (space.graph.node(id).kind == ElementNode::Kind::kGiven) continue;
     if (!std::ranges::all_of(space.graph.Expressions(id), sees_one)) return false;
   }

@@ -10,22 +10,24 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Blocks that a reduction is split into, where there are fewer rows or columns.
+// Blocks for each multiprocessor if reductions are split.
 constexpr int kWavesOfBlocks = 4;
-constexpr int64_t kMostThreads = 256;  // Of a block, by default.
+constexpr int64_t kMostThreads = 256;  // Default limit on the threads of a block.
 
-// What rows and columns do not have in common. A warp takes a row of at most `warp_lanes` vectors, and then all of it;
-// narrow columns share a warp, whose block takes a row of them with each of its warps (and on a GPU any columns that
-// leave threads over: too few of them would wait for too few loads).
+// Numbers that differ between reductions of rows and of columns. A row of at most `warp_lanes` vectors has one warp,
+// and a longer row a block. Narrow columns share a warp, and each warp of their block takes another row. On a GPU all
+// columns that leave threads unused do so, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
-  bool splits_warps;                      // Also where a warp has all lanes.
-  int64_t least_steps, least_warp_steps;  // Of a block that shares a reduction with others.
+  // Whether a reduction with one warp for each row is split.
+  bool splits_warps;
+  // Fewest steps of a block with one warp, or with several, that shares a reduction.
+  int64_t least_steps, least_warp_steps;
 };
 constexpr ReductionNumbers kRows = {64, 4, false, 4, 4}, kColumns = {32, 8, true, 32, 64};
 
-// Blocks to give each of `groups` independent reductions of `steps` steps.
+// Blocks for each of `groups` reductions of `steps` steps. Each block has at least `least_steps`.
 int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const DeviceDescription& device,
                   int64_t waves = kWavesOfBlocks) {
   const int64_t wanted = waves * device.multiprocessors;
@@ -35,10 +37,9 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
-// Columns of the tile that rows of a thread each come through: all of a short row. On a host a somewhat longer one,
-// whose end is no whole vector, is folded on its way: with two threads of a Zen 4 rows of f32[335544,100] take half of
-// the time that a warp for each needs, on AVX2 as well, bf16[671088,100] a quarter, argmax of f32[258111,65] a quarter.
-// 0: a warp or a block is for a row.
+// Columns of the transposed tile through which each thread reads a row of its own. A short row is one tile. A host also
+// folds longer rows that are not whole vectors, tile by tile (bench/results/2026-11-27-reductions.md). 0 if a warp or a
+// block has a row.
 int64_t TurnedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -48,12 +49,12 @@ int64_t TurnedColumns(const ReductionSpace& space, const DeviceDescription& devi
   return minor < kShortRow ? minor : 0;
 }
 
-// A thread for each of many short rows, which come through a turned tile: the lanes of a warp that share a row would
-// have few vectors each, the last cut short, and take as long to combine what they have.
+// Gives each of many short rows a thread, which reads through a transposed tile. The lanes of a warp that shared a row
+// would have few vectors each, the last one cut, and would take as long to combine their results.
 bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
-  // A host's tile and the turned one, which the nearest cache is to hold beside what comes in: on a Zen 4 rows of
-  // f32[200003,33] take 0.5 of the time by 32, of f32[131072,63] 0.6, of bf16[262144,31] 1.3.
+  // A host's tile and its transpose should fit into the first-level cache beside the input. Longer rows therefore have
+  // half as many lanes (bench/results/2026-11-27-reductions.md).
   constexpr int64_t kMostBytesOfHost = 8 << 10;
   const int64_t columns = TurnedColumns(space, device);
   if (columns == 0) return false;
@@ -69,12 +70,9 @@ bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device
   return true;
 }
 
-// A host's partial results are in memory, and each costs as much as a term: fewer where rows have few terms for each,
-// where a row is all that a result is made of, and one warp where a few columns are all. A warp takes so much of a row
-// at once; with four times as much, two threads of a Zen 4 need 1.4 of the time for sums of rows of f32[8192,4096]
-// (AVX2: 1.6), 1.2 for argmax of f32[1024,32768]; and eight warps in a block 1.5 for rows of f32[65536,128]. Sums over
-// f32[64,128,64,64] in pieces of rows would take 1.3. On AVX2 maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of columns
-// of f32[2097152,17] 15 and 7 ms.
+// Limits the partial results of a host's reduction, because each is in memory and costs as much as a term. One warp
+// takes a row if a result needs no other row, or if the row has few terms for each partial result. One warp also takes
+// a few columns. A step loads kStepBytes of a row: four times as much is slower, and so are more warps.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
   const bool rows = ReducesMinor(space);
@@ -92,8 +90,8 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
   }
 }
 
-// A warp for each of a few short rows that many more are added to would leave most of a GPU without work: a warp is a
-// block then, and many of them share a result. Not measured on one.
+// If there are few results of many short rows each, a warp for each would leave most of a GPU idle. So each warp
+// becomes a block, and many of them share a result. This was not measured on a GPU.
 void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
   if (2 * CeilDiv(rows, warps) > device.multiprocessors) return;
@@ -149,7 +147,7 @@ int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const 
                 int bytes) {
   int64_t widest = 1;
   for (const FusionBody::Root& root : roots) {
-    if (root.shape->NumElements() == 0) continue;  // Nobody writes it; its type may be one that no kernel has.
+    if (root.shape->NumElements() == 0) continue;  // No kernel writes an empty root, and its type may have no kernels.
     widest = std::max(widest, ByteWidth(root.shape->type()));
   }
   for (const NodeId id : graph.Reachable(nodes)) {
@@ -178,9 +176,8 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const bool rows = ReducesMinor(space);
   const ReductionNumbers& numbers = rows ? kRows : kColumns;
   const int64_t minor = space.minor().size;
-  // 16 bytes whatever vectors a device has: the width decides in which order terms are combined, so that a sum has the
-  // same bits at each level of a host's instructions. Between a host and a GPU they differ (FitToHost), and between
-  // devices that split it over another number of blocks.
+  // 16 bytes on every device, because the width determines the order in which terms are combined. So a sum has the same
+  // bits at each level of a host's instruction set. It may differ on a GPU (FitToHost), or with other splits.
   const int elements_of_16_bytes = VectorWidth(space.graph, space.Inputs(), {}, 16);
   ShapeAlongMinor(minor, elements_of_16_bytes, numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
@@ -192,7 +189,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.threads *= plan.tile[0];
   }
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
-  // Whole steps only: of elements of a row, or of the warps of a block.
+  // Only whole steps are unrolled: of elements of a row, or of the warps of a block.
   const bool unrolls =
       rows ? minor % plan.tile[1] == 0 && steps % plan.unroll == 0 : steps % (plan.unroll * plan.tile[0]) == 0;
   if (!unrolls) plan.unroll = 1;
@@ -201,8 +198,8 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }
 
-// On the host lanes are the elements that lie side by side, and what a thread has of them is one: few partial results
-// are all combined in registers. Cross entropy of bf16[256,50304] on AVX2 took 17 ms of a core, and 29 in vectors of 4.
+// On a host the lanes are adjacent elements, and each thread has one of them. So registers hold the few partial
+// results. Vectors of several elements are slower.
 void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t row = space.minor().size;
   if (!device.is_gpu) {
@@ -224,10 +221,10 @@ void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPl
   plan.unroll = row % plan.tile[1] == 0 && steps % kRows.unroll == 0 ? kRows.unroll : 1;
 }
 
-// Blocks share a scan, which then reads its operand twice, where without that half of the multiprocessors had none; or,
-// along a major dimension on a GPU, too few threads to wait for memory with.
+// Blocks share a scan, which then reads its operand twice, if half of the multiprocessors would have no block. On a GPU
+// they also share a scan along a major dimension that has too few threads to hide the latency of memory.
 void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan) {
-  constexpr int64_t kLeastSteps = 8, kLeastRows = 64;  // Of a block that shares a scan.
+  constexpr int64_t kLeastSteps = 8, kLeastRows = 64;  // Steps or rows of a block that shares a scan.
   const int width = VectorWidth(space.graph, space.Needed(), space.graph.body().roots(), 16);
   const int64_t minor = space.minor().size;
   const auto blocks = [&] { return LaunchOf(space, ScanAxes(space), plan).blocks; };
@@ -235,8 +232,8 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
     if (blocks() * 2 <= device.multiprocessors) plan.splits = SplitsFor(blocks(), steps, least, device);
   };
   if (space.ScansMinor()) {
-    // Neighbours of one thread are a vector for the GPU, where they lie in the order of the scan. On the host the lanes
-    // of a warp are, and one warp has a row for itself.
+    // On a GPU, neighbours of one thread are a vector if they are in the scan's order. On a host they are the lanes of
+    // the one warp that scans a row.
     const bool by_lane = space.fold.reverse || !device.is_gpu;
     ShapeAlongMinor(minor, by_lane ? 1 : width, /*warp_lanes=*/device.is_gpu ? 256 : minor, plan);
     if (!device.is_gpu) {
@@ -253,7 +250,7 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
   }
   const int64_t rows = space.scanned().size;
   plan.unroll = rows % 4 == 0 ? 4 : 1;
-  // Half of the memory's rate needs about that many on a multiprocessor, with four loads of 16 bytes each.
+  // Threads of a multiprocessor that reach half of the memory's rate, with four loads of 16 bytes each.
   constexpr int64_t kThreadsForHalf = 256;
   if (device.is_gpu && blocks() * plan.threads * 2 <= kThreadsForHalf * device.multiprocessors)
     plan.splits = SplitsFor(blocks(), rows, kLeastRows, device, 2 * kThreadsForHalf / plan.threads);

@@ -1,4 +1,4 @@
-// The planner of kernels that factor a matrix or solve with one.
+// The planner of kernels that factor a matrix or solve triangular systems.
 #include <algorithm>
 
 #include "gpu/plan/launch_shape.h"

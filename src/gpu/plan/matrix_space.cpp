@@ -10,10 +10,10 @@
 namespace hlo::gpu {
 namespace {
 
-// A block of any device has 227 KiB.
+// A block of any device has 227 KiB of shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
 
-// What the root is, with its attributes; false: none of these.
+// Sets the work and its attributes. Returns false if `inst` does no such work.
 bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   if (inst.Is(Opcode::kCholesky)) {
     space.lower = inst.attrs<CholeskyAttrs>().lower;
@@ -40,7 +40,7 @@ bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   return true;
 }
 
-// Of a batch of matrices, or of vectors; nothing where the batch lies otherwise.
+// Strides of a batch of matrices or vectors. Nothing if the batch is not contiguous and row-major.
 std::optional<MatrixSpace::Strides> StridesOf(const Shape& shape, int64_t batch_rank) {
   const std::vector<int64_t> strides = LayoutStrides(shape);
   int64_t matrix = 1;

@@ -22,7 +22,7 @@ namespace {
 struct Planner {
   KernelKind kind;
   std::string_view text;
-  bool is_kernel;  // Of ours.
+  bool is_kernel;  // Neither a library call nor a fill.
   Result<PlanAnswer> (*plan)(PlanRequest& request);
 };
 constexpr Planner kPlanners[] = {
@@ -31,7 +31,7 @@ constexpr Planner kPlanners[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// Of floats that differ the interpreter may know something; kernels do not.
+// Rejects operands of different float types, although the interpreter computes some of them.
 Status CheckFloatTypes(const Instruction& kernel) {
   constexpr OpcodeSet kOfOneType = {
       Opcode::kReduce,  Opcode::kReduceWindow, Opcode::kSelectAndScatter, Opcode::kScan,    Opcode::kSort,
@@ -42,8 +42,8 @@ Status CheckFloatTypes(const Instruction& kernel) {
   return {};
 }
 
-// The first kind that has a candidate, with the reasons of those before it. A region is a kernel of the kind of its
-// name.
+// Returns the plan of the first kind with a candidate, and the reasons of the kinds before it. A region has only the
+// kind that it names.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
   if (kernels) TRY(CheckFloatTypes(inst));
   const FusionBody body(inst);
@@ -63,11 +63,12 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
   return plan;
 }
 
-// Regions that are one kernel with what is in their fusions.
+// A kind of region that becomes one kernel with the contents of its fusions.
 struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
-  std::string_view otherwise;  // Why it is none, where the planner has no reason; empty: there is none to tell.
+  // The reason if the planner gives none. It is empty if there is nothing to report.
+  std::string_view otherwise;
   bool may_be_library = false;
 };
 Result<PlanAnswer> PlanNothing(PlanRequest&) { return PlanAnswer{}; }
@@ -75,12 +76,12 @@ constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "no instruction uses a long reduction together with the row that was reduced"},
     {"attention", PlanAttentionOfRegion, "there are no two matrix products with a row operation between them", true},
     {"product", PlanProductOfRegion, ""},
-    // No kernels of ours: where no library takes them, their parts run as they would have.
+    // Only libraries have such kernels. Otherwise the parts run as kernels of their own.
     {"statistics", PlanNothing, "", true},
     {"attention_gradient", PlanNothing, "", true},
 };
 
-// Why what a region computes is no kernel of its name; nothing where it is one.
+// Why the contents of a region cannot be a kernel of its kind. Nothing if they can.
 std::optional<std::string> WhyNotFlat(const FlatKind& kind, const Instruction& flat, const DeviceDescription& device) {
   const FusionBody body(flat);
   PlanRequest request(body, device);
@@ -104,7 +105,7 @@ Result<PlanAnswer> PlanFill(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kFill}}}};
 }
 
-// Which library takes it and by which algorithm, the device's libraries tell when it is compiled.
+// The device's libraries choose the library and the algorithm when the module is compiled.
 Result<PlanAnswer> PlanGemm(PlanRequest& request) {
   if (LibraryOf(request.body().source()) != "gemm") return PlanAnswer{};
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kGemm}}}};
@@ -115,8 +116,7 @@ Result<PlanAnswer> PlanConvolution(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kConvolution}}}};
 }
 
-// No planner makes one: whether a library takes an attention that is planned as a kernel of ours is asked when it is
-// compiled.
+// No planner chooses this kind: the compiler replaces a planned attention if a library has it.
 Result<PlanAnswer> PlanLibraryAttention(PlanRequest&) { return PlanAnswer{}; }
 
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device) {
@@ -144,9 +144,10 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
 
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library) {
-  // By the kind and the reason.
+  // Regions that have no kernel, by kind and reason.
   std::map<std::pair<std::string_view, std::string>, std::vector<const Instruction*>> apart;
-  std::set<const Computation*> flattened;  // Of regions; what holds for one in these is not so any more.
+  // Computations of regions that became fusions. The notes about regions in them no longer apply.
+  std::set<const Computation*> flattened;
   for (Computation* computation : ComputationsOfKernels(module)) {
     std::vector<RegionAndFusion> one_kernel;
     for (Instruction* region : computation->Instructions()) {
@@ -183,12 +184,12 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {
-    // Those inside of others are judged with them.
+    // Segments inside another region are expanded, so that their kernels belong to that region.
     const bool is_launch = std::ranges::find(sequential, &region.computation()) != sequential.end();
     const bool is_segments = RegionOf(region) == "segments";
     if (is_segments && !is_launch) return RegionGroups();
     const auto plan = PlanOf(region, device);
-    // One whose plan does not fit stays, so that who compiles it says so.
+    // A region whose plan does not fit is kept, and compiling it reports the error.
     if (plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported) return std::nullopt;
     return is_segments ? GroupSegments(region, device) : RegionGroups();
   });
@@ -199,7 +200,7 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
 
 namespace {
 
-// Equal fusions of a module have equal ones: what they compute, and the shapes and layouts at their ends.
+// Hash of everything that determines the plan of a fusion.
 uint64_t KeyOf(const Instruction& fusion) {
   uint64_t key = Fingerprint(FusedComputation(fusion));
   const auto mix = [&](uint64_t value) { key = (key ^ value) * 0x9E3779B97F4A7C15 + (key >> 31); };
@@ -210,8 +211,7 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// The plan of an equal fusion, with this one's names. Nothing where it says more than names: a reason may have some,
-// too.
+// The plan of an equal fusion, with the names of `to`. Nothing if it contains other names, for example in a reason.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;
@@ -242,7 +242,7 @@ Status PlanModule(Module& module, const DeviceDescription& device) {
   std::unordered_map<uint64_t, size_t> first_of;
   std::vector<size_t> firsts, like(fusions.size());
   for (size_t i = 0; i < fusions.size(); ++i) {
-    // What somebody planned is read, each for itself.
+    // A fusion that already has a plan keeps it.
     like[i] = HasPlan(*fusions[i]) ? i : first_of.emplace(KeyOf(*fusions[i]), i).first->second;
     if (like[i] == i) firsts.push_back(i);
   }

@@ -8,7 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Fewer terms than this are folded by one thread: the loop emitter's.
+// One thread folds at most this many terms, in a kernel of kind loop.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& reduce) {
@@ -17,7 +17,8 @@ int64_t TermsOf(const Instruction& reduce) {
   return terms;
 }
 
-// The space of the fusion's reduces, where a kernel of their own pays for them; else null, and `why`.
+// The space of the fusion's reduces if they have many terms, else null. `why` tells why reduces of many terms share no
+// space.
 Result<std::unique_ptr<ReductionSpace>> SpaceOf(const FusionBody& body, std::string* why) {
   std::vector<const Instruction*> heroes;
   for (const Instruction* inst : body.instructions()) {
@@ -33,7 +34,6 @@ Result<std::unique_ptr<ReductionSpace>> SpaceOf(const FusionBody& body, std::str
   return space != nullptr && many_terms(heroes[0]) ? std::move(space) : nullptr;
 }
 
-// Rows where the minor variable is reduced, columns where it is kept.
 Result<PlanAnswer> PlanReduction(PlanRequest& request, KernelKind kind) {
   PlanAnswer answer;
   const auto space = TRY(SpaceOf(request.body(), &answer.why));

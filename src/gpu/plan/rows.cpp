@@ -1,4 +1,4 @@
-// The planner of stitched rows: a reduction, what is made of it along the row that it reduced, reductions of that, ...
+// The planner of stitched rows: reductions of rows, values computed from them along the rows, reductions of these, ...
 #include <algorithm>
 #include <set>
 
@@ -14,13 +14,13 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// What a block keeps of its rows, at most: reductions take shared memory too.
+// Bytes on chip for the kept values of a block. The rest of a GPU's shared memory is for reductions.
 int64_t MostKeptBytes(const DeviceDescription& device) {
   constexpr int64_t kOfReductions = 27 << 10, kOnHost = 200 << 10;
   return device.shared_memory_bytes ? *device.shared_memory_bytes - kOfReductions : kOnHost;
 }
 
-// What values of the row stay on chip between passes, by cost: an add is 1. To keep one takes a store and a load.
+// Chooses the values of the row that stay on chip between passes. Costs are in adds; keeping a value costs kWorthIt.
 class Keeper {
  public:
   Keeper(const RowsSpace& space, const DeviceDescription& device) : space_(space), is_gpu_(device.is_gpu) {}
@@ -42,10 +42,10 @@ class Keeper {
 
  private:
   static constexpr double kWorthIt = 4;
-  // A row lies in a host's cache until all passes are done with it; a GPU reads it from memory again.
+  // A host's cache holds a row until all passes are done, but a GPU reads it from memory again.
   static constexpr double kOfLoad = 100;
 
-  // What an earlier pass computes, too, and no other one asks for alone.
+  // Keeps costly values that an earlier pass computes too. Operands of such values are not visited.
   void Visit(NodeId id) {
     if (!space_.VariesInRow(id) || !seen_.insert(id).second) return;
     if (before_.contains(id)) {
@@ -55,7 +55,7 @@ class Keeper {
     for (const NodeId need : space_.graph.Needs(id)) Visit(need);
   }
 
-  // It or, where they say as much in fewer bytes, what it is made of.
+  // Keeps the value, or instead its costly operands if it is cheap to compute from them and they need fewer bytes.
   void Keep(NodeId id) {
     std::vector<NodeId> costly;
     double bytes = 0;
@@ -80,7 +80,7 @@ class Keeper {
     switch (node.kind) {
       case Kind::kGiven:
       case Kind::kResult: return 0;
-      // What does not depend on the row either is in a cache on any device.
+      // Loaded values that are the same for all rows are in a cache of any device.
       case Kind::kLoad: return is_gpu_ && node.variables.size() > 1 ? kOfLoad : 0;
       case Kind::kScalar: return InstructionCost(*node.inst) + (RoundsToNarrow(*node.inst) ? kWorthIt - 1 : 0);
       case Kind::kReduce: return kWorthIt * static_cast<double>(std::max<size_t>(node.steps.size(), 1));
@@ -93,7 +93,7 @@ class Keeper {
     return (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16) && !inst.Is(Opcode::kSelect);
   }
 
-  // Of an element, where what is kept by now is at hand.
+  // Cost of one element if the kept values are available.
   double CostOf(NodeId id) const {
     double cost = 0;
     std::set<NodeId> counted;
@@ -119,7 +119,7 @@ int64_t BytesOfRow(const RowsSpace& space, const std::vector<std::string>& kept)
   return bytes;
 }
 
-// What is cheapest to come by again goes first.
+// Drops values until the rows fit, the cheapest to recompute first. Returns whether it dropped any.
 bool DropWhatDoesNotFit(const RowsSpace& space, int64_t rows, int64_t most_bytes, std::vector<std::string>& kept) {
   bool dropped = false;
   while (rows * BytesOfRow(space, kept) > most_bytes) {

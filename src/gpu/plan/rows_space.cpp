@@ -10,7 +10,7 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// Fewer terms than this are folded by one thread: the loop emitter's.
+// One thread folds at most this many terms, in a kernel of kind loop.
 constexpr int64_t kFewTerms = 16;
 
 bool IsReduced(const Instruction& reduce, int64_t d) {
@@ -28,8 +28,8 @@ int64_t FoldedTerms(const ElementNode& fold) {
   return fold.loop_sizes.empty() ? std::ssize(fold.steps) : Product(fold.loop_sizes);
 }
 
-// A fold of many terms for each element is worth a kernel before, or is one: of a running sum each element would fold
-// all before it.
+// Returns whether no element needs another fold of many terms, such as a running sum. A separate kernel computes it
+// faster.
 bool OthersAreSmall(const RowsSpace& space) {
   return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
     const ElementNode& node = space.graph.node(id);
@@ -226,7 +226,8 @@ std::vector<RowsSpace::Kept> RowsSpace::KeptOf(const std::vector<std::string>& n
 
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body) {
   std::vector<const Instruction*> heroes;
-  std::set<const Instruction*> made;  // Of reductions.
+  // Reductions and the instructions that depend on them.
+  std::set<const Instruction*> made;
   bool stitched = false;
   for (const Instruction* inst : body.instructions()) {
     const bool reads =

@@ -43,8 +43,8 @@ bool IsOfComplex(const Instruction& inst) {
 
 Status CheckOneFloatType(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
-  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert what they read.
-  // What stands side by side in a fold, a sort or a map has a type of its own: arrays that may differ from each other.
+  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert their operands.
+  // The arrays of a fold, sort or map may have different types, but each array has one type.
   const bool folds = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kScan);
   const bool sorts = inst.Is(Opcode::kSort), maps = inst.Is(Opcode::kMap);
   const int64_t arrays = folds ? inst.operand_count() / 2 : sorts || maps ? inst.operand_count() : 1;
@@ -92,7 +92,7 @@ Status CheckScalar(const Instruction& inst) {
   }
   if (inst.Is(Opcode::kStochasticConvert) && !IsSigned(inst.shape().type()))
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for 'stochastic-convert' to ", inst.shape().type())));
-  // XLA's verifier lets these pass with floats, which gives them no meaning (V301).
+  // XLA's verifier accepts floats here, for which these ops have no meaning (V301).
   const bool integers_only = inst.Is(Opcode::kShiftLeft) || inst.Is(Opcode::kShiftRightArithmetic) ||
                              inst.Is(Opcode::kShiftRightLogical) || inst.Is(Opcode::kMulhi);
   if (integers_only && !IsInteger(inst.shape().type())) {
@@ -103,7 +103,7 @@ Status CheckScalar(const Instruction& inst) {
 
 namespace {
 
-// One instruction of a scalar computation, but for its shape.
+// Checks one instruction of a scalar computation, except its shape.
 Status CheckPart(const Instruction& inst) {
   if (inst.Is(Opcode::kTuple)) return {};
   if (inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion)) {

@@ -21,7 +21,8 @@ Result<ScanSpace::Hero> PlanHero(ScanSpace& space, const Instruction& scan, cons
   return hero;
 }
 
-// Why the scans cannot be given: one may be used at its own place only. Empty: they can, and know where.
+// Records where the results of the scans are used. Returns why a kernel cannot provide them, or an empty text. A result
+// may be used only at its own index.
 std::string_view GiveHeroes(ScanSpace& space, const std::vector<IndexExpr>& index) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   std::vector<NodeId> steps = space.Inputs();

@@ -14,10 +14,11 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // Of one launch: its code is assembled by one thread.
-constexpr int64_t kMostPointers = 4000;      // Of a launch, whose parameters have 32764 bytes at most.
-constexpr int64_t kMostReductions = 4;       // Each has shared memory of its own, of which a block uses one's.
-// Each is a call for each element of a vector, and ptxas 13.0 keeps registers of 14 callers in memory.
+constexpr int64_t kMostInstructions = 1000;  // Instructions of a launch: one thread assembles its code.
+constexpr int64_t kMostPointers = 4000;      // Pointers of a launch, whose parameters have at most 32764 bytes.
+// Reductions of a launch: each adds shared memory to all blocks, but a block uses only its own.
+constexpr int64_t kMostReductions = 4;
+// Square roots of a launch. Each is called for each element of a vector, and ptxas 13.0 spills registers of 14 callers.
 constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
@@ -28,7 +29,7 @@ bool IsPlain(const Shape& shape) {
          !IsComplex(shape.type()) && BitWidth(shape.type()) >= 8;
 }
 
-// Computes each of its elements from those of the same number, or from scalars.
+// Returns whether each element depends only on scalars and on operand elements of the same number.
 bool IsPlainElementwise(const Instruction& inst) {
   if (!IsPlain(inst.shape())) return false;
   if (inst.Is(Opcode::kParameter)) return true;
@@ -65,7 +66,7 @@ class Units {
         if (value->shape().NumElements() != elements) return {};
         if (const auto found = unit_of.find(value); found != unit_of.end()) met.insert(found->second);
       }
-      // Roots are numbered as they come, so a unit that two others meet in takes the place of the first.
+      // Units keep the order of their first roots, so a root that joins several units merges them into the first.
       const size_t unit = met.empty() ? units.size() : *met.begin();
       if (met.empty()) units.push_back({.kernel = &kernel_, .elements = elements});
       for (const size_t other : met) {
@@ -91,7 +92,7 @@ class Units {
  private:
   static bool IsOne(const Instruction& inst) { return inst.shape().NumElements() == 1; }
 
-  // What the root is made of, but for single elements; the root itself, whatever it has.
+  // The root and the arrays that it depends on, without single elements. The root may be a single element.
   static std::vector<const Instruction*> ArraysOf(const Instruction& root) {
     std::vector<const Instruction*> values = {&root};
     std::set<const Instruction*> seen = {&root};
@@ -121,7 +122,8 @@ class Units {
       what += Str(" ", static_cast<int>(attrs.direction), " ", static_cast<int>(attrs.type));
     }
     if (inst.Is(Opcode::kParameter) && !IsOne(inst)) unit.operands.push_back(inst.parameter_number());
-    if (inst.Is(Opcode::kParameter) && IsOne(inst)) {  // All read the same one.
+    // Units with equal keys read the same scalar.
+    if (inst.Is(Opcode::kParameter) && IsOne(inst)) {
       const auto from = OperandOfRegion(kernel_.operand(inst.parameter_number()), {});
       what += from ? Str(" ", from->operand, ".", Join(from->index, ".")) : Str(" ", kernel_.name());
     }
@@ -138,7 +140,8 @@ class Units {
 struct Segment {
   const Instruction* kernel;
   std::vector<SegmentUnit> units;
-  KernelPlan plan;  // Without units.
+  // Only its threads are set if there are units.
+  KernelPlan plan;
   int64_t pointers = 0;
 };
 
@@ -151,7 +154,7 @@ bool ReadsKernels(const Instruction& kernel) {
   return reads;
 }
 
-// Nothing where it has to be a launch of its own.
+// Returns nothing if the kernel needs a launch of its own.
 std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescription& device) {
   if (!IsKernel(kernel) || !kernel.control_predecessors().empty() || ReadsKernels(kernel)) return std::nullopt;
   Segment segment{.kernel = &kernel, .units = UnitsOf(kernel), .pointers = kernel.shape().LeafCount()};
@@ -166,10 +169,10 @@ std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescript
   return segment;
 }
 
-// A loop over one row of everything: blocks of any size cut it.
+// A loop over a single row, which blocks of any size can divide.
 bool FitsAnyBlock(const KernelPlan& plan) { return plan.kind == KernelKind::kLoop && plan.tile.size() == 1; }
 
-// As most of those have that have no choice.
+// The most frequent number of threads among segments whose block size is fixed.
 int64_t CommonThreads(const std::vector<Segment>& segments) {
   std::map<int64_t, int64_t> count;
   for (const Segment& segment : segments) {
@@ -186,7 +189,6 @@ struct Launch {
   int64_t pointers = 0, instructions = 0, reductions = 0, square_roots = 0;
   std::set<std::string> keys;
 
-  // What it would have with the segment.
   Launch With(const Segment& segment) const {
     Launch with = *this;
     with.pointers += segment.pointers;
@@ -234,7 +236,7 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
   return launches;
 }
 
-// Whether the region gives each array that its kernels make, once.
+// Returns whether the results of the region are the arrays of its kernels, each once.
 bool GivesEachOnce(const Instruction& region, const Launch& launch) {
   std::set<NamedArray> given;
   const std::vector<const Instruction*> roots = FusionRoots(region);
@@ -245,7 +247,6 @@ bool GivesEachOnce(const Instruction& region, const Launch& launch) {
   return std::ssize(given) == made && std::ssize(roots) == made;
 }
 
-// Is the region one launch of all that it holds?
 bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches) {
   if (launches.size() != 1 || !GivesEachOnce(region, launches.front())) return false;
   const auto computes = [](const Instruction* inst) { return inst->Is(Opcode::kFusion) || inst->Is(Opcode::kCopy); };
@@ -253,8 +254,7 @@ bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches)
          std::ssize(launches.front().segments);
 }
 
-// Elements of units that a block takes: several tiles of its threads, where that leaves blocks enough. None without
-// units.
+// Elements of units for each block: several tiles of its threads if enough blocks remain. Empty without units.
 std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
   int64_t elements = 0;
   for (const Segment& segment : launch.segments) {
@@ -328,7 +328,8 @@ void PlanSegments(Module& module, const DeviceDescription& device) {
       for (const Launch& launch : LaunchesOf(*region, device)) {
         for (const Segment& segment : launch.segments) {
           if (!segment.units.empty()) continue;
-          SetPlan(const_cast<Instruction&>(*segment.kernel),  // Of `module`, which is ours.
+          // The kernel belongs to `module`, which may be changed.
+          SetPlan(const_cast<Instruction&>(*segment.kernel),
                   {.target = std::string(device.name), .kernels = {segment.plan}});
         }
       }

@@ -10,29 +10,31 @@
 namespace hlo::gpu {
 namespace {
 
-// How the tiles of a sort are taken. On a GPU a thread has some positions, whose keys it holds in registers while they
-// are ranked. On the host one walk goes through all of a tile, since it is as fast as 32 and reads memory in order; a
-// tile of long lines is large, so that the counters of its digits cost nothing.
+// Tiles of a sort. A thread of a GPU holds the keys of some positions in registers while it ranks them. On a host one
+// walk through the whole tile is as fast as 32, and it reads memory in order. Its tiles of long lines are large, so
+// that the counters of digits cost little.
 struct SortNumbers {
-  int64_t line_bytes;              // Of a tile...
-  int copies;                      // ...where there are so many of what moves by digits.
-  int64_t line_tile;               // Lines up to here are one tile, where they take no more bytes.
-  int64_t radix_tile, merge_tile;  // Of longer ones, or half as much until it fits.
+  int64_t line_bytes;              // Greatest size of a tile.
+  int copies;                      // Copies of the data of a tile in a radix sort.
+  int64_t line_tile;               // Longest line that is one tile, if its bytes fit.
+  int64_t radix_tile, merge_tile;  // Tiles of longer lines, halved until they fit.
   int64_t least_radix;             // Shorter lines are merged.
 };
 constexpr SortNumbers kGpu = {64 << 10, 1, 16 << 10, 8192, 4096, 128};
 constexpr SortNumbers kHost = {1 << 20, 2, 1 << 20, 64 << 10, 32 << 10, 64};
 constexpr int64_t kDigits = 256, kThreads = 256, kWarp = 32;
-// Keys of a thread that ranks them: more share the counters of a warp, fewer leave more warps to wait for others.
+// Keys of a thread that ranks them, in small and in large tiles. More keys compete for the counters of a warp, and
+// fewer keys need more warps, which wait for each other.
 constexpr int64_t kFewKeys = 4096, kFewOfThread = 8, kKeysOfThread = 16;
 
-// Positions of a tile for a line of so many: a power of two, of at least a warp.
+// A power of two that is at least `length` and at least a warp.
 int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// A host finds the first of each line without sorting the rest, where these are few. Lines are cut where they are fewer
-// than the processor has work for. Threads are the elements that are looked at together. Sizes as tried on a Zen 4.
+// Plans a selection if a host keeps few elements of each line, so that it need not sort the others. Tiles divide lines
+// if there are fewer lines than work for the processor. `threads` counts the elements that are examined together. The
+// sizes were tried on a Zen 4.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;

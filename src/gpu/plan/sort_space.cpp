@@ -20,10 +20,10 @@ constexpr int64_t kLongestLine = int64_t{1} << 31;
 
 // ---- The key of a comparator -------------------------------------------------------------------------------------
 
-// Of a comparator (a0, b0, a1, b1, ...): whether `x` computes of one side what `y` computes of the other. `side` is
-// that of x: 0, 1, or -1 while no parameter was met.
+// Returns whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other.
+// `side` becomes the side of x (0 or 1), and is -1 before the first parameter.
 bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
-  // A comparator is short; what is not is no key.
+  // Deeper comparators have no key.
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return false;
   if (x.Is(Opcode::kParameter) || y.Is(Opcode::kParameter)) {
@@ -69,7 +69,7 @@ std::optional<SortKey> KeyOf(const Computation& comparator) {
 
 bool IsSort(const Instruction& inst) { return inst.Is(Opcode::kSort) || inst.Is(Opcode::kTopK); }
 
-// The sort that a root is a result of, with the number of the result; null: it is none.
+// The sort that computes a root, with the number of the result, or null.
 std::pair<const Instruction*, int64_t> SortBehind(const FusionBody& body, const FusionBody::Root& root) {
   const Instruction* inst = root.inst;
   int64_t result = root.result;
@@ -89,8 +89,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Floats that compare with nothing are in no order: then the algorithm decides, and another than the interpreter's
-// gives another result. Of a key alone tiles are merged as it does (SortKernel).
+// Returns whether the comparator may leave NaN unordered. The result then depends on the algorithm, which must be the
+// interpreter's. Tiles of a comparator with a key are merged in the interpreter's way (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;
@@ -99,7 +99,7 @@ bool MayBeNoOrder(const Computation& comparator) {
   });
 }
 
-// Real numbers whose bits an integer of a register has, with their sign in front.
+// Accepts real types whose bits fit an integer register, with the sign first.
 bool IsSorted(PrimitiveType type) {
   if (!IsFloat(type)) return !IsComplex(type);
   return BitWidth(type) >= 8 && type != PrimitiveType::kF8E8M0FNU;
@@ -232,7 +232,7 @@ std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape
 }
 
 int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape) {
-  // Blocks that count all digits: enough to fill any GPU, and few, since each adds what it has to the sums of its line.
+  // Blocks that count all digits: enough for any GPU, but few, because each adds its counts to the sums of its line.
   constexpr int64_t kCounting = 512;
   const int64_t tiles = kernel::CeilDiv(space.length, shape.tile);
   if (step == SortStep::kRadixOffsets || step == SortStep::kSelectLines) return 1;

@@ -8,11 +8,11 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kBoxBytes = 8 << 10;    // Two of them fit the nearest cache, beside lines on their way.
-constexpr int64_t kMostRun = 1024;        // Elements: threads of a block.
-constexpr int64_t kLeastLoadedRun = 8;    // Elements; shorter ones are better read one by one.
-constexpr int64_t kLongRun = 32;          // Elements that are worth a loop of their own.
-constexpr int64_t kLeastElements = 1024;  // Of all: fewer take no time.
+constexpr int64_t kBoxBytes = 8 << 10;    // Two boxes fit into the first-level cache, beside the lines in transfer.
+constexpr int64_t kMostRun = 1024;        // Elements, which are the threads of a block.
+constexpr int64_t kLeastLoadedRun = 8;    // Elements; shorter runs are read faster one by one.
+constexpr int64_t kLongRun = 32;          // Elements; longer runs are worth a loop.
+constexpr int64_t kLeastElements = 1024;  // Smaller arrays take no time.
 
 std::vector<int64_t> CoefficientsOf(const LoopSpace& space, IndexExpr offset) {
   std::vector<int64_t> coefficients;
@@ -21,14 +21,13 @@ std::vector<int64_t> CoefficientsOf(const LoopSpace& space, IndexExpr offset) {
   return coefficients;
 }
 
-// Do neighbours lie further apart the further out a variable is, but for those along which nothing changes?
+// Returns whether coefficients fall from major to minor variables, ignoring zeros.
 bool IsInOrder(std::vector<int64_t> coefficients) {
   std::erase(coefficients, 0);
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
-// Does an index that is itself loaded, from another place for each element or row, stand in the offset? Nothing is
-// linear in that.
+// Returns whether the offset contains a loaded index that varies. Such an offset is not linear.
 bool HangsOnLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&
@@ -36,7 +35,8 @@ bool HangsOnLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   });
 }
 
-// Loads, and ops on them, of which some are in another order than the outputs; empty when that is not all.
+// The loads whose order differs from the outputs'. Empty if they also differ from each other, or if there are nodes
+// other than loads and scalar ops.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   std::vector<NodeId> moved;
   std::vector<int64_t> order;
@@ -56,7 +56,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   return moved;
 }
 
-// Are variables i and i + 1 one for all that is not moved?
+// Returns whether variables i and i + 1 are contiguous in the outputs and in the loads that are not moved.
 bool RunsOn(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
   const auto sees_one = [&](IndexExpr offset) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, offset);
@@ -77,8 +77,8 @@ int64_t WidestOf(const LoopSpace& space, std::span<const NodeId> loads) {
   return bytes;
 }
 
-// Variables in the order in which they lie on one side, minor first, of which as many as are whole, and one more, are a
-// run.
+// The variables in the memory order of one side, minor first. A run consists of the first variables that the box covers
+// as a whole, and of the next one.
 class Side {
  public:
   Side(const LoopSpace& space, std::vector<size_t> order) : space_(space), order_(std::move(order)) {}
@@ -92,7 +92,8 @@ class Side {
     return run;
   }
 
-  // Lengthens the run, to about twice; false when the box then has more than `most` elements.
+  // Makes the run about twice as long. Returns false if it cannot grow, or if the box would have more than `most`
+  // elements.
   bool Lengthen(std::vector<int64_t>& sides, int64_t most) const {
     const auto partial = std::ranges::find_if(order_, [&](size_t i) { return sides[i] < space_.variables[i].size; });
     if (partial == order_.end()) return false;
@@ -187,7 +188,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
     longer = (outputs_first ? outputs : inputs).Lengthen(sides, most) ||
              (outputs_first ? inputs : outputs).Lengthen(sides, most);
   }
-  // As long as each other, rather than a short one last.
+  // Equal boxes, instead of a short last one.
   for (size_t i = 0; i < sides.size(); ++i) {
     const int64_t size = space.variables[i].size;
     sides[i] = kernel::CeilDiv(size, kernel::CeilDiv(size, sides[i]));

@@ -3,9 +3,9 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kLeastRun = 16;  // Shorter runs than this are not worth a tile.
+constexpr int64_t kLeastRun = 16;  // Shorter runs gain nothing from a tile.
 
-// As many runs as shuffles of a few vectors put together.
+// Greatest number of runs that shuffles of a few vectors combine.
 constexpr int64_t kMostInterleaved = 8;
 
 }  // namespace
@@ -17,7 +17,7 @@ Staged FindStaged(const LoopSpace& space) {
   for (const NodeId id : space.graph.Reachable(space.Values())) {
     const ElementNode& node = space.graph.node(id);
     if (node.kind != ElementNode::Kind::kLoad || !space.pool.DependsOn(node.offset, minor)) continue;
-    if (IsComplex(node.inst->shape().type())) continue;  // Two parts, which no tile holds.
+    if (IsComplex(node.inst->shape().type())) continue;  // Tiles do not hold numbers of two parts.
     const int64_t stride = space.pool.Coefficient(node.offset, minor);
     if (stride == 1 || stride == IndexPool::kNotLinear) continue;
     for (size_t v = 0; v + 1 < space.variables.size(); ++v) {

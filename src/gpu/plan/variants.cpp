@@ -8,8 +8,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Threads and vector of a tile along the minor dimension, in the form that the plan has: all of a block's, of each
-// warp, or of as many warps as the tile has rows.
+// The plan with other threads and vectors. Its tile keeps its form: one row, a row for each warp, or rows that share
+// the block.
 KernelPlan Shaped(KernelPlan plan, int64_t threads, int64_t vector) {
   const int64_t warps = plan.threads / 32;
   const bool by_warp = plan.tile.size() > 1 && plan.tile[0] > 1 && plan.tile[0] == warps;
@@ -94,8 +94,8 @@ std::vector<KernelPlan> Scans(const KernelPlan& plan) {
           Shaped(plan, t / 2, v)};
 }
 
-// Sides of a tile are 32 or 64, and on a host 16 along a strip; where runs lie interleaved, threads and runs. Of a
-// box, half as many elements of a variable.
+// Sides of a tile are 32 or 64, or on a host 16 or 32 along a strip. Interleaved runs vary in threads, and boxes have
+// one side halved.
 std::vector<KernelPlan> Transposes(const KernelPlan& plan, const DeviceDescription& device) {
   std::vector<KernelPlan> others;
   if (!plan.algorithm.empty()) {
@@ -134,7 +134,7 @@ std::vector<KernelPlan> Scatters(const KernelPlan& plan, const DeviceDescription
           With(plan, &KernelPlan::threads, plan.threads / 2)};
 }
 
-// Rows of a warp, warps, columns, terms: of the form that the plan has (plan/contraction.cpp).
+// Varies rows of a warp, warps, columns and terms. The form of the plan stays (plan/contraction.cpp).
 std::vector<KernelPlan> Contractions(const KernelPlan& plan) {
   const int64_t warps = plan.threads / 32, rows = plan.tile[0], panel = plan.tile[2];
   const auto tile = [&](int64_t of_warp, int64_t count, int64_t vector, int64_t terms) {
@@ -188,7 +188,7 @@ std::vector<KernelPlan> OthersOf(const KernelPlan& plan, const DeviceDescription
   }
 }
 
-// Of several kernels that go alike, the totals of a scan and the scan, the numbers are the same.
+// Kernels that share their numbers, such as the totals of a scan and the scan, change together.
 bool HasNumbersOf(const KernelPlan& a, const KernelPlan& b) {
   return a.kind == b.kind && a.tile == b.tile && a.vector == b.vector && a.threads == b.threads &&
          a.splits == b.splits && a.unroll == b.unroll;
@@ -228,7 +228,8 @@ std::vector<FusionPlan> VariantsOf(const Instruction& fusion, const FusionPlan& 
     add(std::move(plan));
   }
   if (last.kind != KernelKind::kTranspose) return variants;
-  // Tiles pay where lines of a cache would be read several times, which hangs on what else is in the cache.
+  // A loop may be faster: tiles help only if lines of a cache would be read several times, which depends on its other
+  // data.
   const FusionBody body(fusion);
   PlanRequest request(body, device);
   if (auto loops = PlanLoop(request); loops && !loops->candidates.empty()) {
