@@ -1,12 +1,12 @@
-// The emitter of attention. A block has some lines, which share keys and values, and all of it lies in shared memory:
+// The emitter of attention. A block computes some lines, which use the same keys and values. Its shared memory holds:
 //
-//   query     [lines][terms]     once
-//   scores    [lines][keys]      the first product, keys by keys; then, a warp for each line, the passes of a kernel of
-//                                rows, the last of which puts the shares into their places
-//   values    [keys][columns]    some keys at a time, for the second product of the shares with them
-//   sums      [lines][columns]   from where the results leave row by row
+//   query     [lines][terms]     filled once
+//   scores    [lines][keys]      the first product, some keys at a time; then one warp for each line runs the passes of
+//                                a kernel of rows, and the last pass stores the shares
+//   panel     [keys][...]        some keys for the first product, or their values for the second
+//   sums      [lines][columns]   the second product, from which the results are stored row by row
 //
-// Each of the products rounds to its declared type, as it would by itself.
+// Each product rounds to its declared type, as a separate kernel would.
 #include "gpu/plan/attention_space.h"
 
 #include "base/text.h"
@@ -26,7 +26,7 @@ using kernel::MmaShape;
 using kernel::Type;
 using kernel::Value;
 
-// The passes over rows that lie in shared memory.
+// Passes over rows in shared memory.
 class ScorePasses : public RowPasses {
  public:
   ScorePasses(AttentionSpace& space, KernelFrame& frame, const KernelPlan& plan)
@@ -111,7 +111,7 @@ class AttentionKernel {
             .counted = is_term ? std::optional(variable.size) : std::nullopt};
   }
 
-  // Of a part of the keys or values: lanes go along `other` where neighbours in memory do.
+  // Fills the panel with some keys, or with their values. Lanes run along the dimension that is contiguous in memory.
   void FillPanel(NodeId node, const Instruction& dot, Value key0, int64_t keys, TilePitches pitches,
                  const RowsSpace::Variable& other, int64_t other_steps, bool is_first) {
     const TileWay along_keys =
@@ -143,7 +143,7 @@ class AttentionKernel {
     });
   }
 
-  // Padding is 0: the second product takes some keys at a time.
+  // Padding of the shares is 0, because the second product multiplies several keys at a time.
   void MakeShares() {
     const int64_t padded = CeilDiv(row_, tiles_.second_keys) * tiles_.second_keys;
     const auto clear = [&](Value at, int64_t from) {
@@ -214,7 +214,7 @@ class AttentionKernel {
     EmittedKernel kernel =
         std::move(frame_).Finish(tiles_.by_matrix_units ? "attention, matrix units" : "attention, tiled");
     passes_.AddChains(kernel.precision);
-    // See mma.h of what is lost.
+    // Roundings that matrix units lose for each term, at most (mma.h).
     constexpr int64_t kLost = 3;
     const auto add = [&](const Instruction& dot, int64_t terms) {
       const PrimitiveType type = dot.shape().type();
@@ -238,7 +238,7 @@ class AttentionKernel {
   std::optional<MmaShape> shape_;
   std::vector<Array> outputs_;
   Array query_, panel_, scores_, shares_, sums_;
-  Value line0_;  // Of the block.
+  Value line0_;  // First line of the block.
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// The emitter of regions that one block of threads runs: its kernels in turn, each over all its elements, with barriers
-// where launches stood, and loops of them; and of those that the blocks of a cluster run, each the elements in its
-// columns (ir/recurrent_loop.h). Arrays of a cluster have their whole size in each block.
+// The emitter of regions that run in one block of threads. Its kernels run in turn, each over all of its elements, with
+// barriers in place of launches, and loops run them again. A recurrent loop may run in the blocks of a cluster: each
+// block computes the elements in its columns (ir/recurrent_loop.h), and has arrays of the whole size.
 //
-//   one element    a value of the block level, the same for all threads: a register, no barrier
-//   several        in shared memory as long as there is some, else in scratch memory
-//   state of a     a variable for one element, an array for several, in which the body's kernels write the next value
-//   loop           where they may (BlockPart::state_of_root), else it is copied there at the end of a trip
+//   one element    a block-level value, the same for all threads, in a register and without barriers
+//   several        an array in shared memory while there is room, else in scratch memory
+//   state of a     a variable for one element, else an array; the body writes the next value into it if it may
+//   loop           (BlockPart::state_of_root), else the next value is copied at the end of the trip
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -35,15 +35,16 @@ using kernel::Value;
 using kernel::Variable;
 using Output = IterationSpace::Output;
 
-// Of arrays in shared memory. What goes beyond lies in scratch memory, which a cache keeps as near.
+// Arrays beyond this are in scratch memory, which stays in a cache.
 constexpr int64_t kMostSharedBytes = 40 << 10;
-// Of a block of a cluster, with its weights.
+// Shared memory of a block of a cluster, including its weights.
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
-// Where an array lies. Nothing: it has no elements, or nobody reads it.
+// Location of an array. Empty if the array has no elements or is not read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
-using Homes = std::vector<Home>;  // By leaf.
+// Locations of a value, one for each leaf of its shape.
+using Homes = std::vector<Home>;
 using Known = std::unordered_map<const Instruction*, Homes>;
 
 class BlockEmitter {
@@ -81,7 +82,7 @@ class BlockEmitter {
   }
 
  private:
-  // ---- Where values lie ---------------------------------------------------------------------------------------------
+  // ---- Locations of values -----------------------------------------------------------------------------------------
 
   void TakeLeaf(const FusionBody::Leaf& leaf, Known& known) {
     const int64_t elements = leaf.shape->NumElements();
@@ -97,7 +98,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // `is_shared`: in shared memory in any case, where the plan left room for it.
+  // `is_shared`: the array must be in shared memory, where the plan reserved room for it.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
@@ -123,14 +124,14 @@ class BlockEmitter {
     return LiteralArray(k_, Str("constant", kernel_.buffers.size()), literal, kernel_.buffers);
   }
 
-  // f(begin) for as many elements as the block takes at a time.
+  // Calls f(begin) for each chunk of the elements that the block computes at a time.
   void ForChunks(int64_t size, int width, const std::function<void(Value)>& f) {
     if (size <= threads_ * width) return f(k_.Index(0));
     k_.Loop(0, size, threads_ * width, f);
   }
   int WidthFor(int64_t size) const { return size > threads_ ? static_cast<int>(request_.plan.vector) : 1; }
 
-  // Blocks of a cluster copy what is in their columns, if anything lies in such.
+  // Each block of a cluster copies the elements in its columns if the array consists of columns.
   void Copy(const Home& from, const Array& to) {
     if (const auto* array = std::get_if<Array>(&from)) {
       if (columns_ && to.elements() % space_.recurrent->period == 0) {
@@ -160,7 +161,7 @@ class BlockEmitter {
     }
   }
 
-  // What the loop fills lies in the region's result, from the begin on: in what the operand held.
+  // An array that the loop fills has the buffer of a result of the region. The buffer initially holds the operand.
   struct Filled {
     int64_t operand;
     size_t root;
@@ -181,7 +182,7 @@ class BlockEmitter {
     }
   }
 
-  // The only result of the region that the element of the loop's state is.
+  // The number of the region's result that is this element of the loop's state, if there is exactly one.
   std::optional<size_t> RootOf(const Instruction& root, int64_t element) const {
     const Instruction& loop = *space_.recurrent->loop;
     if (&root == &loop) return static_cast<size_t>(element);
@@ -230,7 +231,7 @@ class BlockEmitter {
     return columns_ ? EmitTrips(loop, init) : EmitWhile(loop, init);
   }
 
-  // Blocks of a cluster know what they only read to be the same for all, and make as many trips.
+  // Blocks of a cluster must make equally many trips, so they read the limits from a buffer that no block writes.
   void OpenTrips() {
     if (columns_) {
       kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kTrips, .bytes = kTripFields * int64_t{8}});
@@ -279,7 +280,7 @@ class BlockEmitter {
     return state;
   }
 
-  // The loop of a cluster.
+  // Emits the loop of a cluster, which has a constant number of trips.
   Homes EmitTrips(const Instruction& loop, const Homes& init) {
     kernel_.loops.push_back(&loop);
     const Homes state = MakeState(loop, init);
@@ -337,7 +338,7 @@ class BlockEmitter {
     return state;
   }
 
-  // All at once: what goes to another element's place goes by way of a third.
+  // All elements change at once. If one copy overwrites the source of another, that source is saved in a third array.
   void SetState(const Instruction& loop, const Homes& state, const Homes& next) {
     struct Move {
       Array to, from;
@@ -365,7 +366,7 @@ class BlockEmitter {
 
   // ---- Kernels ------------------------------------------------------------------------------------------------------
 
-  // The nodes of a space, where leaves of one element are values.
+  // Opens an emission of the nodes. Leaves of one element are bound to values.
   Emission OpenEmission(BlockPart& part, IterationSpace& space, std::span<const NodeId> nodes, const Known& known) {
     const std::vector<NodeId> needed = space.graph.Reachable(nodes);
     CountIndices(space.graph, needed, k_);
@@ -403,7 +404,7 @@ class BlockEmitter {
     return columns_ && space_.recurrent->in_columns.contains(&part.body.source());
   }
 
-  // Leaves partial sums of the block's columns.
+  // Stores partial sums of the block's columns in sums_.
   void Multiply(const BlockPart& part, const Known& known) {
     const RecurrentLoop::Product& product = *part.product;
     const Instruction& operand = part.body.source().operand(product.left);
@@ -421,7 +422,7 @@ class BlockEmitter {
         SumPlan{.accumulator = PrimitiveType::kF32, .longest_chain = own.Chain()};
   }
 
-  // Does the result have to lie in shared memory: other blocks read it, or each block has one of its own?
+  // Returns whether a result must be in shared memory, because other blocks read it or each block has its own.
   bool IsShared(const BlockPart& part, size_t root) const {
     if (!columns_) return false;
     if (!IsInColumns(part)) return true;
@@ -432,7 +433,7 @@ class BlockEmitter {
     });
   }
 
-  // Arrays for the outputs, on the state of the loop where that may be.
+  // Arrays for the outputs. An output may have the array of the loop's state (BlockPart::state_of_root).
   std::vector<Array> MakeOutputs(const BlockPart& part, std::span<const Output> outputs, Homes& homes) {
     std::vector<Array> arrays;
     for (const Output& output : outputs) {
@@ -463,7 +464,8 @@ class BlockEmitter {
       for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
       for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
     };
-    if (size == 1) return store();  // One element of an array that is updated in place.
+    // The kernel updates one element of an array in place.
+    if (size == 1) return store();
     emission.Hoist(nodes);
     for (const Output& output : space.outputs) emission.Hoist(output.offset);
     const int width = WidthFor(size);
@@ -482,7 +484,7 @@ class BlockEmitter {
     emission.Bind(part.sum, std::vector{Convert(sum, KernelTypeOf(part.product->dot->shape().type()))});
   }
 
-  // Each thread has a part of the terms, then they are one.
+  // Each thread folds a part of the terms, and the block combines the parts.
   void EmitReduction(BlockPart& part, const Known& known, Homes& homes) {
     ReductionSpace& space = *part.reduction;
     Emission emission = OpenEmission(part, space, space.Needed(), known);
@@ -534,21 +536,29 @@ class BlockEmitter {
   int scratches_ = 0;
   Array trips_;
   Value most_trips_, outermost_trips_;
-  Variable stopped_;                  // A loop goes on for too long.
-  int depth_ = 0;                     // Of loops around what is emitted.
-  std::vector<const Homes*> states_;  // Of the loops around it.
-  // Of a cluster.
+  // A loop has exceeded its limit of trips.
+  Variable stopped_;
+  // Number of loops around the current instruction.
+  int depth_ = 0;
+  // States of these loops, the outermost first.
+  std::vector<const Homes*> states_;
+  // Members for clusters.
   std::optional<ClusterColumns> columns_;
-  std::map<const RecurrentLoop::Product*, ClusterProduct> products_;  // Only looked up.
+  // Pointers have no stable order, so the map is only searched.
+  std::map<const RecurrentLoop::Product*, ClusterProduct> products_;
   Array sums_;
-  std::map<const Instruction*, Array> gathered_;  // By what is gathered.
-  std::set<const Instruction*> is_gathered_;      // In the trip so far.
-  std::map<int64_t, Filled> filled_;              // By element of the state.
-  std::set<int64_t> filled_from_;                 // Operands.
+  // Keyed by gathered value.
+  std::map<const Instruction*, Array> gathered_;
+  // Values gathered in the current trip.
+  std::set<const Instruction*> is_gathered_;
+  // Keyed by element of the state.
+  std::map<int64_t, Filled> filled_;
+  // Operands of the region.
+  std::set<int64_t> filled_from_;
   std::set<size_t> filled_roots_;
 };
 
-// The columns are whole ones of each block, and tiles of them as wide as the plan says.
+// Each block must have whole columns, in whole vectors.
 Status CheckCluster(const EmitRequest& request, int64_t period) {
   const KernelPlan& plan = request.plan;
   TRY(request.Require(plan.splits <= kMostBlocksOfCluster && period % plan.splits == 0,

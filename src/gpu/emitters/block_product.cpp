@@ -21,7 +21,7 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// A warp has some of the lines, a lane some columns.
+// Each warp has some of the lines, and each lane some of the columns.
 class ByThreads : public BlockProduct {
  public:
   ByThreads(KernelBuilder& k, int64_t lines, int64_t columns)
@@ -65,12 +65,12 @@ class ByThreads : public BlockProduct {
 
  private:
   KernelBuilder& k_;
-  const int64_t lines_;  // Of a warp.
+  const int64_t lines_;  // Lines of a warp.
   const int width_;
   std::vector<Slot> sums_;
 };
 
-// A warp has some of the columns.
+// Each warp has some of the columns.
 class ByMatrixUnits : public BlockProduct {
  public:
   ByMatrixUnits(KernelBuilder& k, int64_t lines, int64_t columns, MmaShape shape)
@@ -126,8 +126,9 @@ class ByMatrixUnits : public BlockProduct {
 
   KernelBuilder& k_;
   const MmaShape shape_;
-  const int64_t lines_, columns_;  // Of a warp.
-  std::vector<SumFragment> sums_;  // [16 lines][8 columns]
+  const int64_t lines_, columns_;  // Lines and columns of a warp.
+  // One for each tile of 16 lines and 8 columns.
+  std::vector<SumFragment> sums_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ using kernel::Variable;
 
 namespace {
 constexpr int64_t kLanes = 32;
-constexpr int kTermsAtOnce = 4;  // 16 bytes at most.
+constexpr int kTermsAtOnce = 4;  // Terms of a vector of at most 16 bytes.
 }  // namespace
 
 void ClusterColumns::ForEach(int64_t size, int width, const KernelBuilder::IndexBody& f) const {
@@ -47,14 +47,15 @@ void ClusterProduct::LoadWeights(const Array& weights, int width) {
   if (!product_.weights_by_column) {
     return columns_.ForEach(elements, width, [&](Value i) { weights_.Store(i, weights.Load(columns_.At(i))); });
   }
-  // Neighbours in memory are terms of a column.
+  // Neighbours in memory are terms of one column.
   columns_.ForEach(elements, 1, [&](Value i) {
     const Value column = i / product_.terms, term = i % product_.terms;
     weights_.Store(term * own_columns_ + column, weights.Load(columns_.At(column) * product_.terms + term));
   });
 }
 
-// A warp has 32 columns, some rows and some of the terms at a time: each weight that a lane reads meets all those rows.
+// A warp has 32 columns, some rows and some terms at a time. Each weight that a lane loads is multiplied with all of
+// these rows.
 void ClusterProduct::Multiply(const Array& left, const Array& sums) const {
   const int64_t items = CeilDiv(own_columns_, kLanes) * (product_.rows / split_.rows) * split_.sums;
   k_.Warps([&] {

@@ -1,6 +1,6 @@
-// Sums, differences and products are those of the parts' type, functions and quotients are computed in f64, as the
-// interpreter's are: squares of f32 then neither overflow nor cancel, so that the formulas below are right for c64 as
-// they stand, and c128 needs care where it says so.
+// Complex functions of kernels. Sums, differences and products are computed in the type of the parts. Functions and
+// quotients are computed in f64, as by the interpreter. There, squares of f32 neither overflow nor cancel, so plain
+// formulas are right for c64. The comments say where c128 needs more.
 #include "gpu/emitters/complex.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ Value IsNan(Value x) { return x != x; }
 Value IsInfinite(Value x) { return Abs(x) == kInfinity; }
 Value IsFinite(Value x) { return Abs(x) < kInfinity; }
 Value Square(Value x) { return x * x; }
-// x * y, where a zero x is one whatever y is.
+// x * y, except that a zero x gives a zero for any y.
 Value ZeroOrTimes(Value x, Value y) { return Select(x == 0.0, x * CopySign(Like(y, 1.0), y), x * y); }
 
 Number operator+(Number x, Number y) { return {x.real + y.real, x.imag + y.imag}; }
@@ -44,14 +44,14 @@ Number Choose(Value condition, Number x, Number y) {
 Number Real(Value real) { return {real, Like(real, 0.0)}; }
 Number To(Type type, Number x) { return {Convert(x.real, type), Convert(x.imag, type)}; }
 
-// With the larger part taken out, whose square c128 may not hold.
+// |z|. The larger part is factored out, because its square may overflow in c128.
 Value Size(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), ratio = Min(a, b) / large;
   const Value size = Select(large == 0.0, large, large * Sqrt(1.0 + ratio * ratio));
   return Select(IsInfinite(a) | IsInfinite(b), Like(a, kInfinity), size);
 }
 
-// What infinite parts and zero divisors give, where the formula gives NaN (C, annex G).
+// Replaces NaN by the results that C, annex G, defines for infinite parts and zero divisors.
 Number Recovered(Number x, Number y, Number quotient) {
   const auto unit = [](Value part) {
     return CopySign(Select(IsInfinite(part), Like(part, 1.0), Like(part, 0.0)), part);
@@ -71,7 +71,7 @@ Number Recovered(Number x, Number y, Number quotient) {
   return Choose(lost & by_zero, {infinity * x.real, infinity * x.imag}, result);
 }
 
-// Smith's: by the ratio of the divisor's parts, so that no square is taken.
+// Smith's method: it needs only the ratio of the divisor's parts, and no squares.
 Number operator/(Number x, Number y) {
   const Value by_real = Abs(y.real) >= Abs(y.imag);
   const Number large = Choose(by_real, y, {y.imag, y.real}), above = Choose(by_real, x, {x.imag, x.real});
@@ -80,7 +80,7 @@ Number operator/(Number x, Number y) {
   return Recovered(x, y, {(above.real + above.imag * ratio) / below, imag / below});
 }
 
-// Of minus infinity nothing, of infinity an infinite one, whatever the angle is (C, annex G).
+// If the angle is not finite, exp(-inf) is 0, and exp(inf) is infinite (C, annex G).
 Number ExpOf(Number z) {
   const Value size = Exp(z.real);
   const Number found = {size * Cos(z.imag), ZeroOrTimes(Sin(z.imag), size)};
@@ -88,14 +88,14 @@ Number ExpOf(Number z) {
   return Choose(IsInfinite(z.real) & ~IsFinite(z.imag), limit, found);
 }
 
-// log |z|; of half of it where |z| is too large to be a number.
+// log |z|. If |z| may overflow, it is computed from z / 2.
 Value LogOfSize(Number z) {
   const Value is_huge = IsInfinite(Max(Abs(z.real), Abs(z.imag)) * 2.0);
   const Value by = Select(is_huge, Like(z.real, 0.5), Like(z.real, 1.0));
   return Log(Size({z.real * by, z.imag * by})) + Select(is_huge, Like(z.real, std::numbers::ln2), Like(z.real, 0.0));
 }
 
-// log |z|: near the circle by what lies between, since the logarithm of a rounded size has nothing of it.
+// log z. Near the unit circle, log |z| is computed from |z|^2 - 1, which a rounded |z| would lose.
 Number LogOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), small = Min(a, b);
   const Value near = Log1p((large - 1.0) * (large + 1.0) + small * small) * 0.5;
@@ -110,9 +110,8 @@ Number Log1pOf(Number z) {
   return {Select(is_near, near, LogOfSize(more)), Atan2(z.imag, more.real)};
 }
 
-// Of the halves of the size and the real part, which do not cancel: the other part follows from the product. Denormal
-// numbers have too few bits for that, and are taken a power of two higher; sizes may be beyond all numbers, and what
-// has such ones is taken lower.
+// sqrt((|z| + |real|) / 2) does not cancel, and the other part follows from the product of both. Subnormal numbers have
+// too few bits for that, so small numbers are scaled up. Large numbers are scaled down, because |z| may overflow.
 Number SqrtOf(Number z) {
   const Value one = Like(z.real, 1.0), larger = Max(Abs(z.real), Abs(z.imag));
   const Value is_small = larger < 0x1p-1000, is_large = larger > 0x1p1000;
@@ -132,8 +131,8 @@ Number CoshOf(Number z) { return {Cosh(z.real) * Cos(z.imag), ZeroOrTimes(Sin(z.
 Number Turned(Number z) { return {-z.imag, z.real}; }
 Number TurnedBack(Number z) { return {z.imag, -z.real}; }
 
-// With e = exp(-2 |a|): (1 - e^2 + 4 e i sin b cos b) / ((1 - e)^2 + 4 e cos^2 b), where nothing overflows or cancels.
-// Of infinite a +-1, whatever b is (C, annex G).
+// z = a + i b. With e = exp(-2 |a|), tanh z = (1 - e^2 + 4 e i sin b cos b) / ((1 - e)^2 + 4 e cos^2 b), where nothing
+// overflows or cancels. If a is infinite, the result is +-1 for every b (C, annex G).
 Number TanhOf(Number z) {
   const Value twice = Abs(z.real) * -2.0, e4 = Exp(twice) * 4.0;
   const Value below = Square(Expm1(twice)) + e4 * Square(Cos(z.imag));
@@ -148,8 +147,8 @@ Number Expm1Of(Number z) {
   return Choose(z.imag == 0.0, {Expm1(z.real), z.imag}, found);
 }
 
-// Powers with the exponent 0 or the base 1 are 1, of NaN too; with the exponent 1 they are the base. The others are
-// e^(y log x).
+// A power is 1 if the exponent is 0 or the base is 1, also with NaN. It is the base if the exponent is 1. Other powers
+// are e^(y log x).
 Number PowerOf(Number x, Number y) {
   const Value is_real = y.imag == 0.0, rises = y.real > 0.0;
   const Number zero = Real(Like(x.real, 0.0)), one = Real(Like(x.real, 1.0)), infinity = Real(Like(x.real, kInfinity));
@@ -159,8 +158,8 @@ Number PowerOf(Number x, Number y) {
   return Choose((x == one) | (y == zero), one, Choose(y == one, x, result));
 }
 
-// By the real parts, then by the imaginary parts. A number with a NaN in it is taken, the left one first; of equal
-// numbers each part is the extreme of both, which matters for zeros alone.
+// Compares the real parts, then the imaginary parts. A number with a NaN is the result, the left one if both have one.
+// For equal numbers each part is the extreme of both parts, which only matters for zeros.
 template <bool kMax>
 Number ExtremeOf(Number x, Number y) {
   const auto beats = [](Value a, Value b) { return kMax ? a > b : a < b; };
@@ -177,14 +176,14 @@ Number SignOf(Number z) {
   return Choose(size == 0.0, z, {z.real / size, z.imag / size});
 }
 
-// Kahan's, of the roots of 1 - z and 1 + z, which do not cancel (Branch cuts for complex elementary functions, 1987).
-// Products of these roots may be beyond all numbers: of large ones a quarter is taken.
+// Kahan's formulas use the roots of 1 - z and 1 + z, which do not cancel (Branch cuts for complex elementary functions,
+// 1987). Products of large roots may overflow, so one root is multiplied by 0.25.
 Number Conjugate(Number z) { return {z.real, -z.imag}; }
 Value QuarterOfLarge(Number root) {
   return Select(Max(Abs(root.real), Abs(root.imag)) > 0x1p500, Like(root.real, 0.25), Like(root.real, 1.0));
 }
 Number Times(Number z, Value factor) { return {z.real * factor, z.imag * factor}; }
-// asinh(x), of x or of a quarter of a large one.
+// asinh(x), or asinh(4 x) of a large x if `quarter` is 0.25.
 Value AsinhOfQuarter(Value x, Value quarter) {
   const Value found = Asinh(x);
   return Select(quarter < 1.0, found + CopySign(Like(x, 2 * std::numbers::ln2), x), found);
@@ -206,8 +205,8 @@ Number AcoshOf(Number z) {
   const Value quarter = QuarterOfLarge(above);
   return {AsinhOfQuarter((Conjugate(Times(less, quarter)) * above).real, quarter), Atan2(less.imag, above.real) * 2.0};
 }
-// Of the right half plane, where nothing cancels. Over 1 the square of a small b would be 0; beyond all numbers, and
-// beside 0, the real part is 0 (C, annex G). Where squares would be beyond all numbers it is that of 1 / z.
+// Computed in the right half plane, where nothing cancels. At a = 1 the square of a small b would underflow. The real
+// part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, it is the real part of 1 / z.
 Number AtanhOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
   const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
@@ -231,7 +230,7 @@ Number First(Parts v) { return {v[0], v[1]}; }
 Number Second(Parts v) { return {v[2], v[3]}; }
 std::vector<Value> PartsOf(Number z) { return {z.real, z.imag}; }
 
-// f in f64, rounded once.
+// Computes f in f64 and rounds its parts once.
 template <class F>
 std::vector<Value> InWide(Parts v, F f) {
   return PartsOf(To(v[0].type(), f(To(Type::kF64, First(v)))));
@@ -250,7 +249,7 @@ std::vector<Value> EmitConvert(const Instruction& inst, Parts v) {
   return PartsOf(To(type, First(v)));
 }
 
-// One for each of kComplexOps; a missing one is a build error with the op's name.
+// A row for each of kComplexOps. A missing row is a build error with the op's name.
 template <Opcode>
 struct ComplexRow;
 
@@ -259,7 +258,7 @@ struct ComplexRow;
   struct ComplexRow<Opcode::k##Name> {                                                                \
     static std::vector<Value> Emit([[maybe_unused]] const Instruction& inst, Parts v) { __VA_ARGS__ } \
   };
-// Of the parts as they are, and of f64.
+// EXACT computes in the type of the parts, FUNCTION in f64.
 #define EXACT(Name, ...) ROW(Name, const Number x = First(v); return PartsOf(__VA_ARGS__);)
 #define EXACT_OF_TWO(Name, ...) ROW(Name, const Number x = First(v), y = Second(v); return PartsOf(__VA_ARGS__);)
 #define FUNCTION(Name, ...) ROW(Name, return InWide(v, [](Number x) { return __VA_ARGS__; });)

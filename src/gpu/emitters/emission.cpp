@@ -28,7 +28,8 @@ Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> l
 void Emission::SetLane(IndexExpr variable) { lane_ = pool_[variable].variable; }
 
 void Emission::Bind(IndexExpr variable, Value value) {
-  if (pool_.IsConstant(variable)) return;  // A dimension of size 1.
+  // A variable of size 1 is a constant.
+  if (pool_.IsConstant(variable)) return;
   scopes_.back().expressions[variable.id] = value;
   scopes_.back().bound.insert(pool_[variable].variable);
 }
@@ -55,7 +56,7 @@ bool Emission::Ready(IndexExpr e) const {
   return std::ranges::all_of(graph_.VariablesOf(e), [&](int32_t variable) { return IsBound(variable); });
 }
 
-// kGiven nodes are ready where they were bound.
+// Given nodes are ready where they were bound.
 bool Emission::Ready(NodeId id) const {
   const ElementNode& node = graph_.node(id);
   if (!std::ranges::all_of(node.variables, [&](int32_t variable) { return IsBound(variable); })) return false;
@@ -92,7 +93,8 @@ Value Emission::ComputeExpr(IndexExpr e) {
   switch (node.kind) {
     case IndexPool::Kind::kVariable: {
       CHECK(graph_.IsLoadedIndex(node.variable), "an index variable is not bound: ", pool_.ToString(e));
-      // Clamped as a 64-bit number: kIndex may have 32 bits on the device. A u64 keeps its type, and is never negative.
+      // Clamps in 64 bits, because kIndex may have 32 bits on the device. A u64 keeps its type, because it is never
+      // negative.
       Value index = Emit(graph_.LoadedIndex(node.variable));
       if (index.type() != Type::kU64) {
         index = Convert(index, Type::kS64);
@@ -113,7 +115,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
     case IndexPool::Kind::kSum: break;
   }
   if (node.terms.empty()) return k_.Index(node.constant);
-  // What varies comes last, so that the rest is one value, known before the tile.
+  // Terms that vary within the tile come last, so that the others are one value, computed before the tile.
   IndexExpr fixed = pool_.Constant(node.constant);
   std::vector<IndexPool::Term> varying;
   for (const auto& term : node.terms) {
@@ -182,7 +184,7 @@ Value Emission::All(std::span<const IndexCondition> conditions) {
   return all ? all : k_.Constant(Type::kPred, int64_t{1});
 }
 
-// Under the conditions the clamps made for them change nothing.
+// Records that clamps made for these conditions change nothing in this scope.
 void Emission::Assume(std::span<const IndexCondition> conditions) {
   for (const IndexCondition& condition : conditions) {
     const auto& node = pool_[condition.expression];
@@ -207,7 +209,7 @@ const std::vector<Value>* Emission::Emitted(NodeId id) const {
   return nullptr;
 }
 
-// What is computed of all its operands in any case comes after them, with a stack of our own: chains may be long.
+// Nodes that need all of their operands are emitted after them, with an explicit stack because chains may be long.
 const std::vector<Value>& Emission::EmitAll(NodeId id) {
   std::vector<NodeId> stack = {id};
   for (;;) {
@@ -240,7 +242,7 @@ std::vector<Value> Emission::EmitParts(std::span<const NodeId> ids) {
   return parts;
 }
 
-// Depth first, in the order of need.
+// Goes depth first, in the order in which nodes are needed.
 void Emission::Hoist(std::span<const NodeId> nodes) {
   std::set<NodeId> seen;
   std::vector<std::variant<NodeId, IndexExpr>> stack(nodes.rbegin(), nodes.rend());
@@ -269,7 +271,7 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
         if (graph_.IsLoadedIndex(variable)) stack.emplace_back(graph_.LoadedIndex(variable));
       }
     }
-    // What is only needed under a condition that varies is not computed for all.
+    // Values that are needed only under a varying condition are not computed for all elements.
     if (node.kind != Kind::kGuard || !Varies(node.conditions)) {
       stack.insert(stack.end(), node.operands.begin(), node.operands.end());
       for (const auto& step : node.steps) stack.insert(stack.end(), step.operands.begin(), step.operands.end());
@@ -280,8 +282,8 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
   }
 }
 
-// Of what is only needed under a condition: elements that are there in any case, the same for the whole tile. Under the
-// condition every lane would load them for itself.
+// Hoists loads that are needed only under a condition, if they are the same for the whole tile and never out of bounds.
+// Otherwise each lane would load them under the condition.
 void Emission::HoistLoads(const ElementNode& guard) {
   for (const NodeId id : graph_.Reachable(guard.operands)) {
     const ElementNode& node = graph_.node(id);
@@ -305,7 +307,8 @@ std::vector<Value> Emission::Compute(NodeId id) {
       return LoadElement(literals_.at(node.inst), Lower(node.offset), PartsOf(literal.shape().type()));
     }
     case Kind::kIota: {
-      // Through s64: narrow integers wrap and floats round as from a number.
+      // An iota of narrow integers wraps, and an iota of floats rounds as a conversion does, so both start from a wide
+      // integer.
       const Type type = KernelTypeOf(node.inst->shape().type());
       const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
       std::vector<Value> parts = {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
@@ -335,7 +338,8 @@ std::vector<Value> Emission::Compute(NodeId id) {
 std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   const size_t parts = PartsOf(node.inst->shape().type());
   if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
-    // The same for the whole tile: the clamped side is read in any case, so that accesses stay contiguous.
+    // The condition is the same for the whole tile. Both sides are read, one with clamped indices, so that accesses
+    // stay contiguous.
     const Value holds = All(node.conditions);
     std::vector<Value> both = EmitParts(node.operands);
     for (size_t i = 0; i < parts; ++i) both[i] = Select(holds, both[i], both[parts + i]);
@@ -357,7 +361,7 @@ std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   return values;
 }
 
-// A part of wider bits, or narrower ones joined.
+// A part of a wider value, narrower values joined, or a value of equal width.
 Value Emission::ComputeBits(const ElementNode& node) {
   const Type type = KernelTypeOf(node.inst->shape().type());
   const std::vector<Value> values = EmitParts(node.operands);
@@ -368,7 +372,7 @@ Value Emission::ComputeBits(const ElementNode& node) {
 Value Emission::EmitWhere(std::span<const IndexCondition> conditions, NodeId id, Value otherwise) {
   if (conditions.empty()) return Emit(id);
   const Value holds = All(conditions);
-  // The same for the whole tile: read in any case, so that accesses stay contiguous.
+  // The condition is the same for the whole tile. The value is read in any case, so that accesses stay contiguous.
   if (!Varies(conditions)) return Select(holds, Emit(id), otherwise);
   const Variable result = k_.MakeVariable(otherwise);
   k_.If(holds, [&] {
@@ -475,8 +479,8 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   return finish(values);
 }
 
-// For each window that covers the element: who wins in it? If it is this element, the source is scattered into the
-// result.
+// Finds the selected element of each window that covers this element. If it is this element, the source is scattered
+// into the result.
 Value Emission::ComputePick(const ElementNode& node) {
   const auto& attrs = node.inst->attrs<SelectAndScatterAttrs>();
   Value result = Emit(node.operands[0]);

@@ -10,9 +10,9 @@
 namespace hlo::gpu {
 namespace {
 
-// What a block of any device may have at most (sm_90); larger tiles are no plan.
+// Shared memory of a block on any device (sm_90). Plans with larger tiles are rejected.
 constexpr int64_t kMostSharedBytes = 227 << 10;
-// On the host it is memory of a thread, which should stay in its cache.
+// On the host, shared memory is memory of a thread, which should stay in the core's cache.
 constexpr int64_t kMostSharedBytesOfHost = 4 << 20;
 
 Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
@@ -26,8 +26,8 @@ Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
   __builtin_unreachable();
 }
 
-// Every result with elements is written by one kernel. A scatter updates its operand in place or a copy of it, made
-// before; without updates the copy is the result.
+// Checks that one kernel writes each result that has elements. A scatter updates its operand in place, or a copy that
+// an earlier kernel made. Without updates the copy is the result.
 Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
   const auto require = [&](bool holds, const std::string& what) -> Status {
     if (holds) return {};
@@ -51,7 +51,7 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    // The kernels of a sort or an fft before the last one write scratch memory.
+    // Kernels before the last one of a sort or an fft write scratch memory.
     const bool has_steps = kernel.kind == KernelKind::kSort || kernel.kind == KernelKind::kFft;
     const bool is_step = has_steps && &kernel != &plan.kernels.back();
     if (kernel.operand || kernel.totals || is_step) continue;

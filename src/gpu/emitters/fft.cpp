@@ -1,8 +1,8 @@
-// The emitter of ffts. A block has some lines in shared memory, as two arrays of parts, and goes from one half of them
-// to the other: Stockham's algorithm, which needs no reordering, for the columns of the matrix that each line is taken
-// for, and then for its rows. What threads share is the elements side by side of all columns of all lines, so that each
-// step reads and writes runs of them, all turned by the same root. Source: Van Loan, Computational Frameworks for the
-// Fast Fourier Transform, 1.7, 3.3 and 4.2.
+// The emitter of ffts. A block has some lines in shared memory, as arrays of real and imaginary parts with two halves
+// each. Each step of Stockham's algorithm reads one half and writes the other, so no reordering is needed. Each line is
+// transformed as a matrix: first its columns, then its rows. Threads share adjacent elements of the columns of all
+// lines. So each step reads and writes runs of elements that are multiplied by the same root. Source: Van Loan,
+// Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -21,18 +21,18 @@ using kernel::Type;
 using kernel::Value;
 using Complex = std::complex<double>;
 
-// e^(2 pi i k / n), or its conjugate.
+// e^(-2 pi i k / n), or its conjugate if `inverse`.
 Complex Root(int64_t k, int64_t n, bool inverse) {
   const double angle = (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
   return {std::cos(angle), std::sin(angle)};
 }
 
-// e^(pi i j^2 / n), or its conjugate.
+// e^(-pi i j^2 / n), or its conjugate if `inverse`.
 Complex Chirp(int64_t j, int64_t n, bool inverse) {
   return Root(static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n)), 2 * n, inverse);
 }
 
-// Of a power of two, in place; forward.
+// Forward transform in place, of a power of two.
 void Transform(std::vector<Complex>& x) {
   const int64_t n = std::ssize(x);
   for (int64_t i = 1, j = 0; i < n; ++i) {
@@ -62,10 +62,10 @@ Number operator*(Number x, Number y) {
   return {Fma(x.real, y.real, -(x.imag * y.imag)), Fma(x.real, y.imag, x.imag * y.real)};
 }
 Number Conjugate(Number x) { return {x.real, -x.imag}; }
-// x i, or -x i.
+// i x if `inverse`, else -i x.
 Number Turned(Number x, bool inverse) { return inverse ? Number{-x.imag, x.real} : Number{x.imag, -x.real}; }
 
-// The transform of a few elements, in place.
+// Transforms a few elements in place.
 void Small(std::vector<Number>& x, bool inverse) {
   const int64_t n = std::ssize(x);
   if (n == 2) {
@@ -77,7 +77,7 @@ void Small(std::vector<Number>& x, bool inverse) {
     x = {even + odd, rest + turned, even - odd, rest - turned};
     return;
   }
-  // An odd prime: what elements t and n - t have in common, and what not, has one root each.
+  // An odd prime: the sum of elements t and n - t needs only the cosine of a root, and their difference only the sine.
   std::vector<Number> sums, differences, result(n);
   result[0] = x[0];
   for (int64_t t = 1; 2 * t < n; ++t) {
@@ -126,7 +126,7 @@ class Lines {
   }
 
   EmittedKernel Emit() && {
-    // The chirp of a convolution turns the other way round with the direction; its own transforms go forward.
+    // The chirp is conjugated if the fft is inverse, but the transforms of its convolution are always forward.
     if (form_.chirps)
       chirp_ =
           MakeTable("chirp", step_.points(), [&](int64_t j) { return Chirp(j, step_.points(), space_.is_inverse); });
@@ -154,7 +154,7 @@ class Lines {
 
   bool IsLast() const { return number_ + 1 == std::ssize(space_.steps); }
   bool turns_back() const { return space_.is_inverse && !form_.chirps; }
-  // Values that kernel `i` leaves to the next one.
+  // Numbers that kernel `i` leaves in scratch memory for the next one.
   int64_t Between(int64_t i) const {
     const FftStep& step = space_.steps[i];
     const bool is_columns = step.is_long() && !step.is_rows;
@@ -180,7 +180,7 @@ class Lines {
     return {frame_.Constant(Str(name, "_real"), real), frame_.Constant(Str(name, "_imag"), imag)};
   }
 
-  // body(i) for i in [0, count), by all threads.
+  // Calls body(i) for i in [0, count), by all threads.
   void ForEach(int64_t count, const KernelBuilder::IndexBody& body) {
     constexpr int kVector = 1;
     const int64_t each = int64_t{k_.threads()} * kVector;
@@ -199,7 +199,7 @@ class Lines {
 
   // ---- The transform ----
 
-  // Of columns of `length` elements that lie `width` apart, in place but for the half.
+  // Transforms columns of `length` elements that are `width` apart. Each factor reads one half and writes the other.
   void Columns(int64_t length, int64_t width, const std::vector<int64_t>& factors) {
     int64_t done = 1;
     for (const int64_t radix : factors) {
@@ -220,7 +220,7 @@ class Lines {
     }
   }
 
-  // From [j1][line][j2] to [k2][line][k1], for j = j1 * second + j2 and k = k2 * first + k1.
+  // Transforms [j1][line][j2] to [k2][line][k1], where j = j1 * second + j2 and k = k2 * first + k1.
   void TransformLines() {
     Columns(form_.first, lines_ * form_.second, form_.of_first);
     if (form_.second == 1) return;
@@ -236,12 +236,13 @@ class Lines {
     if (form_.second == 1) return k * lines_ + line;
     return ((k / form_.first) * lines_ + line) * form_.first + k % form_.first;
   }
-  // The line and the element of a place of what a transform begins with.
+  // The line and the element at place `at` of a transform's input.
   std::pair<Value, Value> Begun(Value at) const {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }
 
-  // The spectrum times that of the other chirp, and its inverse transform as the conjugate of that of conjugates.
+  // Multiplies the spectrum by the spectrum of the conjugate chirp. The inverse transform of a product is the conjugate
+  // of the forward transform of its conjugate, which is stored here.
   void Filter() {
     const int64_t n = step_.points(), size = form_.size;
     std::vector<Complex> filter(size);
@@ -258,13 +259,13 @@ class Lines {
 
   // ---- Memory ----
 
-  // Element j of line `line` of this block.
+  // Element j of the block's line `line`.
   Number Read(Value line, Value j) {
     const Value g = first_ + line;
     const bool is_columns = step_.is_long() && !step_.is_rows;
     const Value outer = g / step_.inner, inner = g % step_.inner;
     if (number_ > 0 && step_.is_rows) return FromScratch(g * step_.length + j);
-    // Of the line as a whole.
+    // Index in the whole line.
     const Value at = is_columns ? j * step_.inner + inner : j;
     const int64_t apart = is_columns ? 1 : step_.inner;
     const auto read = [&](Value i) {
@@ -276,22 +277,22 @@ class Lines {
     const Number x = read(Select(is_stored, at, step_.whole - at));
     return {x.real, Select(is_stored, x.imag, -x.imag)};
   }
-  // Element j of what is transformed.
+  // Element j of the transform's input.
   Number ReadPoint(Value line, Value j) {
     if (!step_.is_halved()) return Read(line, j);
     if (step_.from_real) return {Read(line, j * 2).real, Read(line, j * 2 + 1).real};
-    // 2 Z(j) = X(j) + X(n-j)* + i w^j (X(j) - X(n-j)*), where the first and the last of X are real.
+    // 2 Z(j) = X(j) + X(n-j)* + i w^j (X(j) - X(n-j)*). The first and the last element of X are real.
     const Number x = Read(line, j), mirrored = Conjugate(Read(line, step_.points() - j));
     const Value zero = kernel::ConstantLike(x.real, 0.0), is_real = j == 0;
     const Number a = {x.real, Select(is_real, zero, x.imag)}, b = {mirrored.real, Select(is_real, zero, mirrored.imag)};
     return a + b + Turned((a - b) * halves_.Load(j), true);
   }
-  // Element k of what a transform gave.
+  // Element k of the transform's output.
   Number Point(Value line, Value k) {
     const Number x = Get(InOrder(line, k));
     return form_.chirps ? Conjugate(x) * chirp_.Load(k) : x;
   }
-  // Element k of the line's.
+  // Element k of the line's result.
   Number Result(Value line, Value k) {
     if (!step_.is_halved()) return Point(line, k);
     // 2 X(k) = Z(k) + Z(n-k)* - i w^k (Z(k) - Z(n-k)*).
@@ -329,7 +330,8 @@ class Lines {
 
   void WriteLines() {
     const bool is_columns = step_.is_long() && !step_.is_rows, by_line = step_.inner > 1 || step_.is_rows;
-    const bool is_pair = step_.is_halved() && step_.to_real;  // Two reals lie in a point.
+    // A point holds two real elements.
+    const bool is_pair = step_.is_halved() && step_.to_real;
     const int64_t stored = is_pair ? step_.points() : step_.is_long() ? step_.length : step_.written;
     ForEach(lines_ * stored, [&](Value e) {
       const Value line = by_line ? e % lines_ : e / stored, k = by_line ? e / lines_ : e % stored;
@@ -373,7 +375,7 @@ class Lines {
   Array from_, to_, real_, imag_;
   Table roots_, chirp_, turns_, halves_;
   Value first_;
-  int64_t half_ = 1;  // That is written next.
+  int64_t half_ = 1;  // The half that is written next.
 };
 
 }  // namespace

@@ -15,10 +15,10 @@ using kernel::CeilDiv;
 using kernel::Value;
 using Kind = ElementNode::Kind;
 
-// The variable along which neighbouring rows lie side by side in what is read while they do not in what is written; -1:
-// none. Blocks that follow each other take it first: then each of their warps reads on where it stopped, and together
-// they write a run of rows. In the order of what is written every row of a transpose {1,0,2} would be read from a page
-// of its own.
+// Returns the variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1.
+// Consecutive blocks go along this variable first: each of their warps then reads on where the previous one stopped,
+// and together they write a run of rows. In output order, each row of a transpose {1,0,2} would be read from another
+// page.
 int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   const int64_t last = std::ssize(space.variables) - 2;
   if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;
@@ -32,7 +32,7 @@ int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   return -1;
 }
 
-// The row of this warp, of blocks that go along `moved` first.
+// Binds the row of this warp. Consecutive blocks go along variable `moved` first.
 void BindMovedRow(const LoopSpace& space, int64_t moved, Emission& emission, kernel::KernelBuilder& k) {
   const auto take = [&](int64_t i, Value index) { emission.Bind(space.variables[i].e, index); };
   const int64_t last = std::ssize(space.variables) - 2;
@@ -89,7 +89,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
     arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
                                                : frame.Output(*output.root));
   }
-  // An operand may share the buffer of an output when every thread reads of it only what it is about to write there.
+  // An operand may share the buffer of an output if each thread reads only the element that it then overwrites.
   std::map<int, std::vector<IndexExpr>> reads;
   for (const NodeId id : space.graph.Reachable(needed)) {
     const ElementNode& node = space.graph.node(id);
@@ -109,8 +109,8 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
 
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
               Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
-  // Of a tree of concatenations, as a prefix scan by halves is, each may go both ways whichever way the others go: a
-  // tile for each way would be 256 of eight. Those beyond the most choose inside, once for all elements.
+  // The choices in a tree of concatenations, such as a prefix scan by halves, are independent: eight of them need 256
+  // tiles. Choices beyond these limits are made inside the tile.
   constexpr int kMostBranches = 8, kMostTiles = 24;
   int tiles = 1;
   Emission& emission = frame.emission();

@@ -1,5 +1,6 @@
-// The emitter of factorisations and triangular solves of small matrices: all of a matrix in shared memory, column after
-// column, and what stands behind a column is updated by all threads. Types below f32 are computed in it.
+// The emitter of factorisations and triangular solves of small matrices. A block has a whole matrix in shared memory.
+// It processes one column after the other, and after each one all threads update the columns behind it. Types below f32
+// are computed in f32.
 #include <algorithm>
 #include <limits>
 
@@ -17,9 +18,9 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// A number, or one of two parts.
+// A real number, or a complex one of two parts.
 struct Number {
-  Value real, imag;  // No `imag`: a real one.
+  Value real, imag;  // A real number has no `imag`.
 };
 Number Conjugate(Number x) { return x.imag ? Number{x.real, -x.imag} : x; }
 // a - x y.
@@ -28,7 +29,7 @@ Number LessProduct(Number a, Number x, Number y) {
   return {Fma(x.imag, y.imag, Fma(-x.real, y.real, a.real)), Fma(-x.imag, y.real, Fma(-x.real, y.imag, a.imag))};
 }
 Number Over(Number x, Value y) { return x.imag ? Number{x.real / y, x.imag / y} : Number{x.real / y, {}}; }
-// Smith's: by the ratio of the divisor's parts, so that no square is taken.
+// Smith's method: it needs only the ratio of the divisor's parts, and no squares.
 Number operator/(Number x, Number y) {
   if (!y.imag) return Over(x, y.real);
   const Value by_real = Abs(y.real) >= Abs(y.imag);
@@ -41,7 +42,7 @@ Number operator/(Number x, Number y) {
 Number Choose(Value condition, Number x, Number y) {
   return {Select(condition, x.real, y.real), x.imag ? Select(condition, x.imag, y.imag) : Value()};
 }
-// What getrf looks for the largest of.
+// The measure by which getrf chooses the largest pivot.
 Value Magnitude(Number x) { return x.imag ? Abs(x.real) + Abs(x.imag) : Abs(x.real); }
 
 class MatrixKernel {
@@ -90,7 +91,7 @@ class MatrixKernel {
     return {real, is_complex ? k_.Shared(Str(name, "_imag"), type_, rows * columns) : real, is_complex, columns};
   }
 
-  // body(row, column) for both below these, by all threads.
+  // Calls body(row, column) for all rows and columns below the limits, by all threads.
   void ForEach(Value rows, Value columns, const std::function<void(Value row, Value column)>& body) {
     const Value count = rows * columns;
     k_.Loop(k_.Index(0), count, int64_t{k_.threads()}, [&](Value begin) {
@@ -101,9 +102,9 @@ class MatrixKernel {
     ForEach(k_.Index(rows), k_.Index(columns), body);
   }
 
-  // Columns that are worth a warp.
+  // Fewer columns do not keep a warp busy.
   static constexpr int64_t kFewest = 16;
-  // A row to a warp: body(row, column) for rows below `rows` and as many columns as `columns` says of each.
+  // Each warp has one row at a time: body(row, column) for rows below `rows` and columns below columns(row).
   void ForEachRow(Value rows, const std::function<Value(Value row)>& columns,
                   const std::function<void(Value row, Value column)>& body) {
     k_.Warps([&] {
@@ -115,7 +116,7 @@ class MatrixKernel {
     });
   }
 
-  // A few long rows, each by all threads.
+  // All threads share each of a few long rows.
   void ForEachOfFew(int64_t rows, Value columns, const std::function<void(Value row, Value column)>& body) {
     k_.Loop(int64_t{0}, rows, 1, [&](Value row) {
       k_.Loop(k_.Index(0), columns, int64_t{k_.threads()},
@@ -143,8 +144,8 @@ class MatrixKernel {
   }
   Value Int(int64_t value) { return k_.Constant(Type::kS32, value); }
 
-  // L(i,j); an upper factor is that of the other triangle, turned. Of a call it is U(j,i), the conjugate, and columns
-  // behind one whose pivot is not positive stay as they came.
+  // Computes L(i,j). An upper factor is computed from the transposed matrix and written transposed. For a call it is
+  // the conjugate U(j,i), and columns behind a pivot that is not positive keep their input.
   void Cholesky() {
     const bool turns = !space_.lower;
     const bool conjugates = turns && space_.is_call;
@@ -160,7 +161,7 @@ class MatrixKernel {
       k_.If(failed.Get() == 0, [&] {
         const Value root = Sqrt(pivot.real), behind = n_ - 1 - j;
         ForEach(n_ - j, k_.Index(1), [&](Value i, Value) { a_.Store(j + i, j, Over(a_.Load(j + i, j), root)); });
-        // The pivot's column as a row, above the diagonal, where nothing else is read.
+        // Copies the pivot's column into its row, above the diagonal, where no other element is read.
         ForEach(behind, k_.Index(1), [&](Value i, Value) { a_.Store(j, j + 1 + i, Conjugate(a_.Load(j + 1 + i, j))); });
         ForEachRow(
             behind, [](Value row) { return row + 1; },
@@ -173,7 +174,7 @@ class MatrixKernel {
     WriteFactor(failed.Get(), turns, conjugates);
   }
 
-  // By the number of the column that failed, from 1.
+  // `failed` is the number of the column that failed, from 1, or 0.
   void WriteFactor(Value failed, bool turns, bool conjugates) {
     const Value nan = k_.Constant(type_, std::numeric_limits<double>::quiet_NaN()), zero = k_.Constant(type_, 0.0);
     const Value at = Convert(failed, Type::kIndex) - 1;
@@ -196,8 +197,8 @@ class MatrixKernel {
     if (space_.is_call) outputs_[1].Store(k_.block(), failed);
   }
 
-  // What is known of x goes off the rows that are not. Of few systems both lie turned, so that a column's rows are side
-  // by side.
+  // Subtracts each known element of x from the unknown rows. For few systems both matrices are stored transposed, so
+  // that the rows of a column are contiguous.
   void Solve() {
     const bool by_column = space_.transposed == space_.left;
     const bool forward = space_.lower != by_column;
@@ -234,7 +235,7 @@ class MatrixKernel {
     });
   }
 
-  // Rows are exchanged for the largest pivot, the first of equal ones.
+  // Exchanges rows to get the largest pivot, the first of equal ones.
   void Pivoted() {
     const int64_t rows = space_.rows, columns = space_.columns;
     ForEach(rows, columns, [&](Value i, Value j) { a_.Store(i, j, Read(0, i, j)); });

@@ -1,6 +1,6 @@
-// Products by the matrix units of a GPU (mma.sync): operands of bf16 or f16, sums of f32. A warp has 16 or 32 rows of
-// the tile and half of its columns. What a lane has of the sums lies scattered over them, so each 16 rows go through
-// shared memory, from where they leave row by row as those of any product do.
+// Products by the matrix units of a GPU (mma.sync), of bf16 or f16 operands with sums in f32. A warp computes 16 or 32
+// rows of the tile and half of its columns. The elements of a lane are scattered over them. So 16 rows at a time pass
+// through shared memory, from which they are stored row by row like other products.
 #include <functional>
 
 #include "base/text.h"
@@ -23,16 +23,16 @@ using kernel::SumFragment;
 using kernel::Type;
 using kernel::Value;
 
-// Warps side by side, and the columns of each.
+// Warps along rows and along columns, and columns of a warp.
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
-// Spare elements at the end of a line, so that eight lines of 16 bytes lie on different banks.
+// Extra elements of a line, so that eight lines of 16 bytes are in different banks.
 constexpr int64_t kSpare = 8;
 
 MmaShape ShapeOf(const Instruction& product) {
   return product.operand(0).shape().type() == PrimitiveType::kBF16 ? MmaShape::kBF16 : MmaShape::kF16;
 }
 
-// As memory has it: columns with their terms, or terms with their columns.
+// The tile keeps the order of rhs in memory: the terms of a column are contiguous, or the columns of a term.
 TilePitches RhsPitches(const ContractionSpace& space, const KernelPlan& plan) {
   if (space.RunsAlong(space.rhs, space.term())) return {plan.tile[2] + kSpare, 1};
   return {1, plan.tile[1] + kSpare};
@@ -46,7 +46,7 @@ class MatrixProduct : public TiledProduct {
         shape_(ShapeOf(hero)),
         rows_of_warp_(tile_rows_ / kWarpRows) {}
 
-  // See mma.h of what is lost. The sums of splits are added as floats are.
+  // Matrix units lose at most kLost roundings for each term (mma.h). The sums of splits are added as floats.
   EmittedKernel Finish() && {
     constexpr int64_t kLost = 3;
     return std::move(results_).Finish(hero_.Is(Opcode::kDot) ? "dot, matrix units" : "convolution, matrix units",
@@ -90,7 +90,7 @@ class MatrixProduct : public TiledProduct {
 
   SumFragment Sum(int64_t m, int64_t n) const { return sums_[m * (kColumnsOfWarp / kMmaColumns) + n]; }
 
-  // f(row of the tile), with the warp's columns of it in row_.
+  // Calls f(row of the tile) with the warp's columns of that row in row_.
   void ForEachRow(const std::function<void(Value)>& f) {
     k_.Warps([&] {
       const Value mine = k_.warp() * (kMmaRows * kColumnsOfWarp);
@@ -110,14 +110,13 @@ class MatrixProduct : public TiledProduct {
     });
   }
 
-  // What is in row_, to the results.
   void StoreRow(Value row) {
     Emission::Scope scope(emission_);
     const auto store = [&] {
       emission_.Bind(space_.row().e, row0_ + row);
       results_.StoreRow(row_, column0_ + FirstColumn(), kColumnsOfWarp);
     };
-    // A warp has columns or none.
+    // A warp whose columns are all beyond the last one stores nothing.
     const int64_t columns = space_.column().size;
     const auto store_columns = [&] {
       if (columns % tile_columns_ == 0) store();
@@ -158,8 +157,10 @@ class MatrixProduct : public TiledProduct {
 
   const MmaShape shape_;
   const int64_t rows_of_warp_;
-  std::vector<SumFragment> sums_;  // [16 rows][8 columns] of the warp's part.
-  Array rows_;                     // 16 rows of each warp, on their way out.
+  // One for each 16 rows and 8 columns of the warp's part.
+  std::vector<SumFragment> sums_;
+  // ^16 rows of each warp's sums, before they are stored.
+  Array rows_;
   Slot row_;
 };
 

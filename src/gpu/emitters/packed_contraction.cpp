@@ -1,8 +1,8 @@
 // The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a panel of each
-// operand into its shared arrays, which a host keeps in its second-level cache, converts on the way, and multiplies
-// them with the sums of a few rows and vectors in registers (host/threads.cpp, EmitInRegisters). A convolution's
-// operand is gathered window by window as it is packed; nothing of it lies in memory. Integers of 8 bits are multiplied
-// as pairs of neighbouring terms, or as floats.
+// operand into a shared array and converts it. The arrays fit into the second-level cache. The sums of a few rows and
+// vectors stay in registers while panels are multiplied (host/threads.cpp, EmitInRegisters). Packing a convolution's
+// operand gathers its windows, which are never in memory as a matrix. 8-bit integers are multiplied as pairs of
+// neighbouring terms, or as floats.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -24,10 +24,10 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// The rows of a turned tile, and the columns at which vectors end on any host, are multiples of this.
+// Rows of a transposed tile, and the columns at which vectors end on any host, are multiples of this.
 constexpr int64_t kWhole = 16;
 
-// Bits of the magnitude of integers of 8 bits at most, whatever they were converted to since; 24 of others.
+// Bits of the magnitude of an operand that was converted from integers of at most 8 bits. 24 for other operands.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -37,14 +37,14 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
-// Two terms of 16 bits at once: of integers of 8 bits, summed in 32.
+// Two terms that were 8-bit integers are multiplied at once, as 16-bit integers with sums in 32 bits.
 bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
   return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
 }
 
-// So many terms of a product of integers have a sum that is exact in f32, whose integers are up to 2^24: for signed
-// results, since what is negative must stay so.
+// Number of integer terms whose sum is exact in f32, which holds all integers up to 2^24. 0 for unsigned results,
+// because converting a negative sum to them would saturate.
 int64_t ExactTerms(const Instruction& product) {
   const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
   return !IsSigned(product.shape().type()) || bits > 24 ? 0 : int64_t{1} << (24 - bits);
@@ -89,7 +89,7 @@ class PackedProduct {
     column0_ = k_.block() % column_tiles * tile_columns_;
     row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
     emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
-    // What is beyond the last row and column is multiplied with the rest of its vector.
+    // A vector is multiplied as a whole, so elements beyond the last row and column must be numbers.
     if (space_.row().size % tile_rows_ != 0) Clear(lhs_panel_);
     if (space_.column().size % tile_columns_ != 0) Clear(rhs_panel_);
     for (int64_t r = 0; r < warp_rows_; ++r) {
@@ -109,8 +109,8 @@ class PackedProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // A part of a variable: from where, how far at most, and how far apart its neighbours lie in the panel; elements of
-  // which have so many of them.
+  // Part of a variable: its start, its greatest length, and the distance of its neighbours in the panel. `of_element`
+  // values of the variable form one element of the panel.
   struct Way {
     const Dimension& variable;
     Value from;
@@ -118,10 +118,11 @@ class PackedProduct {
     int64_t of_element = 1;
   };
 
-  // An odd number of cache lines, so that lines below each other are in different sets of the first-level cache.
+  // Rounds up to an odd number of cache lines, so that the lines of a panel use different sets of the first-level
+  // cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
-  // What is there of so many terms.
+  // Terms of a panel: at most `most`, and at most as many as there are, rounded up to 32.
   static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
     return std::min(most, CeilDiv(space.position().size * space.term().size, 32) * 32);
   }
@@ -138,18 +139,17 @@ class PackedProduct {
 
   Value Elements(Value terms) { return of_element_ == 1 ? terms : terms / of_element_; }
 
-  // How many of `steps` from `from` on there are before `end`.
+  // Number of values in [from, from + steps) that are below `end`.
   Value Left(Value from, int64_t steps, int64_t end) {
     return end % steps == 0 ? k_.Index(steps) : Min(k_.Index(steps), k_.Index(end) - from);
   }
 
-  // Multiplied one after the other.
   int64_t Panels() const {
     if (positions_of_panel_ > 1) return CeilDiv(space_.position().size, positions_of_panel_);
     return space_.position().size * CeilDiv(space_.term().size, panel_);
   }
 
-  // Sums in floats that may not take another panel, in case.
+  // Adds sums in floats to the totals if another panel could make them inexact.
   void EndPanel(Value panel) {
     if (!totals_.empty()) k_.If(panel % exact_panels_ == exact_panels_ - 1, [&] { AddToTotals(); });
   }
@@ -203,9 +203,9 @@ class PackedProduct {
     Type type;
   };
 
-  // As it is multiplied: converted to the product's type first (docs/ops.md), which in integers may wrap. `in_runs`:
-  // where runs of lanes have the conditions in common, it is read in any case, so that accesses stay contiguous; so is
-  // what has no 0 to be instead of it.
+  // The number that is multiplied. It is first converted to the product's type (docs/ops.md), which may wrap integers.
+  // If the conditions are the same for runs of lanes (`in_runs`), it is read in any case, so that accesses stay
+  // contiguous. So is an f8e8m0fnu, which has no 0.
   Value Element(const Operand& operand, bool in_runs) {
     const auto multiplied = [&](Value value) { return Convert(Convert(value, declared_), type_); };
     if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
@@ -214,7 +214,7 @@ class PackedProduct {
     return multiplied(emission_.EmitWhere(operand.conditions, operand.node, Zero(operand.type)));
   }
 
-  // A warp steps along `line`, its lanes take `lane`.
+  // Warps step along `line`, and their lanes run along `lane`. `put` stores each value.
   void Pack(const Operand& operand, const Way& line, const Way& lane,
             const std::function<void(Value line, Value lane, Value value)>& put) {
     emission_.SetLane(lane.variable.e);
@@ -229,7 +229,7 @@ class PackedProduct {
       return way.of_element == 1 ? left : left / way.of_element;
     };
     const Value lines = count(line), lanes = count(lane);
-    // The `k`-th of an element.
+    // Binds the k-th value of an element.
     const auto bind = [&](const Way& way, Value i, int64_t k) {
       emission_.Bind(way.variable.e, way.of_element == 1 ? way.from + i : way.from + (i * way.of_element + k));
     };
@@ -257,7 +257,7 @@ class PackedProduct {
     });
   }
 
-  // The terms from term0 on, behind `before` others.
+  // Packs the terms from term0 on, behind `before` others.
   void PackPanels(Value term0, Value before) {
     const Way rows{space_.row(), row0_, tile_rows_, lhs_is_turned_ ? 1 : lhs_pitch_};
     const Way columns{space_.column(), column0_, tile_columns_, 1};
@@ -288,7 +288,7 @@ class PackedProduct {
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
-  // Is there an element of the dilated operand at this position of the window, for rows of the tile?
+  // Returns whether rows of the tile may meet elements of the dilated operand at this position of the window.
   Value MeetsElements() {
     const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
     const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));
@@ -306,7 +306,7 @@ class PackedProduct {
     return kernel::IsFloat(type_) ? Fma(a, b, sum) : sum + a * b;
   }
 
-  // By elements of the panels.
+  // `terms` counts elements of the panels.
   void Multiply(Value terms) {
     const bool has_tail = space_.column().size % tile_columns_ != 0;
     const Value columns =
@@ -336,25 +336,26 @@ class PackedProduct {
 
   ContractionSpace& space_;
   const Instruction& hero_;
-  // What the product is declared as, what its sums are kept as, and what is multiplied.
+  // Types of the product's result and of its sums. type_ is the type of the factors.
   const Type declared_, sum_type_;
-  const int64_t of_element_;    // Terms of an element of a panel.
-  const int64_t exact_panels_;  // Of integers, whose sum is exact in f32.
+  const int64_t of_element_;    // Terms in an element of a panel.
+  const int64_t exact_panels_;  // Panels of integers whose sum is exact in f32.
   const bool in_floats_;
   const Type type_;
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
   const int width_;
   const int64_t positions_of_panel_;
-  // Panels of rows and terms, of columns and terms, are written along what memory has them in.
+  // Whether the panel is stored transposed, because its operand is contiguous along rows (lhs) or terms (rhs).
   const bool lhs_is_turned_, rhs_is_turned_;
-  const int64_t lhs_pitch_, rhs_pitch_;  // From line to line of a panel.
+  const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
   ProductResults results_;
   Array lhs_panel_, rhs_panel_;
   Value column0_, row0_;
-  std::vector<Slot> sums_, totals_;  // By row. Totals where sums in floats are not the whole.
+  // One for each row. Totals are used if sums in floats are only partial.
+  std::vector<Slot> sums_, totals_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ Result<const Instruction*> ProductOf(const EmitRequest& request) {
 }
 
 kernel::Type SumTypeOf(const Instruction& product) {
-  // A sum of u32 may be beyond s64.
+  // A sum of u32 may exceed s64.
   if (Saturates(product)) return IsSigned(product.shape().type()) ? kernel::Type::kS64 : kernel::Type::kU64;
   const kernel::Type declared = KernelTypeOf(product.shape().type());
   if (kernel::IsInteger(declared) && kernel::Bits(declared) < 32) return kernel::Type::kS32;
@@ -61,7 +61,7 @@ void ProductResults::Store(std::span<const Slot> sums, Value row0, int64_t tile_
   const auto store_all = [&] {
     for (int64_t r = 0; r < warp_rows; ++r) store(r);
   };
-  // A warp has all of its rows or none, where they come in whole numbers of its own.
+  // If the number of rows is a multiple of a warp's rows, a warp has all of its rows or none.
   if (rows % tile_rows == 0) return store_all();
   if (rows % warp_rows == 0) return k.If(first < rows, store_all);
   for (int64_t r = 0; r < warp_rows; ++r) k.If(first + r < rows, [&] { store(r); });

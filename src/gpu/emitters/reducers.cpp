@@ -15,11 +15,12 @@ using kernel::Value;
 
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
-// The bits of floats, as integers without a sign, go up with the magnitude; with one, those of floats without do. So
-// the largest with a sign is the maximum of all that are no less than +0, if there is one (-0 is none), and the
-// smallest without is that of the others; the largest without is the minimum of all below +0, if there is one, and else
-// the smallest is that. What is beyond an infinity is NaN. Three operations on integers, in place of some six on
-// floats: AVX2 has no comparison that knows NaN and the sign of zero.
+// Maxima and minima of 16-bit floats by their bits. As unsigned integers, the bits of floats of one sign rise with the
+// magnitude. So three extremes of the bits are kept: the signed maximum, the unsigned minimum and the unsigned maximum.
+// The signed maximum is the result of a maximum if it is at least +0. Otherwise all floats are negative, and the
+// unsigned minimum is the result. The unsigned maximum is the result of a minimum if it is negative, and otherwise the
+// unsigned minimum is. Bits beyond an infinity are NaN. Three operations on integers replace about six on floats,
+// because AVX2 has no comparison that respects NaN and the sign of zero.
 constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
 constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
 constexpr int64_t kSign = 0x8000;
@@ -73,7 +74,7 @@ std::vector<Slot> Reducers::MakeSlots(int width) {
       continue;
     }
     const auto simple = AsSimpleReducer(ReducerOf(*hero));
-    // Without a known identity anything, which is not read.
+    // Without a known identity the initial value is not read.
     for (const Type type : hero->accumulators) {
       const auto identity = simple ? IdentityOf(k_, *simple, type) : std::nullopt;
       k_.Fill(slots[next++], identity ? *identity : k_.Bits(type, 0));
@@ -122,7 +123,7 @@ kernel::KernelBuilder::CombineMany Reducers::Combiner() {
   return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
 }
 
-// The maximum or minimum of what has these extremes, and of the initial value.
+// The maximum or minimum of the terms with these extremes and of the initial value.
 Value Reducers::OfBits(size_t hero, std::span<const Value> totals) {
   const Type type = heroes_[hero]->types[0];
   std::vector<Value> initial;

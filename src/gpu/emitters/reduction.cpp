@@ -1,15 +1,14 @@
-// Emitters of reductions: over minor dimensions (rows) or major ones (columns), of any reducer made of scalar ops, with
-// their producers, elementwise epilogues and stores on the way fused.
+// Emitters of reductions over minor dimensions (rows) or major ones (columns). The reducer may consist of any scalar
+// ops. Producers, elementwise epilogues and stores of reduced elements are fused.
 //
-//   rows     a block or a warp walks each row; long rows that are few are split over blocks, whose partial results the
-//            last block to arrive combines in order
-//   lanes    short rows, of which each thread has one: they come through a tile of shared memory, so that memory is
-//            read along them
-//   columns  a thread owns neighbouring columns and walks down; a strip too narrow for all threads of a block has
-//   several
-//            groups of warps, each with rows of its own
+//   rows     a block or a warp folds each row; a few long rows are split over blocks, and the last block to arrive
+//            combines their partial results in order
+//   lanes    each thread folds a short row, which comes through a tile of shared memory, so that memory is read along
+//            rows
+//   columns  a thread has neighbouring columns and folds them row by row; if a strip is too narrow for all threads of a
+//            block, groups of warps have different rows of it
 //
-// Order of combination is fixed by shapes and plan alone: the same bits each time, on any number of threads.
+// Shapes and plan alone determine the order in which terms are combined. So the bits are the same each time.
 #include <algorithm>
 #include <functional>
 
@@ -31,10 +30,10 @@ using kernel::Type;
 using kernel::Value;
 using Output = ReductionSpace::Output;
 
-// All reduces, side by side, with what is stored on the way and at the end.
+// All reduces of the kernel, with the values that are stored during and after the reduction.
 class ReductionBody : public Reducers {
  public:
-  // `by_bits`: as Reducers has it.
+  // `by_bits` is explained at Reducers.
   ReductionBody(ReductionSpace& space, KernelFrame& frame, bool by_bits)
       : Reducers(frame.k(), frame.emission(), space.Heroes(), by_bits),
         space_(space),
@@ -44,8 +43,9 @@ class ReductionBody : public Reducers {
     for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
   }
 
-  // In a tile: one more term for each of `steps`, and what is stored on the way. `bind` binds the lane for step u.
-  // `is_first`, where it is the same for all lanes: the slots hold no term yet. Cheaper than to ask each lane.
+  // In a tile: adds one term for each of `steps`, and makes its fused stores. `bind` binds the lane for step u.
+  // `is_first`, if it is given, is true while the slots hold no term. It is the same for all lanes, which is cheaper
+  // than a flag for each.
   void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps,
                   const std::function<void(size_t)>& bind, Value is_first) {
     std::vector<Value> accumulators;
@@ -62,7 +62,7 @@ class ReductionBody : public Reducers {
     }
     for (size_t i = 0; i < slots.size(); ++i) slots[i].Set(accumulators[i]);
   }
-  // Of the element that is bound: its terms; what is stored on the way is.
+  // Returns the terms of the bound element, and makes its fused stores.
   std::vector<Value> TermsAndStores() {
     std::vector<Value> terms = Terms();
     std::vector<std::vector<Value>> stored;
@@ -76,7 +76,7 @@ class ReductionBody : public Reducers {
     for (const Output& store : space_.stores) emission_.Hoist(store.offset);
   }
 
-  // Onto `sums`, at a partial result of another block.
+  // Combines `sums` with a partial result of another block.
   void AddPartial(const std::vector<Slot>& sums, const std::vector<Array>& partials, const std::function<Value()>& at) {
     std::vector<Value> a, b;
     for (size_t j = 0; j < sums.size(); ++j) {
@@ -87,7 +87,7 @@ class ReductionBody : public Reducers {
     for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
   }
 
-  // The reduced values are known: initial values, epilogues, stores.
+  // Computes and stores the results from the reduced values.
   void Finish(const std::vector<Value>& totals) {
     Give(totals);
     std::vector<std::vector<Value>> results;
@@ -95,7 +95,7 @@ class ReductionBody : public Reducers {
     for (size_t i = 0; i < results.size(); ++i)
       StoreElement(epilogues_[i], emission_.Lower(space_.outputs[i].offset), results[i]);
   }
-  // Before a tile in which Finish stands: what does not vary in it.
+  // Hoists invariant values before a tile that calls Finish.
   void HoistEpilogues() {
     emission_.Hoist(space_.Epilogues());
     for (const Output& output : space_.outputs) emission_.Hoist(output.offset);
@@ -108,7 +108,7 @@ class ReductionBody : public Reducers {
   std::vector<Array> epilogues_, stores_;
 };
 
-// Every accumulator's partial results: [kept][split] in scratch, and one counter for each group of blocks.
+// Partial results of each accumulator, [kept][split] in scratch memory, and one counter for each group of blocks.
 struct Partials {
   std::vector<Array> values;
   Array counters;
@@ -127,16 +127,16 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
   return kernel;
 }
 
-// Rows of the block are its threads.
+// Returns whether each thread of the block has a row.
 bool IsTurned(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
-// Few threads of one element each, that walk all of a row: a plan for a host, whose vectors are neighbouring lanes. A
-// GPU has an instruction for a maximum of floats.
+// Returns whether the plan is for a host: a few threads of one element each, which are lanes of a vector. A GPU does
+// not need extremes by bits, because it has an instruction for a maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
   return plan.vector == 1 && (plan.tile[0] == 1 || IsTurned(plan)) && plan.threads <= 64;
 }
 
-// A block or a warp for each row, or several blocks.
+// A warp, a block or several blocks for each row.
 class RowKernel {
  public:
   RowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -188,10 +188,10 @@ class RowKernel {
     return WithChain(std::move(frame_).Finish(how), space_, chain);
   }
 
-  // One row, or the steps [first, last) of it. Several whole steps at once: more loads in flight, fewer passes over the
-  // accumulators.
+  // Folds the steps [first, last) of a row. Several whole steps at once keep more loads in flight and need fewer passes
+  // over the accumulators.
   void Walk(const std::vector<Slot>& slots, Value first, Value last) {
-    // A lane that takes part in any step takes part in the first.
+    // A lane that has an element in any step has one in the first.
     const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;
     body_.HoistInputs();
     k_.Loop(
@@ -229,7 +229,7 @@ class RowKernel {
     });
   }
 
-  // Each block leaves what it has; the last to arrive combines that in order.
+  // Each block stores its result, and the last block to arrive combines all of them in order.
   void EmitLast(const Partials& partials, Value index, const std::vector<Value>& mine) {
     const int64_t splits = plan_.splits;
     for (size_t i = 0; i < mine.size(); ++i) partials.values[i].Store(k_.block(), mine[i]);
@@ -257,13 +257,13 @@ class RowKernel {
   ReductionBody body_;
 };
 
-// Wider tiles leave the first-level cache.
+// Wider tiles exceed the first-level cache.
 constexpr int64_t kMostTurnedColumns = 64;
 
-// A thread for each row, short as they are: the terms of a block's rows go into turned tiles, row by row as they lie in
-// memory, and each thread walks a row of those. A warp for each row would take as long to combine its lanes as to load
-// them, and its last vector is cut short; here rows are lanes, whatever their length. Where a tile has fewer columns
-// than a row has terms, those that are as many apart are combined as they come.
+// A thread for each short row. Warps load a block's rows into tiles, in memory order, and then each thread folds a row
+// of the transposed tiles. A warp for each row would take as long to combine its lanes as to load them, and its last
+// vector would be cut. If a tile has fewer columns than a row has terms, terms that are a multiple of the columns apart
+// are combined first.
 class TurnedRowKernel {
  public:
   TurnedRowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -300,8 +300,8 @@ class TurnedRowKernel {
  private:
   bool folds() const { return columns_ < row_; }
 
-  // One for each part of a term, or of what terms make, but for a flag. The rows of a turned tile, and its columns, are
-  // multiples of 16.
+  // One tile for each part of a term, or of an accumulator if terms are combined first, but not for the flag. Rows and
+  // columns of a transposed tile are multiples of 16.
   std::vector<Array> MakeTiles() {
     std::vector<Type> types = body_.AccumulatorTypes();
     if (body_.counts()) types.pop_back();
@@ -316,8 +316,8 @@ class TurnedRowKernel {
     return tiles;
   }
 
-  // A warp steps from row to row of its 32, with what is stored on the way: a host, which takes warp after warp, reads
-  // all of them in their order.
+  // Each warp loads its 32 rows one after the other. A host runs warp after warp, and so reads all rows in memory
+  // order.
   void Fill(const std::vector<Array>& tiles, Value row0, Value rows) {
     const int width = static_cast<int>(CeilDiv(row_, 32));
     emission_.SetLane(space_.minor().e);
@@ -339,14 +339,14 @@ class TurnedRowKernel {
     });
   }
 
-  // With what is stored on the way.
+  // Returns the terms at `place`, and makes its fused stores.
   std::vector<Value> TermsAt(Value place) {
     Emission::Scope in_tile(emission_);
     emission_.Bind(space_.minor().e, place);
     return body_.TermsAndStores();
   }
 
-  // Row i: as many terms at once as there are columns, in a few steps for each pass over the accumulators.
+  // Combines the terms of row i to one for each column, in a few steps for each pass over the accumulators.
   void Fold(const std::vector<Array>& tiles, Value i) {
     constexpr int64_t kStepsAtOnce = 4;
     const int64_t whole = row_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
@@ -380,7 +380,8 @@ class TurnedRowKernel {
     k_.Tile(1, columns, [&](Value j) { Leave(tiles, i, j, get()); });
   }
 
-  // With what is left of the row: the vector of that begins before it, so that it is whole.
+  // Combines `sums` with the rest of the row and stores them in the tiles. The last vector begins before the rest, so
+  // that it is whole.
   void Leave(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
     const int64_t left = row_ % columns_;
     if (left > 0) {
@@ -392,7 +393,7 @@ class TurnedRowKernel {
 
   std::vector<Value> Walk(const std::vector<Array>& tiles, Value thread) {
     const std::vector<Type> types = body_.AccumulatorTypes();
-    // A flag that says that there is a term, which holds from the first on.
+    // Every line of a tile holds terms, so the flag is always 1.
     const auto at = [&](Value term) {
       std::vector<Value> values;
       for (const Array& tile : tiles) values.push_back(tile.LoadTurned(thread, term));
@@ -422,8 +423,8 @@ class TurnedRowKernel {
   ReductionBody body_;
 };
 
-// A block for each strip of neighbouring columns, or several. As many warps as the strip takes are a group; where a
-// block has several, they take different rows.
+// One or several blocks for each strip of neighbouring columns. As many warps as the strip needs form a group. The
+// groups of a block have different rows.
 class ColumnKernel {
  public:
   ColumnKernel(ReductionSpace& space, const EmitRequest& request)
@@ -439,7 +440,7 @@ class ColumnKernel {
         strips_(CeilDiv(columns_, strip_)),
         splits_(plan_.splits),
         unroll_(plan_.unroll),
-        // Rows that one pass over the accumulators takes: their loads are in flight together.
+        // Rows of a block: a multiple of the rows whose loads are in flight together.
         share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * groups_) * unroll_ * groups_),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),
@@ -477,7 +478,8 @@ class ColumnKernel {
   }
 
  private:
-  // By the whole block: the strip. By a warp of several groups: what it has of the strip, from `column` on.
+  // BlockTile covers the strip with the whole block. Tile covers the part of the strip, from `column` on, that a warp
+  // of several groups has.
   void BlockTile(const KernelBuilder::IndexBody& in_tile) {
     if (groups_ == 1) return TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile);
     k_.Tile(width_, strips_ == 1 ? k_.Index(strip_) : Min(k_.Index(strip_), k_.Index(columns_) - begin_), in_tile);
@@ -489,7 +491,7 @@ class ColumnKernel {
     k_.Tile(width_, Max(k_.Index(columns_) - (begin_ + column), k_.Index(0)), at);
   }
 
-  // The rows from `from` on, of several groups every one of them has its own.
+  // Folds the rows from `from` on. Each of several groups has its own rows.
   void Walk(const std::vector<Slot>& slots, Value from, Value column) {
     k_.Loop(
         from, last_, groups_ * unroll_,
@@ -509,7 +511,7 @@ class ColumnKernel {
         unroll_ == 1 ? 4 : 1);
   }
 
-  // `walk` from each group's first row; then the sums of all of them, which they leave in shared memory.
+  // Calls `walk` with each group's first row, and then combines the sums of the groups through shared memory.
   void ByGroup(const std::vector<Slot>& slots, const std::function<void(Value row, Value column)>& walk) {
     if (groups_ == 1) return walk(k_.Index(0), k_.Index(0));
     k_.Warps([&] {
@@ -544,7 +546,7 @@ class ColumnKernel {
     });
   }
 
-  // Partial results lie as [batch][split][column]; the last block to arrive combines them in order.
+  // Partial results are stored as [batch][split][column]. The last block to arrive combines them in order.
   void EmitLast(const std::vector<Slot>& slots, const Partials& partials, Value batch, Value split, Value group) {
     const Value mine = (batch * splits_ + split) * columns_ + begin_;
     BlockTile([&](Value i) {
@@ -579,7 +581,7 @@ class ColumnKernel {
   Value begin_, last_;
 };
 
-// What both kinds ask of a plan.
+// Checks the conditions of both kinds on a plan.
 Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Role minor_role) {
   const KernelPlan& plan = request.plan;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());

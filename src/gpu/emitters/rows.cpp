@@ -1,5 +1,6 @@
-// The emitter of stitched rows: a block or a warp goes through its row several times, with the reductions of each pass
-// known to the next. What the plan keeps of a row stays in shared memory, so that it is loaded and computed once.
+// The emitter of stitched rows. A block or a warp processes its row in several passes, and each pass knows the
+// reductions of the passes before it. Values that the plan keeps stay in shared memory, so they are loaded and computed
+// once.
 #include "gpu/plan/rows_space.h"
 
 #include "base/text.h"
@@ -40,7 +41,7 @@ class RowsKernel {
   }
 
  private:
-  // `kept_at`: where the row begins in shared arrays.
+  // `kept_at`: start of the row in shared arrays.
   void EmitRow(Value index, Value kept_at) {
     const Emission::Scope scope(frame_.emission());
     BindAll(space_, frame_.emission(), Role::kKept, index);

@@ -24,13 +24,13 @@ Value Like(Value x, int64_t constant) { return ConstantLike(x, constant); }
 
 bool IsPred(Value x) { return x.type() == Type::kPred; }
 
-// The type elementwise ops are computed in.
+// The type in which elementwise ops are computed.
 Type Wide(Type type) {
   if (kernel::IsSubByte(type)) return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
   return kernel::IsSmallFloat(type) ? Type::kF32 : type;
 }
 
-// f in the compute type, rounded once to x's.
+// Computes f in that type and rounds once to x's.
 template <class F>
 Value InWide(Value x, F f) {
   const Type type = x.type();
@@ -80,8 +80,8 @@ Value EmitIsFinite(Value x) {
   return Abs(w) < std::numeric_limits<double>::infinity();
 }
 
-// Sign-magnitude order of the bits: -NaN < -inf < ... < -0 < +0 < ... < +NaN. What has no sign, or no integer as wide,
-// is in the same order as an f32.
+// A number in the sign-magnitude order of the bits: -NaN < -inf < ... < -0 < +0 < ... < +NaN. Types without a sign or
+// without an integer of their width are ordered as f32.
 Value TotalOrderKey(Value x) {
   if (x.type() == Type::kF8E8M0FNU || kernel::Bits(x.type()) < 8) x = Convert(x, Type::kF32);
   const Type type = SignedOf(x.type());
@@ -111,7 +111,7 @@ Value EmitCompare(const Instruction& inst, Value a, Value b) {
   __builtin_unreachable();
 }
 
-// Squaring, modulo 2^n. A negative exponent leaves 1 for base 1, +-1 by parity for base -1, else 0.
+// Squares repeatedly, modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, and else 0.
 Value IntegerPower(Value base, Value exponent) {
   Value result = Like(base, int64_t{1});
   Value square = base;
@@ -132,8 +132,8 @@ Value EmitPower(Value x, Value y) {
   return InWide(x, [&](Value base) { return IntegerPower(base, Convert(y, base.type())); });
 }
 
-// Rounds to fewer bits in the type's own encoding. As many bits of exponent as the type has change nothing: subnormals
-// stay. docs/ops.md#bits
+// Rounds to fewer bits in the type's own encoding. If all bits of the exponent stay, subnormals stay too. Source:
+// docs/ops.md#bits
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
   const bool small = kernel::IsSmallFloat(x.type());
@@ -166,8 +166,8 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
   });
 }
 
-// |x| without its fraction, and one more where the random bits, as a fraction of 2^n, are less than that. In f64, which
-// has all that may be less. docs/ops.md#bits
+// Truncates |x| and adds one if the random bits, as a fraction of 2^n, are less than the fraction that was dropped. f64
+// holds each such threshold exactly. Source: docs/ops.md#bits
 Value EmitStochasticConvert(Value x, Value random, Type type) {
   const double lowest_number = -std::ldexp(1.0, kernel::Bits(type) - 1);
   const int bits = kernel::Bits(x.type());
@@ -188,8 +188,8 @@ Value EmitStochasticConvert(Value x, Value random, Type type) {
 
 using ScalarFunction = Value (*)(const Instruction&, std::span<const Value>);
 
-// One for each elementwise op of ops.def that planners take (IsScalarOp); a missing one is a build error with the op's
-// name.
+// A row for each elementwise op of ops.def that planners accept (IsScalarOp). A missing row is a build error with the
+// op's name.
 template <Opcode>
 struct ScalarRow;
 
@@ -334,11 +334,12 @@ Value JoinedBits(std::span<const Value> parts, Type type) {
 
 namespace {
 
-// The values of `part`, in a scalar computation.
+// The values of instruction `part` of a scalar computation.
 std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments) {
   const Computation& computation = part.computation();
   std::map<const Instruction*, std::vector<Value>> values;
-  std::vector<int> first_part = {0};  // By parameter.
+  // Number of the first part of each parameter.
+  std::vector<int> first_part = {0};
   for (const Instruction* parameter : computation.parameters())
     first_part.push_back(first_part.back() + PartsOf(parameter->shape()));
   for (const Instruction* inst : computation.PostOrder()) {
@@ -398,7 +399,7 @@ std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
   if (!identity) return std::nullopt;
-  // A sum of complex numbers is one of parts; their other operations are not.
+  // A complex sum consists of sums of the parts, but other complex operations do not.
   if (IsComplex(identity->shape().type())) {
     if (reducer.opcode != Opcode::kAdd) return std::nullopt;
     return k.Constant(type, -0.0);

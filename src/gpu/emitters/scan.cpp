@@ -1,13 +1,13 @@
-// The emitter of scans: running folds of any associative reducer made of scalar ops, with their producers and what is
-// computed of their results fused.
+// The emitter of scans: running folds of any associative reducer of scalar ops. Producers and elementwise users are
+// fused.
 //
-//   rows     a block or a warp goes along each row: what is in registers is scanned by lanes and warps, the last sum
-//            goes on to the next step. Reads once, writes once
-//   columns  a thread owns neighbouring columns and walks down, in the order of the definition
+//   rows     a block or a warp scans each row step by step: each step is scanned by lanes and warps, and its sum is
+//            carried to the next step; each element is read and written once
+//   columns  a thread scans neighbouring columns, row by row
 //
-// Where rows or columns are too few, blocks share them: a first kernel leaves what each part comes to, the second one
-// goes through it again, from what stands before. A scan in reverse walks its variable in reverse (scan_space.h), and
-// combines with the operands changed round.
+// If there are too few rows or columns, blocks share them. A first kernel stores the total of each part, and a second
+// one scans the parts, each from the total of the parts before it. A reverse scan runs through its variable in reverse
+// (scan_space.h) and exchanges the operands of the reducer.
 #include <algorithm>
 #include <functional>
 
@@ -31,7 +31,7 @@ using kernel::Variable;
 
 using Values = std::vector<Value>;
 
-// All accumulators of all scans, side by side.
+// The accumulators of all scans of the kernel.
 class ScanBody {
  public:
   ScanBody(ScanSpace& space, KernelFrame& frame, bool totals)
@@ -61,10 +61,10 @@ class ScanBody {
     return zeros;
   }
   Values Initial() { return Accumulators(&ScanSpace::Hero::initial); }
-  // At the element that is bound.
+  // Terms of the bound element.
   Values Terms() { return Accumulators(&ScanSpace::Hero::inputs); }
 
-  // `before` comes before `after` in the order of the scan.
+  // `before` precedes `after` in the order of the scan.
   Values Combine(std::span<const Value> before, std::span<const Value> after) {
     Values results;
     size_t next = 0;
@@ -88,7 +88,7 @@ class ScanBody {
     return chosen;
   }
 
-  // At the element that is bound.
+  // Stores the results at the bound element.
   void Store(const Values& scanned) {
     size_t next = 0;
     for (const auto& hero : space_.heroes) {
@@ -156,19 +156,20 @@ void Store(const std::vector<Array>& arrays, Value index, const Values& values) 
   for (size_t i = 0; i < arrays.size(); ++i) arrays[i].Store(index, values[i]);
 }
 
-// A kernel that leaves totals reads what is scanned, and nothing of what becomes of it.
+// A kernel that stores totals reads only the inputs of the scan.
 std::vector<NodeId> NeededBy(const KernelPlan& plan, const ScanSpace& space) {
   return plan.totals ? space.Inputs() : space.Needed();
 }
 
-// Of each accumulator what the parts of a shared scan come to.
+// Arrays for the totals of the parts of a shared scan, one for each accumulator.
 std::vector<Array> MakeParts(KernelFrame& frame, const std::vector<Type>& types, int64_t elements) {
   std::vector<Array> parts;
   for (size_t i = 0; i < types.size(); ++i) parts.push_back(frame.Scratch(static_cast<int>(i), types[i], elements));
   return parts;
 }
 
-// How many additions a term passes through. In a product every rounding is one of the result: as many as terms.
+// In a sum, each term passes through `chain` additions. In other folds, such as products, all roundings affect the
+// result.
 EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t chain) {
   for (const auto& hero : space.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
@@ -182,7 +183,7 @@ EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t ch
   return kernel;
 }
 
-// A block or a warp for each row, or several blocks.
+// A warp, a block or several blocks for each row.
 class RowScan {
  public:
   RowScan(ScanSpace& space, const EmitRequest& request)
@@ -205,7 +206,8 @@ class RowScan {
 
   EmittedKernel Emit() && {
     const int64_t rows = space_.Size(Role::kKept), splits = plan_.splits;
-    // In a thread, among lanes, from step to step; onto what stands before the thread, and before the element.
+    // Additions in a thread, among lanes and from step to step, and two with the sums before the thread and the
+    // element.
     const int64_t steps = width_ + 5 + share_ + 2;
     if (by_warp_) {
       k_.Warps([&] {
@@ -243,7 +245,7 @@ class RowScan {
   }
 
  private:
-  // What a warp does: all of the block's, or the only one that there is here.
+  // Calls `body` at warp level: in each warp of the block, or in the current warp.
   void AsWarp(const std::function<void()>& body) {
     const auto in_scope = [&] {
       Emission::Scope scope(emission_);
@@ -253,7 +255,7 @@ class RowScan {
     else k_.Warps(in_scope);
   }
 
-  // The terms of a step.
+  // Loads the terms of a step.
   void Fetch(const std::vector<Slot>& terms, Value begin) {
     body_.HoistInputs();
     TileOver(k_, width_, row_, begin, step_, [&](Value i) {
@@ -263,10 +265,10 @@ class RowScan {
     });
   }
 
-  // The steps [first, last) of a row, from what stands before them.
+  // Scans the steps [first, last) of a row, from the sums `before` them.
   void Walk(const Values& before, Value first, Value last) {
     const std::vector<Slot> terms = Terms(), sums = width_ > 1 ? body_.MakeSlots(1) : terms;
-    // Of the lanes in front.
+    // Inclusive sums of the lane before.
     const bool shifts = width_ > 1 || space_.fold.exclusive;
     const std::vector<Slot> front = shifts ? body_.MakeSlots(1) : std::vector<Slot>();
     const std::vector<Variable> carry = body_.MakeVariables(before);
@@ -292,7 +294,7 @@ class RowScan {
     });
   }
 
-  // What is behind the end of a row goes nowhere, but is something.
+  // Elements beyond the end of a row are not stored, but they need a value.
   std::vector<Slot> Terms() {
     std::vector<Slot> terms = body_.MakeSlots(width_);
     if (row_ % step_ != 0) {
@@ -312,7 +314,7 @@ class RowScan {
     });
   }
 
-  // What stands before the elements of this warp.
+  // The sums before the elements of this warp.
   Values PrefixOfWarp(const std::vector<Variable>& carry) {
     if (by_warp_ || warps_ == 1) return Get(carry);
     const std::vector<Variable> prefix = body_.MakeVariables(Get(carry));
@@ -347,7 +349,7 @@ class RowScan {
     else k_.Tile(width_, k_.Index(row_) - from, store);
   }
 
-  // What the steps [first, last) come to.
+  // The sums of the steps [first, last).
   Values Total(Value first, Value last) {
     const std::vector<Slot> terms = Terms();
     const std::vector<Variable> carry = body_.MakeVariables(body_.Zeros());
@@ -369,10 +371,10 @@ class RowScan {
   KernelBuilder& k_;
   Emission& emission_;
   ScanBody body_;
-  std::vector<Array> shared_;  // What the warps of a block come to.
+  std::vector<Array> shared_;  // Totals of the block's warps.
 };
 
-// A block for each strip of neighbouring columns, or several.
+// One or several blocks for each strip of neighbouring columns.
 class ColumnScan {
  public:
   ColumnScan(ScanSpace& space, const EmitRequest& request)
@@ -432,7 +434,7 @@ class ColumnScan {
  private:
   void Tile(const KernelBuilder::IndexBody& body) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], body); }
 
-  // Down the rows [first, last), several at once: their loads are in flight together.
+  // Scans the rows [first, last), several at once, so that their loads are in flight together.
   void Walk(const std::vector<Slot>& carry, Value first, Value last, bool is_total) {
     k_.Loop(
         first, last, plan_.unroll,

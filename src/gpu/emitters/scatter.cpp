@@ -1,5 +1,5 @@
-// The emitter of scatters: updates in the order of the indices, so the same bits each time, also where indices meet.
-// Threads share the elements of a window, and blocks of a GPU the places where windows begin.
+// The emitter of scatters. Updates are made in the order of the indices, so the bits are the same each time, even if
+// indices are equal. Threads share the elements of a window, and blocks of a GPU share the starts of windows.
 #include "gpu/plan/scatter_space.h"
 
 #include <functional>
@@ -18,7 +18,7 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// Indices that one thread looks at before the block makes the updates that are its own.
+// Indices that one thread examines before the block makes its own updates.
 constexpr int64_t kIndicesOfThread = 8;
 
 class Scatter {
@@ -50,8 +50,10 @@ class Scatter {
 
  private:
   struct Place {
-    Value fits;   // A window that does not fit is left out altogether.
-    Value start;  // Of the window, in the result.
+    // A window that does not fit is left out.
+    Value fits;
+    // Start of the window in the result.
+    Value start;
   };
 
   Place PlaceOf(Value i) {
@@ -65,7 +67,7 @@ class Scatter {
     return place;
   }
 
-  // The update of index `i`, if its window fits.
+  // Makes the update of index `i` if its window fits.
   void Update(Value i) {
     Emission::Scope scope(emission_);
     emission_.SetLane(space_.window().e);
@@ -103,9 +105,9 @@ class Scatter {
     StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments));
   }
 
-  // Windows that begin at different places have no element in common (else they overlap), so a block of its own may
-  // have those of some places. Each block looks at all indices, some at a time: threads find those that are the
-  // block's, which are put side by side in their order, and made.
+  // Windows with different starts have no element in common (otherwise they overlap), so each block has the windows of
+  // some starts. Each block examines all indices, a chunk at a time. Its threads find the block's indices and store
+  // them in order, and then the updates are made.
   void EmitShare() {
     const int64_t chunk = plan_.threads * kIndicesOfThread;
     const Array own = k_.Shared("own", Type::kU32, chunk);
@@ -141,7 +143,7 @@ class Scatter {
     });
   }
 
-  // Neighbouring places to different blocks, whatever lies between them: Knuth's multiplicative hash.
+  // Spreads neighbouring starts over the blocks, whatever their distance is, by Knuth's multiplicative hash.
   Value OwnerOf(Value start) const {
     const Value mixed = Convert(start, Type::kU32) * k_.Constant(Type::kU32, int64_t{2654435761});
     return ShiftRightLogical(mixed, k_.Constant(Type::kU32, 8)) % k_.Constant(Type::kU32, plan_.splits);

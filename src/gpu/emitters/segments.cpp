@@ -1,8 +1,9 @@
-// The emitter of regions whose kernels stand side by side: each has some of the blocks (gpu/kernel/side_by_side.h).
+// The emitter of regions whose kernels share one launch. Each kernel has some of the blocks
+// (gpu/kernel/side_by_side.h).
 //
-//   alike    elementwise kernels, or parts of them, that differ in arrays and sizes alone (SegmentUnit): one code, to
-//            which tables say whose block it is
-//   others   each is emitted as by itself, by the plan that stands on it
+//   alike    elementwise kernels, or parts of them, that differ only in arrays and sizes (SegmentUnit): they share one
+//            code, and tables tell which of them a block belongs to
+//   others   each is emitted separately, by its own plan
 #include "gpu/plan/segments.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ using kernel::Type;
 using kernel::Value;
 using Place = std::pair<int64_t, ShapeIndex>;  // An array in an operand of the region.
 
-// A region, as its kernels see it.
+// Finds the operands and results of the region that its kernels read and write.
 class Region {
  public:
   explicit Region(const EmitRequest& request) : request_(request), region_(request.body.source()) {
@@ -128,10 +129,10 @@ class AlikeEmitter {
     return {};
   }
 
-  // Groups for arrays, in the order of the units' operands; scalars, which all units read, by themselves.
+  // Makes groups of arrays, in the order of the units' operands. Scalars, which all units read, are separate inputs.
   Status TakeInputs(KernelBuilder& k, const FusionBody& body, LoopSpace& space, const std::vector<NodeId>& needed,
                     std::map<int, Array>* ones, std::map<NodeId, ArrayGroup>* loads) {
-    std::map<int64_t, ArrayGroup> groups;  // By operand.
+    std::map<int64_t, ArrayGroup> groups;  // Keyed by operand.
     for (size_t i = 0; i < largest_.operands.size(); ++i) {
       std::vector<int64_t> sizes;
       for (const SegmentUnit& unit : units_) {
@@ -182,7 +183,7 @@ class AlikeEmitter {
     return group;
   }
 
-  // Each element is read before that of the same number is written.
+  // Each element is read before the element of the same number is written, so operands and results may share a buffer.
   Status ShareWithResults(KernelBuilder& k, ArrayGroup group, size_t number) {
     k.SetMayAlias(group);
     for (const SegmentUnit& unit : units_) {
@@ -198,7 +199,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // The unit of this block, the last whose first block is no later, and that block.
+  // The unit of this block, which is the last unit whose first block is not later, and that first block.
   std::pair<Value, Value> FindUnit(KernelBuilder& k, int64_t blocks) {
     std::vector<int64_t> padded = firsts_;
     padded.resize(std::bit_ceil(padded.size()), blocks);
@@ -211,7 +212,7 @@ class AlikeEmitter {
     return {unit, Convert(firsts.Load(unit), Type::kIndex)};
   }
 
-  // As of loops: each operation rounds to its declared type.
+  // As in loops, each operation rounds to its declared type.
   void AddPromises() {
     kernel_.precision.contract = false;
     for (const SegmentUnit& unit : units_) {
@@ -226,13 +227,14 @@ class AlikeEmitter {
   const std::vector<SegmentUnit>& units_;
   const SegmentUnit& largest_;
   int64_t tile_ = 0, threads_ = 0, width_ = 1;
-  std::vector<int64_t> firsts_;  // Blocks.
+  std::vector<int64_t> firsts_;  // The first block of each unit.
   EmittedKernel kernel_;
 };
 
 // ---- Others ---------------------------------------------------------------------------------------------------------
 
-// A kernel by its own plan, with the region's operands, results and, from `scratch` on, scratch memory.
+// Emits a kernel by its own plan. Its buffers become operands and results of the region, and scratch memory from
+// `scratch` on.
 Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, int scratch) {
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));
@@ -284,7 +286,7 @@ class Joiner {
     for (const kernel::ArrayOf& from : joined.arrays) TakeBuffers(from, whole);
     whole.precision.contract = false;
     for (const EmittedKernel& segment : segments_) {
-      // What one overwrites nobody else may read.
+      // An operand that one kernel overwrites must have no other reader.
       std::ranges::copy_if(segment.sharable, std::back_inserter(whole.sharable), [&](const SharablePair& pair) {
         return readers_.at({pair.operand, pair.operand_index}) == 1;
       });
@@ -298,14 +300,14 @@ class Joiner {
   }
 
  private:
-  // The first of an array's buffers.
+  // The first buffer of an array.
   const KernelBuffer& BufferOf(kernel::ArrayOf array) const {
     const std::vector<kernel::KernelArgument> arguments = segments_[array.kernel].kernel->Arguments();
     const auto found = std::ranges::find(arguments, array.array, &kernel::KernelArgument::array);
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // Equal for inputs that are one operand, read as one type.
+  // A number that is equal for inputs that read the same operand as the same type. -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

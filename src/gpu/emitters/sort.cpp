@@ -1,4 +1,4 @@
-// The emitter of sorts and topk: which kernel of the list is asked for, and whether the plan is one.
+// The emitter of sorts and topk. It checks the plan and chooses the emitter of the requested kernel.
 #include <bit>
 
 #include "base/text.h"

@@ -19,7 +19,7 @@ Type UnsignedOf(int bits) {
   }
 }
 
-// Integers of less than a byte as bytes.
+// Integers of less than a byte become bytes.
 Type InBytes(Type type) {
   if (kernel::IsFloat(type) || type == Type::kPred || kernel::Bits(type) >= 8) return type;
   return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
@@ -48,7 +48,7 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
   line_ = blocks <= 1 ? block : block / blocks;
   tile_ = blocks <= 1 ? k.Index(0) : block % blocks;
   first_ = tile_ * shape_.tile;
-  // Without elements there is still one block.
+  // A sort without elements still has one block.
   const bool is_empty = space.inst->operand(0).shape().NumElements() == 0;
   count_ = is_empty      ? k.Index(0)
            : tiles_ == 1 ? k.Index(space.length)
@@ -63,7 +63,7 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
 
 kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
 
-// In a pass each block takes the next tile when it starts, so that all tiles before it have blocks that run or are
+// In a radix pass each block takes the next tile when it starts. So the blocks of all earlier tiles are running or
 // done.
 kernel::Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
@@ -75,7 +75,7 @@ kernel::Value SortKernel::NumberOfBlock() {
       taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, pass_, one));
     });
   });
-  // Of a kernel that runs once more after it ran all tiles have what they ask for.
+  // If the kernel runs again, the counter goes on. All tiles then already have the states that others wait for.
   return Convert(taken.Load(0) % k().Constant(Type::kU32, k().blocks()), Type::kIndex);
 }
 
@@ -93,7 +93,7 @@ void SortKernel::Walk(const RangeBody& body, Value alone) {
 }
 
 void SortKernel::ForEach(Value count, const IndexBody& body) {
-  // 16 bytes of the widest elements, on any device: what is written has the same order.
+  // 16 bytes of the widest elements. The width is the same on any device, and so is the order of the stores.
   constexpr int kVector = 2;
   const int64_t step = k().threads() * int64_t{kVector};
   k().Loop(k().Index(0), count, step,
@@ -152,7 +152,7 @@ kernel::Value SortKernel::Less(Value p, Value q) {
 
 Type SortKernel::key_type() const { return UnsignedOf(KeyBits(*space_.key)); }
 
-// An unsigned number in the order of the comparator. Floats in their total order are numbers of sign and magnitude.
+// An unsigned number in the order of the comparator. In their total order, floats are numbers of sign and magnitude.
 kernel::Value SortKernel::ToKey(Value number) {
   const Type type = key_type(), from = InBytes(number.type());
   Value key = EmitBits(from == number.type() ? number : Convert(number, from), type);
@@ -190,7 +190,7 @@ kernel::Value SortKernel::HasUnordered() {
 kernel::Value SortKernel::NumberAt(Value position) {
   const SortKey& key = *space_.key;
   if (key.number == nullptr) return Element(key.element, position);
-  // Both sides are given the element, and one of them is looked at.
+  // Both sides get the element, and one of them is computed.
   std::vector<Value> arguments;
   for (const Instruction* parameter : space_.comparator()->parameters()) {
     const bool is_used = !parameter->users().empty();

@@ -1,6 +1,6 @@
-// Sorting by digits of keys, the lowest first, where one walk goes through a tile. It counts the digits of the keys; a
-// sum over the counts before one, by digit and then by tile, is where the first of these keys goes; then it moves the
-// keys in their order. So every pass is stable.
+// Sorting by digits of keys, the lowest first, with one walk through each tile. It counts the keys with each digit. The
+// sum of all counts before this count, by digit and then by tile, is the place of the first of these keys. Then the
+// keys are moved in their order, so every pass is stable.
 #include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {

@@ -1,17 +1,18 @@
 // Sorting by digits of keys, the lowest first, where each thread has a part of the tile. A pass ranks the keys of a
-// tile by one digit, stably, and moves them to shared memory in that order; so what goes out of one digit lies side by
-// side.
+// tile by one digit, stably, and moves them to shared memory in that order. So keys with equal digits leave the tile
+// side by side.
 //
-// Ranks: the keys of a warp stand with their positions in the order (item, lane). Item by item, the lanes that have the
-// same digit find one another, and go after those that the warp has counted before; then the last of them counts them.
-// A sum over the counts, by digit and then by warp, is where the first such key of a warp goes.
+// Ranks: the keys of a warp have positions in the order (item, lane). For each item, the lanes with equal digits find
+// each other. Their places follow the keys that the warp has counted before, and the last of the lanes updates the
+// count. The sum of all counts before a count, by digit and then by warp, is the place of the warp's first key with
+// that digit.
 //
-// Long lines: what keys have which digits does not depend on their order, so one kernel counts the digits of all
-// passes. Then a pass is one kernel. Where the keys of a digit begin in the line is known; of the tiles before, a tile
-// asks the one before it, and the one before that, as long as they know their own count alone (Merrill and Garland,
-// "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile when it starts, so it
-// waits for blocks that run. A word has both, the count and whose it is, so nothing but the word need be seen by others
-// in order.
+// Long lines: the number of keys with each digit does not depend on their order, so one kernel counts the digits of all
+// passes. Then each pass is one kernel. It knows where the keys of a digit begin in the line, but not how many of them
+// are in the tiles before. A tile therefore asks the tile before it, and earlier tiles while these know only their own
+// count (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the
+// next tile when it starts, so it waits only for blocks that run. One word holds a count and its kind, so other blocks
+// need to see no other memory in order.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -52,11 +53,13 @@ class RankedTile {
 
   int64_t part() const { return part_; }
 
-  // The rest in phases. Of the thread's items: key, place in the tile after Rank, position in the tile.
+  // Called in phases. For an item of the thread: its key, its place in the tile after Rank, and its position in the
+  // tile.
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
-  // Of the thread's digits, as far as there are so many: how often each is in the tile, and where it begins.
+  // For a digit of the thread: its value, how often it is in the tile, and where its keys begin. A value may be beyond
+  // the last digit.
   Value Digit(int64_t digit) const { return k_.thread() * part_ + digit; }
   Value Count(int64_t digit) const { return counts_.Get(static_cast<int>(digit)); }
   Value Begin(int64_t digit) const { return begins_.Get(static_cast<int>(digit)); }
@@ -65,18 +68,19 @@ class RankedTile {
     return Convert(ShiftRightLogical(key, Convert(shift, key.type())) & (digits_ - 1), Type::kU32);
   }
 
-  // body(item) for each of the thread's items, in a phase.
+  // Calls body(item) for each of the thread's items, in a phase.
   void EachItem(const std::function<void(int64_t item)>& body) const {
     k_.Phase([&] {
       for (int64_t item = 0; item < items_; ++item) body(item);
     });
   }
-  // body(digit, i) for each of the thread's digits, of which it is the i-th, in a phase.
+  // Calls body(digit, i) for the i-th of the thread's digits, in a phase.
   void EachDigit(const std::function<void(Value digit, int64_t i)>& body) const {
     k_.Phase([&] { OwnDigits(body); });
   }
 
-  // key(i), of position i in the tile. Beyond `count`, if any, they are taken for the last of all: none comes after.
+  // Loads key(i) for each position i of the tile. Positions from `count` on get the greatest key, so that they come
+  // last.
   void Load(const std::function<Value(Value i)>& key, Value count = Value()) {
     EachItem([&](int64_t item) {
       const Value i = Position(item);
@@ -86,7 +90,7 @@ class RankedTile {
     });
   }
 
-  // `counted`: called in a phase for each of the thread's digits, as soon as its count is known.
+  // `counted` is called in a phase for each of the thread's digits, as soon as its count is known.
   void Rank(Value shift, const std::function<void(Value digit, int64_t i)>& counted = nullptr) {
     if (!counters_) counters_ = k_.Shared("counters", Type::kU32, k_.warps() * digits_);
     const Array counters = *counters_;
@@ -124,7 +128,7 @@ class RankedTile {
   }
 
  private:
-  // So many items are compared with those of other lanes at a time: that does not wait for what was counted.
+  // Items whose digits are compared among lanes at a time. Comparing does not wait for the counters.
   static constexpr int64_t kAtATime = 4;
 
   void EachWarp(const std::function<void(Value row)>& body) const {
@@ -175,15 +179,15 @@ class RankedTile {
   int64_t items_, digits_;
   int64_t part_;  // Digits of a thread.
   Slot keys_, places_, counts_, begins_, sum_;
-  std::optional<Array> counters_;  // By warp and digit.
+  std::optional<Array> counters_;  // Keyed by warp and digit.
 };
 
-// Of an SM: so many threads have 64 registers each, enough for 16 keys of 32 bits and their places.
+// Threads of an SM. Each then has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
-// How many positions a tile has, where that is not the same for all.
+// Number of the tile's positions. Nothing if all tiles are full.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
-// Where the digit of a pass begins in a key. The mask says how large a number of a pass can be.
+// The first bit of a pass's digit. The mask only tells the range of pass numbers.
 Value ShiftOf(const SortKernel& sort, Value pass) {
   const auto passes = static_cast<uint64_t>(DigitPasses(sort.space(), sort.shape()));
   const auto most = static_cast<int64_t>(std::bit_ceil(passes) - 1);
@@ -191,8 +195,8 @@ Value ShiftOf(const SortKernel& sort, Value pass) {
 }
 Value Clamped(Value i, Value count) { return count ? Min(i, count - 1) : i; }
 
-// A line in one block: its keys, and what moves with them, stay in shared memory. Keys are in registers while they
-// move; the rest has two places by turns.
+// Sorts a line in one block. Keys and carried values stay in shared memory. Keys are in registers while they move, and
+// carried values alternate between two halves.
 void EmitLines(SortKernel& sort) {
   KernelBuilder& k = sort.k();
   const int64_t tile = sort.shape().tile;
@@ -224,7 +228,7 @@ void EmitLines(SortKernel& sort) {
 
 // ---- Long lines --------------------------------------------------------------------------------------------------
 
-// What the kernels of a long line share besides keys.
+// The arrays that the kernels of a long line share, except the keys.
 class LongLine {
  public:
   explicit LongLine(SortKernel& sort)
@@ -237,17 +241,17 @@ class LongLine {
 
   int64_t Tiles() const { return sort_.space().lines() * sort_.tiles(); }
 
-  // Where the keys with a digit begin in the line.
+  // The place in the line where the keys with a digit begin.
   Array begins() const { return begins_; }
   Value BeginAt(Value entry) const { return sort_.line() * (passes_ * digits_) + entry; }
 
-  // What is known of the keys before a tile, and of it: a word for each pass, tile and digit, zero at first.
+  // The states of tiles: a word for each pass, tile and digit, which is zero while nothing is known.
   Array states() const { return states_; }
   Type word() const { return word_; }
   Value StateAt(Value tile, Value digit) const {
     return (sort_.pass() * Tiles() + sort_.line() * sort_.tiles() + tile) * digits_ + digit;
   }
-  // The count of the tile alone, or of all up to it.
+  // A state with the count of the tile alone, or of all tiles up to it.
   Value OfTile(Value count) const { return count | Flag(1); }
   Value OfAll(Value count) const { return count | Flag(2); }
   Value IsKnown(Value state) const { return state >= Flag(1); }
@@ -266,7 +270,7 @@ class LongLine {
   Array begins_, states_;
 };
 
-// Counts the digits of all passes, of the tiles of a line that the block has; the last block of a line adds up.
+// Counts the digits of all passes in the block's tiles of a line. The last block of a line adds the counts.
 class DigitCounter {
  public:
   explicit DigitCounter(SortKernel& sort)
@@ -306,10 +310,10 @@ class DigitCounter {
   }
 
  private:
-  // Lanes that meet the same digit count in different copies, which lie on different banks.
+  // Lanes that meet the same digit count in different copies, which are in different banks.
   static constexpr int64_t kMostCounters = 8192, kMostCopies = 8;
 
-  // What passes begin with: nothing is known of any tile, and the first one is next.
+  // Prepares the passes: no tile has a state, and the first tile is next.
   void Clear() {
     const Array states = line_.states(), next = sort_.NextTiles();
     const int64_t words = states.elements(), part = CeilDiv(words, k_.blocks());
@@ -345,7 +349,7 @@ class DigitCounter {
     }
   }
 
-  // From how many there are of each digit, where they begin.
+  // Computes where the keys with each digit begin, from the counts.
   void Place() {
     for (int64_t entry = 0; entry < entries_; entry += digits_) sort_.SumBefore(totals_, k_.Index(entry), digits_);
     sort_.ForEach(k_.Index(entries_),
@@ -355,8 +359,8 @@ class DigitCounter {
   SortKernel& sort_;
   KernelBuilder& k_;
   LongLine line_;
-  int64_t digits_, entries_;  // Of one pass, and of all.
-  int64_t blocks_;            // That share a line.
+  int64_t digits_, entries_;  // Digits of one pass, and of all passes.
+  int64_t blocks_;            // Blocks that share a line.
   int64_t copies_;
   Array counters_, totals_;
 };
@@ -392,7 +396,7 @@ class DigitPass {
       });
     }
     LookBack();
-    // From a place in the tile to that in the line, modulo 2^32.
+    // Computes the distance from a place in the tile to the place in the line, modulo 2^32.
     ranked_.EachDigit([&](Value digit, int64_t i) {
       const int at = static_cast<int>(i);
       const Value before = before_.Get(at), all = before + Convert(ranked_.Count(i), line_.word());
@@ -420,14 +424,14 @@ class DigitPass {
  private:
   static constexpr int kKeysAtOnce = 4, kAskedAtOnce = 8;
 
-  // What others may count on, of the tile alone; of the first one that is all.
+  // Publishes the tile's own count. In the first tile it is the count of all tiles up to it.
   void Announce(Value digit, int64_t i) {
     const Value count = Convert(ranked_.Count(i), line_.word()), is_first = sort_.tile() == 0;
     line_.states().Atomic(AtomicOp::kExchange, line_.StateAt(sort_.tile(), digit),
                           Select(is_first, line_.OfAll(count), line_.OfTile(count)));
   }
 
-  // Sums the counts of the tiles before, from the last one on, up to one that knows all before itself.
+  // Sums the counts of the tiles before, from the nearest on, up to one that knows the count of all tiles up to it.
   void LookBack() {
     const Value has_before = sort_.tile() > 0;
     k_.Phase([&] {
@@ -459,7 +463,7 @@ class DigitPass {
       const Value at = line_.StateAt(Max(nearest - back, k_.Index(0)), digit);
       states.push_back(line_.states().AtomicFetch(AtomicOp::kOr, at, k_.Constant(line_.word(), 0)));
     }
-    // Beyond the first tile, which knows all, and beyond one that knows nothing yet, nothing is taken.
+    // Counting ends at a tile that knows all, as the first tile does, and pauses at a tile without a state.
     Value goes_on = k_.Constant(Type::kPred, 1), is_done = k_.Constant(Type::kPred, 0);
     for (const Value state : states) {
       const Value takes = goes_on & line_.IsKnown(state);
@@ -477,7 +481,8 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // Of the thread's digits: keys of tiles before, the tile up to which these are counted, and whether it goes on.
+  // For each of the thread's digits: its keys in earlier tiles, the first tile that these include, and whether to go
+  // on.
   Slot before_, asked_, waits_;
   Slot waiting_;
 };

@@ -1,8 +1,8 @@
-// The first k of each line without a sort of the rest, where one walk goes through a line or a tile of it. What may be
-// among them is gathered; when the room for that is full, it is sorted by digits and the first k stay, of which the
-// last says what is looked at from then on: later ones go in only if they come before it, so that of equal keys the
-// first stay. A chunk whose least key does not is passed over in vectors. Tiles of a line leave their first k in
-// scratch memory, and a last kernel takes the first k of these.
+// Selects the first k of each line without sorting the rest, with one walk through a line or a tile of it. It gathers
+// candidates. When their room is full, they are sorted by digits and the first k stay. From then on a key is gathered
+// only if it comes before the last of these, so the first of equal keys stay. Vector instructions find chunks without
+// such a key, which are skipped. Tiles of a line store their first k in scratch memory, and a last kernel selects among
+// them.
 #include <algorithm>
 
 #include "gpu/emitters/sort_digits.h"
@@ -32,7 +32,7 @@ class Selection {
         takes_all_(k_.MakeVariable(k_.Constant(Type::kPred, 1))),
         last_(k_.MakeVariable(Greatest())) {}
 
-  // Of `count` elements; `store(i, key, carried)` is told the i-th of those that stay.
+  // Selects among `count` elements. Calls store(i, key, carried) for the i-th element that stays.
   void Select(const DigitSource& source, Value count,
               const std::function<void(Value i, Value key, Value carried)>& store) {
     const Slot keys = k_.MakeSlot(sort_.key_type());
@@ -49,7 +49,7 @@ class Selection {
   }
 
  private:
-  // Of all keys.
+  // The greatest of all keys.
   Value Greatest() const { return ~k_.Constant(sort_.key_type(), 0); }
 
   Value Takes(Value key) const { return takes_all_.Get() | (key < last_.Get()); }
@@ -70,7 +70,7 @@ class Selection {
     });
   }
 
-  // The first `count` of what is gathered; they lie where they lay.
+  // Sorts the first `count` candidates in place.
   void Sort(Value count) {
     const int passes = DigitPasses(sort_.space(), sort_.shape());
     for (int pass = 0; pass < passes; ++pass) SortByDigit(sort_, pass, pass % 2, keys_, carried_, counters_, count);
@@ -86,12 +86,12 @@ class Selection {
   int64_t kept_, room_;
   bool carries_;
   Array keys_, carried_, counters_;
-  Variable filled_;     // Of the room.
-  Variable takes_all_;  // As long as it was never full.
-  Variable last_;       // The key of the last one that stayed.
+  Variable filled_;     // Number of candidates.
+  Variable takes_all_;  // True until the room is full for the first time.
+  Variable last_;       // Key of the last candidate that stayed.
 };
 
-// What tiles leave: of each the first `kept` keys, fewer of the last tile where it has fewer.
+// The first `kept` keys of each tile, in scratch memory. The last tile may have fewer.
 class Candidates {
  public:
   explicit Candidates(SortKernel& sort) : sort_(sort), of_line_(sort.tiles() * sort.space().kept) {

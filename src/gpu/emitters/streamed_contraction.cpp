@@ -1,7 +1,6 @@
-// The emitter of products of few rows for hosts: dot with an elementwise epilogue, and a convolution that is one. What
-// is multiplied with the rows is read once, in the type and order in which it lies, several lines side by side; the
-// sums of the block's columns are in the first-level cache. As fast as memory: a step of a language model is little
-// else.
+// The emitter of products of few rows for hosts: dot with an elementwise epilogue, or a convolution without a window.
+// It reads rhs once, in its own type and memory order, several lines at a time. The sums of the block's columns are in
+// the first-level cache. So it is as fast as memory. A step of a language model consists mostly of such products.
 #include <array>
 
 #include "base/text.h"
@@ -19,7 +18,7 @@ using kernel::Slot;
 using kernel::Type;
 using kernel::Value;
 
-// Lines of the operand that are read side by side.
+// Lines of rhs that are read at a time.
 constexpr int64_t kStreams = 8;
 
 class StreamedProduct {
@@ -66,7 +65,7 @@ class StreamedProduct {
  private:
   Value Converted(NodeId node) { return Convert(Convert(emission_.Emit(node), declared_), type_); }
 
-  // The rows' terms, converted.
+  // Stores the rows' terms of a panel, converted.
   void Keep(Value term0, Value terms) {
     emission_.SetLane(space_.term().e);
     const int64_t step = int64_t{k_.threads()} * width_;
@@ -83,10 +82,10 @@ class StreamedProduct {
     }
   }
 
-  // `streams` terms from t on of the panel.
+  // Multiplies `streams` terms of the panel, from t on.
   void Multiply(Value term0, Value t, int64_t streams) {
     emission_.SetLane(space_.column().e);
-    std::vector<Value> factors;  // Row by row.
+    std::vector<Value> factors;  // [row][stream]
     for (int64_t r = 0; r < space_.row().size; ++r) {
       for (int64_t s = 0; s < streams; ++s) factors.push_back(panel_array_.Load(t + (s + r * panel_)));
     }

@@ -1,7 +1,7 @@
-// The emitter of transposes: a loop whose operands' minor dimension moves reads them through tiles of shared memory, so
-// that both sides of the transpose touch memory in runs; a tile of three sides [rows, columns, square] is a strip that
-// goes through one small tile step by step. Where the result's minor dimension is a few elements, the
-// tile has all of those: each thread reads one of each run and writes what becomes neighbours.
+// The emitter of transposes. Operands that are contiguous along another dimension than the outputs are read through
+// tiles of shared memory, so that both sides access memory in runs. A tile of three sides, [rows, columns, square], is
+// a strip that passes through one small tile step by step. If the outputs' minor dimension has few elements, each
+// thread reads one element of each run and writes them as neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using kernel::Value;
 
 namespace {
 
-// Elements of the variable before the minor one, by lanes; those of the minor one are written out.
+// Lanes run along the variable before the minor one. The loop over the minor one is unrolled.
 Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const LoopSpace::Variable& lane = space.variables[space.variables.size() - 2];
@@ -50,7 +50,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
     of_run.push_back(emission.Leave());
   }
   TileOver(k, 1, lane.size, begin, step, [&](Value i) {
-    // All before any store, so that what follows is vectors side by side.
+    // All elements are computed before the first store, so that the stores are vectors side by side.
     std::vector<std::vector<Value>> results;
     std::vector<Value> offsets;
     for (const Emission::ScopeData& run : of_run) {
@@ -70,7 +70,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
   return std::move(frame).Finish("transpose, runs side by side");
 }
 
-// Elements that each lane of a warp takes.
+// Elements of each lane of a warp.
 int WidthOf(int64_t side) { return static_cast<int>(CeilDiv(side, 32)); }
 
 }  // namespace
@@ -104,8 +104,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   Emission& emission = frame.emission();
   const int warps = k.warps();
 
-  // Neighbouring blocks take neighbouring rows of the outputs, which lie side by side in what they read: long runs of
-  // reading are worth more than long runs of writing, since what is read has to be waited for.
+  // Neighbouring blocks take neighbouring rows of the outputs, which are adjacent in the operands. Long runs of loads
+  // matter more than long runs of stores, because a kernel waits for its loads.
   const Value first_row = k.block() % strips * strip;
   Value rest = k.block() / strips;
   const Value column0 = rest % column_tiles * tile_columns;
@@ -116,8 +116,9 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
-  // Squares along a strip, all of them whole: so few instructions that several squares are on their way from memory at
-  // once. Vectors are stored and loaded as a whole, and so do not wait for each other in the nearest cache.
+  // Whole squares along a strip are unrolled. Their instructions are so few that several squares are loaded at once.
+  // Rows of the tile are padded by a cache line, so that vectors are stored and loaded as a whole and do not wait for
+  // each other.
   const bool is_written_out =
       strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
   const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {

@@ -1,6 +1,6 @@
-// The emitter of transposes with short runs: a box is read as it lies in what is read, put into the order of what is
-// written, element by element by a table, and written in that. Both ways to memory so go in vectors: a processor has
-// room for so many stores that wait for a line of a cache, be they elements or vectors.
+// The emitter of transposes with short runs. A box is read in the order of the operands, permuted in shared memory by a
+// table, and written in the order of the outputs. So both accesses to memory are vectors. That matters because a
+// processor limits the number of stores that wait for a cache line, whether they are elements or vectors.
 #include "gpu/emitters/transpose_box.h"
 
 #include <algorithm>
@@ -44,11 +44,12 @@ class BoxEmitter {
 
  private:
   struct Run {
-    Value read, written;  // Where it begins in the box.
-    Value count;          // Elements.
+    // Start of the run in the box, in the order of the operands and of the outputs.
+    Value read, written;
+    Value count;  // Number of elements.
   };
 
-  // Blocks go along the variables in the order of the outputs.
+  // Finds the block's box. Consecutive blocks follow the order of the outputs.
   void BindOrigin() {
     Value rest = k_.block();
     for (size_t v = space_.variables.size(); v-- > 0;) {
@@ -61,8 +62,8 @@ class BoxEmitter {
     }
   }
 
-  // The elements along `variables` (minor first) follow each other in memory, so that the minor one counts them all, on
-  // from its last; `body` binds it. The other variables are loops around.
+  // Calls `body` for each run of the box. The elements along `variables` (minor first) are contiguous, so `body` binds
+  // the minor variable and lets it count all of them. The other variables are loops around.
   void ForEachRun(std::span<const size_t> variables, const std::function<void(const Run&)>& body) {
     std::vector<size_t> loops;
     int64_t below = 1;
@@ -116,7 +117,7 @@ class BoxEmitter {
     });
   }
 
-  // Where the elements of a run are in what was read.
+  // Places of a run's elements in the box as it was read.
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places = {0};
     for (size_t v = box_.run; v < space_.variables.size(); ++v) {
@@ -169,10 +170,13 @@ class BoxEmitter {
   const TransposeBox& box_;
   kernel::KernelBuilder& k_;
   Emission& emission_;
-  const std::vector<int64_t> read_pitches_, written_pitches_;  // In shared memory, by variable.
+  // Distance of neighbours in shared memory, for each variable.
+  const std::vector<int64_t> read_pitches_, written_pitches_;
   const std::vector<Array> arrays_;
-  std::vector<Array> read_, written_;   // The box in the order of the loads, and in that of the outputs; by load.
-  std::vector<Value> origin_, counts_;  // Of the box, by variable; of elements that there are.
+  // The box in the order of the loads, and in the order of the outputs, for each load.
+  std::vector<Array> read_, written_;
+  // Start of the box and number of its elements, for each variable.
+  std::vector<Value> origin_, counts_;
 };
 
 }  // namespace
