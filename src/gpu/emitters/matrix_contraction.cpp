@@ -159,7 +159,7 @@ class MatrixProduct : public TiledProduct {
   const int64_t rows_of_warp_;
   // One for each 16 rows and 8 columns of the warp's part.
   std::vector<SumFragment> sums_;
-  // ^16 rows of each warp's sums, before they are stored.
+  // Sums of 16 rows of each warp, before they are stored.
   Array rows_;
   Slot row_;
 };
