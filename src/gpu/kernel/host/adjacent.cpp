@@ -6,7 +6,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Bodies of more instructions than this together are long enough alone.
+// Bodies that together have more instructions are long enough alone.
 constexpr size_t kMostTogether = 160;
 
 bool IsScalar(Op op) {
@@ -19,7 +19,7 @@ bool IsScalar(Op op) {
   }
 }
 
-// Straight lines of loads, arithmetic and stores. Divisions of indices cut a tile into segments of its own.
+// Accepts straight lines of loads, arithmetic and stores. Divisions of indices divide a tile into its own segments.
 bool CanStandTogether(const Instruction& instruction) {
   switch (instruction.op) {
     case Op::kLoad:
@@ -36,9 +36,10 @@ class Together {
  public:
   explicit Together(const Kernel& kernel) : kernel_(kernel) {}
 
-  // Without a barrier between, a thread of the second tile reads nothing that another wrote in the first. In one loop
-  // a thread's own elements take turns, so neither may read what the other writes; of outputs, which nobody reads, no
-  // element is written twice. Slots are read and written at the tile's own element.
+  // Without a barrier between two tiles, a thread of the second one reads no value that another thread wrote in the
+  // first. In one loop the tiles alternate, so neither may read an array that the other writes. Both may write an
+  // output, because no element of it is written twice and none is read. Slots are accessed only at the tile's own
+  // element.
   bool Take(const Instruction& tile) {
     const std::vector<Instruction>& body = tile.regions[0].body;
     instructions_ += body.size();

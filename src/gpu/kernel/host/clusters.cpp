@@ -1,5 +1,5 @@
-// Clusters: their blocks run by turns, each from one barrier of the cluster to the next. What belongs to a block
-// (shared arrays, slots, variables, values of the block level) is there once for each.
+// The blocks of a cluster run in turn, each from one barrier of the cluster to the next. Shared arrays, slots,
+// variables and values of the block level exist once for each block.
 #include "gpu/kernel/host/emission.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool HasClusterBarrier(const Instruction& instruction) {
 
 llvm::Value* HostEmission::Storage(llvm::Type* type) {
   if (kernel_.cluster == 1) return Alloca(type);
-  constexpr int64_t kAlignment = 64;  // Vectors of slots want it.
+  constexpr int64_t kAlignment = 64;  // Vectors of slots need this alignment.
   const int64_t bytes = static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(type));
   const int64_t step = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   LlvmValue const storage = Alloca(llvm::ArrayType::get(b_.getInt8Ty(), kernel_.cluster * step));
@@ -46,7 +46,7 @@ void HostEmission::EnterBlock(LlvmValue rank) {
   enter(of_all_blocks_.variables, variables_);
 }
 
-// The blocks come alike to what has a barrier of the cluster in it, so what the first one knows steers it.
+// All blocks reach an instruction with a barrier of the cluster alike, so the first block's values control it.
 void HostEmission::EmitCluster(const Region& region) {
   std::vector<const Instruction*> turn;
   for (const Instruction& instruction : region.body) {
@@ -85,7 +85,7 @@ void HostEmission::EmitByTurns(const std::vector<const Instruction*>& instructio
   });
 }
 
-// A value of the block level, for the turns to come.
+// Keeps a value of the block level for later turns.
 void HostEmission::KeepOfBlock(int32_t id) {
   LlvmValue const value = values_[id];
   if (llvm::isa<llvm::Constant>(value)) return;
@@ -98,7 +98,7 @@ void HostEmission::KeepOfBlock(int32_t id) {
   b_.CreateStore(value, b_.CreateInBoundsGEP(type, kept_of_blocks_[id], rank_));
 }
 
-// What earlier turns left of these values.
+// Loads values that earlier turns have kept.
 void HostEmission::TakeUp(std::span<const int32_t> values) {
   for (const int32_t id : values) {
     if (!kept_of_blocks_[id]) continue;

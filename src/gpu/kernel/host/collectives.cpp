@@ -37,7 +37,7 @@ bool HasStructure(const Region& region) {
 
 }  // namespace
 
-// Branches and loops do not come in vectors (sin and rem have some): lane by lane.
+// Branches and loops (sin and rem contain some) have no vector form, so they run lane by lane.
 HostEmission::Values HostEmission::CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
   const auto lanes_of = [](LlvmValue value) {
     return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
@@ -88,8 +88,8 @@ HostEmission::LanePiece HostEmission::LoadPiece(const Instruction& reduce, int f
   return piece;
 }
 
-// Each pair of neighbours combined. Of two pieces, the pairs of a block of 128 bits stay in it: one shuffle brings the
-// left ones of both together, one the right ones.
+// Combines each pair of neighbours. With two pieces, pairs stay within their block of 128 bits: one shuffle collects
+// the left elements of both pieces, and another one the right elements.
 HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduce, const LanePiece& a,
                                                         const LanePiece* b, int block) {
   const int lanes = static_cast<int>(a.places.size());
@@ -121,8 +121,8 @@ HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduc
   return combined;
 }
 
-// Neighbours first; half as many lanes after each step. The same tree as the GPU's for lane 0. In pieces of a register,
-// whose shuffles are instructions: shuffles of all 32 lanes take LLVM longer than the rest of a row's sum.
+// Combines neighbours first, with half as many lanes after each step, in the same tree as lane 0 of a GPU. The pieces
+// are registers, whose shuffles are instructions. LLVM takes very long to compile shuffles of all 32 lanes.
 void HostEmission::EmitWarpReduce(const Instruction& reduce) {
   int64_t widest = 4;
   for (const int32_t slot : reduce.slots) widest = std::max<int64_t>(widest, Bytes(kernel_.slots[slot].type));

@@ -32,7 +32,7 @@ void HostEmission::Lower(const std::string& name) {
   if (!direct) MakeEntry(name);
 }
 
-// Unpacks the arguments: `noalias` says more on parameters than on loaded pointers.
+// Unpacks the arguments into a call, because `noalias` has more effect on parameters than on loaded pointers.
 void HostEmission::MakeEntry(const std::string& name) {
   llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()};
   auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
@@ -143,7 +143,7 @@ void HostEmission::EmitWarp(const Instruction& instruction) { Set(instruction.re
 void HostEmission::EmitLane(const Instruction& instruction) { Set(instruction.result, lane_); }
 void HostEmission::EmitThread(const Instruction& instruction) { Set(instruction.result, thread_); }
 
-// The loops over threads end between phases.
+// Barriers need no code, because the loops over threads end between phases.
 void HostEmission::EmitBarrier(const Instruction&) {}
 void HostEmission::EmitClusterBarrier(const Instruction&) {}
 void HostEmission::EmitWarpBarrier(const Instruction&) {}

@@ -15,7 +15,7 @@ void HostEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind
   });
 }
 
-// In rotated form: if (begin < end) do { index += body(index) } while (index < end).
+// The loop is rotated: if (begin < end) do { index += body(index) } while (index < end).
 void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
                                  const std::function<LlvmValue(LlvmValue)>& body) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
@@ -39,7 +39,7 @@ void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
   b_.SetInsertPoint(after);
 }
 
-// What the passes are told of a loop.
+// Properties of a loop for LLVM's passes.
 llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
   llvm::SmallVector<llvm::Metadata*, 3> nodes = {nullptr};
   if (kind.lanes)
@@ -68,14 +68,16 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
   Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave, .has_gaps = has_gaps}, body);
 }
 
-// Whole vectors, then what is left: of a body that may repeat itself and whose end is known, one more that ends there;
-// of another short one, vectors of half as many lanes, and so on: six more than three vectors of eight are four and
-// two. Else one by one, or with masks by the vectoriser, where it takes the body.
+// Emits whole vectors, and then the rest. If the body may repeat and the end is known, the rest is one more vector that
+// ends there. A short body with a known end gets vectors of half as many lanes, and so on: 30 lanes are three vectors
+// of eight, one of four and one of two. Otherwise the rest is emitted lane by lane, or by the vectoriser with masks if
+// it accepts the body.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
   const auto* const known_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-  const int64_t elements = known_end ? known_end->getSExtValue() : 0;  // 0: not known.
+  // 0 if the number is unknown.
+  const int64_t elements = known_end ? known_end->getSExtValue() : 0;
   const int64_t width = wide.lanes * interleave;
   const bool is_whole = known_end && width > 0 && elements % width == 0;
   const bool is_short = known_end && elements < width;
@@ -120,7 +122,7 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   Loop(begin, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
 }
 
-// Vectors of `width_` lanes for the variables that live across the loops and branches of a vector body.
+// Allocates vectors of `width_` lanes for variables that live across loops and branches of a vector body.
 void HostEmission::CarryVariables(const WidePlan& wide) {
   for (const int64_t variable : wide.carried) {
     llvm::Type* const type = scalar_.TypeOf(kernel_.variables[variable].type);
@@ -128,7 +130,7 @@ void HostEmission::CarryVariables(const WidePlan& wide) {
   }
 }
 
-// The value in all lanes of a vector body; outside of one, just the value.
+// The value in all lanes of a vector body, or the scalar outside of one.
 llvm::Value* HostEmission::Wide(int32_t id) {
   LlvmValue const value = Get(id);
   if (!wide_ || value->getType()->isVectorTy()) return value;

@@ -33,8 +33,8 @@ llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
   return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
 }
 
-// What nobody writes is read once, whatever is stored between two loads of it: all rows of a tile share what belongs
-// to its columns.
+// Elements that no thread writes may be loaded once, in spite of stores between two loads. So all rows of a tile share
+// the values of its columns.
 llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index, bool wide) {
   const ArrayInfo& info = kernel_.arrays[array];
   const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);
@@ -55,7 +55,7 @@ void HostEmission::EmitStore(const Instruction& store) {
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
-// Accesses of the group go to this member of it.
+// Within `access`, accesses to the group go to this member.
 void HostEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   LlvmValue const group = arrays_[array];
   LlvmValue const place = b_.CreateInBoundsGEP(b_.getPtrTy(), group, Get(member));
@@ -88,7 +88,7 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
-// At once: a kernel must not care when, before the wait.
+// Copies at once. A correct kernel does not depend on the time of the copy before the wait.
 void HostEmission::EmitCopyAsync(const Instruction& copy) {
   LlvmValue const to = Get(copy.operands[0]);
   LlvmValue const from = Get(copy.operands[1]);
@@ -100,7 +100,7 @@ void HostEmission::EmitCopyAsync(const Instruction& copy) {
 
 void HostEmission::EmitCopyWait(const Instruction&) {}
 
-// ---- Tiles that are read across: a second array has the columns of the tile as its rows ----
+// ---- Tiles that are read across rows: a second array has the columns of the tile as its rows -----------------------
 
 llvm::Value* HostEmission::TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column) {
   const ArrayInfo& array = kernel_.arrays[tile];
@@ -120,9 +120,9 @@ void HostEmission::EmitLoadTurned(const Instruction& load) {
 
 void HostEmission::EmitTurn(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
-  // A square of as many rows as there are elements in 32 bytes, 16 at most: the sides of tiles are multiples of 16. One
-  // more step, in which the halves of registers of 64 change places, costs more than it saves
-  // (bench/results/2026-11-26-cpu-3.md), but where rows are whole lines: a vector is then loaded as it was stored.
+  // The side of a square is 32 bytes, and at most 16 elements, because sides of tiles are multiples of 16. Exchanging
+  // the halves of 64-byte registers in one more step is slower (bench/results/2026-11-26-cpu-3.md). If rows are whole
+  // lines, squares of 64 bytes are faster, because a vector is loaded as it was stored.
   const int64_t of_line = std::min<int64_t>(kMostTurned, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
   const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));
@@ -185,7 +185,7 @@ void HostEmission::EmitSlotSet(const Instruction& access) {
 
 llvm::Type* HostEmission::SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
 
-// Of all its threads.
+// Number of elements for all threads.
 int64_t HostEmission::SlotElements(int64_t slot) const {
   const SlotInfo& info = kernel_.slots[slot];
   return (info.level == Level::kBlock ? kernel_.threads : kWarpSize) * info.width;
@@ -217,7 +217,7 @@ llvm::Value* HostEmission::SlotAddress(const Instruction& access) {
   return b_.CreateInBoundsGEP(SlotElement(slot), base, index);
 }
 
-// ---- What other threads see ----
+// ---- Accesses that other threads see -------------------------------------------------------------------------------
 
 void HostEmission::EmitAtomic(const Instruction& atomic) {
   LlvmValue const address = Address(atomic.imm, Get(atomic.operands[0]));
@@ -238,7 +238,7 @@ void HostEmission::EmitAtomic(const Instruction& atomic) {
 void HostEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void HostEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
-// No host has a graph. For what stands in for one, the handle is where the condition lies.
+// No host has a graph. Code that runs in place of a graph passes the address of the condition as the handle.
 void HostEmission::EmitSetCondition(const Instruction& set) {
   b_.CreateAlignedStore(Get(set.operands[0]), arrays_[set.imm], llvm::Align(4));
 }
@@ -246,7 +246,7 @@ void HostEmission::EmitSetCondition(const Instruction& set) {
 void HostEmission::EmitArrive(const Instruction& arrive) {
   LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));
   LlvmValue const count = b_.CreateTrunc(Get(arrive.operands[1]), b_.getInt32Ty());
-  // Wraps to zero in the last block.
+  // The counter wraps to zero in the last block.
   LlvmValue const old = b_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, counter, b_.CreateSub(count, b_.getInt32(1)),
                                            llvm::MaybeAlign(4), llvm::AtomicOrdering::AcquireRelease);
   Set(arrive.result, b_.CreateICmpEQ(old, b_.CreateSub(count, b_.getInt32(1))));

@@ -25,7 +25,8 @@ class Finder {
     }
   }
 
-  // Not the comparisons, where too many pieces would come of a tile, or of a row of a division.
+  // Drops the comparisons if they would cut the tile, or a row of a division, into pieces that are too short on
+  // average.
   void KeepLongPieces(int64_t elements) {
     for (const Instruction* cut : plan_.cuts) {
       if (cut->op != Op::kLess) elements = std::min(elements, facts_.constants[cut->operands[1]]->imm);
@@ -61,7 +62,9 @@ class Finder {
 
   const HostFacts& facts_;
   SegmentPlan& plan_;
-  std::vector<bool> line_, fixed_;  // By value: counts up with the index; the same for all, and index arithmetic.
+  // Indexed by value. A line counts up with the index. A fixed value is index arithmetic that is the same for all
+  // elements.
+  std::vector<bool> line_, fixed_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ bool Varies(const Instruction& instruction, const std::vector<bool>& varying) {
 
 bool HasCut(const HostFacts& facts, const std::vector<bool>& varying, const Region& region);
 
-// Whether the body is cut at this instruction.
+// Returns whether the body is cut at this instruction.
 bool IsCut(const HostFacts& facts, const std::vector<bool>& varying, const Instruction& instruction) {
   if (Varies(instruction, varying)) return false;
   if (instruction.op == Op::kLoop) return !facts.IsWrittenOut(instruction);
@@ -85,7 +85,7 @@ class Planner {
     }
   }
 
-  // A variable that begins with a value of its own in its only group needs no array.
+  // A variable that starts with a value of its own in its only group needs no array.
   void PlaceVariable(int64_t variable, int group, bool begins) {
     int& only = variable_group_[variable];
     if (only == 0 && begins) only = group;
@@ -94,7 +94,7 @@ class Planner {
     plan_.kept_variables.push_back(static_cast<int32_t>(variable));
   }
 
-  // Index arithmetic on what every lane knows.
+  // Returns whether the value is index arithmetic on values that every lane has.
   bool CanRepeat(int32_t id) const {
     if (plan_.group_of[id] == 0) return true;
     const Instruction* const definition = plan_.definition[id];

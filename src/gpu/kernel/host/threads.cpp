@@ -45,7 +45,7 @@ int64_t HostEmission::Elements(const Instruction& tile) const {
   return (in_warps_ ? kWarpSize : kernel_.threads) * tile.imm;
 }
 
-// How far the tile goes, if its limit cuts it short.
+// The number of the tile's elements within its limit.
 llvm::Value* HostEmission::EndOf(const Instruction& tile) {
   LlvmValue const elements = Index(Elements(tile));
   if (tile.operands.empty()) return elements;
@@ -54,7 +54,7 @@ llvm::Value* HostEmission::EndOf(const Instruction& tile) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), elements);
 }
 
-// The tile that `instructions` begin with, and those that share its loop; how many instructions that were.
+// Emits the first tile and the tiles that share its loop. Returns the number of instructions emitted.
 size_t HostEmission::EmitTiles(std::span<const Instruction> instructions) {
   const std::vector<const Instruction*> tiles = AdjacentTiles(kernel_, instructions);
   if (tiles.size() == 1) {
@@ -92,8 +92,8 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// Few slots that are gone through at places which only the run knows are copied for that, there and back: then all
-// other accesses to them are at places that are known, and they are registers.
+// If a loop accesses few slots at places that are unknown at compile time, they are copied before and after it. All
+// other accesses are at known places, so that these slots are registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
   if (kernel_.cluster == 1) FindSlots(region, slots);
@@ -155,7 +155,7 @@ llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
   return scalar_.Emit(definition, operands, types);
 }
 
-// The values of the cuts at `begin`; returns how many elements the segment has, at most `left`.
+// Computes the values of the cuts at `begin`. Returns the number of the segment's elements, at most `left`.
 llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left) {
   segment.begin = begin;
   segment.at_begin.clear();
@@ -174,13 +174,12 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     LlvmValue const operands[] = {dividend, divisor};
     const Type types[] = {Type::kIndex, Type::kIndex};
     LlvmValue const value = scalar_.Emit(*cut, operands, types);
-    // Not dividend - value * divisor: an index that is none, behind some guard, may not fit the 32 bits in which it is
-    // divided, and no segment must come out as empty.
+    // The remainder is not dividend - value * divisor. An index that a guard excludes may exceed the 32 bits of the
+    // division, and no segment may be empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
-    // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own. What comes
-    // out there is no quotient: 0 instead, since a division of it by the next must not make that one's bound
-    // negative.
+    // Negative dividends, which a guard excludes, have no quotient. The elements from zero on are segments of their
+    // own. The quotient becomes 0, because dividing it by the next divisor must not make that bound negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
     segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
@@ -189,7 +188,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
   return count;
 }
 
-// The value of a cut in the current element of the segment; null if it is none.
+// The value of a cut at the current element of the segment, or null if the instruction is not a cut.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
@@ -198,7 +197,7 @@ llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
                                               : b_.CreateAdd(found->second, segment_->position, "", true, true);
 }
 
-// The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
+// Emits the body of a phase or tile for lanes (elements) 0 to `end`. `bind` receives the current one.
 void HostEmission::EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                const std::function<void(LlvmValue)>& bind) {
   const StripPlan plan = PlanStrips(facts_, region, segments);
@@ -220,9 +219,9 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-// A few vectors of lanes at a time, with the loops of the body inside and what lives across them in registers; false
-// where it cannot be so. A product of tiles in shared arrays, eight rows of a thread, from an eighth of the machine's
-// multiply-adds to most of them: what a strip keeps in arrays is loaded and stored in each step.
+// Emits a few vectors of lanes at a time, with the loops of the body inside and the variables that live across them in
+// registers. Returns false if that is impossible. Products of tiles in shared arrays are several times faster than in
+// strips, whose arrays are loaded and stored in each step.
 bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                    const std::function<void(LlvmValue)>& bind) {
   std::vector<const Instruction*> body;
@@ -336,7 +335,7 @@ void HostEmission::KeepResults(const Instruction& instruction) {
   }
 }
 
-// A value of another group: from its array, or computed again.
+// A value of another group, from its array or computed again.
 llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   if (llvm::AllocaInst* array = strip_->values[id])
     return LoadFrom(StripElement(array), facts_.types[id], true, false, true);
@@ -346,7 +345,7 @@ llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   return Compute(definition);
 }
 
-// Where a variable of the lane is kept; null when it is an alloca of its own.
+// The address of a lane's variable, or null if the variable is an alloca of its own.
 llvm::Value* HostEmission::StripVariable(const Instruction& access) {
   if (!strip_ || !strip_->variables[access.imm]) return nullptr;
   return StripElement(strip_->variables[access.imm]);

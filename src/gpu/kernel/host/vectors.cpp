@@ -11,20 +11,20 @@
 namespace hlo::kernel {
 namespace {
 
-// The scheduler of a CPU holds about a hundred instructions that wait. Of a body of this many it holds few iterations,
-// too few to hide the latency of its chain; so several vectors go by turns (a gelu in the cache: 0.8 of the time), in
-// kernels over arrays of kMuchWork elements.
+// A CPU's scheduler holds about a hundred waiting instructions. That is few iterations of a body of kLongBody
+// instructions, too few to hide the latency of its chain. So several vectors alternate, in kernels over arrays of
+// kMuchWork elements.
 constexpr int64_t kLongBody = 24;
 constexpr int64_t kMuchWork = 1 << 18;
 
 bool IsLarge(const ArrayInfo& array) { return array.IsParameter() && array.elements >= kMuchWork; }
 
-// Is the body a long chain in a kernel that runs long enough to pay for more code?
+// Returns whether the body is a long chain in a kernel that runs long enough to justify more code.
 bool IsWorthInterleaving(const HostFacts& facts, const Region& body) {
   return std::ranges::any_of(facts.kernel.arrays, IsLarge) && facts.WrittenOut(body) >= kLongBody;
 }
 
-// What a masked store left cannot be loaded again before it is in the cache.
+// Returns whether the body sets slots. Elements of a masked store cannot be loaded again until they are in the cache.
 bool KeepsPartialResults(const Region& body) {
   return std::ranges::any_of(body.body, [](const Instruction& instruction) { return instruction.op == Op::kSlotSet; });
 }
@@ -36,7 +36,7 @@ bool StoresStreamed(const Kernel& kernel, const Region& region) {
   });
 }
 
-// The widest type that the body keeps in memory: the vectoriser's vectors have as many elements as fit of it.
+// The widest type that the body accesses in memory. It determines the number of elements in the vectoriser's vectors.
 int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   int64_t bytes = 1;
   for (const Instruction& instruction : region.body) {
@@ -59,7 +59,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   return bytes;
 }
 
-// What a body has in registers: `constants`, once for all vectors that go by turns, and at most `values` for each.
+// Registers of a body: `constants` are shared by alternating vectors, and each vector has at most `values`.
 struct Registers {
   int64_t constants = 0, values = 0;
 };
@@ -75,7 +75,8 @@ void NoteUses(const Instruction& instruction, int64_t at, std::unordered_map<int
 Registers RegistersOf(const Region& body) {
   std::unordered_map<int32_t, int64_t> last_use;
   for (size_t i = 0; i < body.body.size(); ++i) NoteUses(body.body[i], static_cast<int64_t>(i), &last_use);
-  std::vector<int64_t> ends(body.body.size());  // How many values are used for the last time there.
+  // Number of values whose last use is at each instruction.
+  std::vector<int64_t> ends(body.body.size());
   std::set<std::pair<Type, int64_t>> constants;
   Registers registers;
   int64_t live = 0;
@@ -114,15 +115,15 @@ bool IsWorthTwice(const HostFacts& facts, const Region& body) {
   return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body) || KeepsPartialResults(body);
 }
 
-// No more vectors by turns than there are, and no tail where one vector at a time leaves none: under a mask, what is
-// loaded with gaps between is loaded one by one, in branches, and the vectoriser takes 20 s to move a chain of bf16
-// maxima into them.
+// Returns how many vectors alternate, at most as many as there are. If single vectors leave no tail, alternating ones
+// must not either. Under a mask, loads with gaps become single loads in branches, and LLVM's vectoriser takes very long
+// to move a chain of bf16 maxima into them.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails) {
   if (!IsWorthInterleaving(facts, body)) return 1;
   const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);
   const bool whole = elements % vector == 0;
-  // Four where they fit into the 32 registers of AVX-512: on a Zen 4, gelu takes 0.84 of the time in two, layer norm's
-  // gradients 0.72; Threefry, which has few values, 1.11. AVX2 has half the registers.
+  // Four vectors if they fit into the 32 registers of AVX-512, which is faster for most long bodies
+  // (bench/results/2026-11-26-cpu-4.md). AVX2 has half the registers.
   constexpr int64_t kRegisters = 32;
   const Registers registers = masked_tails ? RegistersOf(body) : Registers();
   int interleave = masked_tails && registers.constants + 4 * registers.values <= kRegisters ? 4 : 2;

@@ -5,10 +5,10 @@
 namespace hlo::kernel {
 namespace {
 
-// The vectoriser takes elements this far apart from whole vectors, by shuffles.
+// The vectoriser extracts elements at most this far apart from whole vectors, by shuffles.
 constexpr int64_t kMostInterleaved = 8;
 
-// Instructions of a body that may stand in the code for several numbers of lanes.
+// Instructions of a body that may be emitted several times, for different numbers of lanes.
 constexpr int64_t kShortBody = 16;
 
 class WidePlanner {
@@ -60,14 +60,14 @@ class WidePlanner {
 
   int64_t widest() const { return widest_; }
 
-  // What is not taken, but could be lane by lane: an access to elements that are far apart.
+  // Returns whether an access that was not taken can be done lane by lane, because its elements are far apart.
   bool IsScattered(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
     return stride == kOwnValue || stride > kMostInterleaved || stride < 0;
   }
 
-  // An access that the vectoriser takes from whole vectors, but not from masked ones.
+  // Returns whether the vectoriser can do the access with whole vectors, but not with masked ones.
   bool HasGaps(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
@@ -81,11 +81,12 @@ class WidePlanner {
     });
   }
 
-  // Are `scattered` accesses, with their indices, most of the body?
+  // Returns whether most of the body consists of `scattered` accesses and their indices.
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
-  // Also for what is computed again here, or kept in an array, because another group of the strip defines it.
+  // Returns the stride of a value, also if another group of the strip defines it. It is then computed again here or
+  // kept in an array.
   int64_t StrideOf(int32_t id) {
     if (known_[id]) return plan_.stride[id];
     int64_t stride = 0;
@@ -141,7 +142,7 @@ class WidePlanner {
     return Accesses(load, is_near && (stride == 0 || stride == 1));
   }
 
-  // The rows of a turned tile are neighbours.
+  // The rows of a transposed tile are neighbours.
   bool TakeLoadTurned(const Instruction& load) {
     loaded_.push_back(load.imm);
     const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);
@@ -191,7 +192,7 @@ class WidePlanner {
     return taken;
   }
 
-  // All lanes go the same way. What follows may read a variable that both ways have set.
+  // All lanes take the same branch. Later instructions may read a variable that both branches have set.
   bool TakeIf(const Instruction& branch) {
     if (context_.loops_inside || StrideOf(branch.operands[0]) != 0) return false;
     plan_.has_branch = true;
@@ -213,17 +214,21 @@ class WidePlanner {
   const HostFacts& facts_;
   const WideContext context_;
   WidePlan& plan_;
-  std::vector<bool> known_, is_set_;  // By value; by variable.
+  // Indexed by value, and by variable.
+  std::vector<bool> known_, is_set_;
   int64_t widest_ = 0, computed_ = 0;
-  std::vector<int64_t> loaded_, stored_;  // Arrays.
-  bool keeps_ = false;                    // Something of an element that another could read.
-  int loops_ = 0, branches_ = 0;          // Around what is being taken; loops that are not written out.
+  // Arrays that the body loads, and arrays that it stores.
+  std::vector<int64_t> loaded_, stored_;
+  // The body keeps a value of an element that another element could read.
+  bool keeps_ = false;
+  // Loops and branches around the current instruction, without unrolled loops.
+  int loops_ = 0, branches_ = 0;
 };
 
 }  // namespace
 
-// A step takes a vector of what varies for each of those that a variable has, and one of what does not; of a lone
-// variable, the former is an operand in memory.
+// A step needs one vector of varying values for each vector of a variable, and one vector of uniform values. If there
+// is only one variable, the varying values are operands in memory.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes) {
   const size_t registers = vector_bytes == 64 ? 32 : 16;
   for (const size_t vectors : {8, 4, 2, 1}) {

@@ -14,7 +14,7 @@ constexpr int kSharedSpace = 3;
 
 }  // namespace
 
-// A value of any type through 32-bit shuffles.
+// Shuffles a value of any type by 32-bit shuffles.
 LlvmValue NvptxEmission::Shuffle(Intr id, LlvmValue value, LlvmValue amount) {
   llvm::Type* const type = value->getType();
   const unsigned bits = type->getScalarSizeInBits();
@@ -97,8 +97,8 @@ void NvptxEmission::EmitShuffle(const Instruction& shuffle) {
   StoreSlot(shuffle.slots[0], Shuffle(kIntrinsics[shuffle.imm], LoadSlot(shuffle.slots[1]), amount));
 }
 
-// A vote for each bit: who differs from the lane in one of them is out. Who has it not votes, and nothing is inverted,
-// since LLVM makes two tests of one for what is set: 7 instructions for a bit instead of 3.
+// A vote for each bit excludes the lanes that differ in it. Lanes without the bit vote, because LLVM compiles a vote
+// for set bits to two tests.
 void NvptxEmission::EmitMatch(const Instruction& match) {
   LlvmValue const from = LoadSlot(match.slots[1]);
   LlvmValue differs = b_.getInt32(0);

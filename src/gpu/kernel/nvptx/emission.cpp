@@ -58,7 +58,7 @@ std::unique_ptr<llvm::Module> NvptxEmission::Lower() {
   return std::move(module_);
 }
 
-// No access to memory moves over it.
+// No access to memory is moved across the code.
 void NvptxEmission::EmitCode(const char* code) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), false);
   b_.CreateCall(llvm::InlineAsm::get(type, code, "~{memory}", /*hasSideEffects=*/true));
@@ -67,7 +67,7 @@ void NvptxEmission::EmitCode(const char* code) {
 void NvptxEmission::MakeFunction() {
   std::vector<llvm::Type*> types;
   const std::vector<int> parameters = kernel_.Parameters();
-  // The pointers of a group come by value, in the space of parameters, which code reads at any index.
+  // The pointers of a group are passed by value in the parameter space, which code may read at any index.
   for (const int array : parameters)
     types.push_back(llvm::PointerType::get(context_, kernel_.arrays[array].members > 0 ? 0 : kGlobalSpace));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
@@ -84,7 +84,8 @@ void NvptxEmission::MakeFunction() {
       function_->getArg(i)->setName("p" + std::to_string(i));
       continue;
     }
-    // Threads talk through kInOut arrays; `noalias` would let LLVM keep their elements in registers across barriers.
+    // Threads communicate through kInOut arrays, so `noalias` would let LLVM keep their elements in registers across
+    // barriers.
     if (!array.may_alias && array.kind != ArrayKind::kInOut) attributes.addAttribute(llvm::Attribute::NoAlias);
     if (array.kind == ArrayKind::kInput) attributes.addAttribute(llvm::Attribute::ReadOnly);
     attributes.addAlignmentAttr(llvm::Align(array.alignment));
@@ -216,7 +217,7 @@ void NvptxEmission::EmitClusterRank(const Instruction& instruction) {
          [&](int) { return ReadIndex(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, kernel_.cluster); });
 }
 
-// True once: at the first place where the fault of the options fits.
+// Returns true once: at the first place where the fault of the options fits.
 bool NvptxEmission::Plant(KernelFault fault) {
   if (options_.fault != fault || planted_) return false;
   planted_ = true;

@@ -1,4 +1,4 @@
-// Matrices of a warp: mma.sync, and how its fragments come out of memory.
+// Matrices of a warp: mma.sync, and loads of its fragments.
 #include "gpu/kernel/nvptx/emission.h"
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -16,11 +16,12 @@ constexpr Intr kProducts[] = {
     llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32, llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
     llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32, llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8};
 
-constexpr int kMatrixRows = 8, kMatrixRowBytes = 16;  // Of what ldmatrix loads.
+// Rows of a matrix that ldmatrix loads, and their bytes.
+constexpr int kMatrixRows = 8, kMatrixRowBytes = 16;
 
 }  // namespace
 
-// A word of a fragment: its elements, the first one in the low bits.
+// A word of a fragment, with its first element in the low bits.
 LlvmValue NvptxEmission::LoadWord(int32_t slot, int word) {
   const FragmentKind kind = *kernel_.slots[slot].fragment;
   const int elements = PerWord(kind), bits = 32 / elements;
@@ -59,7 +60,7 @@ void NvptxEmission::EmitLoadFragment(const Instruction& load) {
   const FragmentKind kind = *kernel_.slots[load.slots[0]].fragment;
   const int64_t bytes = Bytes(load.type);
   const auto whole_rows = [&](int32_t value) { return linear_[value].multiple * bytes % kMatrixRowBytes == 0; };
-  // Words go along the rows of the left matrix and down the columns of the right one.
+  // Words of the left matrix follow its rows, and words of the right matrix its columns.
   const bool crosses = (load.imm2 != 0) == (kind.role == FragmentRole::kLeft);
   const bool as_matrices = shared && kind.role != FragmentRole::kSum && (!crosses || bytes == 2) &&
                            whole_rows(load.operands[0]) && whole_rows(load.operands[1]);
@@ -67,7 +68,7 @@ void NvptxEmission::EmitLoadFragment(const Instruction& load) {
   LoadElements(load, /*contiguous=*/!crosses);
 }
 
-// Each lane gives the address of one row of one of the matrices, and gets a word of each.
+// Each lane gives the address of a row of one of the matrices, and receives a word of each matrix.
 void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   const FragmentKind kind = *kernel_.slots[load.slots[0]].fragment;
   const FragmentLayout layout = LayoutOf(kind);
@@ -77,7 +78,7 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   LlvmValue const row = b_.CreateAnd(lane, Index(kMatrixRows - 1));
   LlvmValue const low = b_.CreateAnd(b_.CreateLShr(lane, 3), Index(1));
   LlvmValue const high = b_.CreateLShr(lane, 4);
-  // Where the lane's matrix begins, and of the axis that leads from line to line, which of its lines is the lane's.
+  // The start of the lane's matrix, plus the lane's line along the axis that leads from line to line.
   const auto along = [&](int MatrixPosition::* axis, bool is_line) {
     LlvmValue const corner =
         b_.CreateAdd(b_.CreateMul(low, Index(layout.low.*axis)), b_.CreateMul(high, Index(layout.high.*axis)));
@@ -98,7 +99,7 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   for (int word = 0; word < matrices; ++word) StoreWord(load.slots[0], word, b_.CreateExtractValue(words, word));
 }
 
-// Each lane loads its own. `contiguous`: the elements of a word lie side by side.
+// Each lane loads its own elements. `contiguous`: the elements of a word are adjacent in memory.
 void NvptxEmission::LoadElements(const Instruction& load, bool contiguous) {
   const int32_t slot = load.slots[0];
   const FragmentKind kind = *kernel_.slots[slot].fragment;

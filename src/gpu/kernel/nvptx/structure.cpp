@@ -16,7 +16,7 @@ constexpr int64_t kNeverUnroll = -1;
 
 }  // namespace
 
-// The level of a phase or tile, while its body is emitted.
+// Sets the level of the emission while the body of a phase or tile is emitted.
 class NvptxEmission::AtThreadLevel {
  public:
   explicit AtThreadLevel(NvptxEmission& emission) : emission_(emission) { emission_.level_ = Level::kThread; }
@@ -39,7 +39,7 @@ void NvptxEmission::EmitWarps(const Instruction& warps) {
   level_ = Level::kBlock;
 }
 
-// Runs `then` under a condition.
+// Runs `then` if the condition holds, and otherwise `otherwise`.
 void NvptxEmission::If(LlvmValue condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
   BasicBlock* const on_true = NewBlock("then");
   BasicBlock* const on_false = otherwise ? NewBlock("else") : nullptr;
@@ -56,7 +56,7 @@ void NvptxEmission::If(LlvmValue condition, const std::function<void()>& then, c
   b_.SetInsertPoint(join);
 }
 
-// The function is the driver's own: it is linked when the driver loads the text as a module, and no library has it.
+// The driver provides this function when it loads the text as a module. No library contains it.
 void NvptxEmission::EmitSetCondition(const Instruction& set) {
   llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt32Ty()};
   const llvm::FunctionCallee function =
@@ -67,7 +67,7 @@ void NvptxEmission::EmitSetCondition(const Instruction& set) {
   If(b_.CreateICmpEQ(level_ == Level::kWarp ? lane_ : thread_, Index(0)), call);
 }
 
-// In rotated form: if (begin < end) do { body(index) } while ((index += step) < end).
+// The loop is rotated: if (begin < end) do { body(index) } while ((index += step) < end).
 void NvptxEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, int64_t unroll,
                          const std::function<void(LlvmValue)>& body) {
   If(b_.CreateICmpSLT(begin, end), [&] {
@@ -152,7 +152,7 @@ bool NvptxEmission::UsesSlots(const Region& region) {
   return false;
 }
 
-// Emits structure once for all copies if they agree on what steers it, else once for each.
+// Emits structure once if all copies agree on the values that steer it, and otherwise once for each copy.
 void NvptxEmission::ForCopies(std::span<const int32_t> steering, const std::function<void()>& emit) {
   bool agree = true;
   for (const int32_t value : steering) agree = agree && linear_[value].stride == 0;
