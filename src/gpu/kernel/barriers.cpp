@@ -7,11 +7,11 @@ namespace {
 
 constexpr int32_t kNobody = -1, kSeveral = -2;
 
-// The arrays that statements touch; by index into Kernel::arrays.
+// The arrays that statements access, by index into Kernel::arrays.
 struct Touched {
   std::vector<bool> reads;
-  std::vector<bool> far_reads;   // Of other blocks' arrays.
-  std::vector<int32_t> writers;  // A statement, kNobody or kSeveral.
+  std::vector<bool> far_reads;   // Reads of the arrays of other blocks.
+  std::vector<int32_t> writers;  // The statement that writes the array, kNobody or kSeveral.
 
   explicit Touched(size_t arrays) : reads(arrays), far_reads(arrays), writers(arrays, kNobody) {}
 
@@ -38,7 +38,7 @@ struct Touched {
     return false;
   }
 
-  // Whether blocks of a cluster must meet between the two.
+  // Returns whether the accesses need a barrier of the cluster between them.
   bool ConflictsAfar(const Touched& other) const {
     for (size_t i = 0; i < reads.size(); ++i) {
       const bool writes = writers[i] != kNobody, other_writes = other.writers[i] != kNobody;
@@ -48,7 +48,7 @@ struct Touched {
   }
 };
 
-// What was touched since the last barrier of the block (of the warp), and of the cluster.
+// Accesses since the last barrier of the block (or of the warp), and since the last barrier of the cluster.
 struct Pending {
   Touched block, cluster;
 
@@ -63,14 +63,15 @@ class Placer {
  public:
   explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
-  // Walks one region with what is pending at its begin; leaves what is pending at its end.
+  // Places barriers in a region. `pending` holds the accesses since the last barriers, first at the start of the region
+  // and then at its end.
   void Walk(Region& region, Op barrier, Pending& pending) {
     std::vector<Instruction> body;
     body.reserve(region.body.size());
     for (Instruction& instruction : region.body) {
       switch (instruction.op) {
         case Op::kLoop: {
-          // The begin of the body follows its own end.
+          // The body may run again, so its end precedes its start.
           Region trial = instruction.regions[0];
           Pending end = pending;
           Walk(trial, barrier, end);
@@ -81,7 +82,7 @@ class Placer {
           break;
         }
         case Op::kWhile: {
-          // The begin of the condition follows the end of the body, and what comes after follows the condition.
+          // The condition also follows the body, and code after the loop follows the condition.
           std::vector<Region> trial = instruction.regions;
           Pending end = pending;
           for (Region& part : trial) Walk(part, barrier, end);

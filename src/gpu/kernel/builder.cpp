@@ -13,9 +13,9 @@
 namespace hlo::kernel {
 namespace {
 
-// The space for parameters has 32,764 bytes; some of it is left to others.
+// Pointers that fit into the 32,764 bytes of a launch's parameters, beside other parameters.
 constexpr int64_t kMostMembers = 4000;
-// What every GPU with clusters has.
+// Every GPU with clusters supports this many blocks.
 constexpr int kMostInCluster = 8;
 
 uint64_t FloatBits(Type type, double value) {
@@ -48,7 +48,7 @@ void KernelBuilder::CopyWait(int on_their_way) {
   Append(Op::kCopyWait, Type::kPred, {}).imm = on_their_way;
 }
 
-// A handle has no alignment.
+// The pointer is a handle, which has no alignment.
 Array KernelBuilder::Condition(std::string name) { return Output(std::move(name), Type::kU8, 0, 1); }
 
 void KernelBuilder::SetCondition(Array condition, Value value) {
@@ -393,7 +393,7 @@ void KernelBuilder::Fill(Slot slot, Value value) {
   Tile(slot.width(), [&](Value) { slot.Set(value); });
 }
 
-// The region that combines `slots.size()` values a with as many values b.
+// The region that combines `slots.size()` values a with equally many values b.
 Region KernelBuilder::Combiner(std::span<const Slot> slots, const CombineMany& combine) {
   return Nest(Level::kThread, false, 0, nullptr, [&] {
     std::vector<Value> a, b;
@@ -412,7 +412,7 @@ Region KernelBuilder::Combiner(std::span<const Slot> slots, const CombineMany& c
   });
 }
 
-// The elements of wide slots combined in order.
+// Combines the elements of wide slots in order.
 std::vector<Slot> KernelBuilder::Narrow(std::span<const Slot> slots, const CombineMany& combine) {
   const int width = slots[0].width();
   if (width == 1) return {slots.begin(), slots.end()};

@@ -5,7 +5,8 @@
 namespace hlo::kernel {
 namespace {
 
-constexpr int kFraction = 23, kBias = 127;  // Of f32.
+// Bits of the fraction of f32, and its bias.
+constexpr int kFraction = 23, kBias = 127;
 constexpr int64_t kInfinity = 0x7f800000, kNan = 0x7fc00000, kMagnitude = 0x7fffffff;
 
 int64_t Ones(int bits) { return (int64_t{1} << bits) - 1; }
@@ -15,17 +16,17 @@ Value Down(Value bits, int by) { return ShiftRightLogical(bits, AsValue(bits, by
 Value AsFloat(Value bits) { return Bitcast(bits, Type::kF32); }
 Value AsBits(Value number) { return Bitcast(number, Type::kU32); }
 Value FloatOf(Value like, int64_t bits) { return AsFloat(AsValue(like, bits)); }
-// All of x's bits from `by` on, rounded to nearest, halves to even.
+// Drops the last `by` bits of x and rounds to nearest, with halves to even.
 Value RoundedDown(Value x, int by) { return Down(x + (Down(x, by) & 1) + Ones(by - 1), by); }
 
-// Powers of two alone: the byte is f32's exponent, but for the smallest, whose form in f32 is subnormal.
+// A byte that is only an exponent becomes the exponent of f32. The smallest one is subnormal in f32.
 Value DecodeExponent(Value bits) {
   const Value normal = Select(bits == 0xff, AsValue(bits, kNan), Up(bits, kFraction));
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
 }
 
-// A number halfway between two powers of two becomes the larger one. Subnormals of f32 are below 2^-126: above 2^-127,
-// the smallest power, they become 2^-126, as in XLA. Numbers that are not positive and finite become NaN.
+// A number halfway between two powers of two becomes the larger one. Subnormals of f32 (below 2^-126) above 2^-127, the
+// smallest power, become 2^-126, as in XLA. Numbers that are not positive and finite become NaN.
 Value EncodeExponent(Value bits) {
   const Value subnormal = Select(bits > int64_t{1} << (kFraction - 1), AsValue(bits, 1), AsValue(bits, 0));
   const Value normal = Down(bits + (int64_t{1} << (kFraction - 1)), kFraction);
@@ -56,8 +57,8 @@ FloatFormat FormatOf(Type type) {
   __builtin_unreachable();
 }
 
-// Exponent and fraction move to their place in f32 and the bias becomes f32's. A subnormal lacks the leading bit: with
-// one, and without its value again, it is exact.
+// Shifts exponent and fraction to their places in f32 and corrects the bias. A subnormal has no leading bit: adding the
+// bit and then subtracting its value is exact.
 Value DecodeByteFloat(FloatFormat format, Value byte) {
   const Value bits = Convert(byte, Type::kU32);
   if (format.specials == Specials::kExponent) return DecodeExponent(bits);
@@ -75,8 +76,8 @@ Value DecodeByteFloat(FloatFormat format, Value byte) {
   return AsFloat(number);
 }
 
-// Normal results are rounded as integers, so that a carry goes on into the exponent. Subnormal ones have a place of
-// fixed value: f32's own rounding cuts there, when a number is added whose last place that is.
+// Normal results are rounded as integers, so that a carry increases the exponent. The last place of subnormal results
+// has a fixed value. A number whose last place has this value is added, so that f32's own rounding cuts there.
 Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value bits = AsBits(number);
   Value result;
@@ -88,10 +89,10 @@ Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value normal = RoundedDown(magnitude, move) - (exponent << format.mantissa_bits);
   const Value subnormal = AsBits(AsFloat(magnitude) + FloatOf(bits, added)) - added;
   const Value rounded = Select(magnitude < (exponent + 1) << kFraction, subnormal, normal);
-  const Value is_beyond = rounded > largest;  // NaN too.
+  const Value is_beyond = rounded > largest;  // Also true for NaN.
   switch (format.specials) {
     case Specials::kIeee: {
-      // NaN is quiet, and keeps what fits of its payload.
+      // NaN is quiet, and keeps the part of its payload that fits.
       const int64_t quiet = (largest + 1) | (int64_t{1} << (format.mantissa_bits - 1));
       const Value nan = (Down(magnitude, move) & Ones(format.mantissa_bits)) | quiet;
       const Value beyond = Select(magnitude > kInfinity, nan, AsValue(bits, largest + 1));
@@ -104,8 +105,8 @@ Value EncodeByteFloat(FloatFormat format, Value number) {
       result = Select(magnitude > kInfinity, AsValue(bits, sign_bit), finite);  // NaN becomes -0.
       break;
     }
-    default:  // kFnuz: the pattern of -0 is NaN.
-      result = Select(is_beyond, AsValue(bits, sign_bit), Select(rounded == 0, rounded, rounded | sign));
+    // kFnuz: the pattern of -0 is NaN.
+    default: result = Select(is_beyond, AsValue(bits, sign_bit), Select(rounded == 0, rounded, rounded | sign));
   }
   return Convert(result, Type::kU8);
 }

@@ -30,15 +30,17 @@ struct Header {
   char magic[8];
   CodeKey key;
   uint64_t bytes;
-  Digest digest;  // Of the code.
+  Digest digest;  // Digest of the code.
 };
 static_assert(sizeof(Header) == 80);
 constexpr char kMagic[8] = {'h', 'l', 'o', 'c', 'o', 'd', 'e', '1'};
 
 constexpr std::string_view kTemporary = ".hlo-";
-constexpr time_t kAbandonedSeconds = 3600;  // No entry takes as long to be written.
+// No entry takes this long to write.
+constexpr time_t kAbandonedSeconds = 3600;
 constexpr int64_t kBlock = 4096;
-constexpr uint64_t kMostCode = 64 << 20;  // Of one kernel, by far.
+// No kernel has this much code.
+constexpr uint64_t kMostCode = 64 << 20;
 
 Digest DigestOf(std::string_view bytes) {
   return llvm::BLAKE3::hash<32>(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
@@ -55,7 +57,8 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The linker's note in the object that has the address: a hash of all that it put there.
+// The build id of the object that contains the address `inside`: a note of the linker with a hash of the object's
+// contents.
 struct BuildId {
   uintptr_t inside;
   std::string id;
@@ -85,7 +88,7 @@ int FindBuildId(dl_phdr_info* object, size_t, void* data) {
   return 1;
 }
 
-// Of this program, of which LLVM is a part. "": the linker wrote none.
+// Build id of this program, which includes LLVM. Empty if the linker wrote none.
 const std::string& Build() {
   static const std::string build = [] {
     BuildId own{.inside = reinterpret_cast<uintptr_t>(&kMagic), .id = {}};
@@ -105,7 +108,7 @@ bool ReadAll(int file, void* to, size_t bytes) {
   return true;
 }
 
-// The code of an entry, if that is whole.
+// The code of an entry if it is undamaged.
 std::optional<std::string> ReadEntry(int file, const CodeKey& key) {
   struct stat info = {};
   Header header;
@@ -135,7 +138,7 @@ CodeKey KeyOf(std::initializer_list<std::string_view> parts) {
 struct CodeCache::Entry {
   std::string name;
   timespec used;
-  int64_t bytes;  // On disk.
+  int64_t bytes;  // Bytes on disk.
 };
 
 CodeCache::CodeCache(std::string directory, int64_t most_bytes)
@@ -154,7 +157,7 @@ std::vector<std::string> CodeCache::TakeNotes() {
   return std::exchange(notes_, {});
 }
 
-// What is in it is run: whoever may write to it could have anything run.
+// The code in the directory is run, so it must not be writable by other users.
 std::string CodeCache::WhyNotUsed(int file) const {
   struct stat info = {};
   if (fstat(file, &info) != 0) return Str("cannot be looked at: ", std::strerror(errno));
@@ -165,7 +168,7 @@ std::string CodeCache::WhyNotUsed(int file) const {
   return "";
 }
 
-// With the lock. False: there is no directory that may be used.
+// Requires the lock. Returns false if there is no usable directory.
 bool CodeCache::Open() {
   if (file_) return *file_ >= 0;
   file_ = -1;
@@ -209,7 +212,7 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     directory = *file_;
   }
   const std::string name = Hex(key);
-  // Whatever may lie there: no link is followed, no pipe waited for.
+  // Does not follow links or wait for pipes.
   const int file = openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) {
     if (errno == ELOOP) {
@@ -221,7 +224,8 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     return std::nullopt;
   }
   std::optional<std::string> code = ReadEntry(file, key);
-  if (code) futimens(file, nullptr);  // When it was used; where that cannot be written, it is only removed sooner.
+  // Sets the time of last use. If that fails, the entry is only removed sooner.
+  if (code) futimens(file, nullptr);
   close(file);
   if (!code) Damaged(name);
   return code;
@@ -238,7 +242,7 @@ bool CodeCache::Write(const std::string& name, const CodeKey& key, std::string_v
   header.key = key;
   header.bytes = code.size();
   header.digest = DigestOf(code);
-  // Not forced to the disk: what a power cut leaves of it is found to be damaged.
+  // The entry is not forced to the disk. If a power cut damages it, reading it detects that.
   bool whole = WriteAll(file, {reinterpret_cast<const char*>(&header), sizeof header}) && WriteAll(file, code);
   const int reason = errno;
   whole = close(file) == 0 && whole;
@@ -264,7 +268,7 @@ void CodeCache::Keep(const CodeKey& key, std::string_view code) {
   Note(Str("takes no more code: ", std::strerror(reason)));
 }
 
-// Entries, and what was left of some by processes that were ended. All else is somebody else's. With the lock.
+// Lists entries, and removes temporary files that ended processes left. Ignores other files. Requires the lock.
 std::vector<CodeCache::Entry> CodeCache::List() {
   std::vector<Entry> entries;
   const int again = openat(*file_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

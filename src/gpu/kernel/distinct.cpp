@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// What a loop is taken for that is unrolled as far as it goes.
+// Assumed copies of a loop that is completely unrolled.
 constexpr int64_t kUnrolledFully = 8;
 constexpr int64_t kMost = int64_t{1} << 40;
 

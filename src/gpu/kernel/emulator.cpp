@@ -32,7 +32,7 @@ namespace {
 using llvm::BasicBlock;
 using LlvmValue = llvm::Value*;
 
-// ---- What the emulated code calls ----
+// ---- Functions that the emulated code calls ------------------------------------------------------------------------
 
 void* FrameHook(Machine* machine, int64_t bytes) { return machine->Frame(bytes); }
 void SuspendHook(Machine* machine, int32_t thread, int32_t wait, int32_t site, uint32_t value, uint32_t operand) {
@@ -55,7 +55,7 @@ void WaitForCopiesHook(Machine* machine, int32_t thread, int32_t on_their_way) {
 void FenceHook(Machine* machine) { machine->Fence(); }
 void SetConditionHook(Machine* machine, uint64_t handle, uint32_t value) { machine->set_condition(handle, value); }
 
-// ---- The conversion: kernel function -> coroutine ----
+// ---- Conversion of a kernel function to a coroutine ----------------------------------------------------------------
 
 class Converter {
  public:
@@ -89,7 +89,7 @@ class Converter {
     return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uintptr_t>(pointer)), Ptr());
   }
 
-  // A call of one of the hooks with the machine as its first argument.
+  // Calls a hook with the machine as its first argument.
   template <class Function>
   llvm::CallInst* CallHook(Function* hook, llvm::Type* result, llvm::ArrayRef<LlvmValue> arguments) {
     llvm::SmallVector<LlvmValue> all = {Address(&machine_)};
@@ -101,7 +101,7 @@ class Converter {
     return b_.CreateCall(llvm::FunctionType::get(result, types, false), Address(reinterpret_cast<void*>(hook)), all);
   }
 
-  // The body moves to a function that also takes the thread and the block.
+  // Moves the body to a function that also takes the thread and the block.
   void MakeCoroutine(llvm::Function& old) {
     llvm::SmallVector<llvm::Type*> types(old.arg_size(), Ptr());
     types.append({I32(), I32()});
@@ -148,7 +148,7 @@ class Converter {
     b_.CreateRet(handle_);
   }
 
-  // At the insertion point, the end of a block; goes on in a new block.
+  // Inserts a suspension at the end of a block. Execution continues in `resume`.
   void Suspend(bool final, BasicBlock* resume) {
     LlvmValue const result = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {},
                                                 {llvm::ConstantTokenNone::get(context_), b_.getInt1(final)});
@@ -157,7 +157,7 @@ class Converter {
     branch->addCase(b_.getInt8(1), leave_);
   }
 
-  // Replaces a call that waits. `value` and `operand`: of shuffles.
+  // Replaces a call that waits. `wait` determines the meaning of `value` and `operand`.
   void RewriteWait(llvm::CallInst& call, Wait wait, LlvmValue value, LlvmValue operand) {
     BasicBlock* const before = call.getParent();
     BasicBlock* const after = before->splitBasicBlock(&call, "resumed");
@@ -171,7 +171,7 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // What comes of a wait: one word of a shuffle, several of an operation on matrices.
+  // The result of a wait: one word of a shuffle, or several words of a matrix operation.
   LlvmValue Received(llvm::Type* type) {
     auto* const words = llvm::dyn_cast<llvm::StructType>(type);
     if (!words) return CallHook(ShuffledHook, I32(), {thread_});
@@ -216,7 +216,8 @@ class Converter {
       truncate->eraseFromParent();
       return;
     }
-    // What LLVM makes of the same rounding behind an integer that bf16 holds exactly. Not every host has it.
+    // LLVM joins the conversion of an integer with its rounding to bf16 if bf16 holds the integer exactly. Not every
+    // host has the joint conversion.
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction); cast && cast->getType()->isBFloatTy() &&
                                                                    cast->getSrcTy()->isIntegerTy() &&
                                                                    !llvm::isa<llvm::BitCastInst>(cast)) {
@@ -232,7 +233,7 @@ class Converter {
       call->eraseFromParent();
       return;
     }
-    // Blocks run when all that the launch depends on is done.
+    // Inline assembly waits for earlier launches. Blocks run here only after these are done.
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
       call->eraseFromParent();
       return;
@@ -240,7 +241,7 @@ class Converter {
     RewriteAccess(instruction);
   }
 
-  // A bf16 that comes from several blocks comes as its bits: a host without bf16 would widen and round it.
+  // Joins bf16 values of several predecessors as integers, because a host without bf16 would widen and round them.
   void JoinBitsOfBF16() {
     std::vector<std::pair<llvm::PHINode*, llvm::PHINode*>> joins;
     for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) {
@@ -282,7 +283,8 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
         return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
-      case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;  // Of use to the load that it is for.
+      // The load that uses it needs its operands.
+      case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:
         return RewriteWait(call, Wait::kClusterBarrier, b_.getInt32(0), b_.getInt32(0));
@@ -325,7 +327,7 @@ class Converter {
     }
   }
 
-  // cvt.rn.bf16.f32, in integers: see ScalarEmitter. The bits, as i16.
+  // cvt.rn.bf16.f32 in integer operations, as in ScalarEmitter. Returns the bits as i16.
   LlvmValue ToBF16(LlvmValue value) {
     LlvmValue const bits = b_.CreateBitCast(value, I32());
     LlvmValue const bias = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, 16), 1), b_.getInt32(0x7fff));
@@ -345,7 +347,7 @@ class Converter {
       site.atomic = atomic;
       pointer_operand = operand;
     };
-    // The host's buffers are aligned to elements only, and a misaligned access must not fault.
+    // Buffers of the host are aligned only to elements, and a misaligned access must not fault.
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       access(load->getType(), load->getAlign(), false, false, 0);
       load->setAlignment(llvm::Align(1));
@@ -363,7 +365,7 @@ class Converter {
     instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
   }
 
-  // The address to use where `instruction` accesses `pointer`, after the sanitizer was told.
+  // Returns the address that `instruction` should use for `pointer`, and reports the access to the sanitizer.
   LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
     LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
@@ -392,7 +394,7 @@ class Converter {
     return CallHook(AccessHook, Ptr(), {index, thread_, pointer, member, rank});
   }
 
-  // The sanitizer sees the write where it is asked for: from there on nobody else may touch the place.
+  // The sanitizer sees the write when the copy starts, because no other thread may access the place from then on.
   void RewriteCopy(llvm::IntrinsicInst& call) {
     LlvmValue const to = Watched(call, call.getArgOperand(0), {.bytes = 16, .alignment = 16, .writes = true});
     LlvmValue const from = Watched(call, call.getArgOperand(1), {.bytes = 16, .alignment = 16});
@@ -400,7 +402,8 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // Which array a pointer points into; false when it is none of the kernel's. -1: to be found by address.
+  // Finds the array that a pointer points into, or -1 if it must be found by address. Returns false if the pointer
+  // belongs to no array of the kernel.
   bool Identify(LlvmValue pointer, int* array) const {
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
     *array = -1;
@@ -418,7 +421,7 @@ class Converter {
     return true;
   }
 
-  // Unpacks the arguments for the machine.
+  // Makes the function that unpacks the arguments for the machine.
   void MakeStart() {
     llvm::Type* const types[] = {Ptr(), I32(), I32()};
     auto* const start = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false),
@@ -449,17 +452,18 @@ class Converter {
   BasicBlock* leave_ = nullptr;
   int next_wait_ = 0;
   std::vector<llvm::IntrinsicInst*> maps_;
-  std::map<const llvm::Value*, int> member_pointers_;  // What was loaded as the pointer of a member: of which group.
+  // The group whose member's pointer was loaded as this value.
+  std::map<const llvm::Value*, int> member_pointers_;
 };
 
-// The text of the finished GPU module with one address space. Going through text renames every pointer type at once.
+// The finished GPU module as text with a single address space. Replacing text changes all pointer types at once.
 Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
   std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
   for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) text = Replaced(text, space, "");
   return Replaced(text, "addrspacecast", "bitcast");
 }
 
-// Where each array is, by member: in the arguments, or in the emulated code.
+// Location of each array, for each member: in the arguments, or in the emulated code.
 std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void* const> arguments,
                                             const LoadedObject& object) {
   std::vector<std::vector<ArrayPlace>> places(kernel.arrays.size());
@@ -493,7 +497,7 @@ std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void
 
 }  // namespace
 
-// The machine's address is in the code.
+// The code contains the address of the machine.
 struct EmulatedCode::Parts {
   Parts(const Kernel& kernel, const EmulateOptions& options)
       : kernel(kernel), options(options), machine(this->kernel) {}

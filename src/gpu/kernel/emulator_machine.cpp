@@ -30,7 +30,7 @@ void* Machine::Access(int site, int thread, void* address, const void* member, i
   return allowed == address ? InBlock(address, rank) : allowed;
 }
 
-// The memory of the block that runs is where its code has it; what another one has is kept.
+// The running block has its shared memory where the code expects it. The memory of other blocks is in kept_.
 void* Machine::InBlock(void* shared, int rank) {
   if (rank == kOwnBlock || rank == rank_) return shared;
   for (size_t i = 0; i < shared_.size(); ++i) {
@@ -70,9 +70,9 @@ void Machine::Run(Start start, std::span<void* const> arguments, std::span<const
   }
 }
 
-// The blocks by turns, each as far as it comes alone: to a barrier of the cluster, or to its end.
+// Runs the blocks in turn, each up to a barrier of the cluster or to its end.
 void Machine::RunCluster(Start start, int64_t first) {
-  constexpr int kUndefined = 0xff;  // NaN, -1.
+  constexpr int kUndefined = 0xff;  // Undefined memory reads as NaN or -1.
   for (const auto& [base, bytes] : shared_) std::memset(base, kUndefined, bytes);
   kept_.assign(kernel_.cluster, {});
   for (auto& arrays : kept_) {
@@ -112,7 +112,7 @@ void Machine::Enter(int rank) {
   rank_ = rank;
 }
 
-// All that have not ended stand at one.
+// All threads that have not ended wait at a barrier of the cluster.
 void Machine::PassClusterBarrier() {
   const int site =
       std::ranges::find_if(threads_, [](const Thread& thread) { return thread.wait != Wait::kDone; })->site;
@@ -134,7 +134,7 @@ void Machine::PassClusterBarrier() {
   }
 }
 
-// The first word of a coroutine's frame is the function that continues it; null at the end.
+// The first word of a coroutine's frame is the function that resumes it, or null at the end.
 void Machine::NoteEnd(Thread& thread) {
   if (*static_cast<void**>(thread.frame) == nullptr) thread.wait = Wait::kDone;
 }
@@ -145,8 +145,8 @@ void Machine::Resume(Thread& thread) {
   NoteEnd(thread);
 }
 
-// Goes on with all warps until every thread stands at a barrier or is done, then passes the barrier of the block; false
-// when nobody waits for that.
+// Runs all warps until each thread waits at a barrier or is done, and then passes the barrier of the block. Returns
+// false if no thread waits for that barrier.
 bool Machine::Step() {
   for (int warp = 0; warp < kernel_.warps(); ++warp) {
     while (StepWarp(warp)) {
@@ -170,7 +170,7 @@ bool Machine::Step() {
   return true;
 }
 
-// Serves what the threads of the warp do together; false when there is nothing.
+// Executes an operation that the threads of the warp do together. Returns false if no thread waits for one.
 bool Machine::StepWarp(int warp) {
   const std::span<Thread> lanes = Block().subspan(warp * kWarpSize, kWarpSize);
   const auto collective = [](const Thread& thread) {
@@ -208,14 +208,15 @@ int Machine::SourceLane(const Thread& thread, int lane) {
   return source >= 0 && source < kWarpSize ? source : lane;
 }
 
-// vote.ballot: a bit for each lane that says yes.
+// vote.ballot: one bit for each lane's vote.
 void Machine::Ballot(std::span<Thread> lanes) {
   uint32_t votes = 0;
   for (int lane = 0; lane < kWarpSize; ++lane) votes |= lanes[lane].value << lane;
   for (Thread& lane : lanes) lane.value = votes;
 }
 
-// ldmatrix: eight lanes for each matrix gave the addresses of its rows. value: matrices; operand: transposed.
+// ldmatrix: for each matrix, eight lanes gave the addresses of its rows. `value` is the number of matrices, and
+// `operand` tells whether they are transposed.
 void Machine::LoadMatrices(std::span<Thread> lanes) {
   constexpr int kRows = 8;
   std::array<std::array<uint32_t, 4>, kWarpSize> loaded = {};
@@ -234,7 +235,7 @@ void Machine::LoadMatrices(std::span<Thread> lanes) {
   for (int lane = 0; lane < kWarpSize; ++lane) std::ranges::copy(loaded[lane], lanes[lane].words.begin());
 }
 
-// mma.sync: the words of the left fragment, of the right one, of the sum. value: MmaShape.
+// mma.sync: the words are first the left fragment's, then the right one's and the sum's. `value` is the MmaShape.
 void Machine::MultiplyMatrices(std::span<Thread> lanes) {
   const auto shape = static_cast<MmaShape>(lanes[0].value);
   std::vector<uint32_t> matrices[3];

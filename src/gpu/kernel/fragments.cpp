@@ -1,4 +1,4 @@
-// Matrices of a warp in a kernel that is being built: builder.h, mma.h.
+// The part of KernelBuilder for matrices of a warp (builder.h, mma.h).
 #include <array>
 
 #include "base/check.h"

@@ -27,19 +27,19 @@
 namespace hlo::kernel {
 namespace {
 
-// Blocks are cut into pieces of about this many elements.
+// A piece of work for a thread has about this many elements.
 constexpr int64_t kElementsPerPiece = 64 << 10;
 
 struct Compiled {
   std::shared_ptr<const LoadedObject> object;
   void* function;
-  double seconds;  // Of the module that it was compiled in, its share by instructions.
+  double seconds;  // Share of the module's compile time, by instructions.
   Effort effort;
 };
 
 class Cache {
  public:
-  // What was compiled with more effort will do.
+  // Also finds code that was compiled with more effort.
   bool Find(const KernelHash& hash, Effort effort, Compiled* compiled) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find({ChosenHostIsa(), hash});
@@ -60,16 +60,17 @@ class Cache {
 };
 
 Cache& TheCache() {
-  static Cache& cache = *new Cache;  // Lives to the end: threads may still compile while statics go.
+  // Never destroyed, because threads may still compile while statics are destroyed.
+  static Cache& cache = *new Cache;
   return cache;
 }
 
-// Kernels that all together take no more of a run than this, by an estimate that may be several times too low, may be
-// slower: models all of whose kernels are compiled so take up to 1.4 of the time
+// Kernels that together take at most this share of a run may be slower. The share is an estimate that may be several
+// times too low. Models whose kernels are all compiled this way take more time
 // (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
-// By distinct kernel, from the shares of a run of all.
+// For each distinct kernel, from the estimated shares of a run of all kernels.
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
   const size_t count = distinct.kernels.size();
   std::vector<Effort> efforts(count, Effort::kFull);
@@ -88,8 +89,8 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
   return efforts;
 }
 
-// One module of several kernels saves the set-up of the code generator, 3 to 5 % of the time. Code that is kept is that
-// of one kernel: other modules have it among others.
+// A module of several kernels saves some set-up of the code generator. Modules for the code cache have one kernel,
+// because other programs have it among other kernels.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {
@@ -99,8 +100,8 @@ struct Batch {
   int64_t size = 0;
 };
 
-// Modules of what is not in the cache. Those that take longest come first, several for each thread, so that none waits
-// long for another at the end.
+// Modules of the kernels that are not in the cache. The ones that take longest come first, and there are several for
+// each thread, so that threads end at about the same time.
 std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {
@@ -131,7 +132,8 @@ CodeKey HostKeyOf(const Kernel& kernel, Effort effort) {
   return KeyOf({"host", HostTargetText(effort), WordsOf(code)});
 }
 
-// Of what no earlier call compiled, what is kept; by distinct kernel whether it was.
+// Loads kernels from the code cache that no earlier call compiled. Returns for each distinct kernel whether it was
+// loaded.
 std::vector<char> TakeKept(const DistinctKernels& distinct, std::span<const Effort> efforts, CodeCache& kept,
                            CompileTimes& times) {
   std::vector<char> taken(distinct.kernels.size());
@@ -159,7 +161,8 @@ Status CompileModule(const Batch& batch, CodeCache* kept, CompileTimes& times) {
   llvm::TargetMachine* const target = TRY(HostTarget(effort));
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  std::vector<unsigned> instructions;  // Up to the end of each.
+  // Instructions up to the end of each kernel.
+  std::vector<unsigned> instructions;
   for (size_t i = 0; i < kernels.size(); ++i) {
     LowerToHost(*kernels[i], "k" + hashes[i].ToString(), MayUseAvx512(), module);
     instructions.push_back(module.getInstructionCount());
@@ -201,7 +204,7 @@ void HostKernel::Run(std::span<void* const> arguments, int64_t first_block, int6
     using Function = void (*)(int64_t, int64_t, void* const*);
     return reinterpret_cast<Function>(function_)(first_block, last_block, arguments.data());
   }
-  // The calling convention of x86-64 lets a caller pass more than the function takes.
+  // A caller may pass more arguments than the function takes, by the calling convention of x86-64.
   void* a[kMostDirectArguments] = {};
   std::copy(arguments.begin(), arguments.end(), a);
   using Function =

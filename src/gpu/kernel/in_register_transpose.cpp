@@ -9,7 +9,7 @@ namespace {
 
 using Mask = llvm::SmallVector<int, kMostTurned>;
 
-// Lines i and i + distance, for every i whose bit `distance` is clear, become what the masks take from both.
+// Replaces lines i and i + distance, for each i without the bit `distance`, by elements of both that the masks select.
 void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, int distance, const Mask& low,
               const Mask& high) {
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -20,7 +20,7 @@ void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, 
   }
 }
 
-// Runs of `run` elements of both lines by turns, from the lower (upper) half of each part of 16 bytes: what the unpack
+// Alternates runs of `run` elements of both lines, from the lower (upper) half of each part of 16 bytes, as the unpack
 // instructions of x86 do.
 Mask Interleaved(int elements, int per_part, int run, bool upper) {
   Mask mask;
@@ -33,7 +33,8 @@ Mask Interleaved(int elements, int per_part, int run, bool upper) {
   return mask;
 }
 
-// The element at i of line `upper`, or from the other line where bit `distance` of i is not `upper`.
+// Selects element i of line `upper`. If bit `distance` of i is not `upper`, it selects element i ^ distance of the
+// other line.
 Mask Crossed(int elements, int distance, bool upper) {
   Mask mask;
   for (int i = 0; i < elements; ++i) {
@@ -57,7 +58,7 @@ void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Valu
   for (int run = 1; run < per_part; run *= 2) {
     Exchange(b, lines, run, Interleaved(elements, per_part, run, false), Interleaved(elements, per_part, run, true));
   }
-  // Part p of line i now holds column p * per_part + BitsReversed(i % per_part) of the per_part lines around i.
+  // Part p of line i now has column p * per_part + BitsReversed(i % per_part) of the per_part lines around i.
   llvm::SmallVector<llvm::Value*> ordered(elements);
   for (int i = 0; i < elements; ++i) ordered[i / per_part * per_part + BitsReversed(i % per_part, per_part)] = lines[i];
   std::copy(ordered.begin(), ordered.end(), lines.begin());

@@ -14,7 +14,7 @@
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/MemoryBufferRef.h>
 
-// Of libgcc, which declares them nowhere.
+// Functions of libgcc, which has no header for them.
 extern "C" {
 _Float16 __truncdfhf2(double);
 _Float16 __truncsfhf2(float);
@@ -39,10 +39,10 @@ Function At(std::string_view name, F* function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
-// Every function that generated code may call; nothing is looked up in the process, which may be stripped. Kernels
-// write their own exp and log, and x86-64-v3 has instructions for nearly all else. What LLVM calls nonetheless is its
-// choice by processor and context (a maximum of f16 is fmaxf on AVX2), so all is here that it can want for the ops and
-// types of kernel.h; tests/host_isa_test.cpp puts each op of each type through each level.
+// Every function that generated code may call. None is looked up in the process, which may be stripped. Kernels contain
+// their own exp and log, and x86-64-v3 has instructions for nearly all else. LLVM chooses further functions by
+// processor and context (a maximum of f16 is fmaxf on AVX2). So the list has all that the ops and types of kernel.h can
+// need. tests/host_isa_test.cpp runs each op of each type at each level.
 const std::vector<Function>& Functions() {
 #define HLO_MATH1(name) At<float(float)>(#name "f", ::name##f), At<double(double)>(#name, ::name)
 #define HLO_MATH2(name) At<float(float, float)>(#name "f", ::name##f), At<double(double, double)>(#name, ::name)
@@ -51,7 +51,8 @@ const std::vector<Function>& Functions() {
       At<void*(void*, const void*, size_t)>("memmove", std::memmove),
       At<void*(void*, int, size_t)>("memset", std::memset),
       At<int(const void*, const void*, size_t)>("memcmp", std::memcmp),
-      At<int(const void*, const void*, size_t)>("bcmp", std::memcmp),  // Which of two is less is nothing to bcmp.
+      // bcmp need not tell which of the two is less.
+      At<int(const void*, const void*, size_t)>("bcmp", std::memcmp),
       HLO_MATH2(fmax),
       HLO_MATH2(fmin),
       HLO_MATH2(fmod),
@@ -83,7 +84,7 @@ const std::vector<Function>& Functions() {
 
 class Resolver : public llvm::LegacyJITSymbolResolver {
  public:
-  // What is null is an error of the loader, which names it.
+  // The loader reports a null result as an error with the name.
   llvm::JITSymbol findSymbol(const std::string& name) override {
     const auto& functions = Functions();
     const auto found = std::ranges::find(functions, name, &Function::name);
@@ -93,9 +94,8 @@ class Resolver : public llvm::LegacyJITSymbolResolver {
   llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
 };
 
-// One piece of memory for an object. Its code reaches its constants and the addresses of functions by distances of 32
-// bits; pieces that are asked for one by one may be further apart than that (between them, arrays of gigabytes; in
-// qemu).
+// One piece of memory for an object. Its code refers to its constants and to addresses of functions by 32-bit
+// distances. Separate pieces may be further apart, for example with arrays of gigabytes between them, or in qemu.
 class OnePiece : public llvm::RuntimeDyld::MemoryManager {
  public:
   OnePiece() = default;
@@ -128,7 +128,7 @@ class OnePiece : public llvm::RuntimeDyld::MemoryManager {
   void deregisterEHFrames() override {}
 
  private:
-  // And one more, for what alignment takes.
+  // Adds a page for alignment.
   static uintptr_t WholePages(uintptr_t bytes) { return (bytes + 2 * kPage - 1) / kPage * kPage; }
 
   uint8_t* Take(uintptr_t& next, uintptr_t end, uintptr_t bytes, unsigned alignment) {
@@ -143,7 +143,7 @@ class OnePiece : public llvm::RuntimeDyld::MemoryManager {
   uintptr_t bytes_ = 0, code_bytes_ = 0, next_code_ = 0, next_data_ = 0;
 };
 
-// The plain loader, without a JIT session around it: an object is a unit of its own, and loading one takes 0.1 ms.
+// The plain loader without a JIT session, because each object is independent. Loading one is fast.
 class DyldObject : public LoadedObject {
  public:
   DyldObject() : linker_(memory_, resolver_) {}

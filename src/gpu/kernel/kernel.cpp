@@ -26,7 +26,7 @@ constexpr OpInfo kOps[] = {
 #include "gpu/kernel/kernel_ops.def"
 };
 
-// Two rounds of multiply-and-fold per word, in two lanes with different constants.
+// Multiplies and folds each word in two lanes with different constants.
 class Hasher {
  public:
   void Add(uint64_t word) {

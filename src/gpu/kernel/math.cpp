@@ -1,6 +1,6 @@
-// Argument reduction, then a polynomial. The coefficients were fitted at Chebyshev points in 300-bit arithmetic,
-// rounded one by one from the lowest with the rest refitted; the truncation errors named here are relative to the
-// function.
+// Functions are computed by argument reduction and a polynomial. The coefficients were fitted at Chebyshev points in
+// 300-bit arithmetic, and rounded one by one from the lowest, with the rest refitted. Errors named below are truncation
+// errors for f32 and f64, relative to the function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>
@@ -35,14 +35,14 @@ Rounded RoundedProduct(Value x, double multiplier) {
 
 namespace {
 
-// Keeps NaN.
+// Clamps x and keeps NaN.
 Value Clamp(Value x, double low, double high) {
   x = Select(x < low, AsValue(x, low), x);
   return Select(x > high, AsValue(x, high), x);
 }
 
-// x, at most high, and 0 where its exponential vanishes: a product that underflows takes a processor hundreds of
-// cycles, and masks are full of such elements. Keeps NaN.
+// x, at most `high`, and 0 where its exponential vanishes. A product that underflows takes a processor hundreds of
+// cycles, and masks contain many such elements. Keeps NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }
@@ -71,7 +71,7 @@ ExpParts ReduceExp(Value x) {
   return {.r = r, .n = integer};
 }
 
-// exp(r) - 1 for |r| <= 0.35; 2^-30, 2^-64.
+// exp(r) - 1 for |r| <= 0.35. Errors: 2^-30, 2^-64.
 Value SmallExpm1(Value r) {
   const Value q =
       Polynomial(r, {0x1p-1, 0x1.555556p-3, 0x1.5554fep-5, 0x1.110fccp-7, 0x1.6d345ap-10, 0x1.a2bfbep-13},
@@ -81,7 +81,7 @@ Value SmallExpm1(Value r) {
   return Fma(r * r, q, r);
 }
 
-// exp(x) where neither the result nor its square overflows or vanishes; no clamping.
+// exp(x) without clamping, if neither the result nor its square overflows or vanishes.
 Value ModerateExp(Value x) {
   const auto [r, n] = ReduceExp(x);
   return (SmallExpm1(r) + 1.0) * PowerOfTwo(n, FormatOf(x));
@@ -109,12 +109,13 @@ LogParts ReduceLog(Value x, bool denormals) {
   if (denormals) exponent = exponent + extra;
   const Value f = Bitcast(bits - ShiftLeft(integer, shift), x.type()) - 1.0;
   const Value half_square = f * f * 0.5;
-  if (IsF32(x)) {  // 2^-28.
+  // Error: 2^-28.
+  if (IsF32(x)) {
     const Value p = Polynomial(f, {0x1.555554p-2, -0x1.fffffp-3, 0x1.999d4ap-3, -0x1.555f48p-3, 0x1.23d66cp-3,
                                    -0x1.fc4552p-4, 0x1.dda3eep-4, -0x1.da9c46p-4, 0x1.25a8e2p-4});
     return {.exponent = exponent, .f = f, .rest = Fma(-(f * f * f), p, half_square)};
   }
-  // log(1+f) = 2s + s z R(z), s = f / (2+f), z = s^2; 2^-57.
+  // log(1+f) = 2s + s z R(z), s = f / (2+f), z = s^2. Error: 2^-57.
   const Value s = f / (f + 2.0);
   const Value z = s * s;
   const Value r =
@@ -123,14 +124,14 @@ LogParts ReduceLog(Value x, bool denormals) {
   return {.exponent = exponent, .f = f, .rest = half_square - s * (half_square + r)};
 }
 
-// What logarithms give at 0, below, and at infinity and NaN.
+// Replaces the result of a logarithm at 0, below 0, at infinity and for NaN.
 Value LogEdges(Value x, Value result) {
   result = Select(x < Infinity(x), result, x);
   result = Select(x < 0.0, NaN(x), result);
   return Select(x == 0.0, -Infinity(x), result);
 }
 
-// log2 and the power of two in f64, for pow in f32: 2^-52 and 2^-38.
+// pow in f32 by log2 and a power of two in f64. Errors of the two: 2^-52, 2^-38.
 Value PowF32(Value magnitude, Value y) {
   const Value x = Convert(magnitude, Type::kF64);
   const Value shift = x.builder().Constant(Type::kS64, 52);
@@ -150,12 +151,13 @@ Value PowF32(Value magnitude, Value y) {
   return Convert(p * PowerOfTwo(power, kF64), Type::kF32);
 }
 
-// A sum of two f64, the second below half an ulp of the first.
+// A sum of two f64. The second one is below half an ulp of the first.
 struct Double2 {
   Value high, low;
 };
 
-Double2 FastTwoSum(Value a, Value b) {  // |a| >= |b|.
+// Requires |a| >= |b|.
+Double2 FastTwoSum(Value a, Value b) {
   const Value sum = a + b;
   return {.high = sum, .low = b - (sum - a)};
 }
@@ -169,7 +171,7 @@ Double2 Constant2(Value like, double high, double low) {
   return {.high = AsValue(like, high), .low = AsValue(like, low)};
 }
 
-// log2(x) to 2^-64 in two f64: 2 s + 2/3 s^3 + s^5 R(s^2), s = (m-1)/(m+1).
+// log2(x) in two f64, as 2 s + 2/3 s^3 + s^5 R(s^2) with s = (m-1)/(m+1). Error: 2^-64.
 Value PowF64(Value x, Value y) {
   const Value denormal = x < kF64.min_normal;
   const Value shift = x.builder().Constant(Type::kS64, 52);
@@ -182,8 +184,8 @@ Value PowF64(Value x, Value y) {
   const Value s_high = f / d;
   const Double2 s = {.high = s_high, .low = (Fma(-s_high, d, f) - s_high * d_low) / d};
   const Double2 z = Multiply(s, s);
-  // The series beyond the two leading terms, sum of 2 z^k / (2k + 1), k >= 2, to 2^-53: that many bits are 2^-66 of the
-  // logarithm. Interpolated at the Chebyshev points of z <= 0.02944.
+  // The series without its two leading terms: the sum of 2 z^k / (2k + 1) for k >= 2. Its error of 2^-53 is 2^-66 of
+  // the logarithm. Interpolated at the Chebyshev points of z <= 0.02944.
   const Value tail =
       z.high * z.high *
       Polynomial(z.high, {0x1.999999999999ap-2, 0x1.2492492492521p-2, 0x1.c71c71c6eaa10p-3, 0x1.745d177a96056p-3,
@@ -192,7 +194,7 @@ Value PowF64(Value x, Value y) {
   Double2 series = FastTwoSum(AsValue(x, 2.0), third.high);
   series = FastTwoSum(series.high, series.low + third.low + tail);
   const Double2 log2 = Multiply(Multiply(s, series), Constant2(x, kF64.log2e, kF64.log2e_low));
-  // |exponent| >= 1 > |log2| / 1, or it is zero: the sum of the larger and the smaller.
+  // The exponent is zero, or its magnitude is at least 1 and above |log2|, so the larger number comes first.
   const Value sum = exponent + log2.high;
   const Value sum_low = Select(exponent == 0.0, log2.low, (log2.high - (sum - exponent)) + log2.low);
   const Value product = sum * y;
@@ -223,7 +225,7 @@ Value Exp2(Value x) {
   const Value clamped = Bounded(x, vanishes, IsF32(x) ? 129 : 1025);
   const auto [n, integer] = RoundedProduct(clamped, 1);
   const Value r = clamped - n;
-  // 2^-27, 2^-59.
+  // Errors: 2^-27, 2^-59.
   const Value p =
       Polynomial(r, {0x1.62e43p-1, 0x1.ebfbep-3, 0x1.c6af94p-5, 0x1.3b2a5p-7, 0x1.5efc54p-10, 0x1.441ceep-13},
                  {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a1cbp-5, 0x1.3b2ab6fba4d4dp-7,
@@ -236,7 +238,7 @@ Value Expm1(Value x) {
   HLO_KERNEL_WIDEN(Expm1);
   const Value clamped = IsF32(x) ? Clamp(x, -20, 89) : Clamp(x, -40, 710);
   const auto [r, n] = ReduceExp(clamped);
-  // 2^n (em + 1) - 1, halved so that 2^n does not overflow before the result does.
+  // 2^n (em + 1) - 1, computed as a half so that 2^n does not overflow before the result does.
   const Value half = PowerOfTwo(n - 1, FormatOf(x));
   const Value result = Fma(half, SmallExpm1(r), half - 0.5) * 2.0;
   return Select(Abs(x) < FormatOf(x).tiny, x, result);
@@ -267,7 +269,8 @@ Value Log1p(Value x) {
   HLO_KERNEL_WIDEN(Log1p);
   const Format& format = FormatOf(x);
   const Value u = x + 1.0;
-  const Value lost = (x - (u - 1.0)) / u;  // log(u + d) = log(u) + d/u; exact for |x| < 1, no matter for large x.
+  // log(u + d) = log(u) + d/u. `lost` is exact for |x| < 1, and does not matter for large x.
+  const Value lost = (x - (u - 1.0)) / u;
   const auto [e, f, rest] = ReduceLog(u, false);
   const Value low = (Fma(e, AsValue(x, format.ln2_low), -rest) + Select(Abs(x) < 0x1p60, lost, AsValue(x, 0.0))) + f;
   const Value result = LogEdges(u, Fma(e, AsValue(x, format.ln2_high), low));
@@ -280,19 +283,19 @@ Value Tanh(Value x) {
   const double most_of_small = IsF32(x) ? 0.59375 : 0.5625;
   const Value a = Abs(x);
   const Value z = x * x;
-  // 2^-26, 2^-61.
+  // Errors: 2^-26, 2^-61.
   const Value p = Polynomial(
       z, {-0x1.555554p-2, 0x1.110f08p-3, -0x1.b96046p-5, 0x1.5a4e2ep-6, -0x1.9d8e3ap-8},
       {-0x1.5555555555555p-2, 0x1.1111111111034p-3, -0x1.ba1ba1ba0669p-5, 0x1.664f487b30d96p-6, -0x1.226e33dbc9148p-7,
        0x1.d6d3715d359eap-9, -0x1.7d9bad704188ap-10, 0x1.34eccc418abaep-11, -0x1.ed91e65cda7dcp-13,
        0x1.64531329fa03cp-14, -0x1.f1fae34d1c5bep-17, -0x1.c87d81f768dccp-17, 0x1.68964dd647c38p-17});
   const Value small = Fma(a * z, p, a);
-  // 1 - 2 / (e^2a + 1), in which an error of e^2a counts for less the larger that is: a = s + n ln2 / 2 in one step.
+  // 1 - 2 / (e^2a + 1): the larger e^2a is, the less its error counts. So a = s + n ln2 / 2 is reduced in one step.
   const double saturated = IsF32(x) ? 10 : 20;
   const Value bounded = Select(a > saturated, AsValue(x, saturated), a);
   const auto [n, integer] = RoundedProduct(bounded, 2 * format.log2e);
   const Value s = Fma(n, AsValue(x, IsF32(x) ? -0x1.62e43p-2 : -0x1.62e42fefa39efp-2), bounded);
-  // e^2s; 2^-26, 2^-64.
+  // e^2s. Errors: 2^-26, 2^-64.
   const Value e =
       Polynomial(s, {1, 2, 2, 0x1.5554dcp+0, 0x1.55551ap-1, 0x1.120baep-2, 0x1.6d1148p-4},
                  {1, 2, 2, 0x1.5555555555555p+0, 0x1.5555555555556p-1, 0x1.1111111111373p-2, 0x1.6c16c16c15f8bp-4,
@@ -312,7 +315,7 @@ Value Logistic(Value x) {
 Value Erf(Value x) {
   HLO_KERNEL_WIDEN(Erf);
   const Value a = Abs(x);
-  // Below 0.93: 2^-30, 2^-56.
+  // erf below 0.93. Errors: 2^-30, 2^-56.
   const Value small =
       Fma(a,
           Polynomial(a * a,
@@ -323,7 +326,7 @@ Value Erf(Value x) {
                       0x1.baba6bac7f614p-20, -0x1.69495f05e9e8cp-23, 0x1.4e05acaede78ap-26, -0x1.25df72eb76c85p-28,
                       0x1.5c14a5c3fc8fp-30, -0x1.c572bab29e0a5p-33}),
           a);
-  // erfc(t) = exp(-t + t P(t)); 1 - erfc rounds to 1 from 4 (5.95) on. 2^-31, 2^-62.
+  // erfc(t) = exp(-t + t P(t)). From 4 (f32) and 5.95 (f64) on, 1 - erfc rounds to 1. Errors: 2^-31, 2^-62.
   const double one = IsF32(x) ? 4 : 5.95;
   const Value t = Select(a > one, AsValue(x, one), a);
   const Value p =
@@ -352,19 +355,20 @@ Value Cbrt(Value x) {
   const Value denormal = a < format.min_normal;
   const Value bits = Bitcast(Select(denormal, a * (IsF32(x) ? 0x1p24 : 0x1p54), a), format.unsigned_bits);
   const Value shift = ConstantLike(bits, int64_t{format.mantissa});
-  // |x| = 2^(3 third) m, m in [1, 8).
+  // |x| = 2^(3 third) m, with m in [1, 8).
   const int64_t bias_thirds = (format.bias + 2) / 3;
   const Value exponent = ShiftRightLogical(bits, shift) + (3 * bias_thirds - format.bias);
   const Value third = exponent / 3;
   const Value remainder = exponent - third * 3;
   const Value fraction = bits & ((int64_t{1} << format.mantissa) - 1);
   const Value m = Bitcast(fraction | ShiftLeft(remainder + format.bias, shift), x.type());
-  Value y = Polynomial(m, {0x1.6887ecp-1, 0x1.5cc658p-2, -0x1.2e42e6p-5, 0x1.dfc85p-10});  // 2^-6.7.
-  for (int step = 0; step < (IsF32(x) ? 1 : 2); ++step) {  // Halley: three times the bits.
+  Value y = Polynomial(m, {0x1.6887ecp-1, 0x1.5cc658p-2, -0x1.2e42e6p-5, 0x1.dfc85p-10});  // Error: 2^-6.7.
+  // Halley's method triples the correct bits.
+  for (int step = 0; step < (IsF32(x) ? 1 : 2); ++step) {
     const Value cube = y * y * y;
     y = y * (cube + (m + m)) / (cube + cube + m);
   }
-  // Newton with the residual m - y^3 to twice the precision.
+  // Newton's step with the residual m - y^3 in twice the precision.
   const Value square = y * y;
   const Value residual = Fma(-square, y, m) - Fma(y, y, -square) * y;
   y = y + residual / (square * 3.0);
@@ -379,7 +383,7 @@ Value Pow(Value x, Value y) {
   const Value a = Abs(x);
   const Value infinity = Infinity(x), zero = AsValue(x, 0.0), one = AsValue(x, 1.0);
   Value result = IsF32(x) ? PowF32(a, y) : PowF64(a, y);
-  // Zero and infinity, to any power but zero.
+  // Zero and infinity to any power except zero.
   const Value grows = (a > 1.0) == (y > 0.0);
   const Value limit = Select(grows, infinity, zero);
   result = Select((a == 0.0) | (a == infinity) | (Abs(y) == infinity), limit, result);
@@ -394,7 +398,7 @@ Value Pow(Value x, Value y) {
   return Select((x == 1.0) | (y == 0.0), one, result);
 }
 
-// log1p(t) with t = |x| + x^2 / (1 + sqrt(1 + x^2)); where x^2 would overflow, log|x| + log 2.
+// log1p(t) with t = |x| + x^2 / (1 + sqrt(1 + x^2)), or log|x| + log 2 if x^2 would overflow.
 Value Asinh(Value x) {
   HLO_KERNEL_WIDEN(Asinh);
   const Value a = Abs(x), square = a * a;
@@ -418,7 +422,7 @@ Value Atanh(Value x) {
   return CopySign(0.5 * Log1p(2.0 * a / (1.0 - a)), x);
 }
 
-// exp(|x|) may overflow where the result does not: exp(|x| / 2) twice.
+// exp(|x|) may overflow although the result does not, so exp(|x| / 2) is multiplied twice.
 Value Cosh(Value x) {
   HLO_KERNEL_WIDEN(Cosh);
   const Value half = Exp(Abs(x) * 0.5);
@@ -428,12 +432,12 @@ Value Cosh(Value x) {
 Value Sinh(Value x) {
   HLO_KERNEL_WIDEN(Sinh);
   const Value a = Abs(x), half = Exp(a * 0.5), e = Expm1(a);
-  // From here on exp(-a) is less than 2^-28 (2^-57) of exp(a).
+  // From here on exp(-a) is below 2^-28 (f32) or 2^-57 (f64) of exp(a).
   const Value large = a > (IsF32(x) ? 10.0 : 20.0);
   return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }
 
-// Long division of the mantissas, as many bits at a time as fit beside the divisor.
+// Long division of the mantissas, by as many bits at a time as fit beside the divisor.
 Value FloatRemainder(Value x, Value y) {
   KernelBuilder& k = x.builder();
   const Format& format = FormatOf(x);
@@ -461,7 +465,7 @@ Value FloatRemainder(Value x, Value y) {
     rest.Set(ShiftLeft(rest.Get(), Convert(bits, Type::kU64)) % divisor);
     left.Set(left.Get() - bits);
   });
-  // rest 2^(exponent_y - bias - mantissa): exact, also when it is denormal.
+  // rest 2^(exponent_y - bias - mantissa) is exact, also if it is denormal.
   const Value value = Convert(rest.Get(), x.type()) * (IsF32(x) ? 0x1p-23 : 0x1p-52);
   const Value power = exponent_y - format.bias;
   const Value scale = PowerOfTwo(Convert(power, format.bits), format);

@@ -47,7 +47,8 @@ Type ElementType(FragmentKind kind) {
 int LaneElements(FragmentKind kind) { return LaneElements(Rows(kind), Columns(kind)); }
 int PerWord(FragmentKind kind) { return 4 / Bytes(ElementType(kind)); }
 
-// Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its siblings. All of them are this, by elements per word.
+// Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and the sections on other shapes. All shapes follow this rule,
+// by their elements per word.
 FragmentLayout LayoutOf(FragmentKind kind) {
   const int words = PerWord(kind);
   switch (kind.role) {

@@ -14,7 +14,8 @@ namespace {
 // A loop or tile around an instruction.
 struct Range {
   const Instruction* instruction;  // kLoop or kTile; valid until the kernel is changed.
-  std::optional<int64_t> count;    // Indices of a tile, those of all threads; trips of a loop. Nothing: not constant.
+  // Indices of a tile, for all threads, or trips of a loop. Nothing if it is not constant.
+  std::optional<int64_t> count;
 };
 
 // Knowledge of a kernel as it was before the mutation.
@@ -29,8 +30,9 @@ struct Before {
     return definition->imm;
   }
 
-  std::vector<Type> types;                        // By value.
-  std::vector<const Instruction*> definitions;    // By value. Null: the argument of a region.
+  std::vector<Type> types;  // Type of each value.
+  // Definition of each value. Null for arguments of regions.
+  std::vector<const Instruction*> definitions;
   std::vector<std::pair<int64_t, int32_t>> sets;  // Variables and the values that they are set to.
 
  private:
@@ -91,7 +93,7 @@ class Ranges {
                                          [](const Range& range) { return range.instruction->op; });
     return found == open_.rend() ? nullptr : &*found;
   }
-  // Indices that the threads of a tile have together, whatever its limit.
+  // Indices that the threads of a tile have together if its limit allows.
   int64_t FullTile(const Instruction& tile) const { return (warps_ > 0 ? kWarpSize : kernel_.threads) * tile.imm; }
 
  private:
@@ -185,11 +187,11 @@ bool Tail(Kernel& kernel, const Steering& steering) {
 class Accumulations {
  public:
   struct Found {
-    std::vector<Range> ranges;                  // Those that count terms.
+    std::vector<Range> ranges;                  // Ranges that count terms.
     std::set<const Instruction*> instructions;  // Accumulating instructions of one range.
-    bool counts_terms = true;                   // Not only elements that lanes keep.
-    bool adds = false;                          // Some of them are sums.
-    bool stores = false;                        // The range stores something else, as those of scans do.
+    bool counts_terms = true;                   // False if the ranges count elements that lanes keep.
+    bool adds = false;                          // Some of the accumulations are sums.
+    bool stores = false;                        // The range also stores other values, as a scan does.
     bool is_padded = false;                     // The terms come from shared memory, where zeros may follow them.
   };
 
@@ -198,7 +200,8 @@ class Accumulations {
     Walk(kernel.body);
   }
 
-  // The first that goes over terms, sums before others; else the first of all. Null: there is none.
+  // Returns the first accumulation over terms, with sums before others, or else the first of all. Null if there is
+  // none.
   const Found* Best() const {
     const auto rank = [](const Found& found) { return 2 * found.counts_terms + found.adds; };
     const auto best = std::ranges::max_element(found_, {}, rank);
@@ -215,7 +218,7 @@ class Accumulations {
     }
   }
 
-  // In one range, without the ranges in it.
+  // Examines one range, without the ranges in it.
   void Look(const Region& region) {
     std::vector<const Instruction*> inside;
     Collect(region, inside);
@@ -258,7 +261,7 @@ class Accumulations {
     found->counts_terms = has_loop || !by_lane;
   }
 
-  // Whether the region sets the cell other than by accumulating.
+  // Returns whether the region sets the cell other than by accumulating.
   static bool IsBegunIn(const Instruction& set, const Region& region,
                         const std::set<const Instruction*>& accumulating) {
     bool begun = false;
@@ -268,7 +271,7 @@ class Accumulations {
     return begun;
   }
 
-  // Whether a collective combines the slot, or a slot that is computed from it.
+  // Returns whether a collective combines the slot, or a slot that is computed from it.
   bool IsCombinedByLanes(int64_t slot) const {
     bool combined = false;
     ForEach(kernel_.body, [&](const Instruction& instruction) {
@@ -311,7 +314,7 @@ class Accumulations {
     }
   }
 
-  // Whether `value` depends on an earlier value of the cell that `set` writes, read by `get` in the same range.
+  // Returns whether `value` depends on an earlier value of the cell that `set` writes, read by `get` in the same range.
   bool IsHeld(const Instruction& set, Op get, int32_t value, const std::vector<const Instruction*>& inside) const {
     return before_.types[value] != Type::kIndex && DependsOn(value, [&](const Instruction& at) {
              return at.op == get && at.imm == set.imm && std::ranges::find(inside, &at) != inside.end();
@@ -375,7 +378,7 @@ class Accumulations {
   std::vector<Found> found_;
 };
 
-// Whether this is the trip, or the index of a tile, whose term is left out.
+// Returns whether this is the trip, or the index of a tile, whose term is left out.
 enum class Dropped : uint8_t { kFirst, kLast, kBeforeLast };
 int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Writer& writer) {
   const Instruction& instruction = *range.instruction;
@@ -428,7 +431,7 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   return true;
 }
 
-// The operand through which a sum or an extreme goes on; -1 where it begins here.
+// The operand that continues a sum or an extreme, or -1 if the chain begins here.
 int32_t ChainOperand(const Instruction& link, const Before& before) {
   const auto is_link = [&](int32_t value) {
     const Instruction* const at = before.definitions[value];
@@ -442,7 +445,7 @@ int32_t ChainOperand(const Instruction& link, const Before& before) {
   return -1;
 }
 
-// Sums that are written out: the longest chain loses its last link.
+// The longest chain of an unrolled sum loses its last link.
 bool DropFromChain(Kernel& kernel, const Before& before, const Steering& steering) {
   std::vector<int> lengths(kernel.values);
   const Instruction* last = nullptr;
@@ -508,7 +511,7 @@ bool RoundedTwice(Kernel& kernel, const Steering& steering) {
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
-// How far the next element is, or the next group where several are read at a time. 0: it does not read `array`.
+// Distance to the next element, or to the next group if several are read at a time. 0 if it does not read `array`.
 int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   if (read.op == Op::kLoad && read.imm == array) return 1;
   if (read.op == Op::kLoadVector && read.imm == array) return read.imm2;
@@ -516,7 +519,7 @@ int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   return 0;
 }
 
-// The first array that is only read, by number. -1: there is none.
+// The number of the first array that is only read, or -1.
 int64_t FirstReadArray(const Kernel& kernel, const Steering& steering) {
   for (int64_t array = 0; array < std::ssize(kernel.arrays); ++array) {
     const ArrayInfo& info = kernel.arrays[array];

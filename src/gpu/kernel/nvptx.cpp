@@ -18,7 +18,7 @@
 namespace hlo::kernel {
 namespace {
 
-// A name that stands for that of any kernel, and for nothing else.
+// A placeholder for a kernel's name, which no other text contains.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
 constexpr int64_t kLeastWithClusters = 90;
@@ -29,7 +29,7 @@ Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
                                options.arch, " has none, sm_", kLeastWithClusters, " has")));
 }
 
-// LLVM 19 does not write how many blocks a cluster has.
+// LLVM 19 does not write the number of blocks in a cluster.
 std::string WithCluster(std::string text, int blocks) {
   constexpr std::string_view kBlockSize = ".maxntid ";
   const size_t at = text.find(kBlockSize);

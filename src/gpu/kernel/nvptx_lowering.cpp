@@ -11,9 +11,10 @@ namespace hlo::kernel {
 namespace {
 
 constexpr int64_t kLeastThatWaits = 90;
-constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;  // Of any launch.
+constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;  // Greatest number of blocks of a launch.
 
-// Whether it compares, divides or bounds what it counts, so that the number of blocks can decide a condition.
+// Returns whether the region compares, divides or bounds numbers, so that the number of blocks may determine a
+// condition.
 bool ComparesIndices(const Region& region) {
   return std::ranges::any_of(region.body, [](const Instruction& instruction) {
     const Op op = instruction.op;

@@ -20,8 +20,8 @@
 namespace hlo::kernel {
 namespace {
 
-// What early-cse with MemorySSA finds besides are loads that stores stand between; those of inputs are marked as
-// invariant, which it knows without.
+// With MemorySSA, early-cse would also find loads between which there are stores. Loads of inputs are marked as
+// invariant, so it finds these without.
 void AddEarlyCse(llvm::FunctionPassManager& passes) { passes.addPass(llvm::EarlyCSEPass()); }
 void AddPromotion(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)); }
 void AddSimplifyCfg(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SimplifyCFGPass()); }
@@ -33,8 +33,8 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
 }
 
-// Pass by pass, not as a text for PassBuilder::parsePassPipeline: that knows every pass of LLVM by name, and all of
-// them would be linked into the program.
+// Adds passes one by one, because PassBuilder::parsePassPipeline knows every pass of LLVM by name and would link them
+// all.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
   AddPromotion(passes);
@@ -51,10 +51,10 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   }
   AddEarlyCse(passes);
   if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
-  // Folding writes addresses anew where they are used: what a loop does not change of them leaves it again.
+  // Folding computes addresses again where they are used. Hoisting moves their invariant parts out of loops again.
   if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
-  // A tile whose loops became a few vectors at places that are known (a square that is turned) stays in registers.
+  // A tile whose loops became a few vectors at constant places, such as a transposed square, now stays in registers.
   if (pipeline == Pipeline::kHost) AddPromotion(passes);
   return passes;
 }

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two files in the temporary directory that go when this goes.
+// Two files in the temporary directory, which are removed with this object.
 struct TemporaryFiles {
   std::string ptx, cubin;
 

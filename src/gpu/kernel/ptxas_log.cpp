@@ -7,7 +7,7 @@
 namespace hlo::kernel {
 namespace {
 
-// The integer in front of `unit`, as in "32 registers"; 0 when there is none.
+// The integer before `unit`, as in "32 registers", or 0 if there is none.
 int64_t NumberBefore(std::string_view text, std::string_view unit) {
   const size_t at = text.find(unit);
   if (at == std::string_view::npos) return 0;
@@ -20,7 +20,7 @@ int64_t NumberBefore(std::string_view text, std::string_view unit) {
 
 }  // namespace
 
-// For each kernel a line that names it, followed by its properties.
+// The log names each kernel in a line, and its properties follow.
 std::vector<PtxasKernel> KernelsInLog(std::string_view text) {
   constexpr std::string_view kBegin = "Compiling entry function '";
   std::vector<PtxasKernel> kernels;

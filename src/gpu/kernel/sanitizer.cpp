@@ -61,7 +61,7 @@ void Sanitizer::BeginCluster(int64_t first_block) {
   cluster_epoch_ = 0;
 }
 
-// What another block reads of it after it may have gone.
+// Reports a block that ends in the epoch in which another block reads its memory, without a barrier between.
 void Sanitizer::EndBlock() {
   Block& block = now();
   if (block.ended) return;
@@ -85,7 +85,8 @@ Sanitizer::Mark Sanitizer::Now(int thread, bool atomic) const {
 
 bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   if (before.block < 0) return false;
-  if (shared && !IsInCluster(before.block)) return false;  // Another block's memory.
+  // A block outside the cluster has other memory.
+  if (shared && !IsInCluster(before.block)) return false;
   if (shared && before.several_blocks && before.cluster_epoch == cluster_epoch_) return true;
   if (before.block != now().number) {
     if (shared) return before.cluster_epoch == cluster_epoch_;
@@ -100,8 +101,9 @@ bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   return before.several_lanes || before.thread != thread;
 }
 
-// One mark stands for all readers of an epoch: the last one, and whether there were more. Readers of the own warp
-// before a warp barrier may be forgotten: they are ordered with that warp, and for other warps the last one is as good.
+// One mark represents all readers of an epoch: the last one, and whether there were more. Readers of the own warp
+// before a warp barrier may be forgotten. They are ordered with that warp, and for other warps the last reader
+// suffices.
 void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
   const Mark before = read;
   read = Now(thread, false);
@@ -115,7 +117,7 @@ void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
       same_warp && before.warp_epoch == read.warp_epoch && (before.several_lanes || before.thread != thread);
 }
 
-// By the member's pointer where there is one, else by the array that the code names, else by address.
+// Finds the array by the member's pointer if there is one, else by the array that the code names, else by address.
 Sanitizer::Found Sanitizer::Find(const AccessSite& site, const char* address, const void* member) const {
   const bool named = site.array >= 0 && (member != nullptr || kernel_.arrays[site.array].members == 0);
   const size_t begin = named ? site.array : 0, end = named ? site.array + 1 : places_.size();
@@ -163,7 +165,8 @@ void* Sanitizer::Sink() {
 
 void* Sanitizer::Access(const AccessSite& site, int thread, void* address, const void* member, int rank) {
   const char* const byte = static_cast<const char*>(address);
-  if (site.pointer) {  // `member`: where the pointers of the group are.
+  // `member` is the address of the group's pointers.
+  if (site.pointer) {
     const int64_t which = (byte - static_cast<const char*>(member)) / static_cast<int64_t>(sizeof(void*));
     if (which >= 0 && which < kernel_.arrays[site.array].members) return address;
     Report(Finding::kOutOfBounds, site.array, site.source, 0, thread, nullptr, which);
@@ -197,7 +200,7 @@ void Sanitizer::CheckFarRead(const AccessSite& site, int thread, int array, int 
   if (blocks_[rank].ended) Report(Finding::kEarlyExit, array, site.source, 0, thread);
 }
 
-// `rank`: of the block that a shared array belongs to.
+// `rank` is the block that a shared array belongs to.
 void Sanitizer::CheckElements(const AccessSite& site, int thread, const Found& at, int64_t first, int rank) {
   const ArrayInfo& array = kernel_.arrays[at.array];
   const bool shared = array.kind == ArrayKind::kShared;

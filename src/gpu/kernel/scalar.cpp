@@ -60,8 +60,8 @@ llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
 }
 
-// Nearest even by integer arithmetic; NaN stays a (quiet) NaN. LLVM's own lowering calls a function that libgcc 12
-// lacks, or flushes denormals.
+// Rounds to nearest even by integer operations, and NaN stays a quiet NaN. LLVM's own lowering calls a function that
+// libgcc 12 lacks, or flushes denormals.
 llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
   if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);
@@ -75,7 +75,7 @@ llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   return b_.CreateTrunc(b_.CreateSelect(is_nan, word(0x7fff), rounded), i16);
 }
 
-// Halves go away from zero: as cvt.rna.tf32.f32 does.
+// Rounds halves away from zero, as cvt.rna.tf32.f32 does.
 llvm::Value* ScalarEmitter::RoundToTf32(llvm::Value* value) const {
   llvm::Type* const i32 = Shaped(b_.getInt32Ty(), value);
   const auto word = [&](uint32_t bits) { return llvm::ConstantInt::get(i32, bits); };
@@ -85,8 +85,8 @@ llvm::Value* ScalarEmitter::RoundToTf32(llvm::Value* value) const {
                           value->getType());
 }
 
-// Towards 0; NaN is 0, and what is beyond the type its end. For a host LLVM takes vectors of its own instruction for
-// that apart.
+// Rounds towards 0. NaN becomes 0, and numbers beyond the type become its nearest end. On hosts, LLVM splits vectors of
+// its own instruction for this.
 llvm::Value* ScalarEmitter::ToInteger(llvm::Value* value, Type to) const {
   llvm::Type* const target = Shaped(TypeOf(to), value);
   const bool is_signed = IsSigned(to);
@@ -100,7 +100,7 @@ llvm::Value* ScalarEmitter::ToInteger(llvm::Value* value, Type to) const {
   const llvm::APInt last = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
   const llvm::APInt first = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
   llvm::APFloat low(type->getScalarType()->getFltSemantics()), high = low;
-  low.convertFromAPInt(first, is_signed, llvm::APFloat::rmTowardZero);  // Exact.
+  low.convertFromAPInt(first, is_signed, llvm::APFloat::rmTowardZero);  // This is exact.
   const bool ends_between = high.convertFromAPInt(last, is_signed, llvm::APFloat::rmTowardZero) != llvm::APFloat::opOK;
   llvm::Constant* const lowest = llvm::ConstantFP::get(type, low);
   llvm::Constant* const highest = llvm::ConstantFP::get(type, high);
@@ -144,7 +144,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   if (type == Type::kF32 && place_ == Place::kGpu) {
     return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
   }
-  // NaN if either is; zeros by their sign bits. LLVM's expansion is longer, and absent for f64 on NVPTX.
+  // NaN if either is NaN, and zeros by their sign bits. LLVM's expansion is longer, and NVPTX has none for f64.
   llvm::Type* const bits = a->getType()->getWithNewType(b_.getIntNTy(Bits(type)));
   llvm::Value* const bits_a = b_.CreateBitCast(a, bits);
   llvm::Value* const bits_b = b_.CreateBitCast(b, bits);
@@ -156,7 +156,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
-// Of whole registers of a host one instruction, or two; LLVM does not find it in what is written out below.
+// Whole registers of a host take one instruction, or two. LLVM does not find it in the general form.
 llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;
@@ -183,7 +183,8 @@ llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value
   return sum;
 }
 
-// Never negative, so unsigned; in 32 bits where they are enough, since vectors of 64-bit quotients are slow.
+// Indices are never negative, so the division is unsigned. It has 32 bits if they suffice, because vectors of 64-bit
+// quotients are slow.
 llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const {
   const auto divide = [&](llvm::Value* x, llvm::Value* y) {
     return quotient ? b_.CreateUDiv(x, y) : b_.CreateURem(x, y);
@@ -193,7 +194,7 @@ llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Val
   return b_.CreateZExt(divide(b_.CreateTrunc(a, i32), b_.CreateTrunc(b, i32)), a->getType());
 }
 
-// A scalar op without a case ends the build, with its name.
+// A scalar op without a case is a build error with its name.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
 llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm::Value* const> given,
@@ -270,7 +271,7 @@ llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm:
     case Op::kConvert: return Convert(x, type, instruction.type);
     case Op::kBitcast: return b_.CreateBitCast(x, Shaped(TypeOf(instruction.type), x));
     case Op::kRoundTf32: return RoundToTf32(x);
-    case Op::kConstant: break;  // Above.
+    case Op::kConstant: break;  // It is handled above.
 #define HLO_SCALAR_OP(Name, ...)
 #define HLO_KERNEL_OP(Name, ...) case Op::k##Name:
 #include "gpu/kernel/kernel_ops.def"

@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Each number of the block is that among all, less the first of this kernel.
+// Replaces the number of the block by its number among all blocks, less the first block of this kernel.
 void CountFrom(Region& region, int32_t block, int32_t first) {
   for (Instruction& instruction : region.body) {
     if (instruction.op == Op::kBlock) {
@@ -27,7 +27,7 @@ class Joiner {
     whole().name = std::move(name);
     whole().blocks = 0;
     whole().threads = kernels.front()->threads;
-    // Several want more registers than one does: what each by itself wished for may be too few.
+    // Several kernels may need more registers than min_blocks_per_sm of one of them allows.
     if (kernels.size() == 1) whole().min_blocks_per_sm = kernels.front()->min_blocks_per_sm;
   }
 
@@ -82,7 +82,7 @@ class Joiner {
     return next;
   }
 
-  // Those from `begin` to `end`.
+  // Chooses among the kernels [begin, end) by the number of the block.
   void Choose(Region& region, size_t begin, size_t end) {
     if (end - begin == 1) {
       std::ranges::move(bodies_[begin].body, std::back_inserter(region.body));
@@ -107,9 +107,9 @@ class Joiner {
   SideBySide joined_;
   int32_t block_ = -1;
   int32_t statements_ = 0;
-  std::unordered_map<int, int32_t> inputs_;  // By place.
+  std::unordered_map<int, int32_t> inputs_;  // Keyed by place.
   std::vector<Region> bodies_;
-  std::vector<int64_t> firsts_;  // Blocks.
+  std::vector<int64_t> firsts_;  // First block of each kernel.
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Marks backwards from addresses and bounds, until nothing is added.
+// Marks values backwards from addresses and bounds, until no value is added.
 class Finder {
  public:
   Finder(const Kernel& kernel, std::vector<bool> arrays) : kernel_(kernel), definitions_(kernel.values) {
@@ -39,7 +39,7 @@ class Finder {
     for (const size_t i : which) Mark(found_.values, instruction.operands[i]);
   }
 
-  // From the last instruction to the first, since most values are defined before they are used.
+  // Goes from the last instruction to the first, since most values are defined before they are used.
   void Visit(const Region& region) {
     for (auto instruction = region.body.rbegin(); instruction != region.body.rend(); ++instruction) {
       MarkRoots(*instruction);
@@ -81,8 +81,8 @@ class Finder {
     }
   }
 
-  // A conjunction ends its loop as soon as one conjunct fails. Comparisons of integers count trips; beside them a
-  // comparison of floats may come out either way.
+  // A conjunction ends its loop as soon as one conjunct fails. Comparisons of integers count trips. Beside them,
+  // comparisons of floats may have either result.
   void MarkCondition(int32_t condition) {
     std::vector<int32_t> conjuncts = {condition}, floats;
     bool counts = false;
@@ -113,7 +113,7 @@ class Finder {
     for (size_t i = 0; i < floats.size() && !counts; ++i) Mark(found_.values, floats[i]);
   }
 
-  // Whether all that is set under a condition are constants: a loop runs for too long, and stops.
+  // Returns whether a branch sets only constants, as it does if a loop runs for too long and stops.
   bool RaisesFlag(const Instruction& branch) const {
     const auto is_constant = [&](int32_t value) {
       return definitions_[value] != nullptr && definitions_[value]->op == Op::kConstant;
@@ -176,7 +176,7 @@ class Finder {
     for (const int32_t value : collective.regions[0].yields) Mark(found_.values, value);
   }
 
-  // Whether it matters to the control or the addresses that a region runs.
+  // Returns whether running the region affects the control flow or addresses.
   bool Steers(const Region& region) const {
     return std::ranges::any_of(region.body, [&](const Instruction& instruction) {
       switch (instruction.op) {
@@ -196,7 +196,8 @@ class Finder {
   }
 
   const Kernel& kernel_;
-  std::vector<const Instruction*> definitions_;    // By value. Null: the argument of a region.
+  // Definition of each value. Null for arguments of regions.
+  std::vector<const Instruction*> definitions_;
   std::vector<std::pair<int64_t, int32_t>> sets_;  // Variables and the values that they are set to.
   Steering found_;
   bool changed_ = false;

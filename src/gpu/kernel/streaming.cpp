@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kMark = "hlo-streamed";
 
-// A store of whole vectors of 32 or 64 bytes to a multiple of that; several of 32 where it is no multiple of 64.
+// Returns whether a store consists of whole vectors of 64 bytes, or else of 32, at a multiple of that size.
 bool CanStream(llvm::StoreInst& store, const llvm::DataLayout& layout) {
   const auto* to = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(store.getPointerOperand(), 0));
   if (to == nullptr || !to->getParent()->getAttributes().hasParamAttr(to->getArgNo(), kMark)) return false;

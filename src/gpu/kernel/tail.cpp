@@ -42,7 +42,7 @@ std::optional<WithTail> AddTail(const Kernel& kernel, const Kernel& tail, const 
     const int of_kernel = parameters[same[i]];
     ArrayInfo& known = whole.arrays[of_kernel];
     if (known.members > 0 || known.type != array.type) return std::nullopt;
-    // What is written is read now, or the other way round.
+    // One kernel writes the array and the other reads it.
     if (known.kind != array.kind) known.kind = ArrayKind::kInOut;
     to.arrays.push_back(of_kernel);
   }

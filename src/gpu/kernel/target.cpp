@@ -28,7 +28,7 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 
-// LLVM's static constructors, kept back by scripts/llvm_late.ld; nowhere when another linker ran them at start-up.
+// LLVM's static constructors, which scripts/llvm_late.ld defers. Null if another linker ran them at start-up.
 using Constructor = void (*)();
 [[gnu::weak]] extern Constructor llvm_init_begin[];
 [[gnu::weak]] extern Constructor llvm_init_end[];
@@ -49,7 +49,7 @@ void Initialise() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // Half of the time of code generation for small kernels, and nothing gained in ours: addresses are simple, and
+    // Loop strength reduction takes much of the time of code generation and gains nothing: addresses are simple, and
     // ptxas has its own. There is no other way to switch it off.
     static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions()["disable-lsr"])->setValue(true);
   });
@@ -59,7 +59,7 @@ struct HostCpu {
   std::string name, features;
 };
 
-// Processors with the fix for downfall gather at a tenth of the speed of as many loads.
+// Processors with the fix for Downfall gather much more slowly than they load the elements.
 constexpr const char* kTuning = "+prefer-no-gather,+prefer-no-scatter";
 
 HostCpu NativeCpu() {
@@ -81,7 +81,7 @@ const HostCpu& Cpu() {
   return native;
 }
 
-// No contraction: fma stands where it is written, so that host and GPU round alike.
+// Without contraction, fma is only where the kernel has it, so that host and GPU round alike.
 Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features,
                                   llvm::CodeGenOptLevel level) {
   Initialise();
@@ -98,13 +98,13 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
   return machine.get();
 }
 
-// What the code generators would run for nothing: a fifth of the time of NVPTX's, and the PTX of all models is the same
-// without. Sums of indices are associated as they will be shared already, and vector accesses made by the lowering.
+// Passes of the code generators that change nothing: the PTX of all models is the same without them. Sums of indices
+// are already associated as they are shared, and the lowering makes vector accesses.
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
-// Of x86's: instructions of a body come in an order that is as good, and no kernel has what the others look for. With
-// the vector bodies the scheduler alone costs 4 to 10 % of the code generator's time; gpt2_train and resnet50_train_f32
-// run without it in 0.99 to 1.03 of the time (bench/results/2026-11-23-kernel-compile.md).
+// Passes of the code generator for x86. Instructions of a body already have a good order, and no kernel contains
+// anything for the other passes. Code generation is faster without them and models are as fast
+// (bench/results/2026-11-23-kernel-compile.md).
 constexpr std::string_view kLeftOutOnHost[] = {
     "Machine Instruction Scheduler",
     "Register Allocation Pass Scoring",

@@ -1,4 +1,4 @@
-// Functions of angles, and those that give angles: math.h. Coefficients as in math.cpp.
+// Functions of angles, and functions that give angles (math.h). Errors and coefficients are described in math.cpp.
 #include <cstdint>
 #include <numbers>
 
@@ -12,7 +12,7 @@ struct Angle {
   Value r, quadrant;
 };
 
-// Payne and Hanek: the bits of x * 2/pi that matter, from the bits of 2/pi.
+// Payne and Hanek's reduction: the relevant bits of x * 2/pi, from the bits of 2/pi.
 Angle ReduceHugeF32(Value x) {
   KernelBuilder& k = x.builder();
   const auto u32 = [&](int64_t value) { return k.Constant(Type::kU32, value); };
@@ -35,7 +35,7 @@ Angle ReduceHugeF32(Value x) {
   const Value thirty_two = k.Constant(Type::kU64, 32);
   Value product = ShiftRightLogical(wide * u64(join(w2, w3)), thirty_two) + wide * u64(join(w1, w2));
   product = product + ShiftLeft(wide * u64(join(w0, w1)), thirty_two);
-  // Two bits of quadrant, then the fraction; to the nearest quadrant, so the fraction is signed.
+  // Two bits of quadrant precede the fraction. Rounding to the nearest quadrant makes the fraction signed.
   const Value quadrant = ShiftRightLogical(product + (int64_t{1} << 61), k.Constant(Type::kU64, 62));
   const Value fraction = Bitcast(product - ShiftLeft(quadrant, k.Constant(Type::kU64, 62)), Type::kS64);
   const Value r = Convert(Convert(fraction, Type::kF64) * 0x1.921fb54442d18p-62, Type::kF32);
@@ -70,7 +70,7 @@ Angle ReduceHugeF64(Value x) {
   const Value bits = Bitcast(x, Type::kU64);
   const Value mantissa = ShiftLeft(bits, u64(11)) | u64(INT64_MIN);
   const Value exponent = (ShiftRightLogical(bits, u64(52)) & 0x7ff) - 1022;
-  // Infinity and small values come here too, in lanes that throw the result away.
+  // Lanes with infinity and small values compute this too, but their result is not used.
   const Value word = Convert(Min(ShiftRightLogical(exponent, u64(6)), u64(16)), Type::kIndex);
   const Value shift = exponent & 63;
   const auto join = [&](Value high, Value low) { return ShiftLeft(high, shift) | ShiftRightLogical(low, 64 - shift); };
@@ -103,7 +103,7 @@ Angle ReduceAngle(Value x) {
   return {.r = angle.Get(), .quadrant = quadrant.Get()};
 }
 
-// On |r| <= pi/4; 2^-30, 2^-60.
+// sin(r) and cos(r) for |r| <= pi/4. Errors: 2^-30, 2^-60.
 Value SmallSin(Value r) {
   const Value z = r * r;
   const Value p =
@@ -130,7 +130,8 @@ Value SinOfQuadrant(Angle angle) {
   return Select((angle.quadrant & 2) != 0, -value, value);
 }
 
-// On [0, 1] (f32; 2^-28), and through (t-1)/(t+1) above tan(pi/8) in f64 (2^-62): atan(small / large).
+// atan(small / large): in f32 by a polynomial on [0, 1] (error: 2^-28), in f64 through (t-1)/(t+1) above tan(pi/8)
+// (error: 2^-62).
 Value AtanOfRatio(Value small, Value large) {
   if (IsF32(small)) {
     const Value t = small / large;
@@ -140,7 +141,7 @@ Value AtanOfRatio(Value small, Value large) {
     return Fma(t * z, p, t);
   }
   const Value steep = small > large * 0.41421356237309503;
-  // Halves of what is large, so that the sum cannot overflow.
+  // Large numbers are halved, so that the sum cannot overflow.
   const Value scale = Select(large > 1.0, AsValue(large, 0.5), AsValue(large, 1.0));
   const Value y = small * scale, x = large * scale;
   const Value t = Select(steep, y - x, y) / Select(steep, y + x, x);
@@ -154,13 +155,13 @@ Value AtanOfRatio(Value small, Value large) {
   return Select(steep, (atan + 0x1.1a62633145c07p-55) + 0x1.921fb54442d18p-1, atan);
 }
 
-// start + rest: asin(a) for a <= 1/2; beyond, `steep`, asin(sqrt((1 - a) / 2)), half of what is left to a right angle.
-// NaN above 1.
+// asin(a) = start + rest for a <= 1/2. Beyond that, `steep`, start + rest is asin(sqrt((1 - a) / 2)), which is half of
+// the difference to a right angle. NaN above 1.
 struct Arc {
   Value start, rest, steep;
 };
 
-// 2^-31, 2^-59.
+// Errors: 2^-31, 2^-59.
 Arc AsinOfMagnitude(Value a) {
   const Value steep = a > 0.5;
   const Value z = Select(steep, (1.0 - a) * 0.5, a * a);
@@ -222,7 +223,7 @@ Value Asin(Value x) {
   const auto [start, rest, steep] = AsinOfMagnitude(Abs(x));
   const Value twice = 2.0 * start;
   const Value left = high - twice;
-  const Value lost = (high - left) - twice;  // In the line before.
+  const Value lost = (high - left) - twice;  // Rounding error of the line before.
   return CopySign(Select(steep, left + (lost + (low - 2.0 * rest)), start + rest), x);
 }
 

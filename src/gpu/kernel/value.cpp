@@ -1,4 +1,4 @@
-// What is done with values, arrays, slots and variables of a kernel that is being built: builder.h.
+// The part of the builder for values, arrays, slots and variables (builder.h).
 #include "gpu/kernel/builder.h"
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace hlo::kernel {
 namespace {
 
-// The type that values of a narrow one are computed in, before they are rounded or wrapped.
+// The type in which values of a narrow type are computed before they are rounded or wrapped.
 Type WideOf(Type type) {
   if (IsSmallFloat(type)) return Type::kF32;
   if (IsSubByte(type)) return IsSigned(type) ? Type::kS8 : Type::kU8;
@@ -21,7 +21,7 @@ Type WideOf(Type type) {
 
 bool IsNarrow(Type type) { return WideOf(type) != type; }
 Value Widen(Value a) { return Convert(a, WideOf(a.type())); }
-// The same byte as another type.
+// Reinterprets the same byte as another type.
 Value AsByte(Value a, Type type) { return a.builder().Record(Op::kBitcast, type, {a}); }
 
 Value Binary(Op op, Value a, Value b) {
@@ -53,7 +53,7 @@ Type SignedLike(Type type) {
 
 bool ConstantOf(Value value, int64_t* bits) { return value.builder().IsConstant(value, bits); }
 
-// A shift whose amount may be anything: `far` where it is the width or more.
+// A shift by any amount, with the result `far` for the width or more.
 Value Shift(Op op, Value a, Value amount, Value far) {
   const int width = Bits(a.type());
   if (int64_t bits; ConstantOf(amount, &bits)) {
@@ -65,7 +65,8 @@ Value Shift(Op op, Value a, Value amount, Value far) {
   return Select(in_range, Binary(op, a, amount & (width - 1)), far);
 }
 
-// To a 16-bit float in one rounding: to f32 towards zero with a sticky last bit, which no later rounding can mistake.
+// Converts to a 16-bit float with one rounding. f32 is rounded towards zero with a sticky last bit, so that the second
+// rounding is correct.
 Value NarrowDouble(Value a, Type type) {
   const Value nearest = a.builder().Record(Op::kConvert, Type::kF32, {a});
   const Value back = Convert(nearest, Type::kF64);
@@ -75,8 +76,8 @@ Value NarrowDouble(Value a, Type type) {
   return Convert(Bitcast(Select(inexact, towards_zero | 1, bits), Type::kF32), type);
 }
 
-// A 64-bit integer that f64 holds, and that every narrower float rounds to as to `a`: from 2^53 on the last bit that is
-// kept says whether others are set.
+// A 64-bit integer that f64 holds exactly, and that each narrower float rounds like `a`. From 2^53 on, the last bit
+// that is kept tells whether any dropped bit is set.
 Value Odd(Value a) {
   constexpr int64_t kDropped = (int64_t{1} << 12) - 1, kExact = int64_t{1} << 53;
   const Value last = Select((a & kDropped) == 0, ConstantLike(a, int64_t{0}), ConstantLike(a, kDropped + 1));
@@ -84,7 +85,7 @@ Value Odd(Value a) {
   return Select(is_exact, a, (a & ~kDropped) | last);
 }
 
-// To an integer of less than a byte, from its wide type: modulo 2^n.
+// Reduces an integer of the wide type modulo 2^n to an integer of less than a byte.
 Value Wrap(Value a, Type type) {
   const int dropped = 8 - Bits(type);
   const Value high = Binary(Op::kShiftLeft, a, ConstantLike(a, int64_t{dropped}));
@@ -101,7 +102,7 @@ Value ToSubByte(Value a, Type type) {
   return AsByte(IsSigned(type) ? Max(a, ConstantLike(a, -most - 1)) : a, type);
 }
 
-// f(a, b) of two integers of less than a byte, as wide ones.
+// f(a, b) of two integers of less than a byte, computed in the wide type.
 template <class F>
 Value InByte(Value a, Value b, F f) {
   return Convert(f(Widen(a), Widen(b)), a.type());
@@ -155,7 +156,8 @@ Value operator/(Value a, Value b) {
   Value undefined = by_zero;
   if (IsSigned(a.type())) {
     const Value min = a.builder().Constant(a.type(), int64_t{-1} << (Bits(a.type()) - 1));
-    undefined = undefined | ((b == -1) & (a == min));  // MIN / 1 is the MIN that is wanted.
+    // MIN / 1 is MIN, as required.
+    undefined = undefined | ((b == -1) & (a == min));
   }
   const Value quotient = Binary(Op::kDiv, a, Select(undefined, ConstantLike(b, int64_t{1}), b));
   return Select(by_zero, ConstantLike(a, int64_t{-1}), quotient);
@@ -173,7 +175,8 @@ Value operator%(Value a, Value b) {
   if (IsFloat(a.type())) return FloatRemainder(a, b);
   if (fixed && divisor != 0 && divisor != -1) return Binary(Op::kRem, a, b);
   const Value by_zero = b == 0;
-  const Value undefined = IsSigned(a.type()) ? by_zero | (b == -1) : by_zero;  // a % 1 is the 0 that a % -1 is.
+  // a % 1 is 0, like a % -1.
+  const Value undefined = IsSigned(a.type()) ? by_zero | (b == -1) : by_zero;
   const Value remainder = Binary(Op::kRem, a, Select(undefined, ConstantLike(b, int64_t{1}), b));
   return Select(by_zero, a, remainder);
 }
@@ -184,7 +187,7 @@ Value operator|(Value a, Value b) { return Binary(Op::kOr, a, b); }
 Value operator^(Value a, Value b) { return Binary(Op::kXor, a, b); }
 Value operator~(Value a) { return Unary(Op::kNot, a); }
 
-// Of less than a byte: what is shifted out of n bits, but not out of the eight, is dropped with the rest.
+// For types of less than a byte, bits beyond n but within the eight are dropped by the conversion.
 Value ShiftLeft(Value a, Value amount) {
   CHECK(IsInteger(a.type()), "shift of ", ToString(a.type()));
   if (IsSubByte(a.type())) return InByte(a, amount, ShiftLeft);
@@ -273,10 +276,12 @@ Value Convert(Value a, Type type) {
   if (IsByteFloat(from)) return Convert(DecodeByteFloat(FormatOf(from), AsByte(a, Type::kU8)), type);
   if (from == Type::kF64 && IsSmallFloat(type)) return NarrowDouble(a, type);
   const bool to_small = IsSmallFloat(type);
-  const bool is_f32 = from == Type::kPred || (IsInteger(from) && Bits(from) <= 16);  // All that `from` has.
+  // f32 holds every value of `from`.
+  const bool is_f32 = from == Type::kPred || (IsInteger(from) && Bits(from) <= 16);
   const bool via_f32 = (IsSmallFloat(from) && type != Type::kF32) || (is_f32 && to_small);
   if (via_f32) return Convert(Convert(a, Type::kF32), type);
-  if (to_small && IsInteger(from))  // Every 32-bit integer is an f64.
+  // f64 holds every 32-bit integer.
+  if (to_small && IsInteger(from))
     return Convert(Convert(from == Type::kS64 || from == Type::kU64 ? Odd(a) : a, Type::kF64), type);
   if (IsByteFloat(type)) return AsByte(EncodeByteFloat(FormatOf(type), a), type);
   return a.builder().Record(Op::kConvert, type, {a});
@@ -288,7 +293,8 @@ Value Bitcast(Value a, Type type) {
   if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits))
     return a.builder().Constant(type, bits);
   if (IsSubByte(type)) return Wrap(AsByte(a, WideOf(type)), type);
-  if (IsSubByte(a.type())) return AsByte(Bitcast(a, UnsignedLike(a.type())), type);  // Without copies of the sign.
+  // ^The byte then has no copies of the sign bit.
+  if (IsSubByte(a.type())) return AsByte(Bitcast(a, UnsignedLike(a.type())), type);
   return a.builder().Record(Op::kBitcast, type, {a});
 }
 

@@ -16,7 +16,7 @@ class Verifier {
   explicit Verifier(const Kernel& kernel)
       : kernel_(kernel), constants_(kernel.values), is_block_(kernel.values), same_in_cluster_(kernel.values) {}
 
-  // `in_cluster`: all blocks of a cluster come here alike.
+  // `in_cluster`: all blocks of a cluster execute this region alike.
   Status Walk(const Region& region, Level level, bool in_cluster) {
     for (const Instruction& instruction : region.body) {
       TRY(Check(instruction, level, in_cluster));
@@ -38,7 +38,8 @@ class Verifier {
       case Op::kWhile:
       case Op::kIf: return level;
       case Op::kWarps: return Level::kWarp;
-      default: return Level::kThread;  // Phases, tiles, and the combiners of collectives.
+      // Phases, tiles, and the combiners of collectives.
+      default: return Level::kThread;
     }
   }
 
@@ -100,7 +101,7 @@ class Verifier {
     return {};
   }
 
-  // Between the two a barrier of the cluster would have to stand, and a statement has none in it.
+  // Rejects a statement that writes an array and reads another block's: no barrier of the cluster can be inside it.
   Status CheckFarReads(const Instruction& statement) const {
     if (statement.op == Op::kLoop || statement.op == Op::kWhile || statement.op == Op::kIf) return {};
     std::vector<bool> written(kernel_.arrays.size()), read(kernel_.arrays.size());
@@ -131,7 +132,7 @@ class Verifier {
     return std::ranges::all_of(instruction.operands, [&](int32_t operand) { return same_in_cluster_[operand]; });
   }
 
-  // The block's number over a multiple of their number in a cluster.
+  // The number of the block, divided by a multiple of the blocks in a cluster.
   bool IsClusterNumber(const Instruction& instruction) const {
     if (instruction.op != Op::kDiv || !is_block_[instruction.operands[0]]) return false;
     const Instruction* const divisor = constants_[instruction.operands[1]];
@@ -151,7 +152,7 @@ class Verifier {
   }
 
   const Kernel& kernel_;
-  // By value.
+  // Indexed by value.
   std::vector<const Instruction*> constants_;
   std::vector<bool> is_block_, same_in_cluster_;
 };
