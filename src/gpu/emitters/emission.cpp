@@ -56,7 +56,7 @@ bool Emission::Ready(IndexExpr e) const {
   return std::ranges::all_of(graph_.VariablesOf(e), [&](int32_t variable) { return IsBound(variable); });
 }
 
-// Given nodes are ready where they were bound.
+// A given node is ready after its value was bound.
 bool Emission::Ready(NodeId id) const {
   const ElementNode& node = graph_.node(id);
   if (!std::ranges::all_of(node.variables, [&](int32_t variable) { return IsBound(variable); })) return false;

@@ -16,9 +16,9 @@ using kernel::Value;
 using Kind = ElementNode::Kind;
 
 // Returns the variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1.
-// Consecutive blocks go along this variable first: each of their warps then reads on where the previous one stopped,
-// and together they write a run of rows. In output order, each row of a transpose {1,0,2} would be read from another
-// page.
+// Consecutive blocks go along this variable first: each warp then reads on where the same warp of the block before
+// stopped, and together the warps write a run of rows. In output order, each row of a transpose {1,0,2} would be read
+// from another page.
 int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   const int64_t last = std::ssize(space.variables) - 2;
   if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;

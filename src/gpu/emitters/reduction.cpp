@@ -76,7 +76,6 @@ class ReductionBody : public Reducers {
     for (const Output& store : space_.stores) emission_.Hoist(store.offset);
   }
 
-  // Combines `sums` with a partial result of another block.
   void AddPartial(const std::vector<Slot>& sums, const std::vector<Array>& partials, const std::function<Value()>& at) {
     std::vector<Value> a, b;
     for (size_t j = 0; j < sums.size(); ++j) {

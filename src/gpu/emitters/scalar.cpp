@@ -358,7 +358,8 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
     else if (inst->Is(Opcode::kBitcast) && inst->shape().type() == inst->operand(0).shape().type()) result = operands;
     else if (inst->Is(Opcode::kBitcastConvert) || inst->Is(Opcode::kBitcast))
       result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
-    else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands);  // call, fusion
+    // The instruction is a call or a fusion.
+    else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands);
     else result = EmitElement(*inst, operands);
     if (inst == &part) break;
   }

@@ -88,7 +88,6 @@ class ScanBody {
     return chosen;
   }
 
-  // Stores the results at the bound element.
   void Store(const Values& scanned) {
     size_t next = 0;
     for (const auto& hero : space_.heroes) {
@@ -255,7 +254,6 @@ class RowScan {
     else k_.Warps(in_scope);
   }
 
-  // Loads the terms of a step.
   void Fetch(const std::vector<Slot>& terms, Value begin) {
     body_.HoistInputs();
     TileOver(k_, width_, row_, begin, step_, [&](Value i) {
@@ -268,7 +266,7 @@ class RowScan {
   // Scans the steps [first, last) of a row, from the sums `before` them.
   void Walk(const Values& before, Value first, Value last) {
     const std::vector<Slot> terms = Terms(), sums = width_ > 1 ? body_.MakeSlots(1) : terms;
-    // Inclusive sums of the lane before.
+    // Inclusive sums of the preceding lane.
     const bool shifts = width_ > 1 || space_.fold.exclusive;
     const std::vector<Slot> front = shifts ? body_.MakeSlots(1) : std::vector<Slot>();
     const std::vector<Variable> carry = body_.MakeVariables(before);

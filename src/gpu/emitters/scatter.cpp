@@ -67,7 +67,6 @@ class Scatter {
     return place;
   }
 
-  // Makes the update of index `i` if its window fits.
   void Update(Value i) {
     Emission::Scope scope(emission_);
     emission_.SetLane(space_.window().e);

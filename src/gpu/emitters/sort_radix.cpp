@@ -33,7 +33,7 @@ EmittedKernel EmitLines(SortSpace& space, const EmitRequest& request, const Sort
 
 // ---- Long lines, by tile -----------------------------------------------------------------------------------------
 
-// Counts by line, digit and tile.
+// Counts for each line, digit and tile.
 Array CountsOf(SortKernel& sort) {
   return sort.frame().Scratch(kCounts, Type::kU32, sort.space().lines() * sort.shape().digits * sort.tiles());
 }

@@ -49,7 +49,6 @@ class Selection {
   }
 
  private:
-  // The greatest of all keys.
   Value Greatest() const { return ~k_.Constant(sort_.key_type(), 0); }
 
   Value Takes(Value key) const { return takes_all_.Get() | (key < last_.Get()); }

@@ -30,7 +30,7 @@ struct Header {
   char magic[8];
   CodeKey key;
   uint64_t bytes;
-  Digest digest;  // Digest of the code.
+  Digest digest;
 };
 static_assert(sizeof(Header) == 80);
 constexpr char kMagic[8] = {'h', 'l', 'o', 'c', 'o', 'd', 'e', '1'};

@@ -44,7 +44,7 @@ struct TemporaryFiles {
 struct ChildOutput {
   int status = 0;
   bool timed_out = false;
-  std::string text;  // stdout and stderr.
+  std::string text;  // Output to stdout and stderr.
 };
 
 Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_seconds) {

@@ -85,8 +85,8 @@ llvm::Value* ScalarEmitter::RoundToTf32(llvm::Value* value) const {
                           value->getType());
 }
 
-// Rounds towards 0. NaN becomes 0, and numbers beyond the type become its nearest end. On hosts, LLVM splits vectors of
-// its own instruction for this.
+// Rounds towards 0. NaN becomes 0, and numbers beyond the type become its nearest end. On hosts, LLVM would split
+// vectors of its own saturating conversion.
 llvm::Value* ScalarEmitter::ToInteger(llvm::Value* value, Type to) const {
   llvm::Type* const target = Shaped(TypeOf(to), value);
   const bool is_signed = IsSigned(to);

@@ -293,7 +293,7 @@ Value Bitcast(Value a, Type type) {
   if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits))
     return a.builder().Constant(type, bits);
   if (IsSubByte(type)) return Wrap(AsByte(a, WideOf(type)), type);
-  // ^The byte then has no copies of the sign bit.
+  // The byte then has no copies of the sign bit.
   if (IsSubByte(a.type())) return AsByte(Bitcast(a, UnsignedLike(a.type())), type);
   return a.builder().Record(Op::kBitcast, type, {a});
 }

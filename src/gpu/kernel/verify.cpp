@@ -38,7 +38,7 @@ class Verifier {
       case Op::kWhile:
       case Op::kIf: return level;
       case Op::kWarps: return Level::kWarp;
-      // Phases, tiles, and the combiners of collectives.
+      // Phases, tiles and combiners of collectives are at thread level.
       default: return Level::kThread;
     }
   }

@@ -231,7 +231,7 @@ class Finder {
         int& element = part.state_of_root[output.root - part.body.roots().data()];
         const Instruction& updated = inst->operand(part.body.leaves()[output.in_place_leaf].operand);
         if (element >= 0 && IsElementOf(WithoutNames(updated), computation.parameter(0), element)) continue;
-        element = -1;  // ReadsInPlace has checked other reads than the new kernel's.
+        element = -1;  // ReadsInPlace did not check the reads of the new kernel.
         const LoopRequest request{.roots = {output.root}};
         space = TRY(LoopSpaceOf(part.body, request, /*flat=*/true));
         space_->most_elements = std::max(space_->most_elements, space->Size());

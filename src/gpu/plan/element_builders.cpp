@@ -174,7 +174,6 @@ Result<NodeId> ElementGraph::BuildScalar(const Instruction& inst, const std::vec
 Result<NodeId> ElementGraph::BuildMap(const Instruction& inst, const std::vector<IndexExpr>& index) {
   TRY(CheckScalarComputation(*inst.attrs<MapAttrs>().to_apply));
   ElementNode node{.kind = ElementNode::Kind::kMap, .inst = &inst};
-  // A scalar beside arrays is the same for each element.
   for (const Instruction* operand : inst.operands())
     node.operands.push_back(TRY(Plan(*operand, operand->shape().IsScalar() ? std::vector<IndexExpr>() : index)));
   return Add(std::move(node));

@@ -106,9 +106,9 @@ KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
   return plan;
 }
 
-// Returns nothing if no operand is read across its memory order, or if two dimensions do not describe how. Only hosts
-// have a kernel for interleaved results: in a GPU's cache their lines are complete, but a host's loop would store
-// single elements.
+// Returns nothing if no operand is read across its memory order, or not in a way that two dimensions describe. Only
+// hosts have a kernel for interleaved results: a GPU's cache combines the stores of several threads to a line, but a
+// host's loop would store single elements.
 std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
   if (!device.is_gpu && Interleaves(space)) {
     KernelPlan plan = KernelOf(KernelKind::kTranspose, space);

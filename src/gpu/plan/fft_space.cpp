@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 // Two buffers of real and imaginary parts must fit into the 227 KiB of a block's shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
-// A long line has a constant of as many roots of unity.
+// The constants of a long line hold as many roots of unity as it has elements.
 constexpr int64_t kLongest = int64_t{1} << 22;
 // Elements of a block that holds several lines.
 constexpr int64_t kElementsOfBlock = 2048;

@@ -22,7 +22,8 @@ namespace {
 struct Planner {
   KernelKind kind;
   std::string_view text;
-  bool is_kernel;  // Neither a library call nor a fill.
+  // The kind is a kernel of ours, not a library call or a fill.
+  bool is_kernel;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
 };
 constexpr Planner kPlanners[] = {

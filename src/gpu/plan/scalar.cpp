@@ -43,7 +43,7 @@ bool IsOfComplex(const Instruction& inst) {
 
 Status CheckOneFloatType(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
-  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert their operands.
+  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // These products convert their operands.
   // The arrays of a fold, sort or map may have different types, but each array has one type.
   const bool folds = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kScan);
   const bool sorts = inst.Is(Opcode::kSort), maps = inst.Is(Opcode::kMap);

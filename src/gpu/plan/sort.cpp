@@ -14,7 +14,7 @@ namespace {
 // walk through the whole tile is as fast as 32, and it reads memory in order. Its tiles of long lines are large, so
 // that the counters of digits cost little.
 struct SortNumbers {
-  int64_t line_bytes;              // Greatest size of a tile.
+  int64_t line_bytes;              // Greatest size of a tile in bytes.
   int copies;                      // Copies of the data of a tile in a radix sort.
   int64_t line_tile;               // Longest line that is one tile, if its bytes fit.
   int64_t radix_tile, merge_tile;  // Tiles of longer lines, halved until they fit.

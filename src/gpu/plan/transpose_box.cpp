@@ -9,10 +9,10 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int64_t kBoxBytes = 8 << 10;    // Two boxes fit into the first-level cache, beside the lines in transfer.
-constexpr int64_t kMostRun = 1024;        // Elements, which are the threads of a block.
-constexpr int64_t kLeastLoadedRun = 8;    // Elements; shorter runs are read faster one by one.
-constexpr int64_t kLongRun = 32;          // Elements; longer runs are worth a loop.
-constexpr int64_t kLeastElements = 1024;  // Smaller arrays take no time.
+constexpr int64_t kMostRun = 1024;        // In elements, which are the threads of a block.
+constexpr int64_t kLeastLoadedRun = 8;    // In elements. Shorter runs are read faster one by one.
+constexpr int64_t kLongRun = 32;          // In elements. Longer runs are worth a loop.
+constexpr int64_t kLeastElements = 1024;  // Arrays of fewer elements take little time.
 
 std::vector<int64_t> CoefficientsOf(const LoopSpace& space, IndexExpr offset) {
   std::vector<int64_t> coefficients;

@@ -39,7 +39,6 @@ void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
   b_.SetInsertPoint(after);
 }
 
-// Properties of a loop for LLVM's passes.
 llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
   llvm::SmallVector<llvm::Metadata*, 3> nodes = {nullptr};
   if (kind.lanes)

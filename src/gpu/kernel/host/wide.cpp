@@ -142,7 +142,7 @@ class WidePlanner {
     return Accesses(load, is_near && (stride == 0 || stride == 1));
   }
 
-  // The rows of a transposed tile are neighbours.
+  // In a transposed tile, neighbouring rows are adjacent in memory.
   bool TakeLoadTurned(const Instruction& load) {
     loaded_.push_back(load.imm);
     const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);

@@ -39,7 +39,6 @@ void NvptxEmission::EmitWarps(const Instruction& warps) {
   level_ = Level::kBlock;
 }
 
-// Runs `then` if the condition holds, and otherwise `otherwise`.
 void NvptxEmission::If(LlvmValue condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
   BasicBlock* const on_true = NewBlock("then");
   BasicBlock* const on_false = otherwise ? NewBlock("else") : nullptr;
