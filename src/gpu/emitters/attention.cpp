@@ -3,8 +3,8 @@
 //   query     [lines][terms]     filled once
 //   scores    [lines][keys]      the first product, some keys at a time; then one warp for each line runs the passes of
 //                                a kernel of rows, and the last pass stores the shares
-//   panel     [keys][...]        some keys for the first product, or their values for the second
-//   sums      [lines][columns]   the second product, from which the results are stored row by row
+//   panel     [keys][...]        some keys, or later their values
+//   sums      [lines][columns]   the second product, from which results are stored row by row
 //
 // Each product rounds to its declared type, as a separate kernel would.
 #include "gpu/plan/attention_space.h"

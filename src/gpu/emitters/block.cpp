@@ -1,5 +1,5 @@
-// The emitter of regions that run in one block of threads. Its kernels run in turn, each over all of its elements, with
-// barriers in place of launches, and loops run them again. A recurrent loop may run in the blocks of a cluster: each
+// The emitter of regions that run in one block of threads: kernels one after the other, each over all of its elements,
+// with barriers in place of launches, and loops of them. A recurrent loop may run in the blocks of a cluster: each
 // block computes the elements in its columns (ir/recurrent_loop.h), and has arrays of the whole size.
 //
 //   one element    a block-level value, the same for all threads, in a register and without barriers

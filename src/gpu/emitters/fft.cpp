@@ -1,7 +1,7 @@
 // The emitter of ffts. A block has some lines in shared memory, as arrays of real and imaginary parts with two halves
-// each. Each step of Stockham's algorithm reads one half and writes the other, so no reordering is needed. Each line is
+// each. Each step of Stockham's algorithm reads one half and writes the other, so no reordering is needed. A line is
 // transformed as a matrix: first its columns, then its rows. Threads share adjacent elements of the columns of all
-// lines. So each step reads and writes runs of elements that are multiplied by the same root. Source: Van Loan,
+// lines, so that each step accesses runs of elements that are multiplied by the same root. Source: Van Loan,
 // Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
 #include <complex>

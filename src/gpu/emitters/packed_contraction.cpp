@@ -1,8 +1,7 @@
 // The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a panel of each
-// operand into a shared array and converts it. The arrays fit into the second-level cache. The sums of a few rows and
-// vectors stay in registers while panels are multiplied (host/threads.cpp, EmitInRegisters). Packing a convolution's
-// operand gathers its windows, which are never in memory as a matrix. 8-bit integers are multiplied as pairs of
-// neighbouring terms, or as floats.
+// operand into a shared array, converted, which fits into the second-level cache. The sums of a few rows and vectors
+// stay in registers (host/threads.cpp, EmitInRegisters). Packing a convolution's operand gathers its windows, which are
+// never in memory as a matrix. 8-bit integers are multiplied as pairs of neighbouring terms, or as floats.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -204,8 +203,8 @@ class PackedProduct {
   };
 
   // The number that is multiplied. It is first converted to the product's type (docs/ops.md), which may wrap integers.
-  // If the conditions are the same for runs of lanes (`in_runs`), it is read in any case, so that accesses stay
-  // contiguous. So is an f8e8m0fnu, which has no 0.
+  // It is read under any condition if runs of lanes share the conditions (`in_runs`), so that accesses stay contiguous,
+  // and if it is an f8e8m0fnu, which has no 0.
   Value Element(const Operand& operand, bool in_runs) {
     const auto multiplied = [&](Value value) { return Convert(Convert(value, declared_), type_); };
     if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));

@@ -16,11 +16,11 @@ using kernel::Value;
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
 // Maxima and minima of 16-bit floats by their bits. As unsigned integers, the bits of floats of one sign rise with the
-// magnitude. So three extremes of the bits are kept: the signed maximum, the unsigned minimum and the unsigned maximum.
-// The signed maximum is the result of a maximum if it is at least +0. Otherwise all floats are negative, and the
-// unsigned minimum is the result. The unsigned maximum is the result of a minimum if it is negative, and otherwise the
-// unsigned minimum is. Bits beyond an infinity are NaN. Three operations on integers replace about six on floats,
-// because AVX2 has no comparison that respects NaN and the sign of zero.
+// magnitude. Three extremes are kept: the signed maximum, the unsigned minimum and the unsigned maximum. The first is
+// the float maximum if it is at least +0; otherwise all floats are negative, and it is the unsigned minimum. The
+// unsigned maximum is the float minimum if it is negative; otherwise that is the unsigned minimum. Bits beyond an
+// infinity are NaN. Three operations on integers replace about six on floats, because AVX2 has no comparison that
+// respects NaN and the sign of zero.
 constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
 constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
 constexpr int64_t kSign = 0x8000;

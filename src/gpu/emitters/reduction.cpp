@@ -1,14 +1,14 @@
-// Emitters of reductions over minor dimensions (rows) or major ones (columns). The reducer may consist of any scalar
-// ops. Producers, elementwise epilogues and stores of reduced elements are fused.
+// Emitters of reductions over minor dimensions (rows) or major ones (columns), by any reducer of scalar ops. Producers,
+// elementwise epilogues and stores of reduced elements are fused.
 //
 //   rows     a block or a warp folds each row; a few long rows are split over blocks, and the last block to arrive
 //            combines their partial results in order
 //   lanes    each thread folds a short row, which comes through a tile of shared memory, so that memory is read along
 //            rows
-//   columns  a thread has neighbouring columns and folds them row by row; if a strip is too narrow for all threads of a
-//            block, groups of warps have different rows of it
+//   columns  a thread folds neighbouring columns row by row; if a strip is too narrow for a block, groups of warps have
+//            different rows of it
 //
-// Shapes and plan alone determine the order in which terms are combined. So the bits are the same each time.
+// Shapes and plan alone determine the order in which terms are combined, so the bits are the same each time.
 #include <algorithm>
 #include <functional>
 
@@ -261,8 +261,8 @@ constexpr int64_t kMostTurnedColumns = 64;
 
 // A thread for each short row. Warps load a block's rows into tiles, in memory order, and then each thread folds a row
 // of the transposed tiles. A warp for each row would take as long to combine its lanes as to load them, and its last
-// vector would be cut. If a tile has fewer columns than a row has terms, terms that are a multiple of the columns apart
-// are combined first.
+// vector would be cut. If a tile has fewer columns than a row, terms that are a multiple of the columns apart are
+// combined first.
 class TurnedRowKernel {
  public:
   TurnedRowKernel(ReductionSpace& space, const EmitRequest& request)

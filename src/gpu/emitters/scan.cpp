@@ -1,12 +1,13 @@
 // The emitter of scans: running folds of any associative reducer of scalar ops. Producers and elementwise users are
 // fused.
 //
-//   rows     a block or a warp scans each row step by step: each step is scanned by lanes and warps, and its sum is
-//            carried to the next step; each element is read and written once
+//   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step;
+//   each
+//            element is read and written once
 //   columns  a thread scans neighbouring columns, row by row
 //
-// If there are too few rows or columns, blocks share them. A first kernel stores the total of each part, and a second
-// one scans the parts, each from the total of the parts before it. A reverse scan runs through its variable in reverse
+// If there are too few rows or columns, blocks share them: a first kernel stores the total of each part, and a second
+// one scans the parts, each from the total before it. A reverse scan runs through its variable in reverse
 // (scan_space.h) and exchanges the operands of the reducer.
 #include <algorithm>
 #include <functional>

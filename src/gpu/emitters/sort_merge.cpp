@@ -2,10 +2,10 @@
 // left run precedes equal elements of the right run, so the sort is stable.
 //
 // A merge is divided into parts that are merged separately. A binary search finds where both runs are cut for the
-// middle of the result. Further searches find the cuts for the middles of its halves, each between the cuts around that
-// half. So the cuts are in order, and a part has the elements between two of them, for any results of the comparator.
-// If the comparator is not an order, the result is some permutation. If floats are NaN, which compare with nothing, the
-// merges of a tile are not divided. Their comparisons are then the same as the interpreter's.
+// middle of the result, and then for the middles of its halves, each between the cuts around that half. So the cuts are
+// in order, and a part has the elements between two of them, for any results of the comparator. If the comparator is
+// not an order, the result is some permutation. If floats are NaN, which compare with nothing, the merges of a tile are
+// not divided, so that their comparisons are the interpreter's.
 #include <algorithm>
 #include <bit>
 

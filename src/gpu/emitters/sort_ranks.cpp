@@ -8,11 +8,11 @@
 // that digit.
 //
 // Long lines: the number of keys with each digit does not depend on their order, so one kernel counts the digits of all
-// passes. Then each pass is one kernel. It knows where the keys of a digit begin in the line, but not how many of them
-// are in the tiles before. A tile therefore asks the tile before it, and earlier tiles while these know only their own
-// count (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the
-// next tile when it starts, so it waits only for blocks that run. One word holds a count and its kind, so other blocks
-// need to see no other memory in order.
+// passes. Each pass is then one kernel. It knows where the keys of a digit begin in the line, but not how many are in
+// earlier tiles. A tile asks the tile before it, and earlier ones while these know only their own count (Merrill and
+// Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile when it
+// starts, so it waits only for running blocks. One word holds a count and its kind, so no other memory must be seen in
+// order.
 #include <algorithm>
 #include <bit>
 #include <optional>

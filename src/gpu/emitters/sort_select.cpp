@@ -1,8 +1,7 @@
 // Selects the first k of each line without sorting the rest, with one walk through a line or a tile of it. It gathers
 // candidates. When their room is full, they are sorted by digits and the first k stay. From then on a key is gathered
-// only if it comes before the last of these, so the first of equal keys stay. Vector instructions find chunks without
-// such a key, which are skipped. Tiles of a line store their first k in scratch memory, and a last kernel selects among
-// them.
+// only if it precedes the last of these, so the first of equal keys stay. Vector instructions find chunks without such
+// keys, which are skipped. Tiles of a line store their first k in scratch memory, and a last kernel selects among them.
 #include <algorithm>
 
 #include "gpu/emitters/sort_digits.h"

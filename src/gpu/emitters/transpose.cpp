@@ -1,7 +1,7 @@
 // The emitter of transposes. Operands that are contiguous along another dimension than the outputs are read through
 // tiles of shared memory, so that both sides access memory in runs. A tile of three sides, [rows, columns, square], is
-// a strip that passes through one small tile step by step. If the outputs' minor dimension has few elements, each
-// thread reads one element of each run and writes them as neighbours.
+// a strip that passes through a small tile step by step. If the outputs' minor dimension is short, each thread reads
+// one element of each run and writes them as neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The emitter of transposes with short runs. A box is read in the order of the operands, permuted in shared memory by a
-// table, and written in the order of the outputs. So both accesses to memory are vectors. That matters because a
-// processor limits the number of stores that wait for a cache line, whether they are elements or vectors.
+// table, and written in the order of the outputs. So both accesses to memory are vectors, because a processor limits
+// the number of stores that wait for a cache line, whether they are elements or vectors.
 #include "gpu/emitters/transpose_box.h"
 
 #include <algorithm>

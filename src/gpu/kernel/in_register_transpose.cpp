@@ -58,7 +58,8 @@ void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Valu
   for (int run = 1; run < per_part; run *= 2) {
     Exchange(b, lines, run, Interleaved(elements, per_part, run, false), Interleaved(elements, per_part, run, true));
   }
-  // Part p of line i now has column p * per_part + BitsReversed(i % per_part) of the per_part lines around i.
+  // Part p of line i now has column p * per_part + BitsReversed(i % per_part) of the group of per_part lines that
+  // contains i.
   llvm::SmallVector<llvm::Value*> ordered(elements);
   for (int i = 0; i < elements; ++i) ordered[i / per_part * per_part + BitsReversed(i % per_part, per_part)] = lines[i];
   std::copy(ordered.begin(), ordered.end(), lines.begin());

@@ -40,9 +40,9 @@ Function At(std::string_view name, F* function) {
 }
 
 // Every function that generated code may call. None is looked up in the process, which may be stripped. Kernels contain
-// their own exp and log, and x86-64-v3 has instructions for nearly all else. LLVM chooses further functions by
-// processor and context (a maximum of f16 is fmaxf on AVX2). So the list has all that the ops and types of kernel.h can
-// need. tests/host_isa_test.cpp runs each op of each type at each level.
+// their own exp and log, and x86-64-v3 has instructions for nearly all else. Further calls depend on processor and
+// context (a maximum of f16 is fmaxf on AVX2), so the list has all that the ops and types of kernel.h can need.
+// tests/host_isa_test.cpp runs each op of each type at each level.
 const std::vector<Function>& Functions() {
 #define HLO_MATH1(name) At<float(float)>(#name "f", ::name##f), At<double(double)>(#name, ::name)
 #define HLO_MATH2(name) At<float(float, float)>(#name "f", ::name##f), At<double(double, double)>(#name, ::name)

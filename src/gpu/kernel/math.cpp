@@ -1,6 +1,6 @@
-// Functions are computed by argument reduction and a polynomial. The coefficients were fitted at Chebyshev points in
-// 300-bit arithmetic, and rounded one by one from the lowest, with the rest refitted. Errors named below are truncation
-// errors for f32 and f64, relative to the function.
+// Argument reduction, then a polynomial. The coefficients were fitted at Chebyshev points in 300-bit arithmetic, and
+// rounded one by one from the lowest, with the rest refitted. Errors below are truncation errors for f32 and f64,
+// relative to the function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-// The planner of attention: scores = query x keys, a kernel of rows on the scores (such as a softmax), and result =
-// shares x values. A block computes some lines, which are rows of scores with the same keys and values. It keeps whole
-// rows in shared memory. So the instructions between the products may be any that a kernel of rows supports, and they
-// round as the text says.
+// The planner of attention: scores = query x keys, rows computed from the scores (such as a softmax), result = shares x
+// values. A block has some lines, which are rows with the same keys and values. Whole rows are in shared memory. So the
+// instructions between the products may be any that a kernel of rows supports, rounded as in the text.
 #include <algorithm>
 
 #include "base/text.h"
@@ -33,25 +32,24 @@ double Busy(int64_t blocks, const DeviceDescription& device) {
   return std::min(1.0, static_cast<double>(blocks) / device.multiprocessors);
 }
 
-// Seconds of one of the two products on all multiprocessors, at a library's rate. `inner` is the number of terms of the
-// first product, or of columns of the second.
+// Seconds of one product on all multiprocessors, at a library's rate. `inner` counts the terms of the first product or
+// the columns of the second.
 double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t inner, const DeviceDescription& device) {
   const double rate = device.dot_rates[BitWidth(dot.operand(0).shape().type()) <= 16 ? 1 : 2];
   return 2 * static_cast<double>(space.scores->shape().NumElements() * inner) / rate;
 }
 
 // Rate of our products as a share of a library's. With matrix units, filling a panel of keys takes longer than
-// multiplying by it, for any number of lines (bench/results/2026-11-26-gpu.md). So the share is proportional to the
-// lines. With threads, filling a panel takes as long as the arithmetic of about kLinesOfFilling lines, which is an
-// estimate.
+// multiplying by it (bench/results/2026-11-26-gpu.md), so the share is proportional to the lines. With threads, filling
+// takes as long as the arithmetic of about kLinesOfFilling lines, which is an estimate.
 double ShareOf(const KernelPlan& plan) {
   constexpr double kByUnits = 0.1, kByThreads = 0.3, kLinesOfFilling = 6;
   const auto lines = static_cast<double>(plan.tile[0]);
   return plan.algorithm.empty() ? kByThreads * lines / (lines + kLinesOfFilling) : kByUnits * lines / kMostLines;
 }
 
-// Returns whether the kernel takes longer than two library calls with a kernel of rows between them. These also store
-// and read the scores and the shares in device memory.
+// Returns whether the kernel takes longer than two library calls with a kernel of rows between them, which also store
+// and read the scores and shares in device memory.
 bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
   constexpr double kLaunchesSaved = 2;
   // A block gets this multiple of an equal share of the memory's rate if other multiprocessors are idle.
@@ -76,7 +74,7 @@ bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceD
   return own > apart;
 }
 
-// Plans the kernel. If there is a candidate, *of_candidate becomes its space.
+// *of_candidate becomes the space if there is a candidate.
 Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* of_candidate) {
   const DeviceDescription& device = request.device();
   const std::vector<const Instruction*> dots = AttentionDots(request.body());

@@ -83,8 +83,8 @@ class Builder : public RowsSpaceBuilder {
     return Divide(space);
   }
 
-  // Plans the operands of the second dot and the results computed from it. Returns false, with the reason, unless its
-  // terms are the elements of a row.
+  // Plans the second dot's operands and the results computed from it. Returns false unless its terms are the elements
+  // of a row.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
     if (of_scores_.contains(&product_.operand(1 - number))) return No("the second product takes the first one twice");
@@ -125,8 +125,8 @@ class Builder : public RowsSpaceBuilder {
     return TakeGiven(space, product_, space.ResultValues(), of_result, &space.product_given);
   }
 
-  // Appends to `given` the uses of `dot` that `nodes` need. Returns false, with the reason, if a use is at another
-  // index than `index`, or if `nodes` need another given value.
+  // Appends to `given` the uses of `dot` that `nodes` need. Returns false if a use is at another index than `index`, or
+  // if they need another given value.
   bool TakeGiven(const AttentionSpace& space, const Instruction& dot, const std::vector<NodeId>& nodes,
                  const Index& index, std::vector<NodeId>* given) {
     for (const NodeId id : space.graph.Reachable(nodes)) {
@@ -139,8 +139,7 @@ class Builder : public RowsSpaceBuilder {
     return true;
   }
 
-  // Plans the operands of the first dot at the index where the rows use it. Returns false, with the reason, unless
-  // there is one such index.
+  // Plans the first dot's operands at the index where the rows use it. Returns false unless there is one such index.
   Result<bool> AddScores(AttentionSpace& space) {
     const Index* index = nullptr;
     for (const NodeId id : space.graph.Reachable(space.Needed())) {

@@ -15,8 +15,8 @@ namespace {
 
 // Larger kernels of a host are faster as separate steps, which cost less than a microsecond and use all cores.
 constexpr int64_t kMostElementsOnHost = 16 * 1024;
-// More warps make barriers and sums slower, in every trip of a loop. On a host, loops over some thousand elements are
-// faster with 128 threads than with 1024, and than as separate kernels.
+// Each warp makes barriers and sums slower, in every trip. On a host, loops over some thousand elements are faster with
+// 128 threads than with 1024, and than as separate kernels.
 constexpr int kMostThreads = 128;
 constexpr int kVector = 4;
 

@@ -23,8 +23,7 @@ bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t elem
 // Greatest depth of nested loops. The time of compilers grows much faster than the depth.
 constexpr int kMostNested = 8;
 
-// Returns whether all threads share the reduction: it has one result, many terms, and a reducer with a known identity.
-// Each thread starts with the identity.
+// Returns whether all threads share the reduction, each starting with the identity: it has one result and many terms.
 bool IsReducedTogether(const Instruction& reduce) {
   const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
   return reduce.shape().IsArray() && reduce.shape().NumElements() == 1 && simple &&

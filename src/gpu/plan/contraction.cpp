@@ -42,8 +42,8 @@ bool HasNarrowGroups(const Instruction& product) {
   return groups > 1 && product.operand(1).shape().dim(attrs.dim_labels.rhs_output_feature) / groups < kNarrow;
 }
 
-// The product of a fusion that a kernel of kind contraction can compute, or the reason against it. `space` and `why`
-// are empty if there is no product or it is too small.
+// The product that a kernel of kind contraction can compute, or the reason against it. Both are empty if there is no
+// product or it is too small.
 struct Candidate {
   std::unique_ptr<ContractionSpace> space;
   const Instruction* product = nullptr;
@@ -132,8 +132,8 @@ bool IsStreamed(const ContractionSpace& space) {
          space.rhs_conditions.empty();
 }
 
-// Number of blocks that share the terms of one tile. Few tiles of many terms are split until there are kWaves blocks
-// for each multiprocessor. Each block has at least kLeastPanels panels. kMostSplits bounds the cost of adding the sums.
+// Number of blocks that share the terms of a tile. Few tiles are split until there are kWaves blocks for each
+// multiprocessor. Each block has at least kLeastPanels panels, and kMostSplits bounds the cost of adding the sums.
 int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
   const int64_t wanted = kWaves * device.multiprocessors / tiles;
@@ -164,8 +164,8 @@ KernelPlan TiledPlan(const Instruction& hero, const ContractionSpace& space, con
   constexpr int64_t kWarps = 8, kPanel = 32, kWide = 128, kNarrow = 64;
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  // A lane of a wide tile computes four columns, which share the elements that it reads of a row. Wide tiles need
-  // registers for the sums and a tile for each multiprocessor. Lanes of other tiles compute two columns.
+  // Lanes of a wide tile compute four columns, which share the elements that they read of a row; other lanes compute
+  // two. Wide tiles need registers for the sums, and a tile for each multiprocessor.
   const bool is_wide = space.column().size > kNarrow && BitWidth(hero.shape().type()) <= 32 &&
                        TilesOf(space, warp_rows * kWarps, kWide) >= device.multiprocessors;
   const int64_t columns = is_wide ? kWide : kNarrow;
@@ -182,8 +182,8 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
   return {.candidates = {{std::move(plan)}}};
 }
 
-// Returns whether the kernel takes at most as long as a library's kernel and the kernels that compute its operands. The
-// arithmetic of the library's kernel counts as free.
+// Returns whether the kernel takes at most as long as a library's kernel, whose arithmetic counts as free, and the
+// kernels that compute its operands.
 bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
   // Rate of our kernels as a share of a library's, for bf16 products and convolutions
   // (bench/results/2026-11-26-gpu.md).

@@ -113,8 +113,7 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
               .positions = Product(window_sizes),
               .terms = features};
   // Window positions become terms in two cases. Few features alone would not fill a panel. Features that are major to
-  // positions in memory would make neighbouring terms distant, as in a gradient of filters, whose features are the
-  // images.
+  // positions in memory, such as the images in a gradient of filters, would make neighbouring terms distant.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
   const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;

@@ -239,8 +239,8 @@ Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr
   return of_result->second;
 }
 
-// Plans operands before users, with an explicit stack because a fusion may be a chain of any length. An instruction
-// whose operand indices only Build knows recurses through Build and Plan, at most kMostNested levels deep.
+// Plans operands before users, with an explicit stack because a fusion may be a chain of any length. Instructions whose
+// operand indices only Build knows recurse through Build and Plan, at most kMostNested deep.
 Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   const auto planned = [&](const Element& e) { return planned_.find(std::tuple(e.inst, e.index)); };
   if (const auto it = planned(wanted); it != planned_.end()) return it->second;

@@ -56,11 +56,11 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   return plan;
 }
 
-// Hosts transpose large arrays of 2- or 4-byte elements in squares, one after the other along a strip of rows. The side
-// of a square is a cache line, so each line is read and written once, and the prefetchers can follow its rows. The rows
-// on both sides must be whole lines. This is faster than tiles (bench/results/2026-11-27-transposes.md), except for
-// rows of three lines or fewer than 64 columns (bench/results/2026-11-27-transposes-2.md). A processor that fetches
-// lines in pairs writes pairs (bench/results/2026-11-28-transposes.md).
+// Hosts transpose large arrays of 2- or 4-byte elements in squares along a strip of rows. The side of a square is a
+// cache line, so each line is read and written once, and prefetchers can follow the rows. Rows on both sides must be
+// whole lines. This is faster than tiles (bench/results/2026-11-27-transposes.md), except for rows of three lines or
+// fewer than 64 columns (bench/results/2026-11-27-transposes-2.md). A processor that fetches lines in pairs writes
+// pairs (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
 // Elements of a line if the transpose is done in squares of lines, else 0.
@@ -78,9 +78,8 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
 }
 
 // Returns whether a loop along long runs is faster than boxes, although it reads the same lines again for the elements
-// between. It is faster if the strides stay in a core's own cache. It is also faster if the arrays stay in the
-// last-level cache and vectors load every element, every second or every fourth one. See
-// bench/results/2026-11-27-transposes-2.md.
+// between. It is faster if the strides stay in a core's own cache, or if the arrays stay in the last-level cache and
+// vectors load every element, every second or every fourth (bench/results/2026-11-27-transposes-2.md).
 bool GoesAlong(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;

@@ -15,7 +15,7 @@ constexpr int kWavesOfBlocks = 4;
 constexpr int64_t kMostThreads = 256;  // Default limit on the threads of a block.
 
 // Numbers that differ between reductions of rows and of columns. A row of at most `warp_lanes` vectors has one warp,
-// and a longer row a block. Narrow columns share a warp, and each warp of their block takes another row. On a GPU all
+// and a longer row a block. Narrow columns share a warp, and the warps of their block take different rows. On a GPU all
 // columns that leave threads unused do so, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
@@ -49,8 +49,8 @@ int64_t TurnedColumns(const ReductionSpace& space, const DeviceDescription& devi
   return minor < kShortRow ? minor : 0;
 }
 
-// Gives each of many short rows a thread, which reads through a transposed tile. The lanes of a warp that shared a row
-// would have few vectors each, the last one cut, and would take as long to combine their results.
+// Gives each of many short rows a thread, which reads through a transposed tile. Lanes that shared a row would have few
+// vectors each, the last one cut, and would take as long to combine their results.
 bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
   // A host's tile and its transpose should fit into the first-level cache beside the input. Longer rows therefore have
@@ -71,8 +71,8 @@ bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device
 }
 
 // Limits the partial results of a host's reduction, because each is in memory and costs as much as a term. One warp
-// takes a row if a result needs no other row, or if the row has few terms for each partial result. One warp also takes
-// a few columns. A step loads kStepBytes of a row: four times as much is slower, and so are more warps.
+// takes a row that is the whole reduction or has few terms for each partial result, or a few columns. A step loads
+// kStepBytes of a row: four times as much is slower, and so are more warps.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
   const bool rows = ReducesMinor(space);
@@ -90,8 +90,8 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
   }
 }
 
-// If there are few results of many short rows each, a warp for each would leave most of a GPU idle. So each warp
-// becomes a block, and many of them share a result. This was not measured on a GPU.
+// With few results of many short rows each, a warp for each would leave most of a GPU idle. So each warp becomes a
+// block, and many blocks share a result. This was not measured on a GPU.
 void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
   if (2 * CeilDiv(rows, warps) > device.multiprocessors) return;
@@ -222,7 +222,7 @@ void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPl
 }
 
 // Blocks share a scan, which then reads its operand twice, if half of the multiprocessors would have no block. On a GPU
-// they also share a scan along a major dimension that has too few threads to hide the latency of memory.
+// they also share one along a major dimension that has too few threads to hide the latency of memory.
 void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastSteps = 8, kLeastRows = 64;  // Steps or rows of a block that shares a scan.
   const int width = VectorWidth(space.graph, space.Needed(), space.graph.body().roots(), 16);

@@ -23,8 +23,8 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
   return hero;
 }
 
-// Records where the results of the reduces are used. Returns why a kernel cannot provide them, or an empty text. A
-// result may be used only at its own index, `kept`, and only after the last term.
+// Records where the results of the reduces are used, or returns why a kernel cannot provide them. A result may be used
+// only at its own index, `kept`, and only after the last term.
 std::string_view GiveHeroes(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   for (const NodeId id : space.graph.Reachable(space.Inputs())) {
@@ -41,8 +41,8 @@ std::string_view GiveHeroes(ReductionSpace& space, const std::vector<IndexExpr>&
   return "";
 }
 
-// A space over the dimensions of the reduces' operand. Variable i merges groups[i] dimensions above 1. Returns null,
-// with the reason, if such a kernel cannot write a root.
+// A space over the dimensions of the reduces' operand. Variable i merges groups[i] dimensions above 1. Null if such a
+// kernel cannot write a root.
 Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                   const std::vector<int>& groups, std::string* why_not) {
   auto space = std::make_unique<ReductionSpace>(body);

@@ -11,8 +11,8 @@ namespace hlo::gpu {
 namespace {
 
 // Tiles of a sort. A thread of a GPU holds the keys of some positions in registers while it ranks them. On a host one
-// walk through the whole tile is as fast as 32, and it reads memory in order. Its tiles of long lines are large, so
-// that the counters of digits cost little.
+// walk through the whole tile is as fast as 32, and reads memory in order. Tiles of long lines are large there, so that
+// the counters of digits cost little.
 struct SortNumbers {
   int64_t line_bytes;              // Greatest size of a tile in bytes.
   int copies;                      // Copies of the data of a tile in a radix sort.
@@ -32,9 +32,8 @@ int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// Plans a selection if a host keeps few elements of each line, so that it need not sort the others. Tiles divide lines
-// if there are fewer lines than work for the processor. `threads` counts the elements that are examined together. The
-// sizes were tried on a Zen 4.
+// Plans a selection if a host keeps few elements of each line. Tiles divide lines if there are too few lines for the
+// processor. `threads` counts the elements that are examined together. The sizes were tried on a Zen 4.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;

@@ -90,7 +90,7 @@ int64_t CarriedBy(const SortSpace& space) {
 }
 
 // Returns whether the comparator may leave NaN unordered. The result then depends on the algorithm, which must be the
-// interpreter's. Tiles of a comparator with a key are merged in the interpreter's way (SortKernel).
+// interpreter's. Tiles of a comparator with a key are merged in that way (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;

@@ -38,8 +38,7 @@ class Together {
 
   // Without a barrier between two tiles, a thread of the second one reads no value that another thread wrote in the
   // first. In one loop the tiles alternate, so neither may read an array that the other writes. Both may write an
-  // output, because no element of it is written twice and none is read. Slots are accessed only at the tile's own
-  // element.
+  // output, because none of its elements is written twice or read. Slots are accessed only at the tile's own element.
   bool Take(const Instruction& tile) {
     const std::vector<Instruction>& body = tile.regions[0].body;
     instructions_ += body.size();

@@ -219,9 +219,9 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-// Emits a few vectors of lanes at a time, with the loops of the body inside and the variables that live across them in
-// registers. Returns false if that is impossible. Products of tiles in shared arrays are several times faster than in
-// strips, whose arrays are loaded and stored in each step.
+// Emits a few vectors of lanes at a time, with the body's loops inside and the variables that live across them in
+// registers, or returns false. Products of tiles in shared arrays are several times faster than in strips, whose arrays
+// are loaded and stored in each step.
 bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                    const std::function<void(LlvmValue)>& bind) {
   std::vector<const Instruction*> body;
