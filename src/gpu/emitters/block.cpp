@@ -41,7 +41,7 @@ constexpr int64_t kMostSharedBytes = 40 << 10;
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
-// Location of an array. Empty if the array has no elements or is not read.
+// Location of an array, which is empty if the array has no elements or is not read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
 // Locations of a value, one for each leaf of its shape.
 using Homes = std::vector<Home>;
@@ -98,7 +98,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // `is_shared`: the array must be in shared memory, where the plan reserved room for it.
+  // If `is_shared`, the array must be in shared memory, where the plan reserved room for it.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
@@ -182,7 +182,7 @@ class BlockEmitter {
     }
   }
 
-  // The number of the region's result that is this element of the loop's state, if there is exactly one.
+  // Returns the number of the region's result that is this element of the loop's state, if there is exactly one.
   std::optional<size_t> RootOf(const Instruction& root, int64_t element) const {
     const Instruction& loop = *space_.recurrent->loop;
     if (&root == &loop) return static_cast<size_t>(element);
@@ -366,7 +366,7 @@ class BlockEmitter {
 
   // ---- Kernels ------------------------------------------------------------------------------------------------------
 
-  // Opens an emission of the nodes. Leaves of one element are bound to values.
+  // Leaves of one element are bound to values.
   Emission OpenEmission(BlockPart& part, IterationSpace& space, std::span<const NodeId> nodes, const Known& known) {
     const std::vector<NodeId> needed = space.graph.Reachable(nodes);
     CountIndices(space.graph, needed, k_);
@@ -433,7 +433,7 @@ class BlockEmitter {
     });
   }
 
-  // Arrays for the outputs. An output may have the array of the loop's state (BlockPart::state_of_root).
+  // Makes arrays for the outputs. An output may have the array of the loop's state (BlockPart::state_of_root).
   std::vector<Array> MakeOutputs(const BlockPart& part, std::span<const Output> outputs, Homes& homes) {
     std::vector<Array> arrays;
     for (const Output& output : outputs) {
@@ -536,7 +536,7 @@ class BlockEmitter {
   int scratches_ = 0;
   Array trips_;
   Value most_trips_, outermost_trips_;
-  // A loop has exceeded its limit of trips.
+  // True after a loop exceeded its limit of trips.
   Variable stopped_;
   // Number of loops around the current instruction.
   int depth_ = 0;
@@ -547,13 +547,13 @@ class BlockEmitter {
   // Pointers have no stable order, so the map is only searched.
   std::map<const RecurrentLoop::Product*, ClusterProduct> products_;
   Array sums_;
-  // Keyed by gathered value.
+  // Arrays of gathered values.
   std::map<const Instruction*, Array> gathered_;
   // Values gathered in the current trip.
   std::set<const Instruction*> is_gathered_;
-  // Keyed by element of the state.
+  // The arrays that the loop fills, keyed by element of the state.
   std::map<int64_t, Filled> filled_;
-  // Operands of the region.
+  // Operands and results of the region whose buffers these arrays have.
   std::set<int64_t> filled_from_;
   std::set<size_t> filled_roots_;
 };

@@ -127,7 +127,7 @@ class ByMatrixUnits : public BlockProduct {
   KernelBuilder& k_;
   const MmaShape shape_;
   const int64_t lines_, columns_;  // Lines and columns of a warp.
-  // One for each tile of 16 lines and 8 columns.
+  // One fragment for each tile of 16 lines and 8 columns.
   std::vector<SumFragment> sums_;
 };
 

@@ -205,8 +205,9 @@ Number AcoshOf(Number z) {
   const Value quarter = QuarterOfLarge(above);
   return {AsinhOfQuarter((Conjugate(Times(less, quarter)) * above).real, quarter), Atan2(less.imag, above.real) * 2.0};
 }
-// Computed in the right half plane, where nothing cancels. At a = 1 the square of a small b would underflow. The real
-// part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, it is the real part of 1 / z.
+// The result is computed in the right half plane, where nothing cancels. At a = 1 the square of a small b would
+// underflow. The real part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, it is the real part
+// of 1 / z.
 Number AtanhOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
   const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
@@ -258,7 +259,7 @@ struct ComplexRow;
   struct ComplexRow<Opcode::k##Name> {                                                                \
     static std::vector<Value> Emit([[maybe_unused]] const Instruction& inst, Parts v) { __VA_ARGS__ } \
   };
-// EXACT computes in the type of the parts, FUNCTION in f64.
+// EXACT computes in the type of the parts. FUNCTION computes in f64.
 #define EXACT(Name, ...) ROW(Name, const Number x = First(v); return PartsOf(__VA_ARGS__);)
 #define EXACT_OF_TWO(Name, ...) ROW(Name, const Number x = First(v), y = Second(v); return PartsOf(__VA_ARGS__);)
 #define FUNCTION(Name, ...) ROW(Name, return InWide(v, [](Number x) { return __VA_ARGS__; });)

@@ -91,7 +91,7 @@ class ThreadProduct : public TiledProduct {
 
   const int64_t warp_rows_;
   const int width_;
-  // One for each row of the warp.
+  // One slot for each row of the warp.
   std::vector<Slot> sums_;
 };
 

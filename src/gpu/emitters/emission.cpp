@@ -135,7 +135,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
   } else {
     varying = node.terms;
     if (node.constant != 0) varying.clear();
-    // Positive terms first: no intermediate value is negative unless the sum can be.
+    // Positive terms come first. So no intermediate value is negative unless the sum can be.
     std::vector<IndexPool::Term> terms = node.terms;
     std::ranges::stable_sort(terms,
                              [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
@@ -242,7 +242,7 @@ std::vector<Value> Emission::EmitParts(std::span<const NodeId> ids) {
   return parts;
 }
 
-// Goes depth first, in the order in which nodes are needed.
+// Visits nodes depth first, in the order in which they are needed.
 void Emission::Hoist(std::span<const NodeId> nodes) {
   std::set<NodeId> seen;
   std::vector<std::variant<NodeId, IndexExpr>> stack(nodes.rbegin(), nodes.rend());
@@ -361,7 +361,7 @@ std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   return values;
 }
 
-// A part of a wider value, narrower values joined, or a value of equal width.
+// Computes a part of a wider value, narrower values joined, or a value of equal width.
 Value Emission::ComputeBits(const ElementNode& node) {
   const Type type = KernelTypeOf(node.inst->shape().type());
   const std::vector<Value> values = EmitParts(node.operands);

@@ -32,7 +32,7 @@ Complex Chirp(int64_t j, int64_t n, bool inverse) {
   return Root(static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n)), 2 * n, inverse);
 }
 
-// Forward transform in place, of a power of two.
+// Computes the forward transform in place. The size is a power of two.
 void Transform(std::vector<Complex>& x) {
   const int64_t n = std::ssize(x);
   for (int64_t i = 1, j = 0; i < n; ++i) {
@@ -77,7 +77,8 @@ void Small(std::vector<Number>& x, bool inverse) {
     x = {even + odd, rest + turned, even - odd, rest - turned};
     return;
   }
-  // An odd prime: the sum of elements t and n - t needs only the cosine of a root, and their difference only the sine.
+  // The size is an odd prime. The sum of elements t and n - t needs only the cosine of a root, and their difference
+  // only the sine.
   std::vector<Number> sums, differences, result(n);
   result[0] = x[0];
   for (int64_t t = 1; 2 * t < n; ++t) {
@@ -265,7 +266,7 @@ class Lines {
     const bool is_columns = step_.is_long() && !step_.is_rows;
     const Value outer = g / step_.inner, inner = g % step_.inner;
     if (number_ > 0 && step_.is_rows) return FromScratch(g * step_.length + j);
-    // Index in the whole line.
+    // The element's index in the whole line.
     const Value at = is_columns ? j * step_.inner + inner : j;
     const int64_t apart = is_columns ? 1 : step_.inner;
     const auto read = [&](Value i) {

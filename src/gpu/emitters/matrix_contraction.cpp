@@ -157,7 +157,7 @@ class MatrixProduct : public TiledProduct {
 
   const MmaShape shape_;
   const int64_t rows_of_warp_;
-  // One for each 16 rows and 8 columns of the warp's part.
+  // One fragment for each 16 rows and 8 columns of the warp's part.
   std::vector<SumFragment> sums_;
   // Sums of 16 rows of each warp, before they are stored.
   Array rows_;

@@ -26,7 +26,8 @@ using kernel::Variable;
 // Rows of a transposed tile, and the columns at which vectors end on any host, are multiples of this.
 constexpr int64_t kWhole = 16;
 
-// Bits of the magnitude of an operand that was converted from integers of at most 8 bits. 24 for other operands.
+// Bits of the magnitude of an operand that was converted from integers of at most 8 bits. For other operands the result
+// is 24.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -42,7 +43,7 @@ bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& prod
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
 }
 
-// Number of integer terms whose sum is exact in f32, which holds all integers up to 2^24. 0 for unsigned results,
+// Number of integer terms whose sum is exact in f32, which holds all integers up to 2^24. It is 0 for unsigned results,
 // because converting a negative sum to them would saturate.
 int64_t ExactTerms(const Instruction& product) {
   const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
@@ -202,9 +203,10 @@ class PackedProduct {
     Type type;
   };
 
-  // The number that is multiplied. It is first converted to the product's type (docs/ops.md), which may wrap integers.
-  // It is read under any condition if runs of lanes share the conditions (`in_runs`), so that accesses stay contiguous,
-  // and if it is an f8e8m0fnu, which has no 0.
+  // The number that is multiplied, or 0 if a condition of the operand does not hold. It is first converted to the
+  // product's type (docs/ops.md), which may wrap integers. If runs of lanes share the conditions (`in_runs`), the
+  // operand is always read, so that accesses stay contiguous. An f8e8m0fnu is always read too, because that type has no
+  // 0.
   Value Element(const Operand& operand, bool in_runs) {
     const auto multiplied = [&](Value value) { return Convert(Convert(value, declared_), type_); };
     if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
@@ -344,7 +346,7 @@ class PackedProduct {
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
   const int width_;
   const int64_t positions_of_panel_;
-  // Whether the panel is stored transposed, because its operand is contiguous along rows (lhs) or terms (rhs).
+  // True if the panel is stored transposed, because its operand is contiguous along rows (lhs) or terms (rhs).
   const bool lhs_is_turned_, rhs_is_turned_;
   const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
   KernelFrame frame_;
@@ -353,7 +355,7 @@ class PackedProduct {
   ProductResults results_;
   Array lhs_panel_, rhs_panel_;
   Value column0_, row0_;
-  // One for each row. Totals are used if sums in floats are only partial.
+  // One slot for each row. Totals are used if sums in floats are only partial.
   std::vector<Slot> sums_, totals_;
 };
 

@@ -1,14 +1,12 @@
 // The emitter of scans: running folds of any associative reducer of scalar ops. Producers and elementwise users are
 // fused.
 //
-//   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step;
-//   each
-//            element is read and written once
+//   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step
 //   columns  a thread scans neighbouring columns, row by row
 //
-// If there are too few rows or columns, blocks share them: a first kernel stores the total of each part, and a second
-// one scans the parts, each from the total before it. A reverse scan runs through its variable in reverse
-// (scan_space.h) and exchanges the operands of the reducer.
+// Each element is read and written once. If there are too few rows or columns, blocks share them. A first kernel then
+// stores the total of each part, and a second one scans the parts, each from the total before it. A reverse scan runs
+// through its variable in reverse (scan_space.h) and exchanges the operands of the reducer.
 #include <algorithm>
 #include <functional>
 
@@ -65,7 +63,7 @@ class ScanBody {
   // Terms of the bound element.
   Values Terms() { return Accumulators(&ScanSpace::Hero::inputs); }
 
-  // `before` precedes `after` in the order of the scan.
+  // In the order of the scan, `before` comes first.
   Values Combine(std::span<const Value> before, std::span<const Value> after) {
     Values results;
     size_t next = 0;

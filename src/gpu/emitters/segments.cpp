@@ -199,7 +199,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // The unit of this block, which is the last unit whose first block is not later, and that first block.
+  // Returns the unit of this block and the unit's first block. It is the last unit whose first block is not later.
   std::pair<Value, Value> FindUnit(KernelBuilder& k, int64_t blocks) {
     std::vector<int64_t> padded = firsts_;
     padded.resize(std::bit_ceil(padded.size()), blocks);
@@ -307,7 +307,7 @@ class Joiner {
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // A number that is equal for inputs that read the same operand as the same type. -1 for other arrays.
+  // Returns a number that is equal for inputs that read the same operand as the same type. It is -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

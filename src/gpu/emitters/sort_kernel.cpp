@@ -93,7 +93,7 @@ void SortKernel::Walk(const RangeBody& body, Value alone) {
 }
 
 void SortKernel::ForEach(Value count, const IndexBody& body) {
-  // 16 bytes of the widest elements. The width is the same on any device, and so is the order of the stores.
+  // Two of the widest elements have 16 bytes. The width is the same on any device, and so is the order of the stores.
   constexpr int kVector = 2;
   const int64_t step = k().threads() * int64_t{kVector};
   k().Loop(k().Index(0), count, step,

@@ -52,7 +52,8 @@ class Merger {
   }
 
  private:
-  // Places of the result, from the start of its pair, and how many of the places before them come from the left run.
+  // Two places of the result, counted from the start of its pair, and how many of the places before them come from the
+  // left run.
   struct Cuts {
     Variable low, low_left, high, high_left;
   };

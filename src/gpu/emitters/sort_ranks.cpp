@@ -53,13 +53,13 @@ class RankedTile {
 
   int64_t part() const { return part_; }
 
-  // Called in phases. For an item of the thread: its key, its place in the tile after Rank, and its position in the
-  // tile.
+  // The next six functions are called in phases. Key, Place and Position describe an item of the thread. Place is its
+  // place in the tile after Rank, and Position its position before.
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
-  // For a digit of the thread: its value, how often it is in the tile, and where its keys begin. A value may be beyond
-  // the last digit.
+  // Digit, Count and Begin describe a digit of the thread: its value, how often it is in the tile, and where its keys
+  // begin. The value may be beyond the last digit.
   Value Digit(int64_t digit) const { return k_.thread() * part_ + digit; }
   Value Count(int64_t digit) const { return counts_.Get(static_cast<int>(digit)); }
   Value Begin(int64_t digit) const { return begins_.Get(static_cast<int>(digit)); }
@@ -185,7 +185,7 @@ class RankedTile {
 // Threads of an SM. Each then has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
-// Number of the tile's positions. Nothing if all tiles are full.
+// Number of the tile's positions. The value is empty if all tiles are full.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
 // The first bit of a pass's digit. The mask only tells the range of pass numbers.
 Value ShiftOf(const SortKernel& sort, Value pass) {
@@ -251,7 +251,7 @@ class LongLine {
   Value StateAt(Value tile, Value digit) const {
     return (sort_.pass() * Tiles() + sort_.line() * sort_.tiles() + tile) * digits_ + digit;
   }
-  // A state with the count of the tile alone, or of all tiles up to it.
+  // OfTile makes a state from the count of the tile alone. OfAll makes one from the count of all tiles up to it.
   Value OfTile(Value count) const { return count | Flag(1); }
   Value OfAll(Value count) const { return count | Flag(2); }
   Value IsKnown(Value state) const { return state >= Flag(1); }
@@ -349,7 +349,7 @@ class DigitCounter {
     }
   }
 
-  // Computes where the keys with each digit begin, from the counts.
+  // Computes from the counts where the keys with each digit begin.
   void Place() {
     for (int64_t entry = 0; entry < entries_; entry += digits_) sort_.SumBefore(totals_, k_.Index(entry), digits_);
     sort_.ForEach(k_.Index(entries_),
@@ -481,8 +481,8 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // For each of the thread's digits: its keys in earlier tiles, the first tile that these include, and whether to go
-  // on.
+  // Slots with an element for each of the thread's digits: its keys in earlier tiles, the first tile that these
+  // include, and whether to go on.
   Slot before_, asked_, waits_;
   Slot waiting_;
 };

@@ -34,7 +34,8 @@ void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array&
         tile.Store(i * line.pitch + j * lane.pitch, value);
       });
     };
-    // Unrolled, so that several lines are loaded before the first is needed, as far as there are registers for them.
+    // The loop is unrolled, so that several lines are loaded before the first is needed, as far as there are registers
+    // for them.
     k.Loop(int64_t{0}, line.steps, k.warps(), fill_line, kernel::Bytes(tile.type()) <= 2 ? 8 : 4);
   });
 }

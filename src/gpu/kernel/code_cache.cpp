@@ -57,7 +57,7 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The build id of the object that contains the address `inside`: a note of the linker with a hash of the object's
+// The build id of the object that contains the address `inside`. It is a note of the linker with a hash of the object's
 // contents.
 struct BuildId {
   uintptr_t inside;
@@ -88,7 +88,7 @@ int FindBuildId(dl_phdr_info* object, size_t, void* data) {
   return 1;
 }
 
-// Build id of this program, which includes LLVM. Empty if the linker wrote none.
+// Returns the build id of this program, which includes LLVM. It is empty if the linker wrote none.
 const std::string& Build() {
   static const std::string build = [] {
     BuildId own{.inside = reinterpret_cast<uintptr_t>(&kMagic), .id = {}};
@@ -108,7 +108,7 @@ bool ReadAll(int file, void* to, size_t bytes) {
   return true;
 }
 
-// The code of an entry if it is undamaged.
+// Returns the code of an entry if it is undamaged.
 std::optional<std::string> ReadEntry(int file, const CodeKey& key) {
   struct stat info = {};
   Header header;

@@ -283,7 +283,7 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
         return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
-      // The load that uses it needs its operands.
+      // The call is removed later, because the load that uses it needs its operands.
       case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:

@@ -39,7 +39,7 @@ struct Compiled {
 
 class Cache {
  public:
-  // Also finds code that was compiled with more effort.
+  // Finds code that was compiled with this effort or more.
   bool Find(const KernelHash& hash, Effort effort, Compiled* compiled) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find({ChosenHostIsa(), hash});
@@ -60,7 +60,7 @@ class Cache {
 };
 
 Cache& TheCache() {
-  // Never destroyed, because threads may still compile while statics are destroyed.
+  // The cache is never destroyed, because threads may still compile while statics are destroyed.
   static Cache& cache = *new Cache;
   return cache;
 }
@@ -70,7 +70,7 @@ Cache& TheCache() {
 // (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
-// For each distinct kernel, from the estimated shares of a run of all kernels.
+// Returns the effort for each distinct kernel, from the estimated shares of a run of all kernels.
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
   const size_t count = distinct.kernels.size();
   std::vector<Effort> efforts(count, Effort::kFull);
@@ -100,8 +100,8 @@ struct Batch {
   int64_t size = 0;
 };
 
-// Modules of the kernels that are not in the cache. The ones that take longest come first, and there are several for
-// each thread, so that threads end at about the same time.
+// Returns modules of the kernels that are not in the cache. The ones that take longest come first, and there are
+// several for each thread, so that threads end at about the same time.
 std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {

@@ -1,6 +1,6 @@
-// Argument reduction, then a polynomial. The coefficients were fitted at Chebyshev points in 300-bit arithmetic, and
-// rounded one by one from the lowest, with the rest refitted. Errors below are truncation errors for f32 and f64,
-// relative to the function.
+// Each function reduces its argument and then evaluates a polynomial. The coefficients were fitted at Chebyshev points
+// in 300-bit arithmetic. They were rounded one by one from the lowest, with the rest refitted. Errors below are
+// truncation errors for f32 and f64, relative to the function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>
@@ -35,14 +35,14 @@ Rounded RoundedProduct(Value x, double multiplier) {
 
 namespace {
 
-// Clamps x and keeps NaN.
+// Clamps x. NaN stays NaN.
 Value Clamp(Value x, double low, double high) {
   x = Select(x < low, AsValue(x, low), x);
   return Select(x > high, AsValue(x, high), x);
 }
 
-// x, at most `high`, and 0 where its exponential vanishes. A product that underflows takes a processor hundreds of
-// cycles, and masks contain many such elements. Keeps NaN.
+// Returns x, at most `high`, and 0 where its exponential vanishes. A product that underflows takes a processor hundreds
+// of cycles, and masks contain many such elements. NaN stays NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }
@@ -383,7 +383,7 @@ Value Pow(Value x, Value y) {
   const Value a = Abs(x);
   const Value infinity = Infinity(x), zero = AsValue(x, 0.0), one = AsValue(x, 1.0);
   Value result = IsF32(x) ? PowF32(a, y) : PowF64(a, y);
-  // Zero and infinity to any power except zero.
+  // Handles zero and infinity to any power except zero.
   const Value grows = (a > 1.0) == (y > 0.0);
   const Value limit = Select(grows, infinity, zero);
   result = Select((a == 0.0) | (a == infinity) | (Abs(y) == infinity), limit, result);
@@ -437,7 +437,7 @@ Value Sinh(Value x) {
   return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }
 
-// Long division of the mantissas, by as many bits at a time as fit beside the divisor.
+// This is a long division of the mantissas, by as many bits at a time as fit beside the divisor.
 Value FloatRemainder(Value x, Value y) {
   KernelBuilder& k = x.builder();
   const Format& format = FormatOf(x);

@@ -13,8 +13,8 @@ namespace {
 
 // A loop or tile around an instruction.
 struct Range {
-  const Instruction* instruction;  // kLoop or kTile; valid until the kernel is changed.
-  // Indices of a tile, for all threads, or trips of a loop. Nothing if it is not constant.
+  const Instruction* instruction;  // A kLoop or kTile, which is valid until the kernel is changed.
+  // Indices of a tile, for all threads, or trips of a loop. The value is empty if the number is not constant.
   std::optional<int64_t> count;
 };
 
@@ -31,7 +31,7 @@ struct Before {
   }
 
   std::vector<Type> types;  // Type of each value.
-  // Definition of each value. Null for arguments of regions.
+  // Definition of each value, or null for arguments of regions.
   std::vector<const Instruction*> definitions;
   std::vector<std::pair<int64_t, int32_t>> sets;  // Variables and the values that they are set to.
 
@@ -190,9 +190,9 @@ class Accumulations {
     std::vector<Range> ranges;                  // Ranges that count terms.
     std::set<const Instruction*> instructions;  // Accumulating instructions of one range.
     bool counts_terms = true;                   // False if the ranges count elements that lanes keep.
-    bool adds = false;                          // Some of the accumulations are sums.
-    bool stores = false;                        // The range also stores other values, as a scan does.
-    bool is_padded = false;                     // The terms come from shared memory, where zeros may follow them.
+    bool adds = false;                          // True if some of the accumulations are sums.
+    bool stores = false;                        // True if the range also stores other values, as a scan does.
+    bool is_padded = false;                     // True if the terms come from shared memory, where zeros may follow.
   };
 
   Accumulations(const Kernel& kernel, const Before& before, const Steering& steering)
@@ -200,8 +200,8 @@ class Accumulations {
     Walk(kernel.body);
   }
 
-  // Returns the first accumulation over terms, with sums before others, or else the first of all. Null if there is
-  // none.
+  // Returns the first accumulation with the highest rank, or null. Accumulations over terms rank above others, and
+  // among equals a sum ranks above other folds.
   const Found* Best() const {
     const auto rank = [](const Found& found) { return 2 * found.counts_terms + found.adds; };
     const auto best = std::ranges::max_element(found_, {}, rank);
@@ -431,7 +431,7 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   return true;
 }
 
-// The operand that continues a sum or an extreme, or -1 if the chain begins here.
+// Returns the operand that continues a sum or an extreme, or -1 if the chain begins here.
 int32_t ChainOperand(const Instruction& link, const Before& before) {
   const auto is_link = [&](int32_t value) {
     const Instruction* const at = before.definitions[value];
@@ -511,7 +511,8 @@ bool RoundedTwice(Kernel& kernel, const Steering& steering) {
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
-// Distance to the next element, or to the next group if several are read at a time. 0 if it does not read `array`.
+// Returns the distance to the next element, or to the next group if several are read at a time. Returns 0 if `read`
+// does not read `array`.
 int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   if (read.op == Op::kLoad && read.imm == array) return 1;
   if (read.op == Op::kLoadVector && read.imm == array) return read.imm2;
@@ -519,7 +520,7 @@ int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   return 0;
 }
 
-// The number of the first array that is only read, or -1.
+// Returns the number of the first array that is only read, or -1.
 int64_t FirstReadArray(const Kernel& kernel, const Steering& steering) {
   for (int64_t array = 0; array < std::ssize(kernel.arrays); ++array) {
     const ArrayInfo& info = kernel.arrays[array];

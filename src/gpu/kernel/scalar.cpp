@@ -144,7 +144,8 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   if (type == Type::kF32 && place_ == Place::kGpu) {
     return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
   }
-  // NaN if either is NaN, and zeros by their sign bits. LLVM's expansion is longer, and NVPTX has none for f64.
+  // The result is NaN if either operand is NaN, and zeros are ordered by their sign bits. LLVM's expansion is longer,
+  // and NVPTX has none for f64.
   llvm::Type* const bits = a->getType()->getWithNewType(b_.getIntNTy(Bits(type)));
   llvm::Value* const bits_a = b_.CreateBitCast(a, bits);
   llvm::Value* const bits_b = b_.CreateBitCast(b, bits);

@@ -196,7 +196,7 @@ class Finder {
   }
 
   const Kernel& kernel_;
-  // Definition of each value. Null for arguments of regions.
+  // Definition of each value, or null for arguments of regions.
   std::vector<const Instruction*> definitions_;
   std::vector<std::pair<int64_t, int32_t>> sets_;  // Variables and the values that they are set to.
   Steering found_;

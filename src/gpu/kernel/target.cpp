@@ -28,7 +28,8 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 
-// LLVM's static constructors, which scripts/llvm_late.ld defers. Null if another linker ran them at start-up.
+// LLVM's static constructors, which scripts/llvm_late.ld defers. The pointers are null if another linker ran them at
+// start-up.
 using Constructor = void (*)();
 [[gnu::weak]] extern Constructor llvm_init_begin[];
 [[gnu::weak]] extern Constructor llvm_init_end[];

@@ -12,7 +12,7 @@
 namespace hlo::kernel {
 namespace {
 
-// The type in which values of a narrow type are computed before they are rounded or wrapped.
+// Returns the type in which values of a narrow type are computed before they are rounded or wrapped.
 Type WideOf(Type type) {
   if (IsSmallFloat(type)) return Type::kF32;
   if (IsSubByte(type)) return IsSigned(type) ? Type::kS8 : Type::kU8;
@@ -53,7 +53,7 @@ Type SignedLike(Type type) {
 
 bool ConstantOf(Value value, int64_t* bits) { return value.builder().IsConstant(value, bits); }
 
-// A shift by any amount, with the result `far` for the width or more.
+// Shifts by any amount, with the result `far` for the width or more.
 Value Shift(Op op, Value a, Value amount, Value far) {
   const int width = Bits(a.type());
   if (int64_t bits; ConstantOf(amount, &bits)) {
@@ -76,8 +76,8 @@ Value NarrowDouble(Value a, Type type) {
   return Convert(Bitcast(Select(inexact, towards_zero | 1, bits), Type::kF32), type);
 }
 
-// A 64-bit integer that f64 holds exactly, and that each narrower float rounds like `a`. From 2^53 on, the last bit
-// that is kept tells whether any dropped bit is set.
+// Returns a 64-bit integer that f64 holds exactly, and that each narrower float rounds like `a`. From 2^53 on, the last
+// bit that is kept tells whether any dropped bit is set.
 Value Odd(Value a) {
   constexpr int64_t kDropped = (int64_t{1} << 12) - 1, kExact = int64_t{1} << 53;
   const Value last = Select((a & kDropped) == 0, ConstantLike(a, int64_t{0}), ConstantLike(a, kDropped + 1));
@@ -102,7 +102,7 @@ Value ToSubByte(Value a, Type type) {
   return AsByte(IsSigned(type) ? Max(a, ConstantLike(a, -most - 1)) : a, type);
 }
 
-// f(a, b) of two integers of less than a byte, computed in the wide type.
+// Returns f(a, b) of two integers of less than a byte, computed in the wide type.
 template <class F>
 Value InByte(Value a, Value b, F f) {
   return Convert(f(Widen(a), Widen(b)), a.type());

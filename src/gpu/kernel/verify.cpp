@@ -101,7 +101,8 @@ class Verifier {
     return {};
   }
 
-  // Rejects a statement that writes an array and reads another block's: no barrier of the cluster can be inside it.
+  // Rejects a statement that writes an array and reads another block's elements of it, because no barrier of the
+  // cluster can be inside it.
   Status CheckFarReads(const Instruction& statement) const {
     if (statement.op == Op::kLoop || statement.op == Op::kWhile || statement.op == Op::kIf) return {};
     std::vector<bool> written(kernel_.arrays.size()), read(kernel_.arrays.size());
@@ -132,7 +133,7 @@ class Verifier {
     return std::ranges::all_of(instruction.operands, [&](int32_t operand) { return same_in_cluster_[operand]; });
   }
 
-  // The number of the block, divided by a multiple of the blocks in a cluster.
+  // Returns whether the instruction divides the number of the block by a multiple of the blocks in a cluster.
   bool IsClusterNumber(const Instruction& instruction) const {
     if (instruction.op != Op::kDiv || !is_block_[instruction.operands[0]]) return false;
     const Instruction* const divisor = constants_[instruction.operands[1]];

@@ -74,7 +74,7 @@ bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceD
   return own > apart;
 }
 
-// *of_candidate becomes the space if there is a candidate.
+// Sets *of_candidate to the space of the candidate, if there is one.
 Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* of_candidate) {
   const DeviceDescription& device = request.device();
   const std::vector<const Instruction*> dots = AttentionDots(request.body());

@@ -1,4 +1,5 @@
-// The planner of dots and convolutions that no library computes. The terms of a tile select one of three forms:
+// The planner of dots and convolutions that no library computes. The number of terms in a tile selects one of three
+// forms:
 //
 //   32, 64       tiled (emitters/tiled_product.h): for a GPU; threads multiply operands in shared memory, or matrix
 //                units if `algorithm` is kMatrixUnits
@@ -138,7 +139,8 @@ int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device)
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
   const int64_t wanted = kWaves * device.multiprocessors / tiles;
   const int64_t splits = std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(panels / kLeastPanels, 1, kMostSplits));
-  return CeilDiv(panels, CeilDiv(panels, splits));  // Each split has a panel.
+  // With this many splits, each split has a panel.
+  return CeilDiv(panels, CeilDiv(panels, splits));
 }
 
 int64_t TilesOf(const ContractionSpace& space, int64_t rows, int64_t columns) {

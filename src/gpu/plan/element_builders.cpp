@@ -193,8 +193,8 @@ Result<NodeId> ElementGraph::BuildIota(const Instruction& inst, const std::vecto
       {.kind = ElementNode::Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
 }
 
-// Narrower elements have a last dimension that counts the parts of a wide element, the low bits first. Wider elements
-// lose that dimension.
+// If the result's elements are narrower, its last dimension counts the parts of a wide element, the low bits first. If
+// they are wider, only the operand has that dimension.
 Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Instruction& operand = inst.operand(0);
   const PrimitiveType from = operand.shape().type(), to = inst.shape().type();
@@ -246,8 +246,8 @@ Result<NodeId> ElementGraph::BuildBitcast(const Instruction& inst, const std::ve
 
 Result<NodeId> ElementGraph::BuildConcatenate(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
-  // Nested guards, from the last piece to the first: an index below `end` reads the operand, and any other index reads
-  // `rest`.
+  // The guards are nested, from the last piece to the first. An index below `end` reads the operand, and any other
+  // index reads `rest`.
   NodeId rest = -1;
   IndexExpr rest_clamp;
   int64_t begin = inst.shape().dim(d);
@@ -475,7 +475,7 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
     std::vector<IndexExpr> at, offset;
     for (size_t i = 0; i < index.size(); ++i) {
       const WindowDim& window = attrs.window.dims[i];
-      // Padded coordinates. With negative low padding, no window covers the first elements.
+      // The coordinate in the padded operand. With negative low padding, no window covers the first elements.
       const IndexExpr padded =
           Within(pool_, pool_.Add(index[i], window.pad_low), 0, INT64_MAX / 4, &scatter.conditions);
       const int64_t j = covering[i] - 1 - pool_[back[i]].constant;

@@ -18,7 +18,7 @@ constexpr int64_t kLongest = int64_t{1} << 22;
 // Elements of a block that holds several lines.
 constexpr int64_t kElementsOfBlock = 2048;
 
-// Factors of n; empty if n has a prime factor that is not in kRadices.
+// Returns the factors of n, or an empty list if n has a prime factor that is not in kRadices.
 std::vector<int64_t> SmallFactors(int64_t n) {
   std::vector<int64_t> factors;
   for (const int64_t radix : kRadices) {
@@ -30,7 +30,8 @@ std::vector<int64_t> SmallFactors(int64_t n) {
 int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
 bool Fits(int64_t length, PrimitiveType part) { return FftForm(length).size <= MostElements(part); }
 
-// Rows of the matrix for a long line, so that the lines of both kernels fit. 0 if there is no such matrix.
+// Returns the rows of the matrix for a long line, so that the lines of both kernels fit. Returns 0 if there is no such
+// matrix.
 int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   for (int64_t rows = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(length))); rows > 1; --rows) {
     if (rows * rows <= length && length % rows == 0) return Fits(rows, part) && Fits(length / rows, part) ? rows : 0;
@@ -72,7 +73,7 @@ Status AddStep(FftSpace& space, const FftStep& step) {
 
 FftForm::FftForm(int64_t length) : chirps(length > 1 && SmallFactors(length).empty()), size(length), first(1) {
   if (chirps) size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * length - 1)));
-  // The line as a matrix with about as many rows as columns, which threads share. A short line is one column.
+  // A line is a matrix with about as many rows as columns, which threads share. A short line is one column.
   constexpr int64_t kShort = 16;
   std::vector<int64_t> factors = SmallFactors(size);
   for (const int64_t factor : factors) {

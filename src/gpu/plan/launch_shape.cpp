@@ -38,8 +38,8 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
 // Columns of the transposed tile through which each thread reads a row of its own. A short row is one tile. A host also
-// folds longer rows that are not whole vectors, tile by tile (bench/results/2026-11-27-reductions.md). 0 if a warp or a
-// block has a row.
+// folds longer rows that are not whole vectors, tile by tile (bench/results/2026-11-27-reductions.md). The result is 0
+// if a warp or a block has a row.
 int64_t TurnedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -176,8 +176,9 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const bool rows = ReducesMinor(space);
   const ReductionNumbers& numbers = rows ? kRows : kColumns;
   const int64_t minor = space.minor().size;
-  // 16 bytes on every device, because the width determines the order in which terms are combined. So a sum has the same
-  // bits at each level of a host's instruction set. It may differ on a GPU (FitToHost), or with other splits.
+  // Vectors have 16 bytes on every device, because their width determines the order in which terms are combined. So a
+  // sum has the same bits at each level of a host's instruction set. It may differ on a GPU (FitToHost), or with other
+  // splits.
   const int elements_of_16_bytes = VectorWidth(space.graph, space.Inputs(), {}, 16);
   ShapeAlongMinor(minor, elements_of_16_bytes, numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
@@ -189,7 +190,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.threads *= plan.tile[0];
   }
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
-  // Only whole steps are unrolled: of elements of a row, or of the warps of a block.
+  // Only whole steps are unrolled. A step has elements of a row, or it has a row for each warp.
   const bool unrolls =
       rows ? minor % plan.tile[1] == 0 && steps % plan.unroll == 0 : steps % (plan.unroll * plan.tile[0]) == 0;
   if (!unrolls) plan.unroll = 1;

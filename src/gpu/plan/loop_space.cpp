@@ -13,7 +13,7 @@ const Shape& IterationShape(const FusionBody::Root& root, bool in_place) {
   return in_place ? root.inst->operand(1).shape() : *root.shape;
 }
 
-// A space over the dimensions of the first root. Variable i merges groups[i] of them.
+// Returns a space over the dimensions of the first root. Variable i merges groups[i] of them.
 Result<std::unique_ptr<LoopSpace>> SpaceOver(const FusionBody& body, const LoopRequest& request,
                                              const std::vector<int>& groups) {
   auto space = std::make_unique<LoopSpace>(body);

@@ -40,7 +40,7 @@ bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   return true;
 }
 
-// Strides of a batch of matrices or vectors. Nothing if the batch is not contiguous and row-major.
+// Returns the strides of a batch of matrices or vectors, or nothing if the batch is not contiguous and row-major.
 std::optional<MatrixSpace::Strides> StridesOf(const Shape& shape, int64_t batch_rank) {
   const std::vector<int64_t> strides = LayoutStrides(shape);
   int64_t matrix = 1;

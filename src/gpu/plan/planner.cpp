@@ -22,7 +22,7 @@ namespace {
 struct Planner {
   KernelKind kind;
   std::string_view text;
-  // The kind is a kernel of ours, not a library call or a fill.
+  // True if the kind is a kernel of ours, not a library call or a fill.
   bool is_kernel;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
 };
@@ -77,12 +77,12 @@ constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "no instruction uses a long reduction together with the row that was reduced"},
     {"attention", PlanAttentionOfRegion, "there are no two matrix products with a row operation between them", true},
     {"product", PlanProductOfRegion, ""},
-    // Only libraries have such kernels. Otherwise the parts run as kernels of their own.
+    // Only libraries have such kernels. Without a library, the parts run as kernels of their own.
     {"statistics", PlanNothing, "", true},
     {"attention_gradient", PlanNothing, "", true},
 };
 
-// Why the contents of a region cannot be a kernel of its kind. Nothing if they can.
+// Returns why the contents of a region cannot be a kernel of its kind, or nothing if they can.
 std::optional<std::string> WhyNotFlat(const FlatKind& kind, const Instruction& flat, const DeviceDescription& device) {
   const FusionBody body(flat);
   PlanRequest request(body, device);
@@ -212,7 +212,8 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// The plan of an equal fusion, with the names of `to`. Nothing if it contains other names, for example in a reason.
+// Returns the plan of an equal fusion with the names of `to`. Returns nothing if the plan contains other names, for
+// example in a reason.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;

@@ -17,8 +17,8 @@ int64_t TermsOf(const Instruction& reduce) {
   return terms;
 }
 
-// The space of the fusion's reduces if they have many terms, else null. `why` tells why reduces of many terms share no
-// space.
+// Returns the space of the fusion's reduces if they have many terms, else null. `why` tells why reduces of many terms
+// share no space.
 Result<std::unique_ptr<ReductionSpace>> SpaceOf(const FusionBody& body, std::string* why) {
   std::vector<const Instruction*> heroes;
   for (const Instruction* inst : body.instructions()) {

@@ -41,8 +41,8 @@ std::string_view GiveHeroes(ReductionSpace& space, const std::vector<IndexExpr>&
   return "";
 }
 
-// A space over the dimensions of the reduces' operand. Variable i merges groups[i] dimensions above 1. Null if such a
-// kernel cannot write a root.
+// Returns a space over the dimensions of the reduces' operand, or null if such a kernel cannot write a root. Variable i
+// merges groups[i] dimensions above 1.
 Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                   const std::vector<int>& groups, std::string* why_not) {
   auto space = std::make_unique<ReductionSpace>(body);

@@ -92,7 +92,7 @@ class Units {
  private:
   static bool IsOne(const Instruction& inst) { return inst.shape().NumElements() == 1; }
 
-  // The root and the arrays that it depends on, without single elements. The root may be a single element.
+  // Returns the root and the arrays that it depends on, without single elements. The root may be a single element.
   static std::vector<const Instruction*> ArraysOf(const Instruction& root) {
     std::vector<const Instruction*> values = {&root};
     std::set<const Instruction*> seen = {&root};
@@ -140,7 +140,7 @@ class Units {
 struct Segment {
   const Instruction* kernel;
   std::vector<SegmentUnit> units;
-  // Only its threads are set if there are units.
+  // Only the threads of the plan are set if there are units.
   KernelPlan plan;
   int64_t pointers = 0;
 };
@@ -169,7 +169,7 @@ std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescript
   return segment;
 }
 
-// A loop over a single row, which blocks of any size can divide.
+// Returns whether the plan is a loop over a single row, which blocks of any size can divide.
 bool FitsAnyBlock(const KernelPlan& plan) { return plan.kind == KernelKind::kLoop && plan.tile.size() == 1; }
 
 // The most frequent number of threads among segments whose block size is fixed.
@@ -254,7 +254,8 @@ bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches)
          std::ssize(launches.front().segments);
 }
 
-// Elements of units for each block: several tiles of its threads if enough blocks remain. Empty without units.
+// Returns the elements of units for each block: several tiles of its threads if enough blocks remain. The result is
+// empty without units.
 std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
   int64_t elements = 0;
   for (const Segment& segment : launch.segments) {

@@ -27,7 +27,7 @@ constexpr int64_t kDigits = 256, kThreads = 256, kWarp = 32;
 // fewer keys need more warps, which wait for each other.
 constexpr int64_t kFewKeys = 4096, kFewOfThread = 8, kKeysOfThread = 16;
 
-// A power of two that is at least `length` and at least a warp.
+// Returns a power of two that is at least `length` and at least a warp.
 int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }

@@ -69,7 +69,7 @@ std::optional<SortKey> KeyOf(const Computation& comparator) {
 
 bool IsSort(const Instruction& inst) { return inst.Is(Opcode::kSort) || inst.Is(Opcode::kTopK); }
 
-// The sort that computes a root, with the number of the result, or null.
+// Returns the sort that computes a root, with the number of the result, or null.
 std::pair<const Instruction*, int64_t> SortBehind(const FusionBody& body, const FusionBody::Root& root) {
   const Instruction* inst = root.inst;
   int64_t result = root.result;
@@ -232,7 +232,8 @@ std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape
 }
 
 int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape) {
-  // Blocks that count all digits: enough for any GPU, but few, because each adds its counts to the sums of its line.
+  // Blocks that count all digits. They are enough for any GPU, but few, because each adds its counts to the sums of its
+  // line.
   constexpr int64_t kCounting = 512;
   const int64_t tiles = kernel::CeilDiv(space.length, shape.tile);
   if (step == SortStep::kRadixOffsets || step == SortStep::kSelectLines) return 1;

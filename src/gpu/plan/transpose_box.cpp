@@ -35,8 +35,8 @@ bool HangsOnLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   });
 }
 
-// The loads whose order differs from the outputs'. Empty if they also differ from each other, or if there are nodes
-// other than loads and scalar ops.
+// Returns the loads whose order differs from the outputs'. The list is empty if they also differ from each other, or if
+// there are nodes other than loads and scalar ops.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   std::vector<NodeId> moved;
   std::vector<int64_t> order;
@@ -188,7 +188,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
     longer = (outputs_first ? outputs : inputs).Lengthen(sides, most) ||
              (outputs_first ? inputs : outputs).Lengthen(sides, most);
   }
-  // Equal boxes, instead of a short last one.
+  // Makes boxes equal, so that the last one is not short.
   for (size_t i = 0; i < sides.size(); ++i) {
     const int64_t size = space.variables[i].size;
     sides[i] = kernel::CeilDiv(size, kernel::CeilDiv(size, sides[i]));

@@ -8,8 +8,8 @@
 namespace hlo::gpu {
 namespace {
 
-// The plan with other threads and vectors. Its tile keeps its form: one row, a row for each warp, or rows that share
-// the block.
+// Returns the plan with other threads and vectors. Its tile keeps its form: one row, a row for each warp, or rows that
+// share the block.
 KernelPlan Shaped(KernelPlan plan, int64_t threads, int64_t vector) {
   const int64_t warps = plan.threads / 32;
   const bool by_warp = plan.tile.size() > 1 && plan.tile[0] > 1 && plan.tile[0] == warps;
@@ -94,8 +94,8 @@ std::vector<KernelPlan> Scans(const KernelPlan& plan) {
           Shaped(plan, t / 2, v)};
 }
 
-// Sides of a tile are 32 or 64, or on a host 16 or 32 along a strip. Interleaved runs vary in threads, and boxes have
-// one side halved.
+// The sides of a tile are 32 or 64, or on a host 16 or 32 along a strip. Interleaved runs vary in threads, and boxes
+// have one side halved.
 std::vector<KernelPlan> Transposes(const KernelPlan& plan, const DeviceDescription& device) {
   std::vector<KernelPlan> others;
   if (!plan.algorithm.empty()) {
@@ -134,7 +134,8 @@ std::vector<KernelPlan> Scatters(const KernelPlan& plan, const DeviceDescription
           With(plan, &KernelPlan::threads, plan.threads / 2)};
 }
 
-// Varies rows of a warp, warps, columns and terms. The form of the plan stays (plan/contraction.cpp).
+// Varies the rows of a warp, the number of warps, the columns and the terms. The form of the plan stays
+// (plan/contraction.cpp).
 std::vector<KernelPlan> Contractions(const KernelPlan& plan) {
   const int64_t warps = plan.threads / 32, rows = plan.tile[0], panel = plan.tile[2];
   const auto tile = [&](int64_t of_warp, int64_t count, int64_t vector, int64_t terms) {

@@ -75,7 +75,7 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
   const auto* const known_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-  // 0 if the number is unknown.
+  // `elements` is 0 if the number is unknown.
   const int64_t elements = known_end ? known_end->getSExtValue() : 0;
   const int64_t width = wide.lanes * interleave;
   const bool is_whole = known_end && width > 0 && elements % width == 0;

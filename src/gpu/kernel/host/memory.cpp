@@ -55,7 +55,7 @@ void HostEmission::EmitStore(const Instruction& store) {
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
-// Within `access`, accesses to the group go to this member.
+// While `access` runs, accesses to the group go to this member.
 void HostEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   LlvmValue const group = arrays_[array];
   LlvmValue const place = b_.CreateInBoundsGEP(b_.getPtrTy(), group, Get(member));

@@ -143,7 +143,7 @@ void HostEmission::EmitElements(const Instruction& tile, LlvmValue end) {
   });
 }
 
-// Index arithmetic at the first element of the segment.
+// Computes index arithmetic at the first element of the segment.
 llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
   if (id == segment.plan->index) return segment.begin;
   if (!segment.plan->inside[id]) return Get(id);
@@ -188,7 +188,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
   return count;
 }
 
-// The value of a cut at the current element of the segment, or null if the instruction is not a cut.
+// Returns the value of a cut at the current element of the segment, or null if the instruction is not a cut.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
@@ -335,7 +335,7 @@ void HostEmission::KeepResults(const Instruction& instruction) {
   }
 }
 
-// A value of another group, from its array or computed again.
+// Returns a value of another group, from its array or computed again.
 llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   if (llvm::AllocaInst* array = strip_->values[id])
     return LoadFrom(StripElement(array), facts_.types[id], true, false, true);
@@ -345,7 +345,7 @@ llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   return Compute(definition);
 }
 
-// The address of a lane's variable, or null if the variable is an alloca of its own.
+// Returns the address of a lane's variable, or null if the variable is an alloca of its own.
 llvm::Value* HostEmission::StripVariable(const Instruction& access) {
   if (!strip_ || !strip_->variables[access.imm]) return nullptr;
   return StripElement(strip_->variables[access.imm]);

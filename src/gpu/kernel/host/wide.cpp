@@ -219,7 +219,7 @@ class WidePlanner {
   int64_t widest_ = 0, computed_ = 0;
   // Arrays that the body loads, and arrays that it stores.
   std::vector<int64_t> loaded_, stored_;
-  // The body keeps a value of an element that another element could read.
+  // True if the body keeps a value of an element that another element could read.
   bool keeps_ = false;
   // Loops and branches around the current instruction, without unrolled loops.
   int loops_ = 0, branches_ = 0;

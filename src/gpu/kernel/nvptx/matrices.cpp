@@ -78,7 +78,7 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   LlvmValue const row = b_.CreateAnd(lane, Index(kMatrixRows - 1));
   LlvmValue const low = b_.CreateAnd(b_.CreateLShr(lane, 3), Index(1));
   LlvmValue const high = b_.CreateLShr(lane, 4);
-  // The start of the lane's matrix, plus the lane's line along the axis that leads from line to line.
+  // Adds the lane's line, along the axis that leads from line to line, to the start of the lane's matrix.
   const auto along = [&](int MatrixPosition::* axis, bool is_line) {
     LlvmValue const corner =
         b_.CreateAdd(b_.CreateMul(low, Index(layout.low.*axis)), b_.CreateMul(high, Index(layout.high.*axis)));
@@ -99,7 +99,7 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   for (int word = 0; word < matrices; ++word) StoreWord(load.slots[0], word, b_.CreateExtractValue(words, word));
 }
 
-// Each lane loads its own elements. `contiguous`: the elements of a word are adjacent in memory.
+// Each lane loads its own elements. If `contiguous`, the elements of a word are adjacent in memory.
 void NvptxEmission::LoadElements(const Instruction& load, bool contiguous) {
   const int32_t slot = load.slots[0];
   const FragmentKind kind = *kernel_.slots[slot].fragment;

@@ -35,7 +35,7 @@ void NvptxEmission::StoreScalar(int64_t array, LlvmValue index, LlvmValue value)
   Mark(b_.CreateAlignedStore(scalar_.ToMemory(value, type), Address(array, index), llvm::Align(Bytes(type))), array);
 }
 
-// Elements of one vector access: at most 16 bytes, as far as index and pointer are aligned.
+// Returns the elements of one vector access. It has at most 16 bytes, as far as index and pointer are aligned.
 int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   const Linear& form = linear_[index];
   if (!copies_.wide || copies_.width == 1 || form.stride != 1) return 1;
@@ -80,7 +80,7 @@ llvm::SmallVector<LlvmValue, 16> NvptxEmission::LoadPacked(int64_t array, LlvmVa
   return elements;
 }
 
-// The f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two of them.
+// Returns the f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two of them.
 LlvmValue NvptxEmission::RoundedFrom(LlvmValue element) {
   const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(element);
   const auto* truncate = cast ? llvm::dyn_cast<llvm::FPTruncInst>(cast->getOperand(0)) : nullptr;
@@ -169,7 +169,7 @@ void NvptxEmission::EmitStore(const Instruction& store) {
   }
 }
 
-// Within `access`, accesses to the group go to this member.
+// While `access` runs, accesses to the group go to this member.
 void NvptxEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   ForCopies(std::span(&member, 1), [&] {
     auto* const pointer = llvm::PointerType::get(context_, kGlobalSpace);
