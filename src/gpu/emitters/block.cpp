@@ -542,12 +542,10 @@ class BlockEmitter {
   int depth_ = 0;
   // States of these loops, the outermost first.
   std::vector<const Homes*> states_;
-  // Members for clusters.
   std::optional<ClusterColumns> columns_;
   // Pointers have no stable order, so the map is only searched.
   std::map<const RecurrentLoop::Product*, ClusterProduct> products_;
   Array sums_;
-  // Arrays of gathered values.
   std::map<const Instruction*, Array> gathered_;
   // Values gathered in the current trip.
   std::set<const Instruction*> is_gathered_;

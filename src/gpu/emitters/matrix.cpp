@@ -18,7 +18,6 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// A real number, or a complex one of two parts.
 struct Number {
   Value real, imag;  // A real number has no `imag`.
 };

@@ -33,7 +33,6 @@ using Output = ReductionSpace::Output;
 // All reduces of the kernel, with the values that are stored during and after the reduction.
 class ReductionBody : public Reducers {
  public:
-  // `by_bits` is explained at Reducers.
   ReductionBody(ReductionSpace& space, KernelFrame& frame, bool by_bits)
       : Reducers(frame.k(), frame.emission(), space.Heroes(), by_bits),
         space_(space),

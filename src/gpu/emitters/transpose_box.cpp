@@ -46,7 +46,7 @@ class BoxEmitter {
   struct Run {
     // Start of the run in the box, in the order of the operands and of the outputs.
     Value read, written;
-    Value count;  // Number of elements.
+    Value count;
   };
 
   // Finds the block's box. Consecutive blocks follow the order of the outputs.

@@ -30,7 +30,7 @@ struct Before {
     return definition->imm;
   }
 
-  std::vector<Type> types;  // Type of each value.
+  std::vector<Type> types;
   // Definition of each value, or null for arguments of regions.
   std::vector<const Instruction*> definitions;
   std::vector<std::pair<int64_t, int32_t>> sets;  // Variables and the values that they are set to.

@@ -11,7 +11,7 @@ namespace hlo::kernel {
 namespace {
 
 constexpr int64_t kLeastThatWaits = 90;
-constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;  // Greatest number of blocks of a launch.
+constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
 // Returns whether the region compares, divides or bounds numbers, so that the number of blocks may determine a
 // condition.
