@@ -18,31 +18,34 @@ namespace hlo {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kLeastPooled = 2 * kHugePage;  // A smaller block would leave much of its pages to nobody.
+// Smallest block that the pool serves. Sizes are rounded up to huge pages, which would waste much of a smaller block.
+constexpr size_t kLeastPooled = 2 * kHugePage;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPools = false;  // It would not see what is read after it was freed.
+// The sanitizer cannot see that freed memory is read if a pool keeps that memory.
+constexpr bool kPools = false;
 #else
 constexpr bool kPools = true;
 #endif
 
-// What is freed is soon wanted again. By default malloc gives much of it back to the system, which clears each page
-// that it hands out anew: a quarter of the time of a large product.
+// Makes malloc keep freed blocks. By default it returns many of them to the system, which clears each page before it
+// hands it out again. This slows down large products.
 bool KeepFreedBlocks() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The most that it takes.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The largest value that mallopt accepts.
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   return true;
 }
-[[maybe_unused]] const bool kKept = KeepFreedBlocks();  // From the start: lists of a large module come and go, too.
+// Runs before main(), because lists of a large module are freed and allocated, too.
+[[maybe_unused]] const bool kKept = KeepFreedBlocks();
 
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-// Large blocks, in huge pages. A page that is touched for the first time costs more than the work on it (in a virtual
-// machine, seconds for a GiB), so what is freed is kept, whatever size is wanted next: ranges of memory are cut where
-// less is wanted, are one again when both sides are free, and their pages are moved together where more is wanted. What
-// is used and what is kept are together never more than what was used at once before.
+// Allocator of large blocks in huge pages. The first access to a page costs more than the arithmetic on it, above all
+// in a virtual machine. Hence freed memory is kept for blocks of any size. Free ranges are split and merged. If none is
+// long enough, the pages of several are moved together. Used and kept memory together never exceed the largest amount
+// that was in use at once.
 class Pool {
  public:
-  // Null: there is no more memory.
+  // Returns null if there is no more memory.
   void* Allocate(size_t bytes) {
     const size_t size = RoundUp(bytes, kHugePage);
     const std::lock_guard lock(mutex_);
@@ -68,7 +71,7 @@ class Pool {
     return reinterpret_cast<void*>(start);
   }
 
-  // False: it is none of these.
+  // Returns false if `memory` is not a block of this pool.
   bool Free(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto found = in_use_.find(reinterpret_cast<uintptr_t>(memory));
@@ -101,13 +104,13 @@ class Pool {
   }
 
  private:
-  // Half of the machine's memory at most.
+  // Most bytes to keep free, at most half of the machine's memory.
   size_t MostFree() const {
     static const size_t half = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
     return std::min(most_used_ - used_, half);
   }
 
-  // Starts at a huge page; 0: there is none.
+  // Maps `size` bytes from the beginning of a huge page. Returns their address, or 0 on failure.
   uintptr_t Map(size_t size) {
     void* const memory = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 0;
@@ -120,7 +123,7 @@ class Pool {
     return start;
   }
 
-  // What [start, start + size) is, or was until now, is a mapping of its own.
+  // Records that [start, start + size) is a mapping of its own, or was one until it was unmapped.
   void SeamsAround(uintptr_t start, size_t size) {
     seams_.erase(seams_.lower_bound(start), seams_.lower_bound(start + size));
     seams_.insert({start, start + size});
@@ -144,8 +147,9 @@ class Pool {
     free_bytes_ -= size;
   }
 
-  // No free range is long enough, but the pages of several may be: they take the place of the new ones. Linux before
-  // 6.17 moves no more than one mapping at a time. False: the system did not move them, and the new ones are gone, too.
+  // Replaces the new pages at [start, start + size) by pages of free ranges, when no single free range is long enough.
+  // Linux before 6.17 moves at most one mapping per call. Returns false if the system refuses, after unmapping the new
+  // pages.
   bool MoveFreeTo(uintptr_t start, size_t size) {
     for (size_t done = 0; done < size && !by_size_.empty();) {
       const auto [length, from] = *by_size_.begin();
@@ -157,7 +161,8 @@ class Pool {
       const bool is_moved = mremap(source, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, target) != MAP_FAILED;
       SeamsAround(from, moved);
       SeamsAround(start + done, moved);
-      if (!is_moved) {  // What was to be replaced may be unmapped by now, and somebody else's.
+      // A failed mremap may have unmapped its target. Another thread may have mapped that range since.
+      if (!is_moved) {
         Unmap(from, moved);
         Unmap(start, done);
         Unmap(start + done + moved, size - done - moved);
@@ -168,7 +173,8 @@ class Pool {
     return true;
   }
 
-  // The largest go first: fewer are as large.
+  // Unmaps free ranges until at most `most` bytes are free. The largest ranges go first, because the fewest requests
+  // need them.
   void ShrinkTo(size_t most) {
     while (free_bytes_ > most) {
       const auto [size, start] = *std::prev(by_size_.end());
@@ -181,14 +187,15 @@ class Pool {
 
   std::mutex mutex_;
   std::unordered_map<uintptr_t, size_t> in_use_;
-  std::map<uintptr_t, size_t> free_;                // By address.
-  std::set<std::pair<size_t, uintptr_t>> by_size_;  // The same.
-  std::set<uintptr_t> seams_;                       // Between two of them is one mapping, or none.
+  std::map<uintptr_t, size_t> free_;                // Size by start address.
+  std::set<std::pair<size_t, uintptr_t>> by_size_;  // The same ranges as (size, start address).
+  // Ends of mappings. The range between two adjacent seams is one mapping or is not mapped.
+  std::set<uintptr_t> seams_;
   size_t free_bytes_ = 0, used_ = 0, most_used_ = 0;
 };
 
 Pool& ThePool() {
-  static Pool& pool = *new Pool;  // Lives to the end: statics hold arrays.
+  static Pool& pool = *new Pool;  // Never destroyed, because static objects hold arrays.
   return pool;
 }
 
@@ -212,7 +219,7 @@ void FreeArray(void* memory) {
 }
 
 void AskForHugePages(void* memory, size_t bytes) {
-  // Whole pages only: what is beside them may be somebody else's. Refusal costs no more than speed.
+  // Only whole pages are changed, because memory beside the block may have other owners. A refusal only costs speed.
   const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;
   const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);

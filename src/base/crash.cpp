@@ -15,7 +15,7 @@
 
 #include "base/files.h"
 
-// The first byte of the program, and the first behind it: what makes addresses of the stack into places in the file.
+// Begin and end of the program in memory, from which offsets in the executable file are computed.
 extern "C" const char __executable_start __attribute__((weak)), _end __attribute__((weak));
 
 namespace hlo {
@@ -36,7 +36,7 @@ constexpr bool kSanitizerTells = false;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int kExit = 70;
 
-// Text without memory of the heap: a handler may neither allocate nor wait.
+// Text in a fixed buffer, because a signal handler may neither allocate memory nor wait for a lock.
 struct Line {
   char bytes[3072];
   size_t size = 0;
@@ -47,7 +47,8 @@ struct Line {
     size += count;
     return *this;
   }
-  // What a module calls things is data: none of its control bytes gets to a terminal, none of its quotes into JSON.
+  // Adds a name from the module, which is untrusted data. Control characters, quotes, backslashes and non-ASCII bytes
+  // become `?`, so that none of them reaches a terminal or ends a JSON string.
   Line& AddName(std::string_view name) {
     constexpr size_t kMost = 200;
     for (const char c : name.substr(0, kMost)) {
@@ -72,7 +73,7 @@ struct Kept {
   Mode mode = Mode::kSilent;
   char tool[32], version[64], command_line[2048], advice[512], stage[128];
   bool says_json = false;
-  int parent = -1;  // File that a parent reads.
+  int parent = -1;  // File descriptor that the parent process reads, or -1.
 };
 Kept g_kept;
 std::atomic_flag g_crashed;
@@ -95,7 +96,7 @@ std::string_view NameOf(int signal) {
   }
 }
 
-// " in instruction 'add.3' of pass 'algsimp#2', while optimizing"
+// Adds the current work to the line, for example " in instruction 'add.3' of pass 'algsimp#2', while optimizing".
 void AddAtHand(Line* line) {
   constexpr int kMost = 8;
   const char* before = " in ";
@@ -113,7 +114,8 @@ bool PassIsAtHand() {
   return at_hand != nullptr;
 }
 
-// One line each: "program+0x1f00", as a build with symbols finds it, or an address in a library.
+// Writes one line for a stack frame: "program+0x1f00", which a build with symbols can look up, or an address in a
+// library.
 _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   const auto address = reinterpret_cast<const char*>(_Unwind_GetIP(context));
   const bool is_ours = address >= &__executable_start && address < &_end;
@@ -125,7 +127,7 @@ _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   return WriteAll(*static_cast<int*>(file), line.text()) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// A file in the working directory, hlo-crash.txt, hlo-crash-2.txt, ...; false: there may be none.
+// Writes hlo-crash.txt, hlo-crash-2.txt, ... in the working directory. Returns false if none of these can be created.
 bool WriteReport(std::string_view what, Line* path) {
   constexpr int kMost = 100;
   int file = -1;
@@ -164,7 +166,8 @@ void Tell(std::string_view what) {
   WriteAll(STDOUT_FILENO, json.text());
 }
 
-// What comes behind the first is of no account: other threads wait for the end, and a fault in here is the end.
+// Lets one crash report. Other threads wait here for the process to end. A second crash of the same thread, inside of
+// the report, ends the process.
 void LetOneTell() {
   if (t_tells) _exit(kExit);
   t_tells = true;
@@ -203,7 +206,7 @@ void TellOfCrashes(const CrashOptions& options) {
   g_kept.says_json = options.says_json;
   g_kept.mode = Mode::kTells;
   if (kSanitizerTells) return;
-  // A stack of its own: what crashes may have used up the other.
+  // The handler has its own stack, because the crash may be a stack overflow.
   alignas(16) static char stack[1 << 16];
   const stack_t on = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&on, nullptr);

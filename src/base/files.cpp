@@ -27,7 +27,7 @@ bool WriteAll(int file, std::string_view bytes) {
 
 namespace {
 
-// Of `reason`, an errno: a name that cannot be used is the user's, whatever else is the machine's.
+// Error for a path that cannot be made. By `reason`, an errno, it is a usage error or an error of the machine.
 Error CannotMake(const std::string& code, const std::string& what, int reason) {
   const bool is_name = reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == EACCES ||
                        reason == EEXIST || reason == ENAMETOOLONG;
@@ -45,7 +45,8 @@ Error CannotWrite(const std::string& path) {
   return CannotMake("A011", Str("cannot write '", Escaped(path), "'"), errno);
 }
 
-// Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
+// Writes to /dev/stdout directly, as to `-`. Otherwise the rename would replace the file to which stdout is redirected,
+// or the link in /dev.
 Result<FileWriter> FileWriter::Open(const std::string& path) {
   FileWriter writer;
   writer.path_ = path;
@@ -53,29 +54,30 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
     writer.file_ = STDOUT_FILENO;
     return writer;
   }
-  // What a link leads to is replaced, not the link.
+  // The target of a symbolic link is replaced, not the link.
   std::error_code ignored;
   const bool is_link = std::filesystem::is_symlink(path, ignored);
   const std::filesystem::path led_to = is_link ? std::filesystem::canonical(path, ignored) : std::filesystem::path();
   writer.target_ = led_to.empty() ? path : led_to.string();
-  // A device or a pipe cannot be renamed onto.
+  // A device or a pipe is opened directly, because rename() would put a regular file in its place.
   struct stat before = {};
   const bool exists = stat(writer.target_.c_str(), &before) == 0;
   if (exists && S_ISDIR(before.st_mode)) {
-    errno = EISDIR;  // rename would say "busy" of some.
+    // For some directories rename() would report that they are busy.
+    errno = EISDIR;
     FAIL(CannotWrite(path));
   }
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
   if (exists && !special) writer.mode_ = before.st_mode & 07777;
-  // Hidden, so that whoever lists the directory meanwhile does not take it for a file of it.
+  // The name begins with a dot, so that listings of the directory do not show the temporary file.
   const std::string& target = writer.target_;
-  const size_t name = target.rfind('/') + 1;  // 0 where there is no slash.
+  const size_t name = target.rfind('/') + 1;  // 0 if there is no slash.
   if (!special)
     writer.temporary_ = Str(target.substr(0, name), ".", target.substr(name), ".tmp", static_cast<int64_t>(getpid()));
   writer.file_ = special ? open(path.c_str(), O_WRONLY)
                          : open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (writer.file_ < 0) {
-    writer.temporary_.clear();  // Nobody's, or another's.
+    writer.temporary_.clear();  // Another process may own a file of this name.
     FAIL(CannotWrite(path));
   }
   return writer;
@@ -88,14 +90,15 @@ FileWriter::~FileWriter() {
 
 Status FileWriter::Write(std::string_view bytes) {
   if (WriteAll(file_, bytes)) return {};
-  // A reader that has seen enough, as `head` has, is no error.
+  // It is not an error if the reader of stdout stops early, as `head` does.
   if (file_ == STDOUT_FILENO && errno == EPIPE) return {};
   FAIL(CannotWrite(path_));
 }
 
 Status FileWriter::Commit() {
   if (file_ == STDOUT_FILENO) return {};
-  // Who may read it stays as it was. Where that cannot be kept, as on some network drives, the bytes still count.
+  // Keeps the permissions of the replaced file. Failure is ignored, because some network drives cannot keep
+  // permissions.
   if (mode_) std::ignore = fchmod(file_, *mode_);
   if (close(std::exchange(file_, -1)) != 0) FAIL(CannotWrite(path_));
   if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) FAIL(CannotWrite(path_));
@@ -134,7 +137,7 @@ Result<std::string> MakeFolder(const std::string& path, bool numbered,
   int reason = 0;
   for (int number = 1; number <= most; ++number) {
     std::string name = number == 1 ? path : Str(path, "-", number);
-    // A folder that is there and not empty is never replaced by that.
+    // rename() does not replace a directory that is not empty.
     if (std::rename(hidden.c_str(), name.c_str()) == 0) return name;
     reason = errno;
     if (reason != ENOTEMPTY && reason != EEXIST && reason != ENOTDIR) break;

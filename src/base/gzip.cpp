@@ -11,7 +11,8 @@ struct GzipStream::State {
 };
 
 GzipStream::GzipStream() : state_(std::make_unique<State>()) {
-  constexpr int kGzip = 16;  // Added to the window's bits: a header and a trailer of gzip, not zlib.
+  // zlib writes a header and trailer of gzip, instead of its own, if this is added to the number of window bits.
+  constexpr int kGzip = 16;
   const int code = deflateInit2(&state_->stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY);
   CHECK(code == Z_OK, "zlib does not start: ", code);
 }
@@ -19,7 +20,7 @@ GzipStream::GzipStream() : state_(std::make_unique<State>()) {
 GzipStream::~GzipStream() { deflateEnd(&state_->stream); }
 
 std::string GzipStream::Deflate(std::string_view bytes, bool ends) {
-  constexpr size_t kPart = 1 << 30;  // zlib counts in 32 bits.
+  constexpr size_t kPart = 1 << 30;  // zlib counts bytes in 32 bits.
   z_stream& stream = state_->stream;
   std::string out;
   do {

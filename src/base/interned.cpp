@@ -29,11 +29,11 @@ class Table {
  private:
   struct Slot {
     const Interned::Entry* entry = nullptr;
-    uint32_t hash = 0;  // The entry's: most that differ are told apart without looking there.
+    uint32_t hash = 0;  // Hash of the entry's text. A different hash saves reading the text.
   };
 
-  // Held for a few dozen instructions, asked for twice by most instructions of a text, nearly always by one thread
-  // alone.
+  // Spin lock of the table. It is held for a few dozen machine instructions, and nearly always by a single thread.
+  // Reading most HLO instructions takes it twice.
   class Locked {
    public:
     explicit Locked(std::atomic_flag& busy) : busy_(busy) {
@@ -83,7 +83,7 @@ class Table {
 }  // namespace
 
 Interned::Interned(std::string_view text) {
-  static Table* const table = new Table;  // Outlives every user.
+  static Table* const table = new Table;  // Never destroyed, because objects that live until the process ends use it.
   if (!text.empty()) entry_ = table->Add(text);
 }
 

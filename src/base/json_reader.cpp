@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// A step returns false when it failed, and has then said why.
+// Reads one JSON text. Each member that reads a part returns false on failure, after it has set `error_`.
 class JsonReader {
  public:
   JsonReader(std::string_view text, int max_depth) : text_(text), depth_left_(max_depth) {}
@@ -147,7 +147,7 @@ class JsonReader {
     }
   }
 
-  static bool IsPlain(char c) { return c >= 0x20 && c != '"' && c != '\\'; }  // ASCII, too.
+  static bool IsPlain(char c) { return c >= 0x20 && c != '"' && c != '\\'; }  // Non-ASCII bytes are negative.
 
   bool Escape(std::string& out) {
     ++at_;
@@ -174,7 +174,7 @@ class JsonReader {
     return true;
   }
 
-  // At 'u'. Stays there when no four digits follow.
+  // Reads four hexadecimal digits behind the current character 'u'. Otherwise returns false and keeps its position.
   bool HexUnit(uint32_t& unit) {
     const std::string_view digits = text_.substr(at_ + 1, 4);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);

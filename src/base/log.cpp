@@ -18,7 +18,7 @@ LogOptions& Options() {
   return options;
 }
 
-// Patterns that named a file.
+// Patterns of --vmodule that matched the name of at least one file.
 struct Met {
   std::mutex mutex;
   std::set<std::string> patterns;
@@ -35,7 +35,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// XLA's file that says what this one does; or a pass of ours that shares the file of another.
+// Further names for the log of file `stem`: XLA's file with the same function, or a pass in this file.
 struct OtherName {
   std::string_view stem, xla;
 };
@@ -61,7 +61,7 @@ bool NamesFile(std::string_view pattern, std::string_view stem) {
   return false;
 }
 
-// "2026-11-23 12:01:02.123456"
+// Local time, for example "2026-11-23 12:01:02.123456".
 std::string Now() {
   timeval now{};
   gettimeofday(&now, nullptr);

@@ -1,5 +1,6 @@
-// Ends the process where it could only crash: all else is compiled for x86-64-v3, this file for any x86-64 (Makefile).
-// Called by the loader before every constructor, those of shared libraries too, so it uses nothing but system calls.
+// Ends the process with a message if the processor is too old for the program, which would otherwise crash. Only this
+// file is compiled for any x86-64, all others for x86-64-v3 (Makefile). The loader runs the check before all
+// constructors, including constructors of shared libraries. Hence it uses only system calls.
 #include <sys/syscall.h>
 
 #include <iterator>
@@ -20,7 +21,7 @@ long SystemCall(long number, long a, const void* b, long c) {
   return result;
 }
 
-// Not instrumented: sanitizers are not ready yet.
+// Not instrumented, because the sanitizers are not initialised yet.
 [[gnu::no_sanitize("address", "undefined")]] void CheckProcessor() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("x86-64-v3")) return;

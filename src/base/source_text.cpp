@@ -13,14 +13,16 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kDeviceBytes = 1 << 20;  // More than anybody types; /dev/urandom has no end.
-constexpr size_t kWindow = 140;           // Longest part of a source line that is shown, in bytes.
+// Most bytes that are read from a device, because devices such as /dev/urandom do not end. Nobody types more.
+constexpr size_t kDeviceBytes = 1 << 20;
+constexpr size_t kWindow = 140;  // Longest part of a source line that is shown, in bytes.
 
 size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);
 }
 
-// As a terminal may have it, with as many columns: control characters are blanks; what is no UTF-8 is '?'.
+// `line` with one column per code point, safe for a terminal. Control characters become blanks and invalid UTF-8
+// becomes `?`.
 std::string Shown(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size();) {
@@ -34,7 +36,7 @@ std::string Shown(std::string_view line) {
   return shown;
 }
 
-// The source line with a caret under `range`; a long line is cut around it.
+// The source line, with a caret under `range`. Both ends of a long line are cut off.
 std::string Excerpt(const SourceText& source, SourceRange range) {
   const auto place = source.PlaceOf(range.begin);
   std::string_view line = source.Line(place.line);
@@ -45,7 +47,7 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
-    // Not within a code point, which has at most three such bytes; what has more is no UTF-8.
+    // Keeps code points whole. They have at most three continuation bytes. Longer sequences are not UTF-8.
     constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
     for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;
@@ -106,7 +108,7 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
   for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
     text.append(chunk, count);
     too_long = static_cast<int64_t>(text.size()) > max_bytes;
-    // A field of a protocol buffer does not begin like this either.
+    // A protocol buffer does not begin with NUL either, because the numbers of fields begin at 1.
     if (text.front() == '\0') refused = "it begins with a NUL byte, which neither text nor a protocol buffer does";
     if (is_device && text.size() > kDeviceBytes) refused = "it is a device that does not end";
     if (too_long || refused != nullptr) break;
@@ -121,7 +123,7 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
     FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes)))
              .RaisedBy("max_input"));
   }
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // A byte order mark of UTF-8, which says nothing.
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // The byte order mark.
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(text));
 }
 

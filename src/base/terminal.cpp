@@ -11,7 +11,8 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kLeast = 10;  // Characters of a cell, by which it can still be told from others.
+// Fewest characters to which a cell is cut. Shorter cells could not be told apart.
+constexpr size_t kLeast = 10;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ void FitRows(std::vector<std::vector<std::string>>& rows, const std::vector<bool
     for (size_t i = 0; i < widths.size(); ++i) {
       if (may_shrink[i] && widths[i] > least(i) && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
-    if (widest == widths.size()) break;  // A line is broken by the terminal then.
+    if (widest == widths.size()) break;  // The terminal then wraps the line.
     --widths[widest];
     --all;
   }

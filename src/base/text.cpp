@@ -38,7 +38,7 @@ bool ParseDouble(std::string_view text, double* value) {
 
 namespace {
 
-// Of a stranger's text that is quoted, in bytes: more tells nobody more. Paths are shorter.
+// Most bytes of a foreign text that a message quotes. A longer quotation does not help the reader. Paths are shorter.
 constexpr size_t kMostShown = 1000;
 
 }  // namespace
@@ -80,8 +80,8 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-// The number of edits that turn one word into the other. An edit inserts, deletes or replaces a letter, or swaps two
-// neighbours, which is the most frequent slip of a typist.
+// Number of edits that turn one word into the other. An edit inserts, deletes or replaces a letter, or swaps two
+// neighbours, which is the most frequent typing error.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
