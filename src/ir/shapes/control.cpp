@@ -1,11 +1,11 @@
-// Shape rules of what calls computations: call, while, conditional, fusion.
+// Shape rules of call, while, conditional and fusion.
 #include "base/text.h"
 #include "ir/shapes/shape_checks.h"
 
 namespace hlo {
 namespace {
 
-// Exact types, any layout. A buffer is not the array it wraps.
+// Whether the shapes are equal up to layouts. A buffer differs from the array that it wraps.
 bool SameValue(const Shape& a, const Shape& b) {
   if (!Compatible(a, b) || a.IsBuffer() != b.IsBuffer()) return false;
   for (size_t i = 0; i < a.elements().size(); ++i) {

@@ -9,7 +9,8 @@ namespace {
 
 bool IsFloatOrComplex(PrimitiveType type) { return IsFloat(type) || IsComplex(type); }
 
-// V123, V124: a float operand, and vectors of its feature dimension behind it.
+// V123, V124: the operands are an array of floats and then `vectors` operands with one element per feature. Returns the
+// shape of these vectors.
 Result<Shape> CheckBatchNorm(const Instruction& inst, int64_t vectors) {
   TRY(CheckArrays(inst));
   const Shape& x = inst.operand(0).shape();
@@ -174,7 +175,6 @@ Result<Shape> ShapeOfStochasticConvert(const Instruction& inst) {
   return x.WithType(inst.shape().type());
 }
 
-// The process's number.
 Result<Shape> ShapeOfProcessId(const Instruction& inst) {
   const bool written = inst.shape() != Shape();
   return written ? inst.shape() : Shape::Scalar(PrimitiveType::kU32);

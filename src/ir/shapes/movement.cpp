@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// V059 and its like: the result's element type is the operand's, up to the precision of floats.
+// V059 and similar rules: the result has the operand's element type, or both are floats.
 Status CheckResultType(const Instruction& inst, const char* code) {
   const PrimitiveType from = inst.operand(0).shape().type();
   if (inst.shape().IsArray() && SameOrBothFloat(from, inst.shape().type())) return {};
@@ -13,7 +13,7 @@ Status CheckResultType(const Instruction& inst, const char* code) {
       inst, code, Str("result of '", inst.opcode(), "' is ", inst.shape(), ", its operand ", inst.operand(0).shape())));
 }
 
-// V066, V067: operands from `first` on are one index a dimension, or all of them in one vector.
+// V066, V067: the operands from `first` on are one index per dimension, or a vector of all indices.
 Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
@@ -36,7 +36,8 @@ bool IsPermutation(const std::vector<int64_t>& dims, int64_t rank) {
   return static_cast<int64_t>(dims.size()) == rank && IsDimSet(dims, rank);
 }
 
-// V074: integer indices; the index vector lies along index_vector_dim, or is one element when that is their rank.
+// V074: the indices are integers, and index_vector_dim is one of their dimensions. It may also be their rank: then each
+// index vector has one element.
 Status CheckIndexVector(const Instruction& inst, const Shape& indices, int64_t operand, int64_t index_vector_dim) {
   if (!indices.IsArray() || !IsInteger(indices.type())) {
     FAIL(ErrorAtOperand(inst, operand, "V074", Str("indices are ", indices, ", expected integers")));
@@ -67,7 +68,7 @@ Status CheckSortedDims(const Instruction& inst, const char* name, const char* co
                         Str(name, " ", Braced(dims), " must be ascending, different and below ", rank)));
 }
 
-// The sizes of `indices` but for the index vector.
+// Sizes of `indices` without the index vector.
 std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) {
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < indices.rank(); ++i) {
@@ -78,7 +79,7 @@ std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) 
 
 }  // namespace
 
-// A bitcast reads the bytes under any other shape; equal byte sizes are asked for once layouts count (V292).
+// A bitcast may have any shape. V292 checks at level strict that the byte size stays.
 Result<Shape> ShapeOfBitcast(const Instruction& inst) { return inst.shape(); }
 
 Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
@@ -86,7 +87,7 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const std::vector<int64_t>& dims = inst.dimensions();
   if (!inst.shape().IsArray()) {
-    // The one case where no shape need be written; XLA's inference reads `dimensions` as sizes otherwise.
+    // Only here may the shape be left out. Otherwise XLA's inference reads `dimensions` as sizes.
     if (operand.rank() == 0 && dims.empty()) return operand;
     FAIL(ErrorAtOpcode(inst, "V056", "a broadcast needs its result shape written"));
   }

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Ordered as HigherPrecision wants: complex, exponent, mantissa, width, sign.
+// Sort key of HigherPrecision: complex, exponent, mantissa, width, sign.
 std::tuple<bool, int, int, int, bool> Rank(PrimitiveType type) {
   int exponent = -1;
   int mantissa = -1;
@@ -81,7 +81,7 @@ Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string 
                     const Instruction& there) {
   Error error = ErrorAtAttribute(inst, attribute, std::move(code), std::move(message));
   if (there.range().empty()) return error;
-  // Without its name, which may be another than in the text: names are made unique.
+  // The note does not name the instruction, because the module may have renamed it to make names unique.
   return std::move(error).AddNote(Str("this is ", there.shape()), NameRange(there));
 }
 

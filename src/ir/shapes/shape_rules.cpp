@@ -1,4 +1,4 @@
-// Shape rules of what moves no data: whole values, tuples, tokens, constants.
+// Shape rules of ops that move no data: whole values, tuples, tokens, constants.
 #include "ir/shapes/shape_rules.h"
 
 #include "base/text.h"
@@ -51,7 +51,7 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   return shape;
 }
 
-// V235: the size is an s32.
+// V235. The size must fit s32, the type of the result.
 static Status CheckSizeDimension(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& shape = inst.operand(0).shape();

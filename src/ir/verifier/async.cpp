@@ -1,5 +1,5 @@
-// Rules of what starts here and is done there: async-start, -update, -done, the starts and dones of collectives and
-// copies, send and recv (V170 to V201).
+// Rules of asynchronous ops: async-start, -update, -done, starts and dones of collectives and copies, send and recv
+// (V170-V201).
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Custom calls that say something about a value and hand it on.
+// Custom calls that annotate a value and return it.
 bool IsMetadataCall(const Instruction& inst) {
   if (!inst.Is(Opcode::kCustomCall)) return false;
   constexpr std::string_view kTargets[] = {"Sharding",
@@ -25,7 +25,7 @@ bool IsMetadataCall(const Instruction& inst) {
   return std::find(std::begin(kTargets), std::end(kTargets), target) != std::end(kTargets);
 }
 
-// A custom call that is there for its order only.
+// A custom call that only orders instructions.
 bool IsControlCall(const Instruction& inst) {
   return inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().target == "control_dep";
 }
@@ -58,7 +58,7 @@ constexpr std::array<bool, 256> kPaired = [] {
 
 bool IsAsyncState(const Instruction& inst) { return inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate); }
 
-// Equal, or (), or a tuple whose first elements are prefixes.
+// Whether `part` equals `whole`, or is (), or a tuple whose elements are prefixes of the first elements of `whole`.
 bool IsPrefix(const Shape& part, const Shape& whole) {
   if (Compatible(part, whole)) return true;
   if (!part.IsTuple()) return false;
@@ -95,11 +95,11 @@ class AsyncChecker {
   }
 
  private:
-  // False when the module has nothing of all this.
+  // Returns false if the module has no asynchronous ops.
   bool Collect();
-  // What makes the value that `inst` hands on, through tuples, barriers, copies and loops; null when it cannot be told.
+  // The instruction that makes the value of `inst`, found through tuples, barriers, copies and loops. Null if unknown.
   const Instruction* ProducerOf(const Instruction& inst) const;
-  // The computation that a chain wraps; null when it cannot be told.
+  // The computation that a chain wraps. Null if unknown.
   const Computation* WrappedBy(const Instruction& inst) const;
   bool Wraps(const Instruction& inst, const Computation& wrapped) const;
 
@@ -109,8 +109,8 @@ class AsyncChecker {
   Status CheckUpdate(const Instruction& inst);
   Status CheckDone(const Instruction& inst);
   Status CheckUsers(const Instruction& inst);
-  // What the chain wraps that an update or done goes on with; null when that cannot be told. V171, V178, and `code` for
-  // what is no chain.
+  // V171, V178. Returns the computation wrapped by the chain that an update or done continues. Null if unknown. `code`
+  // is for an operand that is not a chain.
   Result<const Computation*> CheckContinues(const Instruction& inst, const char* code);
   Status CheckPairStart(const Instruction& inst, const StartAndDone& pair);
   Status CheckPairDone(const Instruction& inst, const StartAndDone& pair);
@@ -120,9 +120,9 @@ class AsyncChecker {
 
   Findings& findings_;
   std::vector<const Instruction*> chained_;                               // Starts, updates, dones of all kinds.
-  std::unordered_map<const Computation*, const Instruction*> loops_;      // By body.
-  std::unordered_map<const Instruction*, const Instruction*> continued_;  // By what, of starts and updates.
-  std::unordered_map<const Computation*, const Instruction*> wrappers_;   // The first start, by what it wraps.
+  std::unordered_map<const Computation*, const Instruction*> loops_;      // Loop by body.
+  std::unordered_map<const Instruction*, const Instruction*> continued_;  // Op that continues a start or update.
+  std::unordered_map<const Computation*, const Instruction*> wrappers_;   // First start by wrapped computation.
 };
 
 bool AsyncChecker::Collect() {
@@ -134,7 +134,7 @@ bool AsyncChecker::Collect() {
 }
 
 const Instruction* AsyncChecker::ProducerOf(const Instruction& inst) const {
-  std::vector<int64_t> index;  // The part of `at` that is asked for, innermost first.
+  std::vector<int64_t> index;  // Path to the wanted part of `at`, innermost index first.
   const Instruction* at = &inst;
   for (int steps = 0; steps < 10'000; ++steps) {
     switch (at->opcode()) {
@@ -188,7 +188,7 @@ Status AsyncChecker::Check(const Instruction& inst) {
 
 // ---- async-start, -update, -done -----------------------------------------------------------------------------------
 
-// V180, V181: output_to_operand_aliasing, where the output is the state.
+// V180, V181: output_to_operand_aliasing of a state.
 Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
   const bool start = inst.Is(Opcode::kAsyncStart);
   const char* code = start ? "V180" : "V181";
@@ -216,7 +216,7 @@ Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
   return {};
 }
 
-// V173: what the state binds and holds, against the computation.
+// V173: the arrays that the state binds and holds are parameters and results of the computation.
 Status AsyncChecker::CheckState(const Instruction& inst, const Computation& wrapped) {
   const std::vector<Shape>& state = inst.shape().elements();
   if (state.size() < 2 || !state[0].IsTuple()) return {};  // V170
@@ -263,7 +263,7 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
   return CheckUsers(inst);
 }
 
-// V171, V178: `inst` goes on with the chain that ended in `before`.
+// V171, V178.
 Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst, const char* code) {
   const Instruction* producer = ProducerOf(inst.operand(0));
   if (producer == nullptr) return nullptr;
@@ -339,12 +339,12 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
   return {};
 }
 
-// What takes a state as its operand `i`.
+// Effect of a user that has a state as its operand `i`.
 enum class Taker : uint8_t {
-  kNone,     // Nothing may; V177.
-  kHandsOn,  // The state, or what holds it, is its value.
-  kEnds,     // Done with it, or it goes out of sight.
-  kWaits,    // There for its order only.
+  kNone,     // Not allowed (V177).
+  kHandsOn,  // Its value is or holds the state.
+  kEnds,     // Ends the chain, or hides it from the check.
+  kWaits,    // Only orders instructions.
 };
 Taker TakerOf(const Instruction& user, int64_t i) {
   switch (user.opcode()) {
@@ -376,7 +376,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
   return {};
 }
 
-// V178: some way leads from the start to a done, or out of sight. What may not take the state (V177) has been said.
+// V178: some path leads from the start to a done, or out of the check. V177 has reported invalid users.
 void AsyncChecker::CheckIsDone(const Instruction& start) {
   std::vector<const Instruction*> ready = {&start};
   std::unordered_set<const Instruction*> seen = {&start};
@@ -393,7 +393,7 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
   findings_.Add(start, ErrorAtOpcode(start, "V178", Str("'", start.name(), "' is never done")));
 }
 
-// V179, V182: what wrapped computations hold, and who else calls them.
+// V179, V182: contents of wrapped computations, and their other callers.
 void AsyncChecker::CheckWrapped() {
   if (wrappers_.empty()) return;
   std::unordered_map<const Computation*, int> starts;
@@ -428,7 +428,7 @@ void AsyncChecker::CheckWrapped() {
 
 // ---- Starts and dones of collectives, copies, send and recv --------------------------------------------------------
 
-// V195, V197, and the shapes of copy-start.
+// V195, V197, and the shapes of copy-start (V193).
 Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone& pair) {
   const bool channel = pair.start == Opcode::kSend || pair.start == Opcode::kRecv;
   const char* code = channel ? "V197" : "V195";
@@ -444,7 +444,7 @@ Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone&
     if (counts_control || !IsControlCall(*user)) users.push_back(user);
   }
   if (users.empty()) {
-    if (channel && inst.IsRoot()) return {};  // Of an asynchronous computation.
+    if (channel && inst.IsRoot()) return {};  // An asynchronous computation may end with a send or recv.
     FAIL(ErrorAtOpcode(inst, code, Str("'", inst.name(), "' has no user, expected '", pair.done, "'")));
   }
   for (const Instruction* user : users) {
@@ -506,7 +506,7 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
     FAIL(ErrorAtResult(inst, "V002", Str("result is ", inst.shape(), ", the start gives ", operand.shape())));
   }
   const std::vector<Shape>& parts = operand.shape().elements();
-  if (parts.size() < 2) return {};  // Said at the start.
+  if (parts.size() < 2) return {};  // The start has reported this.
   if (pair.start == Opcode::kCopyStart) {
     if (!Compatible(parts[0], parts[1])) {
       FAIL(ErrorAtOperand(inst, 0, "V194",
@@ -520,7 +520,7 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
                      Str("result is ", inst.shape(), ", the start gives ", parts[1])));
 }
 
-// V200: sends and recvs of one channel to the host do the same.
+// V200: sends and recvs of one host channel are alike.
 void AsyncChecker::CheckHostChannels() {
   std::unordered_map<int64_t, const Instruction*> first_of;
   for (const Instruction* inst : chained_) {

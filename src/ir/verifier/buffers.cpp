@@ -1,5 +1,4 @@
-// Rules of custom calls and of buffers, b(...), which are values that may be written in place
-// (V240 to V249).
+// Rules of custom calls and of buffers b(...), which are values that may be written in place (V240-V249).
 #include <algorithm>
 #include <unordered_map>
 
@@ -40,7 +39,7 @@ Status CheckOperandLayouts(const Instruction& inst, const CustomCallAttrs& a) {
   return {};
 }
 
-// V245, V246: the custom calls that make buffers of arrays and arrays of buffers.
+// V245, V246: custom calls that turn arrays into buffers or buffers into arrays.
 Status CheckPinned(const Instruction& inst, const CustomCallAttrs& a) {
   const bool pin = a.target == "Pin";
   const char* code = pin ? "V245" : "V246";
@@ -67,7 +66,7 @@ Status CheckPinned(const Instruction& inst, const CustomCallAttrs& a) {
   return {};
 }
 
-// V247: each buffer that goes in comes out, and the other way round.
+// V247: each input buffer is aliased with an output buffer, and vice versa.
 Status CheckBuffersAliased(const Instruction& inst, const CustomCallAttrs& a) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     for (const ShapeIndex& index : BuffersIn(inst.operand(i).shape())) {

@@ -1,5 +1,5 @@
-// Rules of what calls computations: threads, composites, shardings of loops and branches, fusions, aliasing of
-// operands. Shapes of arguments and results are in shapes/control.cpp.
+// Rules of ops that call computations: threads, composites, shardings of loops and branches, fusions, aliases of
+// operands. Rules of shapes of arguments and results are in shapes/control.cpp.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -31,7 +31,7 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
 }
 
 std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name) {
-  // {name="value",other={...}}: names stand at depth 1.
+  // In {name="value",other={...}} names are at depth 1.
   const std::string_view text = attributes.text;
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -85,12 +85,12 @@ Status CheckComposite(const Instruction& inst) {
   return {};
 }
 
-// V154: those that have a sharding have the same one.
+// V154: all shardings that are present are equal.
 Status CheckBranchShardings(const Instruction& inst) {
   const auto* loop = inst.attributes().GetIf<WhileAttrs>();
   const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>();
   if (loop == nullptr && conditional == nullptr) return {};
-  // By role, since names of called computations may be other ones than in the text.
+  // Messages use roles, because computations may have other names than in the text.
   std::vector<std::pair<std::string_view, const Instruction*>> related = {{"the result", &inst}};
   if (loop != nullptr) {
     related.emplace_back("what the body returns", &loop->body->root());

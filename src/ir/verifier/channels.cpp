@@ -1,7 +1,7 @@
-// Deadlocks of send and recv between devices, of strict, in scheduled modules: docs/verifier.md#deadlocks.
+// Deadlocks of send and recv between devices, checked at strict in scheduled modules: docs/verifier.md#deadlocks.
 //
-// The entry is walked in its order, into called computations. Of each send and recv the pairs of devices are known from
-// a frontend attribute; equal pairs match a send with a recv. What waits for its counterpart is of one kind at a time.
+// The entry is walked in order, including called computations. A frontend attribute of each send and recv lists pairs
+// of devices. A send and a recv with equal lists match.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// What is wrong with devices that all wait for each other, or "".
+// Error in a list of pairs of devices that all wait for each other, or "".
 std::string Trouble(const DevicePairs& pairs) {
   std::unordered_map<int64_t, int64_t> next;
   std::unordered_set<int64_t> targets;
@@ -23,7 +23,7 @@ std::string Trouble(const DevicePairs& pairs) {
     if (!next.emplace(source, target).second) return Str("source ", source, " stands twice");
     if (!targets.insert(target).second) return Str("target ", target, " stands twice");
   }
-  // Each source has one target now, so every way ends or comes back.
+  // Each source has exactly one target here, so every path ends or becomes a cycle.
   std::unordered_set<int64_t> done;
   for (const auto& [source, target] : pairs) {
     int64_t at = source;
@@ -45,7 +45,7 @@ class DeadlockChecker {
   }
 
  private:
-  // The first one only: what comes behind it follows from it.
+  // Reports the first error only, because later ones follow from it.
   void Report(const Instruction& inst, const char* code, std::string message) {
     if (std::exchange(found_, true) || findings_.IsWrong(inst)) return;
     Error error = ErrorAtOpcode(inst, code, std::move(message));
@@ -77,7 +77,7 @@ class DeadlockChecker {
     return inst.attributes().GetIf<CollectiveAttrs>() != nullptr || inst.attributes().GetIf<PermuteAttrs>() != nullptr;
   }
 
-  // A send or recv begins to wait, or ends the waiting of its counterpart.
+  // Lets a send or recv wait for its counterpart, or ends the wait of this counterpart.
   void Meet(const Instruction& inst) {
     if (inst.attrs<ChannelAttrs>().is_host_transfer || FrontendAttribute(inst, "_xla_send_recv_pipeline")) return;
     const std::string text = FrontendAttribute(inst, kSendRecvPairs).value_or("");

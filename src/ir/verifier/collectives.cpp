@@ -1,4 +1,4 @@
-// Rules of collectives. What the ids mean: docs/language.md#replica-groups.
+// Rules of collectives. Meaning of the ids: docs/language.md#replica-groups.
 #include <algorithm>
 #include <unordered_map>
 
@@ -10,10 +10,10 @@
 namespace hlo {
 namespace {
 
-// What the rules ask of replica_groups.
+// Properties of replica_groups that the rules check.
 struct Groups {
-  std::span<const std::vector<int64_t>> listed;  // {{0,1},{2,3}}; empty in the other spellings.
-  int64_t count = 0, size = 0;                   // Of groups, and of the first.
+  std::span<const std::vector<int64_t>> listed;  // Groups such as {{0,1},{2,3}}. Empty in other spellings.
+  int64_t count = 0, size = 0;                   // Number of groups, and size of the first one.
 };
 
 Groups GroupsOf(const ReplicaGroups& value) {
@@ -35,9 +35,9 @@ int64_t Times(int64_t a, int64_t b) {
 }
 
 struct World {
-  int64_t ids;          // That the groups must name.
-  int64_t group_size;   // Of the group of all.
-  std::string_view of;  // What the ids are.
+  int64_t ids;          // Number of ids that the groups must name.
+  int64_t group_size;   // Size of the group of all.
+  std::string_view of;  // Kind of the ids, such as "replica".
 };
 World WorldOf(const ModuleHeader& header, GroupMode mode) {
   const int64_t replicas = header.replica_count;
@@ -53,7 +53,8 @@ World WorldOf(const ModuleHeader& header, GroupMode mode) {
 
 bool IsAllReduce(const Instruction& inst) { return inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart); }
 
-// V210, V211, V213: what the listed groups are by themselves. `code`: under one number for all where XLA has none.
+// V210, V211, V213: checks of the listed groups alone. `code`, if not null, replaces the three codes, for ops without a
+// rule in XLA.
 Status CheckListedGroups(const Instruction& inst, const Groups& groups, const char* code = nullptr) {
   const auto fail = [&](const char* own, std::string message) {
     return ErrorAtAttribute(inst, "replica_groups", code != nullptr ? code : own, std::move(message));
@@ -109,14 +110,13 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return shapes.size() == 1 ? std::move(shapes[0]) : Shape::Tuple(std::move(shapes));
 }
 
-// Of the values, without the roots.
+// Shape of the operands without the dynamic roots.
 Shape ShapeOfOperands(const Instruction& inst) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : inst.operands()) shapes.push_back(operand->shape());
   const auto* a = inst.attributes().GetIf<CollectiveAttrs>();
   if (a == nullptr || !a->has_dynamic_root.value_or(false)) return OneOrTuple(std::move(shapes));
   shapes.pop_back();
-  // One result may be written as a tuple.
   return inst.shape().IsTuple() ? Shape::Tuple(std::move(shapes)) : OneOrTuple(std::move(shapes));
 }
 
@@ -125,7 +125,7 @@ Status CheckResult(const Instruction& inst, const char* code, const Shape& expec
   FAIL(ErrorAtResult(inst, code, Str("result is ", inst.shape(), ", the operands give ", expected)));
 }
 
-// V218, V219, V221: `operands` grow (or shrink) into `results` along the dimension, by the size of a group.
+// V218, V219, V221: `operands` grow (or shrink) into `results` along the dimension by the size of a group.
 Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const Shape& result, int64_t group_size) {
   const bool gather = !inst.Is(Opcode::kReduceScatter);
   if (inst.operand_count() == 0) FAIL(ErrorAtOperandListEnd(inst, "V218", "expected 1 operand or more, found none"));
@@ -158,7 +158,7 @@ Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const S
     }
     const int64_t whole = gather ? to.dim(d) : from.dim(d);
     const int64_t part = gather ? from.dim(d) : to.dim(d);
-    if (part <= 0 || whole < 0) continue;  // Nothing to divide, or unbounded.
+    if (part <= 0 || whole < 0) continue;  // The dimension is empty or unbounded.
     const int64_t factor = whole / part + (whole % part != 0);
     const char* code = gather ? "V219" : "V221";
     if (group_size > 1 && factor != group_size) {
@@ -207,7 +207,7 @@ Status CheckAllToAll(const Instruction& inst, const CollectiveAttrs& a, int64_t 
       FAIL(ErrorAtOperand(inst, i, "V223", Str("operand ", i, " is ", shape, ", operand 0 ", inst.operand(0).shape())));
     shapes.push_back(shape);
   }
-  // One operand gives an array or a tuple of one.
+  // A single operand gives an array or a tuple of one array.
   if (shapes.size() == 1 && inst.shape().IsArray()) return CheckResult(inst, "V002", shapes[0]);
   return CheckResult(inst, "V002", Shape::Tuple(std::move(shapes)));
 }
@@ -237,7 +237,7 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
   };
   const ModuleHeader& header = inst.module().header;
   const int64_t ids = a.channel_id ? header.num_partitions : header.replica_count;
-  // In place a device sends as many slices as there are.
+  // In place, a device sends as many slices as slice_sizes lists.
   const int64_t often = a.slice_sizes ? std::max<int64_t>(1, static_cast<int64_t>(a.slice_sizes->size())) : 1;
   std::unordered_map<int64_t, int64_t> seen[2];
   for (const std::vector<int64_t>& pair : a.source_target_pairs) {
@@ -254,7 +254,7 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
   return {};
 }
 
-// A tuple of one scalar for each dimension, or a tuple of such tuples.
+// Whether `offset` is a tuple of one scalar per dimension, or a tuple of such tuples.
 bool IsOffset(const Shape& offset, int64_t rank) {
   if (!offset.IsTuple()) return false;
   const std::vector<Shape>& parts = offset.elements();
@@ -266,7 +266,7 @@ bool IsOffset(const Shape& offset, int64_t rank) {
          std::all_of(parts.begin(), parts.end(), [](const Shape& part) { return part.IsScalar(); });
 }
 
-// V226: input, output, and where their slices begin.
+// V226: the operands are input, output and the offsets of slices in each.
 Status CheckInPlace(const Instruction& inst) {
   if (inst.operand_count() != 4) {
     FAIL(ErrorAtOperandListEnd(inst, "V226", Str("slice_sizes needs 4 operands, found ", inst.operand_count())));
@@ -312,7 +312,7 @@ Status CheckPermute(const Instruction& inst, const PermuteAttrs& a) {
   FAIL(ErrorAtResult(inst, "V227", Str("result is ", inst.shape(), ", expected (", from, ", ", to, ", ...)")));
 }
 
-// V308: the roots are the last operand, one for each of the others.
+// V308: the last operand holds the roots, one for each other operand.
 Status CheckDynamicRoot(const Instruction& inst) {
   const int64_t results = inst.operand_count() - 1;
   const Shape& roots = inst.operand(results).shape();

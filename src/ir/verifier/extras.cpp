@@ -1,5 +1,5 @@
-// What XLA takes, though it makes no sense: errors at strict, some of them warnings at default;
-// and V095, V057, V269, V271, of strict too.
+// Rules against code that XLA accepts although it makes no sense. They are errors at strict, and some are warnings at
+// default. V095, V057, V269 and V271 are here, too.
 #include <algorithm>
 
 #include "base/text.h"
@@ -121,11 +121,11 @@ bool HasDynamic(const Shape& shape) {
   return shape.HasDynamicDims() || std::any_of(shape.elements().begin(), shape.elements().end(), HasDynamic);
 }
 
-// V313. Only where something is dynamic: inferring twice is dear.
+// V313. Skipped if nothing is dynamic, because a second inference takes time.
 Status CheckDynamic(const Instruction& inst) {
   if (!inst.Is(kInferable)) return {};
   bool dynamic = HasDynamic(inst.shape());
-  // Each element of a tuple is looked at by who takes it, not all of them by all.
+  // A get-tuple-element checks only its own element.
   const bool takes = inst.Is(Opcode::kGetTupleElement);
   for (const Instruction* operand : inst.operands())
     dynamic = dynamic || HasDynamic(takes ? operand->shape().element(inst.tuple_index()) : operand->shape());
@@ -158,7 +158,7 @@ Status CheckDotPrecision(const Instruction& inst) {
                           Str(a.precision.size(), " precisions, expected 2 at most")));
   for (int64_t i = 0; i < 2; ++i) {
     const PrimitiveType type = inst.operand(i).shape().type();
-    // bf16 algorithms take f32 and round it.
+    // bf16 algorithms round f32 operands.
     const bool rounds = type == PrimitiveType::kF32 && (a.algorithm == DotAlgorithm::kBF16BF16F32);
     if (!AlgorithmTakes(a.algorithm, type) && !rounds)
       FAIL(ErrorAtAttribute(inst, "algorithm", "V314", Str("algorithm=", a.algorithm, ", operand ", i, " is ", type)));
@@ -225,7 +225,7 @@ Status CheckReducerTypes(const Instruction& inst) {
   const bool map = inst.Is(Opcode::kMap);
   const int64_t inputs = map ? inst.operand_count() : inst.operand_count() / 2;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    // Initial values are the accumulators, inputs the elements behind them.
+    // The first parameters are accumulators, which have the types of the initial values.
     const int64_t p = map ? i : i < inputs ? inputs + i : i - inputs;
     const PrimitiveType type = inst.operand(i).shape().type();
     if (f.parameter(p).shape().type() == type) continue;
@@ -275,7 +275,7 @@ Status CheckNamesAndWidths(const Instruction& inst) {
 
 }  // namespace
 
-// V315. Forward convolutions round down, so up to a stride less one may be left over of a gradient's input.
+// V315. A forward convolution rounds its size down, so the input of a gradient may be larger by up to stride - 1.
 static Status CheckConvolutionKind(const Instruction& inst) {
   if (!inst.Is(Opcode::kConvolution)) return {};
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();

@@ -1,4 +1,4 @@
-// Rules of layouts, of strict: what hands values on or works element by element keeps them:
+// Rules of layouts, checked at strict. Ops that pass values on or work element by element keep layouts:
 // docs/verifier.md#layouts.
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kHostMemory = 5;
 constexpr int64_t kAlternateMemory = 1;
 
-// Where two shapes, equal but for layouts, differ: the first such arrays. Null when nowhere.
+// The first arrays of two shapes that have different layouts. Null if there are none.
 struct Difference {
   const Shape* a = nullptr;
   const Shape* b = nullptr;
@@ -26,7 +26,7 @@ Difference DifferenceOf(const Shape& a, const Shape& b) {
   return {};
 }
 
-// V290: `is` has the layouts of `expected`, whose shape it has.
+// V290: `is` must have the layouts of `expected`. The shapes are equal otherwise.
 Status CheckSame(const Shape& is, const Shape& expected, Error (*at)(const Instruction&, std::string, std::string),
                  const Instruction& inst, std::string_view what) {
   const Difference other = DifferenceOf(is, expected);
@@ -46,7 +46,7 @@ Status CheckArgument(const Instruction& inst, int64_t i, const Instruction& para
            .AddNote("this parameter", NameRange(parameter)));
 }
 
-// Of asynchronous ops, whose shapes are compared later (V172-V176).
+// V290 for asynchronous ops. Shapes may differ here, because they are compared later (V172-V176).
 Status CheckAsyncState(const Instruction& inst) {
   const Computation* wrapped = inst.attrs<AsyncAttrs>().calls;
   if (inst.Is(Opcode::kAsyncStart)) {
@@ -115,7 +115,7 @@ Status CheckHandedOn(const Instruction& inst) {
   }
 }
 
-// What cannot change a layout: docs/verifier.md#layouts.
+// Whether the op cannot change a layout: docs/verifier.md#layouts.
 bool KeepsLayout(const Instruction& inst) {
   if (inst.Is(kElementwise)) return !inst.Is(Opcode::kCopy);
   if (inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart) || inst.Is(Opcode::kReduceScatter))
@@ -197,8 +197,8 @@ Status CheckMemory(const Instruction& inst) {
   }
 }
 
-// Where in memory the elements lie, in their logical order: sizes and strides, neighbours joined where memory goes on
-// without a step. Equal exactly when each element has its place.
+// Order of the elements in memory: sizes and strides of the dimensions, with contiguous neighbours joined. The orders
+// of two shapes are equal exactly if all elements have the same places.
 std::vector<std::pair<int64_t, int64_t>> OrderOf(const Shape& shape) {
   std::vector<std::pair<int64_t, int64_t>> order;
   const std::vector<int64_t> strides = LayoutStrides(shape);

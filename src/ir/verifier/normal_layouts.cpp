@@ -15,10 +15,11 @@ bool IsRowMajor(const Shape& shape) {
   return !shape.IsArray() || shape.HasDefaultLayout();
 }
 
+// A constant may have the layout of a copy that was folded.
 bool MayLieAsTheCallersValues(const Instruction& inst) {
   constexpr OpcodeSet kMayLie = {
-      Opcode::kParameter, Opcode::kCopy,     Opcode::kFusion,        Opcode::kTuple, Opcode::kGetTupleElement,
-      Opcode::kBitcast,   Opcode::kConstant, Opcode::kElidedConstant};  // Of a copy that was folded.
+      Opcode::kParameter,       Opcode::kCopy,    Opcode::kFusion,   Opcode::kTuple,
+      Opcode::kGetTupleElement, Opcode::kBitcast, Opcode::kConstant, Opcode::kElidedConstant};
   return kMayLie.Has(inst.opcode());
 }
 

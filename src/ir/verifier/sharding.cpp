@@ -1,5 +1,5 @@
-// Rules of attributes that say something about each leaf of a shape: sharding, origin, parameter_replication.
-// The text of the first: docs/language.md#sharding.
+// Rules of attributes with an entry per leaf of a shape: sharding, origin, parameter_replication. Text of shardings:
+// docs/language.md#sharding.
 #include <algorithm>
 #include <optional>
 
@@ -14,11 +14,11 @@ Error ErrorAtSharding(const Instruction& inst, const char* code, std::string mes
   return ErrorAtAttribute(inst, "sharding", code, std::move(message));
 }
 
-// What the rules ask of one sharding, whatever its form.
+// Properties of a sharding that the rules check, in every form.
 struct Placement {
-  std::optional<int64_t> dims;   // That are split; none when it fits any rank.
-  std::vector<int64_t> ids;      // That are written.
-  std::optional<int64_t> count;  // Of the devices over which values are split.
+  std::optional<int64_t> dims;   // Number of tile dimensions. None if it fits any rank.
+  std::vector<int64_t> ids;      // Devices that the text lists.
+  std::optional<int64_t> count;  // Number of devices that share the values.
 };
 
 Placement PlacementOf(const Sharding& sharding) {
@@ -88,7 +88,7 @@ Status CheckSharding(const Instruction& inst) {
   return {};
 }
 
-// How many values {({"t" {0}}, {})} names, and whether as a tuple. Quotes are escaped inside of names.
+// Number of values in an origin such as {({"t" {0}}, {})}, and whether it is a tuple. Quotes in names are escaped.
 static std::pair<size_t, bool> NamedIn(std::string_view origin) {
   size_t named = 0;
   int depth = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxErrors = 20;
 
-// What V006 lets mix float types: docs/verifier.md#mixed-float-types.
+// Ops in which V006 allows several float types: docs/verifier.md#mixed-float-types.
 bool MayMixFloats(const Instruction& inst) {
   return inst.Is(kExactTypes) || inst.Is(kMixesFloats) || inst.Is(kCollective);
 }
@@ -24,7 +24,7 @@ class Verifier {
   Verifier(const Module& module, VerifyLevel level, Verified* verified = nullptr)
       : module_(module), findings_(module, level), verified_(verified), ordered_(module.computation_id_limit()) {
     if (verified == nullptr) return;
-    // Rules of collectives and shardings count devices.
+    // Rules of collectives and shardings depend on the number of devices.
     const ModuleHeader& header = module.header;
     if (verified->replica_count != header.replica_count || verified->num_partitions != header.num_partitions)
       *verified = {.replica_count = header.replica_count, .num_partitions = header.num_partitions};
@@ -32,7 +32,7 @@ class Verifier {
   }
 
   Status Run(std::vector<Diagnostic>* warnings) {
-    // Each step needs what the one before has made sure of.
+    // Each step relies on the steps before it.
     if (CheckStructure() && CheckCallGraph()) {
       fused_.resize(module_.computation_id_limit());
       for (const Instruction* inst : findings_.notable()) {
@@ -55,14 +55,14 @@ class Verifier {
   }
 
  private:
-  // False.
+  // Returns false.
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 
-  // Who has a value as an operand.
+  // The instructions that have a value as an operand.
   struct Uses {
     size_t users = 0;
-    int64_t ids = 0;  // Their sum.
+    int64_t ids = 0;  // Sum of their ids.
     const Instruction* last = nullptr;
     void Add(const Instruction& user) {
       ++users;
@@ -89,10 +89,10 @@ class Verifier {
   const Module& module_;
   Findings findings_;
   Verified* const verified_;
-  // Sorted: what is not here may be nowhere, so nothing can be asked of it.
+  // Sorted. A computation that is not in the list may have been freed and must not be accessed.
   std::vector<Computation*> here_;
-  std::vector<bool> fused_, ordered_;  // By computation.
-  // For the computation that is looked at.
+  std::vector<bool> fused_, ordered_;  // Indexed by computation id.
+  // For the current computation.
   std::vector<Uses> uses_;   // By place.
   std::vector<int> number_;  // By place.
   std::vector<const Instruction*> operands_;
@@ -117,7 +117,8 @@ bool Verifier::IsKnown(const Computation& computation) const {
   return verified_ != nullptr && verified_->computations[computation.id()].version == computation.version();
 }
 
-// It is as it was; but not so, perhaps, what it calls, or that it has to be in order.
+// The computation is unchanged since it was verified. Its callees may have changed, or the module may have become
+// scheduled.
 bool Verifier::CheckKnown(const Computation& computation) {
   const Verified::Known& known = verified_->computations[computation.id()];
   findings_.SetSuspect(computation, false);
@@ -179,7 +180,7 @@ bool Verifier::CheckCallees(const Instruction& inst) {
       return Report(inst,
                     ErrorAt(inst, "V008", Str("'", inst.name(), "' calls a computation that is not in the module")));
   }
-  // Rules read called computations without asking.
+  // Rules access called computations without a check.
   bool missing = false;
   Visit(inst.attributes(), [&]<class A>(const A& attrs) {
     ForEachField<A>([&](const auto& field) {
@@ -191,7 +192,8 @@ bool Verifier::CheckCallees(const Instruction& inst) {
   return !missing || Report(inst, ErrorAt(inst, "V009", Str("'", inst.name(), "' lacks a called computation")));
 }
 
-// A search for each user among the operands of each would take the square of a tuple's length.
+// Compares counts and sums of ids. Searching for each user among the operands would take quadratic time for a long
+// tuple.
 bool Verifier::CheckUsers(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     Uses listed;
@@ -206,7 +208,7 @@ bool Verifier::CheckUsers(const Computation& computation) {
   return true;
 }
 
-// Operands and control predecessors, walked with a stack; and their order when the module is scheduled.
+// Checks that operands and control predecessors form no cycle, and their order if the module is scheduled.
 bool Verifier::CheckAcyclic(const Computation& computation) {
   const LiveInstructions instructions = computation.instructions();
   int next = 0;
@@ -224,7 +226,7 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
     }
   }
   ordered_[computation.id()] = ordered;
-  if (ordered) return true;  // So there is no cycle either.
+  if (ordered) return true;  // An order excludes cycles.
   if (module_.header.is_scheduled) {
     return Report(*early, ErrorAt(*early, "V266", Str("'", early->name(), "' is scheduled before what it needs")));
   }
@@ -259,7 +261,7 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
   return Report(**stuck, ErrorAt(**stuck, "V267", Str("'", (*stuck)->name(), "' depends on itself")));
 }
 
-// Callees before callers must exist as an order. The text cannot break it, since calls look upwards; passes can.
+// Checks that calls form no cycle. In a text calls refer to earlier computations only, but passes can make a cycle.
 bool Verifier::CheckCallGraph() {
   std::vector<int> waiting(module_.computation_id_limit());
   std::vector<std::vector<const Computation*>> callers(module_.computation_id_limit());
@@ -358,7 +360,7 @@ Status Verifier::CheckShape(const Instruction& inst) {
                      Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
 }
 
-// V031. What clamp and select take instead of full shapes is a matter of their rules.
+// V031. The shape rules of clamp and select check their operands.
 Status Verifier::CheckElementwise(const Instruction& inst) {
   if (!inst.Is(kElementwise) || inst.Is(Opcode::kClamp) || inst.Is(Opcode::kSelect) || !inst.shape().IsArray())
     return {};
@@ -404,7 +406,6 @@ void Verifier::Remember() {
   }
 }
 
-// The first of that name.
 const Instruction& FindNamed(const Module& module, std::string_view name) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
@@ -414,7 +415,7 @@ const Instruction& FindNamed(const Module& module, std::string_view name) {
   CHECK(false, "no instruction is called ", name);
 }
 
-// Strict alone: the module's table of names gives none twice, so this finds errors of that table.
+// Checked at strict only. The module's table of names returns no name twice, so this finds errors of the table.
 void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {
@@ -458,7 +459,7 @@ void Findings::Add(const Instruction& inst, Status status) {
 }
 
 Status Findings::Finish(std::vector<Diagnostic>* warnings) {
-  // In the order of the text, whichever rule found it.
+  // Sorts by place in the text.
   const auto sort = [](std::vector<Diagnostic>& diagnostics) {
     std::stable_sort(diagnostics.begin(), diagnostics.end(),
                      [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });

@@ -1,4 +1,5 @@
-// What is valid and seldom meant. Some rules of ir/verifier/extras.cpp are warnings too, at default.
+// Warnings about modules that are valid but seldom intended. Some rules of ir/verifier/extras.cpp are also warnings at
+// default.
 #include <algorithm>
 #include <functional>
 #include <unordered_set>
@@ -14,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// W001: elements that go round the loop untouched and that nobody looks at.
+// W001: the loop passes elements on unchanged and nothing reads them.
 Status WarnOfCarried(const Instruction& loop) {
   const WhileAttrs& a = loop.attrs<WhileAttrs>();
   const Instruction& next = a.body->root();
@@ -27,7 +28,7 @@ Status WarnOfCarried(const Instruction& loop) {
   if (!next.Is(Opcode::kTuple) || loop.IsRoot() || !only_elements(loop) || !only_elements(state) ||
       !only_elements(asked))
     return {};
-  std::vector<int> readers(next.operand_count());  // Beside the one that hands the element on.
+  std::vector<int> readers(next.operand_count());  // Number of readers besides the body's root.
   const auto count = [&](const Instruction& tuple) {
     for (const Instruction* element : tuple.users()) ++readers[element->tuple_index()];
   };
@@ -64,13 +65,13 @@ Status WarnOfDoubles(const Instruction& inst) {
   return {};
 }
 
-// Whether `f` is just `opcode` of its two parameters.
+// Whether `f` only applies `opcode` to its two parameters.
 bool Applies(const Computation& f, Opcode opcode) {
   return f.root().Is(opcode) && f.root().operand_count() == 2 && f.root().operand(0).Is(Opcode::kParameter) &&
          f.root().operand(1).Is(Opcode::kParameter);
 }
 
-// W006: of the reducers that change their result when an initial value is applied twice.
+// W006. Only add and multiply are checked, because other reducers do not change if the initial value is applied twice.
 Status WarnOfInitialValue(const Instruction& inst) {
   if ((!inst.Is(Opcode::kReduce) && !inst.Is(Opcode::kReduceWindow)) || inst.operand_count() != 2) return {};
   const Computation& f = *CalledComputations(inst)[0];
@@ -126,7 +127,7 @@ Status WarnOfShortSums(const Instruction& inst) {
   FAIL(ErrorAtOpcode(inst, "W011", Str("a sum of ", terms, " terms accumulates in ", type)));
 }
 
-// W012: the indices of dynamic-slice and dynamic-update-slice.
+// W012, for dynamic-slice and dynamic-update-slice.
 Status WarnOfIndices(const Instruction& inst) {
   const bool slice = inst.Is(Opcode::kDynamicSlice);
   if (!slice && !inst.Is(Opcode::kDynamicUpdateSlice)) return {};
@@ -149,8 +150,7 @@ Status WarnOfIndices(const Instruction& inst) {
   return {};
 }
 
-// W002: in each process XLA fills the elements that a text leaves out with 0, 1, 2, ... in 32-bit words, which are no
-// sensible floats.
+// W002: XLA fills elements that a text leaves out with 0, 1, 2, ... as 32-bit words, which are not sensible floats.
 Status WarnOfCounter(const Instruction& inst) {
   constexpr size_t kFewest = 8;
   if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || !IsFloat(inst.shape().type())) return {};
@@ -161,14 +161,14 @@ Status WarnOfCounter(const Instruction& inst) {
   FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as where XLA reads constant({...})"));
 }
 
-// Left over as a rule, and nothing to compute.
+// Instructions that compute nothing and are often left without users.
 bool IsFree(const Instruction& inst) {
   return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
          inst.Is(kHoldsLiteral);
 }
 
-// The instruction after which the value is not read any more, by its place in the order of the text; what is handed on
-// whole counts too.
+// For each value, the number of its last reader in the order of the text. Reads of a view or tuple count as reads of
+// its operands.
 class LastReads {
  public:
   explicit LastReads(const Computation& computation) : place_(computation.module().id_limit()) {
@@ -187,17 +187,17 @@ class LastReads {
 
  private:
   std::vector<Instruction*> order_;
-  std::vector<size_t> place_, last_;  // By instruction id.
+  std::vector<size_t> place_, last_;  // Indexed by instruction id.
 };
 
-// A part of the entry's parameters or of its result, and the instruction that stands for it.
+// A part of the entry's parameters or of its result, and the instruction that has its value.
 struct BoundaryLeaf {
   const Instruction* value;
   int64_t parameter;
   ShapeIndex index;
 };
 
-// Elements of tuples are those that get-tuple-element takes out, and that the root's tuple puts in: one level.
+// Tuples are searched one level deep: for get-tuple-element of parameters, and for operands of the root.
 std::vector<BoundaryLeaf> ParameterLeaves(const Computation& entry) {
   std::vector<BoundaryLeaf> leaves;
   for (const Instruction* parameter : entry.parameters()) {
@@ -221,7 +221,7 @@ std::vector<BoundaryLeaf> ResultLeaves(const Computation& entry) {
 
 // W005
 void WarnOfUnsharedMemory(Findings& findings) {
-  constexpr int64_t kWorthSharing = 1 << 20;  // Bytes; below, the header line costs more than it saves.
+  constexpr int64_t kWorthSharing = 1 << 20;  // In bytes. A header line is not worthwhile for less memory.
   const Module& module = findings.module();
   const ModuleHeader& header = module.header;
   std::vector<BoundaryLeaf> results = ResultLeaves(module.entry());
