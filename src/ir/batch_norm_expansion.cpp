@@ -1,6 +1,6 @@
 // Batch norms as sums, broadcasts and elementwise ops. Formulas: docs/ops.md#batch-normalisation. A training step and a
-// gradient are computed in f32 at least and rounded once: narrower types lack most numbers of elements. Inference is
-// computed in the type of the operand.
+// gradient are computed at least in f32 and rounded once, because narrower types cannot represent most element counts.
+// Inference is computed in the type of the operand.
 #include "ir/batch_norm_expansion.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ PrimitiveType AtLeastF32(PrimitiveType type) {
   return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
 
-// Is `inst` computed by at most `most` elementwise instructions from values that are not elementwise?
+// Whether at most `most` elementwise instructions compute `inst` from values that are not elementwise.
 bool IsShortChain(const Instruction& inst, size_t most) {
   std::vector<const Instruction*> chain = {&inst};
   for (size_t i = 0; i < chain.size() && chain.size() <= most; ++i) {
@@ -29,7 +29,8 @@ bool IsShortChain(const Instruction& inst, size_t most) {
   return chain.size() <= most;
 }
 
-// Builds in the place of one batch norm. `Wide` values have the shape of the operand, the others one element a feature.
+// Builds the replacement of one batch norm. Wide values have the shape of the operand, the others one element per
+// feature.
 class Expansion {
  public:
   Expansion(Instruction& inst, PrimitiveType type)
@@ -38,7 +39,7 @@ class Expansion {
         feature_index_(inst.attrs<BatchNormAttrs>().feature_index) {}
 
   Instruction* operand(int64_t i) { return As(wide_.type(), &inst_.operand(i)); }
-  // The elements that one feature sums over.
+  // Number of elements per feature.
   double Count() const {
     const int64_t features = wide_.dim(feature_index_);
     return features == 0 ? 0 : static_cast<double>(wide_.NumElements() / features);
@@ -90,7 +91,7 @@ class Expansion {
              {Step(Opcode::kAbs, features, {element}), limit}, CompareAttrs{.direction = ComparisonDirection::kLt});
     return Step(Opcode::kSelect, features, {is_small, element, zero});
   }
-  // A tuple of the values in the types of the results.
+  // Tuple of the values, converted to the types of the results.
   Instruction* Results(std::vector<Instruction*> values) {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = As(inst_.shape().element(static_cast<int64_t>(i)).type(), values[i]);
@@ -108,7 +109,7 @@ class Expansion {
   // kernel has stored `value`. Therefore short elementwise chains are computed again from slices of their operands:
   // then `value` can share a kernel with its sums.
   Instruction* Middle(Instruction* value) {
-    if (value->shape().IsScalar()) return value;  // As in clamp(scalar, x, scalar).
+    if (value->shape().IsScalar()) return value;  // A bound of clamp may be a scalar.
     Instruction*& middle = middles_[value];
     if (middle != nullptr) return middle;
     SliceAttrs attrs;

@@ -19,7 +19,7 @@ void MoveWaits(const Computation& computation, const InPlaceOfGone& gone) {
     if (inst->removed()) continue;
     const std::span<Instruction* const> awaited = inst->control_predecessors();
     if (std::ranges::none_of(awaited, [&](const Instruction* before) { return gone.contains(before); })) continue;
-    // In their order; each once, however many ways lead to it.
+    // Replacements stay in order. An instruction is added once, even if several paths lead to it.
     std::vector<Instruction*> left(awaited.rbegin(), awaited.rend());
     std::unordered_set<const Instruction*> seen;
     inst->ClearControlPredecessors();

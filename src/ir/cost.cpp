@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// In double: counts of a whole program may not fit int64. An unbounded dimension counts as none.
+// Counts are doubles, because counts of a whole program may exceed int64. An unbounded dimension counts as 0.
 double Elements(const Shape& shape) {
   if (!shape.IsArray()) return 0;
   double product = 1;
@@ -41,9 +41,8 @@ bool IsComplexOp(const Instruction& inst) {
 
 Cost Arithmetic(double count) { return {.flops = count, .scalar_work = count}; }
 
-// ---- Arithmetic, a family each -----------------------------------------------------------------------------------
+// ---- Arithmetic by family of ops ---------------------------------------------------------------------------------
 
-// One element of an elementwise op.
 Cost OfOneElement(const Instruction& inst) {
   const ElementCost& cost = RowOf(inst.opcode()).cost;
   const bool is_complex = IsComplexOp(inst);
@@ -52,7 +51,7 @@ Cost OfOneElement(const Instruction& inst) {
           .scalar_work = InstructionCost(inst)};
 }
 
-// Products are summed: a multiply and an add for each term, 8 operations when complex.
+// A sum of products: a multiply and an add for each term, or 8 operations if it is complex.
 Cost SumOfProducts(const Instruction& inst, double terms) {
   int64_t bits = 8;
   for (int64_t i = 0; i < 2; ++i) bits = std::max<int64_t>(bits, BitWidth(inst.operand(i).shape().type()));
@@ -66,15 +65,15 @@ Cost SumOfProducts(const Instruction& inst, double terms) {
   return cost;
 }
 
-// Every element of the result sums over the contracted dimensions.
 Cost OfDot(const Instruction& inst) {
   const double depth = SizeOf(inst.operand(0).shape(), inst.attrs<DotAttrs>().lhs_contracting);
   return SumOfProducts(inst, Elements(inst.shape()) * depth);
 }
 
-// How many (result position, tap) pairs of one spatial dimension read an element of the operand, not padding and not
-// the holes of a dilated base: o * stride + k * window_dilation - pad_low == i * base_dilation for an i in [0, size).
-// Counted exactly by tap and by residue of o; where those are too many, all pairs.
+// Number of pairs (result position, tap) of one spatial dimension that read an element of the operand, neither padding
+// nor a hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation for an
+// i in [0, size). The count is exact, by tap and by residue of o, unless there are too many of these. Then all pairs
+// count.
 double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
   const int64_t period = window.base_dilation;
   constexpr double kMostSteps = 1e6;
@@ -114,7 +113,7 @@ double WindowSize(const Window& window) {
   return product;
 }
 
-// Cooley-Tukey: 5 N log2 N real operations for N complex points, half that when one side is real.
+// Cooley-Tukey: 5 N log2 N real operations for N complex points, half of them if one side is real.
 Cost OfFft(const Instruction& inst) {
   const auto& attrs = inst.attrs<FftAttrs>();
   double points = 1;
@@ -137,26 +136,28 @@ Cost OfTriangularSolve(const Instruction& inst) {
   return Arithmetic((IsComplexOp(inst) ? 4 : 1) * Elements(inst.operand(1).shape()) * rows);
 }
 
-// log2 of the sorted length is what a sort compares for each element.
+// A sort makes about log2(length) comparisons per element.
 double ComparisonsPerElement(int64_t length) {
   return std::ceil(std::log2(static_cast<double>(std::max<int64_t>(length, 1))));
 }
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// What a fusion reads of an operand. It may have some that it does not take.
+// Bytes that a fusion reads of an operand: 0 if its computation has no parameter for the operand.
 double BytesReadInside(const Instruction& parameter, bool in_region);
 double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool is_region) {
   const auto parameters = FusedComputation(fusion).parameters();
   return operand < std::ssize(parameters) ? BytesReadInside(*parameters[operand], is_region) : 0;
 }
 
-// ... in a fusion: all, but kernels of a region what they would by themselves.
+// Bytes that a fusion in a fused computation reads of an operand. A kernel of a region reads the same as by itself.
+// Another fusion reads the whole operand.
 double BytesReadByInner(const Instruction& fusion, int64_t operand, bool in_region) {
   return in_region ? BytesReadByFusion(fusion, operand, false) : Bytes(fusion.operand(operand).shape());
 }
 
-// The operand as the fused computation reads it, through what only names it. What a region's loop begins with is read.
+// Bytes that a fused computation reads of a parameter, also through views. A tuple in a region is the initial state of
+// a loop, which reads it whole.
 double BytesReadInside(const Instruction& parameter, bool in_region) {
   double read = 0;
   std::vector<const Instruction*> names = {&parameter};
@@ -178,7 +179,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
   return std::min(read, Bytes(parameter.shape()));
 }
 
-// The roots of a fusion; those of a region's kernels where they are its own.
+// The roots of a fusion. If a root of a region is the result of a kernel, it is replaced by that kernel's root.
 std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
   std::vector<const Instruction*> roots = FusionRoots(fusion);
   if (!IsRegion(fusion)) return roots;
@@ -194,7 +195,7 @@ std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
 
 void AddTraffic(const Instruction& inst, Cost& cost) {
   if (inst.Is(kOnlyNames)) return;
-  // Each value once, however many operands it is.
+  // A value that is several operands is read at most once.
   std::vector<std::pair<const Instruction*, double>> reads;
   for (int64_t i = 0; i < inst.operand_count(); ++i) reads.emplace_back(&inst.operand(i), BytesRead(inst, i));
   std::ranges::stable_sort(reads, {}, [](const auto& read) { return read.first->id(); });
@@ -219,7 +220,7 @@ double BytesRead(const Instruction& inst, int64_t operand) {
     case Opcode::kGather: return first ? Bytes(inst.shape()) : all;
     case Opcode::kDynamicUpdateSlice: return first ? 0 : all;
     case Opcode::kScatter: {
-      const int64_t inputs = inst.operand_count() / 2;  // inputs, indices, updates
+      const int64_t inputs = inst.operand_count() / 2;  // The operands are inputs, indices and updates.
       return operand < inputs ? Bytes(inst.operand(inputs + 1 + operand).shape()) : all;
     }
     case Opcode::kFusion: return BytesReadByFusion(inst, operand, IsRegion(inst));
@@ -241,7 +242,7 @@ double BytesWritten(const Instruction& inst) {
   }
   if (inst.Is(Opcode::kDynamicUpdateSlice)) return Bytes(inst.operand(1).shape());
   if (!inst.Is(Opcode::kScatter)) return Bytes(inst.shape());
-  double sum = 0;  // What many updates fall on is written once.
+  double sum = 0;  // Elements with several updates are written once.
   const int64_t inputs = inst.operand_count() / 2;
   for (int64_t i = 0; i < inputs; ++i)
     sum += std::min(Bytes(inst.operand(i).shape()), Bytes(inst.operand(inputs + 1 + i).shape()));
@@ -299,12 +300,12 @@ const std::vector<CostGap>& CostAnalysis::gaps() const {
   return gaps_;
 }
 
-// Once, though an instruction is counted for itself and in its computation.
+// Adds a gap once, though an instruction may be visited by itself and in its computation.
 void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
   if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }
 
-// Control flow and fusions: what they call, as often as it runs.
+// Cost of control flow and fusions: the cost of the called computations times their runs.
 Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
   if (inst.Is(Opcode::kFusion)) {
     Cost cost = Of(FusedComputation(inst));
@@ -350,17 +351,17 @@ Cost CostAnalysis::CostOf(const Instruction& inst) const {
     case Opcode::kCholesky: cost = OfCholesky(inst); break;
     case Opcode::kTriangularSolve: cost = OfTriangularSolve(inst); break;
 
-    // Each element of the (first) operand goes once through the function; the initial values make up for the last one.
+    // The function runs once for each element of the first operand.
     case Opcode::kReduce: cost = applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
     case Opcode::kScan: cost = applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
-    // Taps on padding count; a running fold takes a step for each result.
+    // Taps on padding count. A running fold takes one step for each result.
     case Opcode::kReduceWindow: {
       const auto& attrs = inst.attrs<ReduceWindowAttrs>();
       const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
       cost = applied(attrs.to_apply, Elements(result) * (RunningFoldOf(inst) ? 1 : WindowSize(attrs.window)));
       break;
     }
-    // Each element of the source chooses from a window, then is added to its place.
+    // Each element of the source searches a window and is added once.
     case Opcode::kSelectAndScatter: {
       const auto& attrs = inst.attrs<SelectAndScatterAttrs>();
       const double sources = Elements(inst.operand(1).shape());
@@ -368,7 +369,6 @@ Cost CostAnalysis::CostOf(const Instruction& inst) const {
       cost += applied(attrs.scatter, sources);
       break;
     }
-    // Every update once.
     case Opcode::kScatter:
       cost = applied(inst.attrs<ScatterAttrs>().to_apply, Elements(inst.operand(inst.operand_count() - 1).shape()));
       break;
@@ -379,17 +379,17 @@ Cost CostAnalysis::CostOf(const Instruction& inst) const {
       cost = applied(attrs.to_apply, Elements(keys) * ComparisonsPerElement(keys.dim(attrs.dimension.value)));
       break;
     }
-    // A heap of the best k.
+    // Keeps a heap of the best k.
     case Opcode::kTopK:
       cost = Arithmetic(Elements(inst.operand(0).shape()) * ComparisonsPerElement(inst.attrs<TopKAttrs>().k + 1));
       break;
 
     // Mean (add), variance (subtract, multiply, add), result (subtract, 2 multiplies, add).
     case Opcode::kBatchNormTraining: cost = Arithmetic(8 * Elements(inst.operand(0).shape())); break;
-    // The result alone.
+    // Only the result.
     case Opcode::kBatchNormInference: cost = Arithmetic(4 * elements); break;
-    // Normalised input again (subtract, multiply), both sums (multiply, 2 adds), the gradient (2 multiplies, 2
-    // subtracts, multiply by scale).
+    // Normalised input (subtract, multiply), both sums (multiply, 2 adds), gradient (2 multiplies, 2 subtracts,
+    // multiply by scale).
     case Opcode::kBatchNormGrad: cost = Arithmetic(10 * Elements(inst.operand(0).shape())); break;
     // Philox: 10 rounds of 2 wide multiplies, 4 xors and 2 adds for 4 words.
     case Opcode::kRngBitGenerator:
@@ -412,7 +412,7 @@ Cost CostAnalysis::CostOf(const Instruction& inst) const {
       if (inst.Is(kElementwise)) {
         cost = OfOneElement(inst).Times(elements);
       } else {
-        cost.scalar_work = elements * InstructionCost(inst);  // Moves: the index arithmetic.
+        cost.scalar_work = elements * InstructionCost(inst);  // Index arithmetic of moves.
       }
   }
   if (inst.Is(kCollective) && !inst.Is(kOnlyNames)) AddGap(inst, "the links between devices are not modelled");

@@ -9,13 +9,14 @@
 namespace hlo {
 namespace {
 
-// Devices that differ along the axes alone, in the order in which these count them, the first axis slowest.
+// Groups of devices that differ only along the axes. Within a group, devices are ordered by these axes, the first one
+// slowest.
 std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
   const Mesh& mesh = value.mesh;
   const std::vector<int64_t> devices = Listed(mesh.devices);
-  std::vector<int64_t> steps(mesh.axes.size(), 1);  // Devices between neighbours along an axis.
+  std::vector<int64_t> steps(mesh.axes.size(), 1);  // Distance of neighbours along an axis.
   for (size_t axis = mesh.axes.size(); axis-- > 1;) steps[axis - 1] = steps[axis] * mesh.axes[axis].size;
-  // By what the axes leave over, then by how the axes count.
+  // By the position outside of the axes, then by the position along the axes.
   std::map<int64_t, std::map<int64_t, int64_t>> groups;
   for (size_t i = 0; i < devices.size(); ++i) {
     int64_t rest = static_cast<int64_t>(i), along = 0;

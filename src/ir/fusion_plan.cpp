@@ -50,10 +50,10 @@ struct Field {
   std::string_view name;
   unsigned bit;
   Member member;
-  int64_t least = 1, most = 1;  // Of numbers.
+  int64_t least = 1, most = 1;  // Range of a number.
 };
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-// The widest tile phase is one of 16 elements a thread; a block has at most 1024 threads.
+// The widest tile phase has 16 elements per thread, and a block has at most 1024 threads.
 constexpr Field kFields[] = {
     {"roots", kRoots, &KernelPlan::roots, 0, kAny},
     {"operand", kOperand, &KernelPlan::operand},
@@ -97,13 +97,13 @@ void Write(JsonWriter& json, const KernelPlan& plan) {
   json.Close('}');
 }
 
-// "; did you mean 'tile'?"
+// Returns "; did you mean 'tile'?" or a list of the known words.
 std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& known) {
   const std::vector<std::string> near = NearNames(word, known);
   return near.empty() ? Str("; there are ", Join(known, ", ")) : Str("; did you mean '", Join(near, "', '"), "'?");
 }
 
-// Reads a plan and remembers the first thing that is wrong with it.
+// Reads a plan and remembers the first error.
 class Reader {
  public:
   const std::string& wrong() const { return wrong_; }
@@ -237,7 +237,7 @@ Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst) {
   const auto json = ReadJson(ConfigText(inst));
   if (!json) FAIL(PlanError(inst, Str("its backend_config is no JSON: ", json.error().message())));
   const JsonValue& value = (*json)[kKey];
-  if (value.IsNull()) return std::nullopt;  // Somebody else's word.
+  if (value.IsNull()) return std::nullopt;  // "plan" is a word within another value.
   Reader reader;
   FusionPlan plan = reader.Fusion(value);
   if (!reader.wrong().empty()) FAIL(PlanError(inst, reader.wrong()));
@@ -246,7 +246,7 @@ Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst) {
 
 namespace {
 
-// Writes `plan` as the last member of backend_config, or takes it out when that is empty.
+// Writes `plan` as the last member of backend_config, or removes this member if `plan` is empty.
 void ReplacePlan(Instruction& inst, const std::string& plan) {
   Interned& text = inst.mutable_common().backend_config.text;
   JsonWriter json;

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Hashing of attribute values: one overload a kind of value, called by HashOperation for every field.
+// Hash of attribute values, with one overload per type. HashOperation calls it for every field.
 struct Hasher {
   uint64_t hash = 0xCBF29CE484222325;
 
@@ -121,7 +121,8 @@ struct Hasher {
   }
 };
 
-// Equality of attribute structs through their fields; the two that have none in parentheses compare by hand.
+// Compares attribute structs field by field. Parameter number and literal are not fields, because the text has them in
+// parentheses.
 bool SameAttrs(const ParameterAttrs& a, const ParameterAttrs& b) { return a.number == b.number; }
 bool SameAttrs(const ConstantAttrs& a, const ConstantAttrs& b) { return a.literal.BitEquals(b.literal); }
 template <class A>
@@ -131,7 +132,7 @@ bool SameAttrs(const A& a, const A& b) {
   return same;
 }
 
-// The same tree of leaves, each with the same dimensions.
+// Whether both shapes have the same tree of leaves with the same dimensions.
 bool SameLeaves(const Shape& a, const Shape& b) {
   if (a.IsTuple() != b.IsTuple() || a.dims() != b.dims() || a.elements().size() != b.elements().size()) return false;
   for (size_t i = 0; i < a.elements().size(); ++i) {
@@ -278,7 +279,8 @@ constexpr bool NamesComputations() {
   return names;
 }
 
-// By OpRow::attrs_kind. Nine instructions in ten call nothing.
+// Whether attributes can hold computations, by OpRow::attrs_kind. Most instructions call nothing, so the table saves a
+// visit of their attributes.
 template <class... Structs>
 constexpr auto NamesComputationsByKind(const StructList<Structs...>*) {
   return std::array{NamesComputations<Structs>()...};
@@ -318,7 +320,7 @@ uint64_t HashOperation(const Instruction& inst) {
   hash(inst.shape());
   if (inst.Is(Opcode::kParameter)) hash(inst.parameter_number());
   if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().KeptHash());
-  if (inst.Is(Opcode::kElidedConstant)) hash.Mix(static_cast<uint64_t>(inst.id()));  // Equal to no other.
+  if (inst.Is(Opcode::kElidedConstant)) hash.Mix(static_cast<uint64_t>(inst.id()));  // No other instruction equals it.
   Visit(inst.attributes(),
         [&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); });
   return hash.hash;

@@ -24,8 +24,8 @@ void CountAllocated(int64_t bytes) {
   }
 }
 
-// Most constants of a text are scalars: their bytes lie beside the count of their users. No vector is as long as to
-// need more alignment.
+// Memory of a scalar. Most constants are scalars, and make_shared allocates the bytes together with the reference
+// count. Vector instructions need no larger alignment for 16 bytes.
 struct ScalarMemory {
   alignas(16) std::byte data[16];
   int64_t bytes;
@@ -62,7 +62,6 @@ void Store(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof value);
 }
 
-// The low `bits` of `value`, sign-extended.
 int64_t SignExtend(int64_t value, int bits) { return value << (64 - bits) >> (64 - bits); }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// The letter whose code backend_config={key = 76 : ui8} gives.
+// The letter whose code is the value in backend_config={key = 76 : ui8}.
 char OptionOf(const Instruction& call, std::string_view key, char missing) {
   const std::string config = ConfigText(call);
   std::string_view text = config;
@@ -33,7 +33,7 @@ bool HasType(const Shape& shape, char letter) {
                              [&](const auto& row) { return row.first == letter && row.second == shape.type(); });
 }
 
-// Matrices of known size.
+// Whether `inst` is an array of matrices of known size.
 bool IsMatrices(const Instruction& inst, char letter) {
   const Shape& shape = inst.shape();
   return shape.IsArray() && shape.rank() >= 2 && !shape.HasDynamicDims() && shape.NumElements() > 0 &&
@@ -42,7 +42,7 @@ bool IsMatrices(const Instruction& inst, char letter) {
 
 bool IsSquare(const Shape& shape) { return shape.dim(shape.rank() - 2) == shape.dim(shape.rank() - 1); }
 
-// The batch of `like` with these dimensions behind it.
+// The batch dimensions of `like`, followed by `last`.
 Shape Behind(const Shape& like, PrimitiveType type, std::initializer_list<int64_t> last) {
   Dims dims(like.dims().begin(), like.dims().end() - 2);
   for (const int64_t size : last) dims.push_back(size);

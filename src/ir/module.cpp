@@ -25,7 +25,7 @@ Instruction& Computation::New(int id, Opcode opcode, Shape&& shape, std::string_
   void* const place = module_->instructions_.Take();
   auto* const inst = new (place) Instruction(*this, id, opcode, std::move(shape), name, std::move(attrs));
   inst->place_ = static_cast<int>(instructions_.size());
-  if (instructions_.empty()) instructions_.reserve(8);  // Reducers and other small ones take no more.
+  if (instructions_.empty()) instructions_.reserve(8);  // Small computations, such as reducers, need no more.
   instructions_.push_back(inst);
   return *inst;
 }
@@ -79,7 +79,8 @@ const std::vector<Computation*>& Computation::Callees() const {
 
 namespace {
 
-// `first` and what it reaches, callees first; not what is done, nor what is reached through that alone.
+// `first` and the computations that it reaches, callees first. The walk stops at computations for which `is_done`
+// holds.
 template <class AnyComputation, class IsDone>
 std::vector<AnyComputation*> PostOrderFrom(AnyComputation& first, IsDone is_done) {
   std::vector<AnyComputation*> order;
@@ -155,7 +156,7 @@ std::vector<Instruction*> Computation::FindPostOrder() const {
   const auto state = [&](const Instruction& inst) -> uint8_t& { return states[inst.place_]; };
   struct Frame {
     Instruction* inst;
-    size_t next;  // Operand, then control predecessor, to look at.
+    size_t next;  // Index of an operand or, after the operands, of a control predecessor.
   };
   std::vector<Frame> stack;
   for (Instruction* start : instructions_) {
@@ -217,7 +218,7 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape&& shape, Operands&& oper
   for (Instruction* operand : inst.operands()) {
     CHECK(operand->computation_ == this && !operand->removed_, operand->name(), " is not at hand in ", name_);
     ++operand->use_count_;
-    if (!operand->users_.EndsWith(inst)) operand->users_.Add(inst);  // A new user is the last one or none at all.
+    if (!operand->users_.EndsWith(inst)) operand->users_.Add(inst);  // A new user is the last one, or not in the list.
   }
   if (opcode == Opcode::kParameter) {
     const size_t number = inst.parameter_number();
@@ -282,7 +283,8 @@ void Computation::Remove(Instruction& inst) {
   Operands operands = inst.operands_.list();
   inst.operands_ = Operands();
   for (Instruction* operand : operands) --operand->use_count_;
-  std::sort(operands.begin(), operands.end());  // To find each once: in which order they lose this user is the same.
+  // Removes duplicates. The order in which the operands lose this user has no effect.
+  std::sort(operands.begin(), operands.end());
   operands.resize(std::unique(operands.begin(), operands.end()) - operands.begin());
   for (Instruction* operand : operands) operand->RemoveUser(inst);
   if (inst.Is(Opcode::kParameter)) parameters_[inst.parameter_number()] = nullptr;
@@ -317,7 +319,7 @@ void Computation::RemoveAll(std::span<Instruction* const> dead) {
   if (!waiting_.empty()) {
     for (const Instruction* inst : dead) gone_[inst] = RunsAfter(*inst);
   }
-  // Each value that stays loses its users in one go.
+  // Updates the users of each remaining operand only once.
   std::vector<Instruction*> used;
   std::vector<bool> seen(place_limit());
   for (Instruction* inst : dead) {
@@ -387,7 +389,7 @@ void Module::ClaimNames(Computation& computation) {
         const std::string_view wish = inst.name();
         inst.SetName(names_.Unique(wish, texts_));
         if (!inst.HasCommon() || !inst.metadata().scheduling_name.is_own) return;
-        inst.mutable_common().metadata.scheduling_name = {.other = wish};  // That is not its name any more.
+        inst.mutable_common().metadata.scheduling_name = {.other = wish};  // The name has changed.
       });
 }
 
@@ -404,7 +406,8 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
   Computation& copy = AddComputation(name);
   copy.execution_thread = from.execution_thread;
   copy.range = from.range;
-  // Not PostOrder: the order is the schedule when the module has one, and operands come first in any order.
+  // The instructions of a scheduled module are in the order of its schedule, which the copy keeps. Operands come first
+  // in both orders.
   const bool ordered = header.is_scheduled;
   for (const Instruction* inst : ordered ? from.Instructions() : from.PostOrder()) {
     std::vector<Instruction*> operands;
@@ -440,7 +443,7 @@ void Module::Sweep() {
     if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
     MoveWaits(*computation, std::exchange(computation->gone_, {}));
     std::erase_if(computation->waiting_, [](const Instruction* inst) { return inst->removed_; });
-    // The last first: what is made next then takes their places in order.
+    // Frees the last instruction first, so that new ones reuse the memory in order.
     for (size_t i = computation->instructions_.size(); i-- > 0;) {
       Instruction*& inst = computation->instructions_[i];
       if (inst->removed_) computation->Free(std::exchange(inst, nullptr));
@@ -451,7 +454,7 @@ void Module::Sweep() {
 }
 
 void Module::SetMaker(std::string pass) {
-  if (!makers_.empty() && makers_.back().first == next_id_) makers_.pop_back();  // It made nothing.
+  if (!makers_.empty() && makers_.back().first == next_id_) makers_.pop_back();  // That pass made no instruction.
   makers_.emplace_back(next_id_, std::move(pass));
 }
 
@@ -503,7 +506,7 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   if (entry_ != nullptr) copy->entry_ = computations[entry_->id_];
   copy->next_id_ = next_id_;
   copy->names_ = names_;
-  copy->names_.Settle();  // The names lie in this module.
+  copy->names_.Settle();  // The copied names are in the memory of this module.
   copy->computation_names_ = computation_names_;
   copy->computation_names_.Settle();
   return copy;
@@ -525,7 +528,7 @@ uint64_t Fingerprint(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     position[inst->place()] = next++;
     hash = Mix(hash, HashOperation(*inst));
-    // What passes decide of kernels and loops stands there.
+    // backend_config contains decisions of passes about kernels and loops.
     if (inst->HasCommon() && !inst->common().backend_config.empty())
       hash = Mix(hash, HashBytes(inst->common().backend_config.text));
   }

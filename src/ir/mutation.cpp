@@ -21,7 +21,6 @@ bool SwapOperands(Instruction& inst, int64_t i, int64_t j) {
   return true;
 }
 
-// Two operands from `first` on that can change places.
 bool SwapAnyTwo(Instruction& inst, int64_t first) {
   for (int64_t i = first; i < inst.operand_count(); ++i) {
     for (int64_t j = i + 1; j < inst.operand_count(); ++j) {
@@ -31,7 +30,7 @@ bool SwapAnyTwo(Instruction& inst, int64_t first) {
   return false;
 }
 
-// Of a compare that is another direction.
+// A compare is excluded, because swapped operands equal another direction there.
 bool SwappedOperands(Instruction& inst) {
   const bool by_place = inst.Is(kElementwise) && !inst.Is(kCommutative) && RowOf(inst.opcode()).arity == 2;
   return by_place && !inst.Is(Opcode::kCompare) && SwapOperands(inst, 0, 1);
@@ -47,7 +46,7 @@ bool SwappedIndices(Instruction& inst) {
   return inst.Is(Opcode::kDynamicUpdateSlice) && SwapAnyTwo(inst, 2);
 }
 
-// A tie decided the other way.
+// LT <-> LE and GT <-> GE differ for equal operands only. EQ <-> NE differ always.
 bool WrongDirection(Instruction& inst) {
   if (!inst.Is(Opcode::kCompare)) return false;
   using D = ComparisonDirection;
@@ -72,7 +71,7 @@ bool ShiftedSlice(Instruction& inst) {
   return false;
 }
 
-// One element of the padding on the other side.
+// Moves one element of the padding to the other side.
 template <class Dim>
 bool ShiftPadding(std::vector<Dim>& dims, int64_t Dim::* low, int64_t Dim::* high) {
   for (Dim& dim : dims) {
@@ -126,7 +125,7 @@ bool WrongConstant(Instruction& inst) {
   return true;
 }
 
-// Two dimensions of one size, taken for each other.
+// Swaps two dimensions of equal size, or maps a dimension of a broadcast to another one of equal size.
 bool SwappedDimensions(Instruction& inst) {
   if (!inst.Is(Opcode::kTranspose) && !inst.Is(Opcode::kBroadcast)) return false;
   std::vector<int64_t>& dims = inst.mutable_attrs<DimensionsAttrs>().dimensions;
@@ -144,7 +143,7 @@ bool SwappedDimensions(Instruction& inst) {
   return false;
 }
 
-// Another dimension of the same size instead of one in `dims`.
+// Replaces a dimension in `dims` by another one, which has the same size if `same_size`.
 bool ReplaceDimension(const Shape& shape, std::vector<int64_t>& dims, bool same_size) {
   for (int64_t& dim : dims) {
     for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -182,7 +181,7 @@ bool WrongSortedDimension(Instruction& inst) {
   return true;
 }
 
-// Contracted and kept dimension of one size, of the left operand or of the right one.
+// Replaces a contracting dimension of either operand by a free dimension of the same size.
 bool WrongContraction(Instruction& inst) {
   if (!inst.Is(Opcode::kDot)) return false;
   DotAttrs& dot = inst.mutable_attrs<DotAttrs>();
@@ -301,7 +300,7 @@ const Mutation* FindMutation(std::string_view name) {
 
 namespace {
 
-// By place: what the root needs, and what has an effect.
+// Flags by place() of the instructions that the root or a side effect needs.
 std::vector<bool> LiveIn(const Computation& computation) {
   std::vector<bool> live(computation.place_limit());
   const std::vector<Instruction*> order = computation.PostOrder();

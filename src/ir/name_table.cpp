@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// The stem of a name and its number; `add` is number 0 of "add", and so is `add.0`.
+// The stem and the number of a name. Both `add` and `add.0` are number 0 of `add`.
 std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   const size_t dot = name.rfind('.');
   int64_t number = 0;
@@ -18,8 +18,9 @@ std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   return {name.substr(0, dot), number};
 }
 
-// One text for all that are the same stem and number: `add` for `add.0`; but `add.5.0`, the number 0 of `add.5`, is not
-// `add.5`. Empty for rare ones that take work, such as `add.07`, which is `add.7`.
+// One text for all names of the same stem and number: `add` for `add.0`. But `add.5.0` stays, because it is number 0 of
+// `add.5`, and `add.5` is number 5 of `add`. Returns "" for rare names that need more work, such as `add.07`, which
+// equals `add.7`.
 std::string_view PlainText(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot + 1 == name.size()) return name;
@@ -29,7 +30,7 @@ std::string_view PlainText(std::string_view name) {
   return SplitName(stem).first.size() == stem.size() ? stem : name;
 }
 
-// Number 0 is written only where the wish had a number too.
+// The number 0 is written only if the wanted name had a number.
 std::string NumberedName(std::string_view stem, int64_t number, bool has_number) {
   return number == 0 && !has_number ? std::string(stem) : Str(stem, ".", number);
 }
@@ -106,7 +107,7 @@ uint32_t NameTable::StemOf(std::string_view text) {
   return stem_slots_[at] - 1;
 }
 
-// Its entry, or the free one where it belongs.
+// Returns the entry, or the free slot where it belongs.
 NameTable::Taken& NameTable::Find(uint32_t stem, int64_t number) {
   const size_t mask = taken_.size() - 1;
   size_t at = (static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15 ^ stem * uint64_t{0xC2B2AE3D27D4EB4F}) >> 20 & mask;

@@ -10,13 +10,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The lowest or the largest value.
+// The smallest or the largest value of the type. Returns nullopt for floats without infinities.
 std::optional<Literal> ExtremeOf(PrimitiveType type, bool largest) {
   if (type == PrimitiveType::kPred) return Literal::Scalar(type, int64_t{largest});
   if (IsFloat(type)) {
     const double wanted = largest ? kInfinity : -kInfinity;
     const Literal infinite = Literal::Scalar(type, wanted);
-    // Some narrow types have none.
     return infinite.GetDouble(0) == wanted ? std::optional(infinite) : std::nullopt;
   }
   if (!IsInteger(type)) return std::nullopt;
@@ -26,7 +25,7 @@ std::optional<Literal> ExtremeOf(PrimitiveType type, bool largest) {
   return Literal::Scalar(type, largest ? top : -top - 1);
 }
 
-// Of floats -0: 0 turns -0 into +0.
+// Neutral element of addition. For floats it is -0, because -0 + 0 is +0.
 Literal Zero(PrimitiveType type) {
   if (!IsComplex(type)) return IsFloat(type) ? Literal::Scalar(type, -0.0) : Literal::Scalar(type, int64_t{0});
   Literal zero{Shape::Scalar(type)};

@@ -7,10 +7,10 @@
 namespace hlo {
 namespace {
 
-// Windows of this many elements are as fast one by one.
+// Up to this many elements, separate windows are as fast.
 constexpr int64_t kShortWindow = 16;
 
-// op(a, b) is op(b, a) to the bit.
+// Whether op(a, b) equals op(b, a) to the bit.
 bool IsCommutative(const Computation& reducer) {
   const Instruction& root = reducer.root();
   return root.Is(kCommutative) && root.operand_count() == 2 && root.operand(0).Is(Opcode::kParameter) &&

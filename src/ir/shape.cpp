@@ -196,7 +196,7 @@ const Shape& SubShape(const Shape& shape, std::span<const int64_t> index) {
   return *sub;
 }
 
-// Strides count modulo 2^64: those of an empty array, which nothing is read by, may be larger.
+// Strides wrap around at 2^64. This happens only for empty arrays, from which nothing is read.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
   std::vector<int64_t> strides(dims.size());
   uint64_t stride = 1;

@@ -11,17 +11,18 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostListed = 1 << 20;  // Devices that are written out when no formula gives their order.
+// Most devices that are listed if no formula gives their order.
+constexpr int64_t kMostListed = 1 << 20;
 
-// A dimension of DeviceOrder::dims, or the part of it that lies in one tile dimension.
+// A dimension of DeviceOrder::dims, or the factor of it that belongs to one tile dimension.
 struct Piece {
   size_t dim;
   int64_t size;
-  int64_t place;  // Among the pieces of all dims, in the order of those.
+  int64_t place;  // Number among the pieces of all dims, in the order of dims.
 };
 
-// The permuted dimensions of a formula cut so that each piece lies in one of `tiles`, by tile; empty when they cannot
-// be, because a cut would go through a factor.
+// Cuts the permuted dimensions of a formula into pieces that each belong to one of `tiles`. Returns them by tile, or
+// nothing if the sizes do not divide each other.
 std::vector<std::vector<Piece>> CutAtTiles(const DeviceOrder& order, std::span<const int64_t> tiles) {
   std::vector<std::vector<Piece>> pieces(tiles.size());
   size_t tile = 0;
@@ -36,7 +37,7 @@ std::vector<std::vector<Piece>> CutAtTiles(const DeviceOrder& order, std::span<c
       in_tile /= size;
     }
   }
-  std::vector<int64_t> next(order.dims.size() + 1);  // The place of each dim's next piece.
+  std::vector<int64_t> next(order.dims.size() + 1);  // Number of the next piece of each dim.
   for (const auto& of_tile : pieces) {
     for (const Piece& piece : of_tile) ++next[piece.dim + 1];
   }
@@ -47,7 +48,6 @@ std::vector<std::vector<Piece>> CutAtTiles(const DeviceOrder& order, std::span<c
   return pieces;
 }
 
-// `ids`, an array of `tiles`, with its dimensions in the given order.
 std::vector<int64_t> Transposed(std::span<const int64_t> ids, std::span<const int64_t> tiles,
                                 std::span<const size_t> order) {
   std::vector<int64_t> strides(tiles.size(), 1);
@@ -77,8 +77,9 @@ std::vector<int64_t> Listed(const DeviceOrder& order) {
 
 namespace {
 
-// The devices of `tiles` with these in the given order (tile dimensions of 1 left out), and ascending along the last
-// `unordered` of them, whose order means nothing. False when that cannot be said.
+// Reorders the tile dimensions of the devices and drops dimensions of size 1. Along the last `unordered` ones the
+// devices become ascending, because their order means nothing. Returns false if too many devices would have to be
+// listed.
 bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vector<size_t> order, size_t unordered) {
   std::erase_if(order, [&](size_t tile) { return tiles[tile] == 1; });
   if (std::is_sorted(order.begin(), order.end()) && unordered == 0) return true;
@@ -109,7 +110,7 @@ bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vec
 
 // ---- Text --------------------------------------------------------------------------------------------------------
 
-constexpr std::string_view kReductionType = "sdy::reduction_op";  // Of the metadata that tells the reduction.
+constexpr std::string_view kReductionType = "sdy::reduction_op";  // Key of the metadata with the reduction.
 
 void AppendFormula(std::string& out, const DeviceOrder& devices) {
   out += Str("[", Join(devices.dims, ","), "]");
@@ -118,7 +119,7 @@ void AppendFormula(std::string& out, const DeviceOrder& devices) {
 
 void AppendName(std::string& out, std::string_view name) {
   std::string quoted = Quoted(name);
-  // XLA prints a double quote as it is.
+  // XLA does not escape double quotes.
   for (size_t at = quoted.find("\\\""); at != std::string::npos; at = quoted.find("\\\"", at + 1)) quoted.erase(at, 1);
   out += Str("'", std::string_view(quoted).substr(1, quoted.size() - 2), "'");
 }
@@ -231,7 +232,7 @@ int64_t CountDevices(std::span<const int64_t> dims) {
 DeviceOrder CountingOrder(int64_t devices) { return {{}, {devices}, {0}}; }
 
 DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
-  Dims rank;  // Of each dim among those that are not 1.
+  Dims rank;  // Number of each dim among the dims that are not 1.
   rank.resize(dims.size());
   for (size_t i = 1; i < dims.size(); ++i) rank[i] = rank[i - 1] + (dims[i - 1] != 1);
   struct Run {
@@ -297,7 +298,7 @@ Sharding TiledSharding(std::vector<int64_t> dims, DeviceOrder devices, const std
   if (is_whole && !subgroups.empty() && is_simple(subgroups[0]) &&
       std::all_of(subgroups.begin(), subgroups.end(), [&](ShardingKind kind) { return kind == subgroups[0]; }))
     return {.kind = subgroups[0]};
-  // Subgroups of one device say nothing, those of one kind are one.
+  // Drops subgroups of one device and merges subgroups of one kind.
   Tiles tiles = {{dims.begin(), dims.begin() + static_cast<int64_t>(data)}, {}, {}};
   std::vector<size_t> order(data);
   std::iota(order.begin(), order.end(), size_t{0});

@@ -11,8 +11,8 @@ bool IsWordByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...` piece by piece. The text has been parsed before,
-// so every bracket and quote has its partner.
+// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...` part by part. The text has been parsed before,
+// so brackets and quotes are balanced.
 class Scanner {
  public:
   Scanner(std::string_view text, uint32_t offset) : text_(text), offset_(offset) {}
@@ -41,7 +41,7 @@ class Scanner {
     return Range(begin);
   }
 
-  // `name =` or `ROOT name =`: the name; a lone instruction has none.
+  // Reads `name =` or `ROOT name =`. Returns the name, which is empty for a lone instruction.
   SourceRange Name() {
     SourceRange name = Word();
     if (TextOf(name) == "ROOT") {
@@ -58,10 +58,10 @@ class Scanner {
     return {};
   }
 
-  // Up to one of `stops` outside all brackets and quotes.
+  // Reads up to one of `stops` outside of all brackets and quotes.
   SourceRange Until(std::string_view stops) {
     const size_t begin = at_;
-    size_t end = at_;  // Without space before the stop.
+    size_t end = at_;  // Excludes space before the stop.
     for (int depth = 0; at_ < text_.size(); end = at_) {
       SkipSpace();
       const char c = Peek();
@@ -77,7 +77,6 @@ class Scanner {
     return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(end)};
   }
 
-  // One bracketed group, if there is one.
   void Group(char open) {
     if (Peek() != open) return;
     Skip();
@@ -132,7 +131,7 @@ Parts PartsOf(const Instruction& inst) {
   }
   parts.result = scan.Range(begin);
   scan.SkipSpace();
-  if (scan.Peek() == '(') {  // What looked like a shape was the opcode.
+  if (scan.Peek() == '(') {  // The supposed shape was the opcode.
     parts.opcode = parts.result;
   } else {
     parts.opcode = scan.Word();
@@ -158,7 +157,7 @@ Parts PartsOf(const Instruction& inst) {
   return parts;
 }
 
-// What the text calls the instruction that stands where `inst` points; "" when nothing has a name there.
+// Name of the instruction in the text at the range of `inst`, or "" if there is no name.
 std::string_view WrittenName(const Instruction& inst) {
   if (inst.range().empty() || inst.module().source == nullptr) return {};
   const SourceRange range = inst.range();
@@ -168,8 +167,8 @@ std::string_view WrittenName(const Instruction& inst) {
   return name;
 }
 
-// A message is shown beside the line where `inst` points. One that a pass made stands in no line: it points at what it
-// was made from, so both are named. One that was read under a name that another computation has too is called as there.
+// A message is shown beside the source line of `inst`. An instruction that a pass made has the line of its origin, so
+// the message names both. If an instruction was renamed to make its name unique, the message has the name in the text.
 std::string WithWrittenName(const Instruction& inst, std::string message) {
   const std::string_view written = WrittenName(inst), pass = inst.module().MakerOf(inst);
   if (written.empty() || written == inst.name()) return message;

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// A value, inside a fusion or (null) not.
+// A value in the computation of `fusion`, or outside of fusions if that is null.
 struct Place {
   const Instruction* inst;
   const Instruction* fusion = nullptr;
@@ -15,13 +15,13 @@ struct Place {
 
 Place Operand(Place place, int64_t i) { return {&place.inst->operand(i), place.fusion}; }
 
-// Where the value is computed: through copies, into fusions and out of their parameters, through tuples. Every step
-// goes to an operand or into a fusion, which holds no other.
+// Follows copies, fusions and tuples to the place where the value is computed. It ends, because every step goes to an
+// operand or into a fusion, and a fusion holds no other fusion.
 Place Resolve(Place place) {
   for (;;) {
     const Instruction& inst = *place.inst;
     if (inst.Is(Opcode::kCopy) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape)) {
-      if (inst.shape().type() != inst.operand(0).shape().type()) return place;  // Its bits are another number.
+      if (inst.shape().type() != inst.operand(0).shape().type()) return place;  // The bits are another number.
       place = Operand(place, 0);
     } else if (inst.Is(Opcode::kFusion) && place.fusion == nullptr) {
       place = {&FusedComputation(inst).root(), &inst};
@@ -43,12 +43,13 @@ std::optional<int64_t> IntegerOf(Place place) {
       inst.shape().NumElements() != 1)
     return std::nullopt;
   const int64_t value = inst.literal().GetInt(0);
-  // An unsigned number of 2^63 or more, as its bits.
+  // An unsigned value of 2^63 or more does not fit.
   if (value < 0 && !IsSigned(inst.shape().type())) return std::nullopt;
   return value;
 }
 
-// The element of the loop's state that the value is, in the condition or the body: -1 when the state is no tuple.
+// Index of the element of the loop's state that the value is, in the condition or the body. -1 if it is the whole
+// state.
 std::optional<int64_t> StateElement(Place place) {
   if (place.fusion != nullptr) return std::nullopt;
   if (place.inst->Is(Opcode::kParameter)) return -1;
@@ -57,7 +58,7 @@ std::optional<int64_t> StateElement(Place place) {
   return tuple.inst->Is(Opcode::kParameter) ? std::optional(place.inst->tuple_index()) : std::nullopt;
 }
 
-// Element `i` of the tuple that `whole` computes.
+// Element `i` of the tuple that `whole` computes, or its whole value if `i` is negative.
 std::optional<Place> ElementOf(const Instruction& whole, int64_t i) {
   const Place tuple = Resolve({&whole});
   if (i < 0) return tuple;
@@ -69,12 +70,11 @@ struct Loop {
   const Instruction& init;
   const Instruction& next;  // The body's root.
 
-  // What element i is before the first iteration.
   std::optional<int64_t> Initial(int64_t i) const {
     const auto place = ElementOf(init, i);
     return place ? IntegerOf(*place) : std::nullopt;
   }
-  // By how much an iteration moves element i; 0 when it stays.
+  // Number that each iteration adds to element `i`.
   std::optional<int64_t> Step(int64_t i) const {
     const auto place = ElementOf(next, i);
     if (!place) return std::nullopt;
@@ -106,8 +106,8 @@ ComparisonDirection Swapped(ComparisonDirection direction) {
   }
 }
 
-// The k for which first, first + step, ... fulfils the comparison k times and then does not. Nothing wraps on the way:
-// see Fits.
+// Number of times that first, first + step, ... satisfies the comparison with `bound` before it fails. Assumes that
+// nothing wraps around (see Fits). Returns nullopt if the comparison never fails.
 std::optional<int64_t> Count(int64_t first, int64_t step, ComparisonDirection direction, int64_t bound) {
   __int128 distance = static_cast<__int128>(bound) - first, stride = step;
   switch (direction) {
@@ -129,7 +129,7 @@ std::optional<int64_t> Count(int64_t first, int64_t step, ComparisonDirection di
   return count <= INT64_MAX ? std::optional(static_cast<int64_t>(count)) : std::nullopt;
 }
 
-// The counter after the loop is a value of its type.
+// Whether the type can represent the counter after the loop.
 bool Fits(PrimitiveType type, int64_t first, int64_t step, int64_t count) {
   const __int128 last = static_cast<__int128>(step) * count + first;
   const int bits = BitWidth(type) - (IsSigned(type) ? 1 : 0);
@@ -183,7 +183,8 @@ std::optional<int64_t> DerivedTripCount(const Instruction& inst) {
 std::vector<Runs> RunsOf(const Instruction& caller) {
   std::vector<Runs> runs;
   for (const Computation* called : CalledComputations(caller)) runs.push_back({called, 1});
-  if (caller.Is(Opcode::kWhile)) {  // The condition also says when it is enough.
+  // The condition runs once more than the body.
+  if (caller.Is(Opcode::kWhile)) {
     const auto trips = static_cast<double>(TripCount(caller).value_or(1));
     for (Runs& each : runs) each.times = each.computation == caller.attrs<WhileAttrs>().condition ? trips + 1 : trips;
   }

@@ -9,14 +9,13 @@
 namespace hlo {
 namespace {
 
-// The index of element `number` of a row-major array.
 std::vector<int64_t> Unravelled(int64_t number, std::span<const int64_t> sizes) {
   std::vector<int64_t> index(sizes.size());
   for (size_t d = sizes.size(); d-- > 0; number /= sizes[d]) index[d] = number % sizes[d];
   return index;
 }
 
-// The place of a device along `axis`, or along the part of the axis that the reference names.
+// Coordinate of a device along `axis`, or along the part of the axis that the reference names.
 int64_t PlaceAlong(const Mesh& mesh, const AxisRef& axis, std::span<const int64_t> place) {
   if (axis.size == 0) return place[axis.axis];
   return place[axis.axis] / (mesh.axes[axis.axis].size / (axis.before * axis.size)) % axis.size;
@@ -30,7 +29,7 @@ Error Refused(const Sharding& sharding, std::string_view why) {
   return Rejected("A028", Str("sharding ", text, " ", why));
 }
 
-// The reason why a sharding or a subgroup of this kind does not say which part a device holds; "" where it says it.
+// Reason why a sharding or subgroup of this kind does not determine the part that a device holds, or "".
 std::string_view WhyNoParts(ShardingKind kind) {
   switch (kind) {
     case ShardingKind::kMaximal: return "places the whole array on one device";

@@ -5,7 +5,8 @@
 
 namespace hlo {
 
-// What has a start and a done of its own is not written as all-reduce-start for an async-start that calls it.
+// An op with a start and a done of its own has no short spelling, because `all-reduce-start` cannot also mean an
+// async-start that calls an all-reduce.
 bool HasAsyncSugar(Opcode opcode) {
   if (opcode == Opcode::kConstant || opcode == Opcode::kParameter) return false;
   return !OpcodeFromText(Str(ToString(opcode), "-done"));
@@ -13,7 +14,7 @@ bool HasAsyncSugar(Opcode opcode) {
 
 namespace {
 
-// The async-start at the beginning of a chain; null when it came through a tuple, or one of the chain has no operand.
+// The async-start at the beginning of a chain. Null if the chain goes through a tuple or an op without operands.
 const Instruction* StartOf(const Instruction& async) {
   const Instruction* at = &async;
   while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) {
@@ -46,7 +47,8 @@ bool ReadsBackFromSugar(const Instruction& async) {
   const Instruction* wrapped = WrappedInstruction(async);
   if (wrapped == nullptr || !HasAsyncSugar(wrapped->opcode())) return false;
   const Instruction& start = *StartOf(async);
-  // A computation with lines of its own keeps them: its names and its metadata have no place in the short spelling.
+  // A computation that is written out in the text stays so, because the short spelling has no room for its names and
+  // metadata.
   if (!wrapped->range().empty() && wrapped->range() != start.range()) return false;
   const Shape& state = start.shape();
   if (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple() ||

@@ -9,10 +9,10 @@
 namespace hlo {
 namespace {
 
-// Digits after which a value of the type is determined, and bits of the mantissa for the payload of NaNs (0: no
-// payload).
+// Number of decimal digits that identify every value of a type, and number of mantissa bits in the payload of NaN (0:
+// no payload).
 struct FloatDigits {
-  int short_digits;  // Tried first; 0: not.
+  int short_digits;  // Number of digits that is tried first, or 0.
   int digits;
   int payload_bits;
 };
@@ -27,7 +27,7 @@ FloatDigits DigitsOf(PrimitiveType type) {
     case PrimitiveType::kBF16: return {0, 4, 7};
     default: break;
   }
-  // max_digits10 of the narrower ones: 3 with three mantissa bits or more, else 2.
+  // max_digits10 of the narrower types.
   const FloatFormat format = FormatOf(type);
   const bool has_payload = format.specials == Specials::kIeee;
   return {0, format.mantissa_bits >= 3 ? 3 : 2, has_payload ? format.mantissa_bits : 0};
@@ -42,7 +42,7 @@ void AppendRounded(std::string& out, T value, int digits) {
 template <class T>
 void AppendFinite(std::string& out, T value, FloatDigits how) {
   if (how.short_digits == 0) return AppendRounded(out, static_cast<double>(value), how.digits);
-  // Whole numbers of few digits need no search; -0 has its sign.
+  // Integers of few digits need no search. -0 is excluded because of its sign.
   if (std::abs(value) < 1e5 && value == std::trunc(value) && !std::signbit(value))
     return AppendTo(out, static_cast<int64_t>(value));
   char text[64];
@@ -136,7 +136,7 @@ void AppendLiteral(std::string& out, const Literal& literal) {
   AppendArray(out, literal, 0, next, index);
 }
 
-// Of no elements, too. -0 is not 0.
+// Also true for an empty array. -0 is not 0.
 bool AllElementsAre(const Literal& array, double value) {
   for (int64_t i = 0; i < array.shape().NumElements(); ++i) {
     const std::complex<double> element = array.GetComplex(i);

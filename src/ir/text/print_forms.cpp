@@ -1,4 +1,4 @@
-// The ways to print, and how large they may get.
+// The forms in which a module is printed, and a limit for inlined bodies.
 #include <algorithm>
 #include <unordered_map>
 

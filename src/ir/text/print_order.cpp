@@ -10,7 +10,6 @@ std::vector<Instruction*> PrintOrder::Of(const Computation& computation) {
   state_.resize(computation.module().id_limit(), kNew);
   std::vector<Instruction*> order;
   std::vector<Instruction*> stack;
-  // What control edges alone lead to counts as used.
   std::unordered_set<const Instruction*> awaited;
   const std::vector<Instruction*> all = computation.Instructions();
   for (const Instruction* inst : all)
@@ -29,7 +28,7 @@ std::vector<Instruction*> PrintOrder::Of(const Computation& computation) {
         continue;
       }
       state_[inst->id()] = kOpen;
-      // The first operand is on top, so it comes first; control predecessors before all operands.
+      // The stack prints control predecessors first, then the operands in order.
       const auto operands = inst->operands();
       for (size_t i = operands.size(); i-- > 0;) {
         if (state_[operands[i]->id()] == kNew) stack.push_back(operands[i]);
@@ -52,15 +51,14 @@ std::vector<Computation*> PrintOrder::Of(const Module& module, bool as_listed) {
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Instruction* inst : all[i]->Instructions()) {
       std::vector<Computation*> of_inst = CalledComputations(*inst);
-      if (inst->Is(Opcode::kWhile))
-        std::reverse(of_inst.begin(), of_inst.end());  // The body comes before the condition.
+      if (inst->Is(Opcode::kWhile)) std::reverse(of_inst.begin(), of_inst.end());  // The body precedes the condition.
       for (const Computation* callee : of_inst) callees[i].push_back(position.at(callee));
     }
     for (const size_t callee : callees[i]) called[callee] = true;
   }
   std::vector<Computation*> order;
   std::vector<bool> seen(all.size());
-  std::vector<std::pair<size_t, size_t>> stack;  // Computation, next callee.
+  std::vector<std::pair<size_t, size_t>> stack;  // Indices of a computation and its next callee.
   for (size_t start = 0; start < all.size(); ++start) {
     if ((called[start] && !as_listed) || seen[start]) continue;
     seen[start] = true;

@@ -11,8 +11,8 @@
 namespace hlo {
 namespace {
 
-// How floats compare is said when it is not the order of the type; `type` is its older spelling, which
-// readers of before `order` take.
+// Text of `order=`, which says how floats compare if not in the default order of their type. The older spelling is
+// `type=`, which readers from before `order` accept.
 std::string_view WrittenOrder(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;
@@ -29,7 +29,7 @@ class Printer {
   void PrintModule(const Module& module);
   void PrintComputation(const Computation& computation);
   void PrintInstruction(const Instruction& inst);
-  // What was printed since as `name=value`.
+  // Prints the attributes and returns them as (name, value).
   std::vector<PrintedAttribute> TakeAttributes(const Instruction& inst);
   std::vector<PrintedAttribute> TakeAttributes(const Module& module);
 
@@ -44,9 +44,9 @@ class Printer {
   }
   void Indent() { out_.append(2 * depth_, ' '); }
 
-  // Finds the computations that the short spelling of asynchronous ops says all of.
+  // Finds the computations that are not printed, because the short spelling of asynchronous ops has all their contents.
   void FindUnwritten(std::span<Computation* const> computations);
-  // What the short spelling of an asynchronous op says; null when it is written out.
+  // The instruction that an asynchronous op wraps, if the op is printed in the short spelling. Otherwise null.
   const Instruction* Sugared(const Instruction& inst) const {
     const Instruction* wrapped = unwritten_.empty() ? nullptr : WrappedInstruction(inst);
     return wrapped != nullptr && unwritten_.contains(&wrapped->computation()) ? wrapped : nullptr;
@@ -54,7 +54,7 @@ class Printer {
 
   void PrintHeader(const Module& module);
   void PrintHeaderAttributes(const Module& module);
-  // From the signature to the closing brace.
+  // Prints a computation from its signature to the closing brace.
   void PrintBody(const Computation& computation, std::span<Instruction* const> order);
   void PrintSignatureShape(const Shape& shape);
   void PrintShape(const Shape& shape);
@@ -64,7 +64,7 @@ class Printer {
   template <class Struct>
   void PrintFields(const Instruction& inst, const Struct& attrs);
 
-  // With bodies XLA says calls for some to_apply.
+  // With bodies, XLA writes `calls` for some to_apply.
   std::string_view NameOfCallee(const Instruction& inst, std::string_view attribute) const {
     const bool renamed = inst.Is(Opcode::kReduceScatter) || inst.Is(Opcode::kScan);
     return options_.bodies && renamed ? "calls" : attribute;
@@ -107,7 +107,7 @@ class Printer {
   void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
   void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
   void ShapedLiteral(const Literal& literal);
-  // {a=1 b=2}
+  // Prints {a=1 b=2}.
   template <class Struct>
     requires requires { Struct::Fields(); }
   void Value(const Struct& items);
@@ -158,7 +158,7 @@ class Printer {
   std::string out_;
   struct Begun {
     std::string_view name;
-    size_t before, value;  // Where the attribute and its value begin.
+    size_t before, value;  // Begin of the attribute and begin of its value.
     bool names_computations;
   };
   bool records_ = false;
@@ -166,14 +166,14 @@ class Printer {
   std::unordered_set<const Computation*> unwritten_;
   PrintOrder order_;
   std::vector<int64_t> numbers_;  // By id: N of the canonical name tmp_N.
-  int64_t depth_ = 0;             // Of bodies in bodies; 0 is outside of all.
+  int64_t depth_ = 0;             // Nesting depth of bodies.
 };
 
 // ---- Module ------------------------------------------------------------------------------------------------------
 
 void Printer::FindUnwritten(std::span<Computation* const> computations) {
   if (options_.async_sugar == AsyncSugar::kNone) return;
-  std::vector<const Computation*> written;  // Called by name, too.
+  std::vector<const Computation*> written;  // Computations that are called by name, too.
   for (const Computation* computation : computations) {
     for (const Instruction* inst : computation->instructions()) {
       if (inst->attributes().GetIf<AsyncAttrs>() == nullptr) {
@@ -201,7 +201,7 @@ void Printer::PrintModule(const Module& module) {
   if (!options_.final_blank_line) out_.pop_back();
 }
 
-// Whether the boundary's layouts are those of the entry's own parameters and root, so that reading infers them.
+// Whether the layouts in the header equal the layouts of the entry's parameters and root. A reader infers them then.
 bool LayoutIsImplied(const Module& module) {
   const ModuleHeader& header = module.header;
   const Computation& entry = module.entry();
@@ -273,7 +273,7 @@ void Printer::PrintHeaderAttributes(const Module& module) {
   say("debug_attributes", header.debug_attributes.text);
 }
 
-// Without layouts.
+// Prints a shape without layouts.
 void Printer::PrintSignatureShape(const Shape& shape) {
   if (!shape.IsTuple()) return AppendTo(out_, shape);
   out_ += '(';
@@ -368,7 +368,7 @@ void Printer::PrintOperands(const Instruction& inst) {
     if (i > 0) out_ += ", ";
     if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
     if (options_.operand_shapes) PrintShape(inst.operand(i).shape());
-    if (options_.canonical_names && depth_ == 0) continue;  // No computation, no numbers.
+    if (options_.canonical_names && depth_ == 0) continue;  // A lone instruction has no numbered operands.
     if (options_.operand_shapes) out_ += ' ';
     NameOf(inst.operand(i));
   }
@@ -406,7 +406,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       }
       return;
     }
-    case Opcode::kOutfeed: {  // The shape is written even where it says nothing.
+    case Opcode::kOutfeed: {  // The shape is always written.
       OutfeedAttrs a = inst.attrs<OutfeedAttrs>();
       if (!a.shape) a.shape = inst.operand(0).shape();
       return PrintFields(inst, a);
@@ -428,7 +428,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       return Value(inst.attrs<AsyncAttrs>().calls);
     }
     case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone: {  // What a chain's start says holds for all of it.
+    case Opcode::kAsyncDone: {  // The start has these attributes for the whole chain.
       AsyncAttrs a = inst.attrs<AsyncAttrs>();
       a.calls = nullptr;
       a.thread = AsyncAttrs().thread;
@@ -478,10 +478,10 @@ void Printer::PrintCommon(const Instruction& inst) {
   ForEachField<CommonAttrs>([&](const auto& field) {
     const auto& value = common.*field.member;
     const std::string_view name = field.name;
-    if (name == "statistics") predecessors();  // They stand before it.
+    if (name == "statistics") predecessors();  // Control predecessors come before the statistics.
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Metadata>) {
       if (!options_.metadata || value == Metadata()) return;
-      // What is left of a record without any of these is not printed.
+      // A record without any of these fields is not printed.
       if (value.op_type.empty() && value.op_name.empty() && value.source_file.empty() &&
           value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty())
         return;
@@ -521,7 +521,7 @@ std::vector<PrintedAttribute> Printer::TakeBegun() {
 
 // ---- Values ------------------------------------------------------------------------------------------------------
 
-// A body in the place of a name is in the order of the data also where the module has a schedule, as XLA has it.
+// A body in the place of a name is in data order even if the module is scheduled, as in XLA.
 void Printer::Value(Computation* called) {
   if (records_) begun_.back().names_computations = true;
   if (!options_.bodies) return Name(called->name());
