@@ -1,5 +1,5 @@
-// What was read of an instruction becomes one: checks that the verifier could not make any more, the inference of
-// shapes that were left out, and the sugar for asynchronous ops.
+// Builds instructions from their parsed parts. This file has checks that the verifier could not make later, the
+// inference of omitted shapes, and the short spelling of asynchronous ops.
 #include <algorithm>
 
 #include "base/text.h"
@@ -38,7 +38,8 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   return true;
 }
 
-// A shape that is written takes as much text, but tuples of tuples that are not can double with every line.
+// Limits inferred tuple shapes. The size of a written shape is limited by its text, but inferred tuples of tuples can
+// double with every line.
 bool Reader::CheckTupleSize(const Pending& pending) {
   int64_t shapes = 0;
   for (const Instruction* operand : pending.operands) shapes += CountShapes(operand->shape());
@@ -67,7 +68,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
                 pending.opcode_range);
   }
   if (const auto* collective = pending.attributes.GetIf<CollectiveAttrs>()) {
-    // Their struct is the union of what they take; these of them cannot do without.
+    // The struct has the attributes of all collectives. These ops require some of them.
     const Opcode op = pending.opcode;
     const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter ||
                          op == Opcode::kCollectiveReduce;
@@ -88,7 +89,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   if (continues && !CheckContinued(pending)) return false;
   if (pending.opcode == Opcode::kTuple && !CheckTupleSize(pending)) return false;
   if (pending.opcode == Opcode::kMap && !pending.operands.empty()) {
-    // What is written there is ignored, as in XLA: a map goes over all dimensions.
+    // Written dimensions are ignored, as in XLA, because a map always covers all dimensions.
     std::vector<int64_t>& dimensions = pending.attributes.Get<MapAttrs>().dimensions;
     const std::vector<int64_t> written = std::exchange(dimensions, {});
     for (int64_t i = 0; i < pending.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
@@ -133,7 +134,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
 
 namespace {
 
-// The asynchronous op that makes `state`, through tuples; null when it comes from elsewhere.
+// The asynchronous op that makes `state`, also through tuples. Otherwise null.
 const Instruction* AsyncProducer(const Instruction& state) {
   std::vector<int64_t> index;
   const Instruction* at = &state;
@@ -153,7 +154,7 @@ const Instruction* AsyncProducer(const Instruction& state) {
 
 }  // namespace
 
-// V171: what wraps something begins a chain; its updates and its done say the same of it, or nothing.
+// V171: updates and dones have the attributes of the start of their chain, or none.
 bool Reader::CheckContinued(const Pending& pending) {
   const AsyncAttrs& said = pending.attributes.Get<AsyncAttrs>();
   const Instruction* before = pending.operands.empty() ? nullptr : AsyncProducer(*pending.operands[0]);
@@ -175,7 +176,7 @@ bool Reader::CheckContinued(const Pending& pending) {
   return Fail("V171", Str("the chain wraps '", wrapped, "', not '", *pending.continued, "'"), pending.opcode_range);
 }
 
-// OPCODE-start wraps OPCODE into a computation; OPCODE-update and OPCODE-done continue the chain.
+// OPCODE-start wraps OPCODE into a computation. OPCODE-update and OPCODE-done continue the chain.
 bool Reader::WrapAsync(Pending& pending) {
   const Pending::Async async = std::exchange(pending.async, Pending::Async::kNone);
   const Opcode wrapped = std::exchange(pending.opcode, async == Pending::Async::kStart    ? Opcode::kAsyncStart

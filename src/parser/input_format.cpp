@@ -21,7 +21,7 @@ constexpr std::string_view kArrays = "arrays go beside a module: --args=FILE.npz
 constexpr std::string_view kMlir = "MLIR (StableHLO, MHLO)";
 
 struct Signature {
-  std::string_view start;  // Of the file.
+  std::string_view start;
   std::string_view name;
   std::string_view hint;
 };
@@ -55,7 +55,7 @@ constexpr Signature kSignatures[] = {
     {"{\""sv, "JSON", kFromXla},
 };
 
-// Without blanks, and without lines that are comments in HLO or MLIR.
+// Skips blanks and lines that are comments in HLO or MLIR.
 std::string_view SkipComments(std::string_view text) {
   for (;;) {
     const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
@@ -65,13 +65,13 @@ std::string_view SkipComments(std::string_view text) {
   }
 }
 
-// Control characters that no text has, near the start.
+// Whether the first bytes have control characters that no text has.
 bool IsBinary(std::string_view text) {
   const std::string_view start = text.substr(0, 4096);
   return std::any_of(start.begin(), start.end(), [](char c) { return (c >= 0 && c < '\t') || (c > '\r' && c < ' '); });
 }
 
-// `name: value` or `name { name`, with a name that is a field of one of the messages.
+// Whether the text begins with `name: value` or `name { name`, where the first name is a field of one of the messages.
 bool IsTextProto(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -98,7 +98,8 @@ bool IsTextProto(std::string_view text) {
   return text.starts_with('}') || (!word().empty() && (text.starts_with(':') || text.starts_with('{')));
 }
 
-// "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] ", or "2026-11-28 21:00:00.123456: I xla/hlo_pass.cc:12] ".
+// Whether the first line begins with "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] " or "2026-11-28
+// 21:00:00.123456: I xla/hlo_pass.cc:12] ".
 bool BeginsWithLogLine(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   const size_t bracket = line.find("] ");
@@ -118,7 +119,7 @@ bool BeginsWithLogLine(std::string_view text) {
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
-  // The tags of name, entry_computation_name and computations, whichever is there first; or of a message around them.
+  // Tags of the first fields of a module (name, entry_computation_name, computations), or of a message around it.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;
@@ -133,7 +134,7 @@ std::optional<ForeignFormat> ForeignFormatOf(std::string_view text) {
     return ForeignFormat{signature.name, signature.hint, !is_text};
   }
   if (BeginsWithLogLine(start)) return ForeignFormat{"a log", kFromLog};
-  // A stray control character is an error of its text, at its place; a NUL among the first bytes is no text.
+  // A stray control character is reported at its place in the text. But a text has no NUL among its first bytes.
   if (text.substr(0, 4096).find('\0') != std::string_view::npos) return ForeignFormat{"binary data", kFromXla};
   return std::nullopt;
 }

@@ -17,13 +17,13 @@ const char* SkipDigits(const char* p) {
   return p;
 }
 
-// The longest run of bytes out of `set`.
+// End of the longest run of bytes in `set`.
 const char* SkipSet(const char* p, const char* end, std::string_view set) {
   while (p < end && set.find(*p) != std::string_view::npos) ++p;
   return p;
 }
 
-// b01f_01io->b01f. Null when `p` does not begin one.
+// End of labels such as b01f_01io->b01f at `p`, or null.
 const char* MatchDimLabels(const char* p, const char* end) {
   const char* lhs = SkipSet(p, end, "0123456789bf?");
   if (lhs - p < 2 || *lhs != '_') return nullptr;
@@ -33,7 +33,7 @@ const char* MatchDimLabels(const char* p, const char* end) {
   return out - rhs >= 4 ? out : nullptr;
 }
 
-// low_high[_interior], low and high signed. Null when `p` does not begin one.
+// End of low_high[_interior] at `p`, or null. `low` and `high` may be negative.
 const char* MatchPadEntry(const char* p) {
   const auto number = [](const char* q, bool sign) {
     if (sign && *q == '-') ++q;
@@ -58,7 +58,7 @@ const char* MatchPad(const char* p) {
   return p;
 }
 
-// (0xHEX) after nan; `p` when there is none, null when it is malformed.
+// End of a payload (0xHEX) after nan. Returns `p` if there is no payload and null if it is malformed.
 const char* MatchNanPayload(const char* p) {
   if (*p != '(') return p;
   if (p[1] != '0' || p[2] != 'x') return nullptr;
@@ -81,7 +81,7 @@ const char* FindQuoteOrEscape(const char* p, const char* end, char quote) {
   return p;
 }
 
-// Characters that look like a blank or like nothing: texts catch them on the way through editors and web pages.
+// Whether a character looks like a blank or is invisible. Editors and web pages add such characters to texts.
 bool IsInvisible(std::string_view character) {
   // U+00A0, U+00AD, U+2000 to U+200F, U+2028 to U+202F, U+2060, U+3000, U+FEFF.
   if (character == "\u00A0" || character == "\u00AD" || character == "\u2060" || character == "\u3000" ||
@@ -90,7 +90,7 @@ bool IsInvisible(std::string_view character) {
   return (character >= "\u2000" && character <= "\u200F") || (character >= "\u2028" && character <= "\u202F");
 }
 
-// U+00A0, of two or three bytes.
+// Text such as U+00A0 for a character of two or three bytes.
 std::string CodePointText(std::string_view character) {
   uint32_t code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1F : 0x0F);
   for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
@@ -99,8 +99,8 @@ std::string CodePointText(std::string_view character) {
 
 }  // namespace
 
-// By the 32 bytes: a byte is one of a word when the bit that its high half stands for is among those that its low half
-// allows. Names are half of what is read; the loop by the byte took a tenth of the parser's time.
+// Tests 32 bytes at once: a byte belongs to a word if the sets that its two halves select have a common bit. Names are
+// half of the text, so a loop over bytes would take a noticeable part of the parser's time.
 const char* WordEnd(const char* p, const char* end) {
   enum : char { kPoint = 1, kDigit = 2, kUpToO = 4, kFromP = 8, kFromLowerP = 16 };  // -. 0-9 A-Oa-o P-Z_ p-z
   constexpr char kAll = kDigit | kUpToO | kFromP | kFromLowerP;
@@ -252,7 +252,7 @@ void Lexer::Word(Token& token, const char* begin) {
     at_ = after;
     return Make(token, TokenKind::kDecimal, begin, begin, at_);
   }
-  // Only words of this beginning can be dim labels.
+  // Only words with these first letters can be dim labels.
   if ((*begin == 'b' || *begin == 'f') && word.find('_') != std::string_view::npos) {
     if (const char* labels = MatchDimLabels(begin, end_)) {
       at_ = labels;
@@ -272,7 +272,6 @@ void Lexer::Number(Token& token, const char* begin) {
   if (negative) ++p;
   const char* digits_end = SkipDigits(p);
   const bool has_digits = digits_end > p;
-  // Decimal: a point or an exponent.
   const char* q = digits_end;
   bool decimal = false;
   if (*q == '.' && (has_digits || IsDigit(q[1]))) {
@@ -298,7 +297,7 @@ void Lexer::Number(Token& token, const char* begin) {
     if (*digits_end == 'x' && IsDigit(digits_end[1])) {
       q = digits_end;
       while (*q == 'x' && IsDigit(q[1])) q = SkipDigits(q + 1);
-      // `3x3_1` would be no pad either: its first entry lacks the underscore.
+      // `3x3_1` is not a pad, because its first entry lacks the underscore.
       return make(TokenKind::kDxD, q);
     }
   }

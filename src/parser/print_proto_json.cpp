@@ -15,7 +15,7 @@ namespace {
 
 std::string Quoted(std::string_view text) { return JsonWriter().Value(text).text(); }
 
-// "hlo_module" is "hloModule".
+// "hlo_module" becomes "hloModule".
 std::string JsonName(std::string_view name) {
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -38,7 +38,7 @@ std::string Base64(std::string_view bytes) {
   return out;
 }
 
-// JavaScript's numbers hold no 64 bits: those are strings.
+// 64-bit numbers are strings, because JavaScript's numbers have fewer bits.
 std::string IntText(ProtoInt type, int64_t value) {
   switch (type) {
     case ProtoInt::kBool: return value != 0 ? "true" : "false";
@@ -61,7 +61,7 @@ void AddNumbers(const std::string& bytes, std::vector<std::string>* texts) {
   for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
-    // Readers take -0 for an integer, which has no such zero.
+    // Plain -0 would be read as an integer, which has no negative zero.
     if (std::isfinite(value)) texts->push_back(value == 0 && std::signbit(value) ? "-0.0" : Str(value));
     else texts->push_back(std::isnan(value) ? "\"NaN\"" : value < 0 ? "\"-Infinity\"" : "\"Infinity\"");
   }
@@ -71,7 +71,6 @@ std::string BytesText(ProtoString type, std::string_view bytes) {
   return Quoted(type == ProtoString::kText ? std::string(bytes) : Base64(bytes));
 }
 
-// All values of a field that holds no messages.
 std::vector<std::string> ScalarTexts(const WireMessage& message, const ProtoField& field) {
   std::vector<std::string> texts;
   switch (field.kind) {
@@ -93,7 +92,7 @@ std::vector<std::string> ScalarTexts(const WireMessage& message, const ProtoFiel
   return texts;
 }
 
-// What a field has that is not there.
+// The value of an absent field.
 std::string ZeroText(const ProtoField& field) {
   switch (field.kind) {
     case ProtoKind::kInt: return IntText(static_cast<ProtoInt>(field.of), 0);
@@ -147,7 +146,7 @@ class JsonPrinter {
         break;
       case ProtoCount::kMap:
         Lines('{', message.Messages(field), '}', [&](const WireMessage& entry) {
-          One(entry, FieldsOf(type)[0]);  // A string, or an integer that is one in JSON.
+          One(entry, FieldsOf(type)[0]);  // JSON keys are strings, also for integers.
           out_ += ": ";
           One(entry, FieldsOf(type)[1]);
         });

@@ -16,9 +16,9 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// ---- Values; "" is left out --------------------------------------------------------------------------------------
+// ---- Values. "" omits the attribute ------------------------------------------------------------------------------
 
-// The message that the last field of a path belongs to, and that field.
+// Calls `f` with the last field of a path and the message that contains it.
 template <const ProtoField& Field, const ProtoField&... Rest, class F>
 std::string Follow(const WireMessage& message, F&& f) {
   if constexpr (sizeof...(Rest) == 0) {
@@ -70,14 +70,13 @@ std::string Word(const AttributeSource& from) {
   return WordText(from.inst.Bytes(Field));
 }
 
-// The first of a list.
 template <const ProtoField& Field>
 std::string First(const AttributeSource& from) {
   const std::vector<int64_t> values = from.inst.Ints(Field);
   return values.empty() ? "" : Str(values[0]);
 }
 
-// A message as `Value` writes it.
+// A message, formatted by `Value`.
 template <const ProtoField& Field, std::string (*Value)(const WireMessage&)>
 std::string Part(const AttributeSource& from) {
   const WireMessage message = from.inst.Message(Field);
@@ -93,14 +92,14 @@ std::string AllCalled(const AttributeSource& from) {
   return from.called.empty() ? "" : Str("{%", Join(from.called, ", %"), "}");
 }
 
-// A conditional over pred has two computations with names, others a list.
+// A conditional over pred has two named computations. Other conditionals have a list.
 template <size_t I>
 std::string Branch(const AttributeSource& from) {
   return from.pred_selector ? Called<I>(from) : "";
 }
 std::string Branches(const AttributeSource& from) { return from.pred_selector ? "" : AllCalled(from); }
 
-// In braces, from the messages of a repeated field.
+// The items of a repeated field in braces.
 template <class Item>
 std::string Braced(const std::vector<WireMessage>& messages, Item&& item) {
   std::vector<std::string> parts;
@@ -143,7 +142,7 @@ std::string ParameterReplication(const AttributeSource& from) {
   return leaves.empty() ? "" : Str("{", Join(leaves, ","), "}");
 }
 
-// Dot and ragged-dot say the same dimensions in different places.
+// Dot and ragged-dot have the same dimensions in different fields.
 template <const ProtoField& Field>
 std::string DotList(const AttributeSource& from) {
   return from.inst.Has(I::ragged_dot_dimension_numbers)
@@ -162,7 +161,7 @@ std::string Precisions(const AttributeSource& from) {
   return list.empty() ? "" : Str("{", Join(list, ","), "}");
 }
 
-// A generator of random numbers must have one; for dots it is one of the things that may be said.
+// A random number generator requires an algorithm. For a dot it is optional.
 std::string Algorithm(const AttributeSource& from) {
   if (from.presence == Presence::kRequired) return EnumText(from.inst, I::rng_algorithm);
   const WireMessage config = from.inst.Message(I::precision_config);
@@ -188,8 +187,7 @@ std::string Associative(const AttributeSource& from) {
   return word == "TRUE" ? "true" : word == "FALSE" ? "false" : "";
 }
 
-// Protos of before 2026 do not say it of a topk, whose order among equals is stable.
-// `mode=` of a shuffle: a message of the one form there is.
+// `mode=` of a shuffle. The message has only one form.
 std::string ShuffleModeText(const AttributeSource& from) {
   return from.inst.Message(I::shuffle_mode).Has(proto::ShuffleMode::rotate) ? "rotate" : "";
 }
@@ -206,13 +204,15 @@ std::string BlockScaling(const AttributeSource& from) {
   return sides.empty() ? "" : Str("{", Join(sides, " "), "}");
 }
 
+// Returns "" for a topk in protos of before 2026, which lack the field. Their order of equal elements is stable, which
+// is the default.
 std::string Stable(const AttributeSource& from) { return from.inst.Int(I::is_stable) != 0 ? "true" : ""; }
 
 std::string LargestOfTopK(const AttributeSource& from) { return from.inst.Int(I::largest) != 0 ? "true" : "false"; }
 
 std::string ChannelId(const AttributeSource& from) {
   const int64_t id = from.inst.Int(from.inst.Int(I::channel_id) > 0 ? I::channel_id : I::all_reduce_id);
-  return id > 0 ? Str(id) : "";  // Others are none.
+  return id > 0 ? Str(id) : "";  // Other numbers mean that there is no channel.
 }
 
 std::string PrefetchIndex(const AttributeSource& from) {
@@ -222,7 +222,7 @@ std::string PrefetchIndex(const AttributeSource& from) {
 
 std::string ReplicaGroups(const AttributeSource& from) { return ReplicaGroupsText(from.inst); }
 
-// A text says what enters the domain from its users' side, a proto from its operands': entry and exit trade places.
+// `entry` of a text is the sharding on the side of the domain's users. In a proto it is on the side of its operands.
 std::string Domain(const AttributeSource& from) {
   return Str("{kind=\"sharding\", entry=", ShardingText(from.inst.Message(I::domain_exit_sharding)),
              ", exit=", ShardingText(from.inst.Message(I::domain_entry_sharding)), "}");
@@ -391,12 +391,12 @@ std::string AttributesText(Opcode opcode, AttributeSource source) {
   const bool is_call = attributes.GetIf<CustomCallAttrs>() != nullptr;
   Visit(attributes, [&]<class Struct>(const Struct&) {
     ForEachField<Struct>([&](const auto& field) {
-      // Whatever a custom-call calls stands in called_computations.
+      // called_computations has everything that a custom-call calls.
       if (is_call && std::string_view(field.name) == "to_apply") return;
       Append(out, field.name, source, field.presence);
     });
   });
-  // The newer spelling of `type`.
+  // `order` is the newer spelling of `type`.
   if (const std::string_view order = source.inst.Bytes(I::comparison_order); !order.empty())
     out += Str(", order=", WordText(order));
   ForEachField<CommonAttrs>([&](const auto& field) { Append(out, field.name, source, field.presence); });

@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// How deep messages stand in field 1 tells which one it is: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name,
-// HloModuleProto.name. A name begins with a letter, a message with the tag of a field.
+// The nesting depth of field 1 determines the message: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name or
+// HloModuleProto.name. A name begins with a letter and a message with the tag of a field.
 ProtoType TypeOfWire(std::string_view wire) {
   int messages = 0;
   for (; messages < 2 && wire.starts_with('\x0A'); ++messages) {
@@ -32,7 +32,7 @@ ProtoType TypeOfText(std::string_view text) {
   return ProtoType::kHloModuleProto;
 }
 
-// "field 'k' (81) of HloInstructionProto: why it is not read".
+// For example "field 'k' (81) of HloInstructionProto: why it is not read".
 std::string Describe(const UnreadField& field) {
   return Str("field ", field.name, " of ", NameOf(field.message), field.reason.empty() ? "" : ": ", field.reason);
 }
@@ -92,7 +92,7 @@ Error ProtoBytes::AtOffset(std::string code, std::string message, size_t offset)
   if (!is_text_) {
     message += Str(", at byte ", offset);
   } else {
-    // The last field that begins at or before it.
+    // The last field that does not begin after `offset`.
     const auto after = std::upper_bound(encoded_.places.begin(), encoded_.places.end(), offset,
                                         [](size_t at, const auto& place) { return at < place.first; });
     const uint32_t begin = after == encoded_.places.begin() ? 0 : std::prev(after)->second;

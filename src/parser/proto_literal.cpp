@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// From the order of the memory to the logical one.
+// Reorders the elements from memory order to logical order.
 Literal RowMajor(Literal stored) {
   const Shape& shape = stored.shape();
   const int64_t rank = shape.rank();
@@ -57,7 +57,7 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
   const auto shape = ParseShape(text);
   if (!shape)
     FAIL(bytes.At(shape.error().code(), Str("a literal's shape: ", shape.error().message()), literal.begin()));
-  const ProtoField* field = LiteralField(shape->type());  // Numbers, or the elements' bytes.
+  const ProtoField* field = LiteralField(shape->type());
   if (field == nullptr || std::any_of(shape->dims().begin(), shape->dims().end(), [](int64_t d) { return d < 0; }))
     FAIL(bytes.At("P043", Str("no literal has the shape ", *shape), literal.begin()));
   const auto wrong_count = [&](size_t found) {
@@ -78,7 +78,7 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
   if (!raw.empty()) std::memcpy(stored.mutable_raw(), raw.data(), raw.size());
   const int bits = BitWidth(shape->type());
   if (bits < 8) {
-    // What lies above the element's bits says nothing; here it is the sign, or 0.
+    // Bits above the element have no meaning in the proto. In a literal they are the sign, or 0.
     const bool is_signed = IsSigned(shape->type());
     for (uint8_t& value : stored.mutable_data<uint8_t>()) {
       value = static_cast<uint8_t>(value << (8 - bits));

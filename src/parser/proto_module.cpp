@@ -16,8 +16,8 @@ using C = proto::HloComputationProto;
 using I = proto::HloInstructionProto;
 using M = proto::HloModuleProto;
 
-// Instructions in the order of their ids, in which XLA reads them: it decides about the order of printing. The order of
-// the bytes stays when an instruction would come before an operand.
+// Sorts instructions by id, because XLA reads them in this order, which determines the order of printing. The order of
+// the bytes stays if an instruction would precede an operand.
 void SortById(std::vector<const WireMessage*>& instructions) {
   for (const WireMessage* inst : instructions) {
     for (const ProtoField& field : {I::operand_ids, I::control_predecessor_ids}) {
@@ -48,7 +48,8 @@ class ModuleWriter {
   Status WriteInstruction(const WireMessage& inst, bool is_root, bool is_of_entry);
   Result<std::string> Operands(Opcode opcode, const WireMessage& inst);
   Result<std::string> Constant(const WireMessage& inst);
-  // `{...}`, in parentheses for tuples, and the elements that belong there; with the shapes inside when `with_shapes`.
+  // Returns `{...}` (in parentheses for tuples) and keeps the elements that belong there. `with_shapes` adds shapes
+  // inside of the tuple.
   std::string Elided(Literal literal, bool with_shapes);
   Result<std::vector<std::string>> Called(const WireMessage& inst) const;
   Result<const WireMessage*> Instruction(int64_t id, const WireMessage& user, std::string_view what) const;
@@ -59,9 +60,9 @@ class ModuleWriter {
   const WireMessage& module_;
   ModuleText out_;
   std::vector<WireMessage> computations_;
-  std::unordered_map<int64_t, std::string> computation_names_;    // By id.
-  std::unordered_map<int64_t, std::vector<int64_t>> schedule_;    // Ids of instructions by that of the computation.
-  std::unordered_map<int64_t, const WireMessage*> instructions_;  // By id, of the computation being written.
+  std::unordered_map<int64_t, std::string> computation_names_;    // Name by id.
+  std::unordered_map<int64_t, std::vector<int64_t>> schedule_;    // Instruction ids by computation id.
+  std::unordered_map<int64_t, const WireMessage*> instructions_;  // By id, in the current computation.
 };
 
 Status ModuleWriter::ReadNames() {
@@ -148,8 +149,8 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
   return {};
 }
 
-// The sharding of a parameter or root of the entry that XLA's partitioner moved to a field of the module; "" where
-// there is none. The text has it at the instruction.
+// The sharding of an entry parameter or entry root that XLA's partitioner moved to a field of the module, or "". A text
+// has it at the instruction.
 std::string ModuleWriter::PartitionedSharding(const WireMessage& inst, bool is_root) const {
   if (inst.Has(I::sharding)) return "";
   if (is_root && module_.Has(M::spmd_output_sharding))
@@ -165,7 +166,7 @@ Status ModuleWriter::WriteInstruction(const WireMessage& inst, bool is_root, boo
   out_.text += Str("  ", is_root ? "ROOT " : "", "%", NameOf(inst), " = ", ShapeText(inst.Message(I::shape)), " ",
                    WordText(word), "(");
   const auto opcode = OpcodeFromText(word);
-  if (!opcode) {  // The parser says so.
+  if (!opcode) {
     out_.text += ")\n";
     return {};
   }

@@ -13,7 +13,8 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kLengthBytes = 5;  // Room for the length of a message that is not known yet.
+// Bytes that are reserved for the length of a message until it is known.
+constexpr size_t kLengthBytes = 5;
 
 class Encoder {
  public:
@@ -61,7 +62,7 @@ class Encoder {
     ++at_;
     return true;
   }
-  // A name, or a number with its sign.
+  // Reads a name, or a number with its sign.
   std::string_view Word() {
     SkipSpace();
     const size_t begin = at_;
@@ -69,7 +70,7 @@ class Encoder {
     return text_.substr(begin, at_ - begin);
   }
 
-  // The fields of one message, up to `close` or, when that is NUL, to the end.
+  // Reads the fields of one message up to `close`, or up to the end of the text if `close` is NUL.
   Status Fields(ProtoType type, char close, int64_t depth);
   Status Field(ProtoType type, int64_t depth);
   Status Value(const ProtoField& field, int64_t depth);
@@ -217,7 +218,7 @@ Result<double> Encoder::Real(std::string_view word, size_t begin) const {
   return sign * value;
 }
 
-// One string, or several that follow each other, in quotes of either kind.
+// Reads a string in quotes of either kind, or several adjacent strings.
 Status Encoder::String(std::string& value) {
   SkipSpace();
   if (Peek() != '"' && Peek() != '\'') FAIL(Expected("a string"));
@@ -254,8 +255,8 @@ Status Encoder::String(std::string& value) {
   return {};
 }
 
-// Reads past the value of a field that is not read: scalars, lists and messages, nested by their brackets. True when
-// the value is empty: 0, false, "", or brackets around such values.
+// Skips the value of an ignored field: a scalar, list or message. Returns whether the value is 0, false, "", or
+// brackets around such values.
 Result<bool> Encoder::SkipValue(int64_t depth) {
   SkipSpace();
   if (Peek() == '"' || Peek() == '\'') {
@@ -276,7 +277,7 @@ Result<bool> Encoder::SkipValue(int64_t depth) {
   while (!Take(close)) {
     if (at_ == text_.size()) FAIL(Expected(Str("'", close, "'")));
     if (Take(',') || Take(';')) continue;
-    if (open != '[' && (IsLetter(Peek()) || Peek() == '[')) {  // The name of a field, or of an extension.
+    if (open != '[' && (IsLetter(Peek()) || Peek() == '[')) {  // Name of a field or of an extension.
       if (Peek() == '[') TRY(SkipValue(depth + 1));
       else Word();
       Take(':');

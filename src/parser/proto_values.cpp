@@ -29,7 +29,7 @@ std::string TypeText(int64_t type) {
   return word == "opaque_type" ? "opaque" : word;
 }
 
-// "2x3", of one field of each dimension.
+// "2x3", from one field of each dimension.
 template <class Item>
 std::string ByX(const std::vector<WireMessage>& dims, Item&& item) {
   std::vector<std::string> parts;
@@ -66,7 +66,7 @@ std::string LayoutText(const WireMessage& layout) {
   return Str("{", Join(minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
 }
 
-// The places of two letters and of the spatial digits, as one word.
+// Labels as one word, from the positions of two letters and of the spatial digits.
 std::string LabelText(char first, int64_t first_at, char second, int64_t second_at,
                       const std::vector<int64_t>& spatial) {
   constexpr int64_t kMaxLabels = 64;
@@ -82,7 +82,7 @@ std::string LabelText(char first, int64_t first_at, char second, int64_t second_
   return text;
 }
 
-// "[2,4]" or, of an iota that is transposed, "[2,4]T(1,0)".
+// "[2,4]T(1,0)", or "[8]" for a single dimension.
 std::string IotaText(const std::vector<int64_t>& reshape, const std::vector<int64_t>& permutation) {
   return Str("[", Join(reshape, ","), "]", reshape.size() > 1 ? Str("T(", Join(permutation, ","), ")") : "");
 }
@@ -102,7 +102,7 @@ std::string MeshText(const WireMessage& mesh) {
   return text;
 }
 
-// "'a', 'b':(1)2", of axes by their numbers.
+// "'a', 'b':(1)2", from axes with numbers.
 std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& mesh) {
   const std::vector<WireMessage> names = mesh.Messages(proto::MeshProto::axes);
   std::vector<std::string> parts;
@@ -119,7 +119,7 @@ std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& me
   return Join(parts, ", ");
 }
 
-// The metadata of a sharding: one message as it is, several in braces, "" for none.
+// The metadata of a sharding: one message as it is, several in braces, or "".
 std::string ListedMetadata(const std::vector<WireMessage>& messages) {
   std::vector<std::string> metadata;
   for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));
@@ -148,7 +148,6 @@ std::string NamedShardingText(const WireMessage& named) {
   return metadata.empty() ? text : Str(text, ", metadata=", metadata);
 }
 
-// What stands in the braces of one sharding.
 std::string OneShardingText(const WireMessage& sharding) {
   using S = proto::OpSharding;
   if (sharding.Has(S::named_sharding)) return NamedShardingText(sharding.Message(S::named_sharding));
@@ -179,7 +178,7 @@ std::string IndexText(const WireMessage& array) {
   return Str("{", Quoted(array.Bytes(A::instruction_name)), index.empty() ? "" : Str(" ", ListText(index)), "}");
 }
 
-// The leaves below `index` of a shape, nested as the shape is.
+// The leaves below `index` of a shape, nested like the shape.
 std::string OriginTreeText(const std::map<std::vector<int64_t>, std::string>& leaves, const WireMessage& shape,
                            std::vector<int64_t>& index) {
   const std::vector<WireMessage> elements = shape.Messages(proto::ShapeProto::tuple_shapes);
@@ -276,7 +275,7 @@ std::string ShardingText(const WireMessage& sharding) {
   int64_t count = 0;
   for (const WireMessage& part : sharding.Messages(S::tuple_shardings)) {
     text += count == 0 ? "{" : ", ";
-    if (count > 0 && count % 5 == 0) text += Str("/*index=", count, "*/");  // As XLA prints them.
+    if (count > 0 && count % 5 == 0) text += Str("/*index=", count, "*/");  // XLA prints the same comments.
     text += Str("{", OneShardingText(part), "}");
     ++count;
   }
@@ -404,7 +403,7 @@ std::string StackFramesText(const WireMessage& frames) {
   });
   section("StackFrames", frames.Messages(F::stack_frames), [&](const WireMessage& frame) {
     using S = proto::StackFrame;
-    // The text counts parents from 1, which is none (docs/language.md#stack-frames).
+    // Parent ids in the text are one larger: 1 means no parent (docs/language.md#stack-frames).
     return Str("{file_location_id=", frame.Int(S::file_location_id),
                " parent_frame_id=", frame.Int(S::parent_frame_id) + 1, "}");
   });

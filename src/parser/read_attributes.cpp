@@ -1,4 +1,4 @@
-// The attributes of an instruction: the field lists of the attribute structs say what there is.
+// Reads the attributes of an instruction according to the field lists of the attribute structs.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// By Attributes::kind().
+// Attribute rows by Attributes::kind().
 template <class... Structs>
 constexpr auto MakeTables(const StructList<Structs...>*) {
   return std::array<std::span<const AttributeRow>, sizeof...(Structs)>{
@@ -18,13 +18,13 @@ constexpr auto MakeTables(const StructList<Structs...>*) {
 }
 constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
 
-// result_accuracy says how exact a function of floats shall be: of those the op takes it that XLA lets.
+// result_accuracy sets the accuracy of a function of floats. XLA allows it for these ops.
 bool TakesResultAccuracy(Opcode opcode) {
   const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
 }
 
-// Attributes of an op's struct that the op itself does not take.
+// Attributes in an op's struct that the op does not accept.
 constexpr std::pair<Opcode, std::string_view> kForeign[] = {
     {Opcode::kAllGather, "to_apply"},
     {Opcode::kAllGather, "has_dynamic_root"},
@@ -73,7 +73,7 @@ bool TakesAttribute(Opcode opcode, std::string_view attribute) {
   return std::find(std::begin(kForeign), std::end(kForeign), std::pair(opcode, attribute)) == std::end(kForeign);
 }
 
-// `, name=`; the next token is that of the value.
+// Reads `, name=`. The next token begins the value.
 bool Reader::ReadAttributeName(Token& name) {
   const char* p = lexer_.Pointer(token_.end);
   if (*p == ' ') ++p;
@@ -98,7 +98,7 @@ bool Reader::ReadAttributes(Pending& pending) {
                                                   ? std::span<const AttributeRow>()
                                                   : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
-  const bool sugared = pending.async != Pending::Async::kNone;  // What is wrapped `calls` cannot name.
+  const bool sugared = pending.async != Pending::Async::kNone;  // The wrapped computation has no name for `calls`.
   uint64_t seen = 0;
   while (token_.Is(',')) {
     Token name;
@@ -131,7 +131,7 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (!check_once(63)) return false;
       good = ReadControlPredecessors(pending.predecessors);
     } else if (pending.opcode == Opcode::kCompare && name.text == "order") {
-      // The newer spelling of `type`: TOTAL or PARTIAL.
+      // `order` is the newer spelling of `type`: TOTAL or PARTIAL.
       if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
       const Instruction* compared = pending.operands.empty() ? nullptr : pending.operands[0];
       const bool floats =
@@ -152,7 +152,7 @@ bool Reader::ReadAttributes(Pending& pending) {
         }
       }
       known.push_back("control-predecessors");
-      std::erase(known, name.text);  // Of another op.
+      std::erase(known, name.text);  // It belongs to another op.
       const auto near = NearNames(name.text, known, 1);
       Fail("P034",
            Str("'", Text(pending.opcode_range), "' has no attribute '", name.text, "'",
@@ -170,7 +170,7 @@ bool Reader::ReadAttributes(Pending& pending) {
 
 // `seen` has a bit for each of the op's own attributes.
 bool Reader::CheckRequired(const Pending& pending, uint64_t seen) {
-  // Sugared ends of a chain take their attributes from its start.
+  // In the short spelling, the ends of a chain take their attributes from its start.
   if (pending.async == Pending::Async::kUpdate || pending.async == Pending::Async::kDone) return true;
   const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   for (size_t i = 0; i < own.size(); ++i) {

@@ -1,5 +1,5 @@
-// Instructions: the op table and the attribute structs' field lists say what may stand in them. Only parameter,
-// constant, nested operands, projections and the sugar for async ops have code of their own. What may stand there:
+// Reads instructions according to the op table and the field lists of the attribute structs. Only parameters,
+// constants, nested operands, projections and the short spelling of async ops have their own code. Grammar:
 // docs/language.md#instructions.
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Offset behind `begin` at which `name = ` stands, up to the end of the computation; 0 when it does not.
+// Offset after `begin` of `name = ` in the same computation, or 0.
 uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
   const size_t limit = std::min(text.find("\n}", begin), text.size());
   for (size_t at = text.find(name, begin); at != std::string_view::npos && at < limit; at = text.find(name, at + 1)) {
@@ -64,7 +64,7 @@ bool Reader::ReadInstruction() {
   Instruction* inst = nullptr;
   const bool good =
       token_.Is('=') ? ReadRight(name, range.begin, inst) : FailExpected("'=' after the instruction's name");
-  // Wrong or not, the name is known from here on.
+  // Even if the instruction is wrong, its name is known from here on.
   if (!scope_->Insert(name, place, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
     if (Instruction* first = *scope_->Find(name))
@@ -100,7 +100,7 @@ bool Reader::CheckName(std::string_view name, SourceRange range) {
   return false;
 }
 
-// Skips to where the next instruction begins, or to the brace that closes the computation.
+// Skips to the next instruction or to the closing brace of the computation.
 void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
   lexer_.Seek(lexer_.Pointer(name_begin));
   Advance();
@@ -125,8 +125,8 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction: anywhere behind the error, but in brackets that may never be closed, and in the
-    // text that was read wrongly, only at the beginning of a line.
+    // `name =` begins an instruction. Within brackets, which may lack their end, and within the text that was read
+    // wrongly, it counts only at the beginning of a line.
     if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name)
       continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;
@@ -140,10 +140,10 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
 
 // ---- The right side ----------------------------------------------------------------------------------------------
 
-// Nested operands keep their place on a stack of ours, so that deep nesting takes no stack of the machine.
+// Nested operands are kept on an explicit stack, so that deep nesting needs no recursion.
 bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst) {
   Pending outer;
-  std::vector<Pending> stack;  // What stands in its parentheses, the innermost last.
+  std::vector<Pending> stack;  // Nested operands, the innermost last.
   outer.begin = begin;
   const char* p = token_.Is('=') ? lexer_.Pointer(token_.end) : BeginBytes();
   if (*p == ' ') ++p;
@@ -168,14 +168,14 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
       continue;
     }
     if (!token_.Is(')')) {
-      top.after_operand = true;  // Once it is read: what is nested has a place of its own on the stack.
+      top.after_operand = true;  // Set before it is read, because a nested operand has its own entry on the stack.
       if (!ReadOperand(top, stack)) return false;
       continue;
     }
     top.operands_end = token_.range();
     Advance();
     const bool nested = !stack.empty();
-    // What is nested has no attributes.
+    // Nested instructions have no attributes.
     if (nested ? !CheckRequired(top, 0) : !ReadAttributes(top)) return false;
     Instruction* built = nullptr;
     if (!Build(top, nested ? Str(top.opcode, ".anon") : name, built)) return false;
@@ -191,7 +191,7 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   }
 }
 
-// `f32[2]{0} add(` by the byte, up to what stands in the parentheses. False, with nothing read, for anything else.
+// Reads `f32[2]{0} add(`. For other texts it returns false and reads nothing.
 bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
   Shape& shape = pending.shape.emplace();
   const char* const shape_end = ReadPlainShape(p, shape);
@@ -210,7 +210,7 @@ bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
   return false;
 }
 
-// What stands in the parentheses behind such a head, as far as it is as plain.
+// Reads operands after a plain head as long as they are plain, too.
 bool Reader::FinishPlainHead(const char* p, Pending& pending) {
   pending.attributes = RowOf(pending.opcode).make_attrs();
   if (pending.opcode != Opcode::kParameter && pending.opcode != Opcode::kConstant) {
@@ -221,10 +221,9 @@ bool Reader::FinishPlainHead(const char* p, Pending& pending) {
   return ReadSpecialOperands(pending);
 }
 
-// XLA drops what is missing between commas.
+// XLA ignores missing operands between commas.
 void Reader::WarnOfMissingOperand() { Warn("W010", "no operand stands here; that is left out", token_.range()); }
 
-// Shape, opcode and opening parenthesis, and the special operands.
 bool Reader::ReadHead(Pending& pending) {
   if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
   if (!ReadOpcode(pending)) return false;
@@ -251,7 +250,7 @@ constexpr OtherName kFormerOpcodes[] = {
     {"generate-token", "after-all(...)"},
 };
 
-// What NumPy and StableHLO call an opcode, where HLO's name is too far off for a slip of the pen.
+// Names in NumPy and StableHLO that are too different from HLO's opcode to look like typing errors.
 constexpr OtherName kForeignNames[] = {
     {"exp", "exponential"},    {"expm1", "exponential-minus-one"},
     {"log1p", "log-plus-one"}, {"neg", "negate"},
@@ -309,7 +308,7 @@ bool Reader::ReadOpcode(Pending& pending) {
               token_.range());
 }
 
-// What stands in the parentheses of parameter and constant.
+// Reads the number of a parameter or the literal of a constant.
 bool Reader::ReadSpecialOperands(Pending& pending) {
   if (pending.async != Pending::Async::kNone) return true;
   if (pending.opcode == Opcode::kParameter) {
@@ -317,7 +316,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
     int64_t& number = pending.attributes.Get<ParameterAttrs>().number;
     if (!ReadInt(number, "a parameter number")) return false;
     if (number < 0) return Fail("V050", Str("parameter number ", number), range);
-    // Every parameter takes some bytes of text, so a larger number leaves a gap for certain.
+    // Every parameter takes some bytes of text, so a larger number certainly leaves a gap.
     if (number > static_cast<int64_t>(source_->text().size()))
       return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
   }
@@ -340,7 +339,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
 
 // ---- Operands ----------------------------------------------------------------------------------------------------
 
-// `%a, %b)` by the byte, from `p` up to the first that is anything else: that is left to ReadOperand, behind its comma.
+// Reads `%a, %b)` from `p` on. Stops behind the comma before an operand of another form, which ReadOperand reads.
 void Reader::ReadPlainOperands(const char* p, Pending& pending) {
   const char* resume = p;
   while (*p == '%' && IsLetter(p[1])) {
@@ -359,7 +358,7 @@ void Reader::ReadPlainOperands(const char* p, Pending& pending) {
   EndBytes(resume);
 }
 
-// A reference is added to `top`; a nested instruction begins a new entry of the stack.
+// Adds a reference to `top`. A nested instruction begins a new entry of the stack.
 bool Reader::ReadOperand(Pending& top, std::vector<Pending>& stack) {
   const uint32_t begin = token_.begin;
   std::optional<Shape> shape;
@@ -412,13 +411,13 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
   return false;
 }
 
-// name#1#0: one get-tuple-element for each distinct path, where it is first mentioned.
+// Reads name#1#0. Each distinct path has one get-tuple-element, made where the path occurs first.
 bool Reader::ReadProjections(Instruction*& inst) {
   while (Take('#')) {
     const SourceRange range = token_.range();
     int64_t index = 0;
     if (!ReadInt(index, "a tuple index")) return false;
-    if (inst == nullptr) continue;  // Of something that was wrong already.
+    if (inst == nullptr) continue;  // The operand was wrong already.
     const Shape& shape = inst->shape();
     if (!shape.IsTuple()) return Fail("P027", Str("'", inst->name(), "' is ", shape, ", no tuple"), range);
     if (index < 0 || index >= static_cast<int64_t>(shape.elements().size())) {
@@ -445,7 +444,7 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
 }
 
 bool Reader::FailUndefined(std::string_view name, SourceRange range) {
-  if (Lexer(lexer_).Next().Is('=')) {  // The line is unfinished, and this is the next one.
+  if (Lexer(lexer_).Next().Is('=')) {  // An unfinished line precedes this one.
     return Fail("P010", Str("expected an operand before the instruction '", name, "'"), {last_end_, last_end_});
   }
   if (name == defining_) return Fail("V008", Str("'", name, "' cannot be its own operand"), range);

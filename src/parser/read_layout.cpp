@@ -1,4 +1,4 @@
-// Layouts, read by the byte. What they mean: docs/language.md#shapes.
+// Reads layouts byte by byte. Meaning: docs/language.md#shapes.
 #include <bit>
 
 #include "base/text.h"
@@ -18,7 +18,8 @@ bool IsPermutation(const DimOrder& order) {
 
 }  // namespace
 
-// One layout, at `p`. What reads gives false after an error, and stands at the next byte that is no space otherwise.
+// Reader of one layout at `p`. Each function returns false after an error. Otherwise `p` is at the next byte that is
+// not a space.
 struct Reader::LayoutText {
   Reader& reader;
   const char*& p;
@@ -41,18 +42,19 @@ struct Reader::LayoutText {
     if (*p != c) return Fail(Str("expected '", c, "' in a layout"), p);
     return Skip();
   }
-  bool Comma() {  // Between what stands in parentheses, which it does not end.
+  bool Comma() {
     if (*p != ',') return Fail("expected ',' or ')' in a layout", p);
     return Skip();
   }
-  // Is the next part `name`(...? The parts come in one order, each at most once.
+  // Whether the next part is `name`(...). The parts have a fixed order, and each occurs at most once.
   bool At(std::string_view name) const {
     if (!std::string_view(p, reader.lexer_.end() - p).starts_with(name)) return false;
     const char* after = p + name.size();
     while (*after == ' ') ++after;
     return *after == '(';
   }
-  bool NumberOf(char name, int64_t& value) {  // L(2), or nothing.
+  // Reads an optional part such as L(2).
+  bool NumberOf(char name, int64_t& value) {
     if (!At({&name, 1})) return true;
     ++p;
     return Expect('(') && Number(value, "a number") && Expect(')');
@@ -84,7 +86,7 @@ bool Reader::LayoutText::Dimensions(DimOrder& minor_to_major) {
   return true;
 }
 
-// Of dimensions, D(D,C+): an older form, which says nothing any more.
+// Reads level types of dimensions, D(D,C+). This older form has no meaning any more.
 bool Reader::LayoutText::LevelTypes() {
   if (!At("D")) return true;
   ++p;
@@ -103,7 +105,7 @@ bool Reader::LayoutText::LevelTypes() {
   return Expect(')');
 }
 
-// T(8,128)(2,1).
+// Reads T(8,128)(2,1).
 bool Reader::LayoutText::Tiles(Tiling& tiling) {
   if (!At("T")) return true;
   if (!Skip()) return false;
@@ -124,7 +126,7 @@ bool Reader::LayoutText::Tiles(Tiling& tiling) {
   return true;
 }
 
-// #(u32); `()` says nothing.
+// Reads #(u32). `()` means the default.
 bool Reader::LayoutText::IntegerType(char name, Tiling& tiling) {
   if (!At({&name, 1})) return true;
   ++p;
@@ -140,7 +142,7 @@ bool Reader::LayoutText::IntegerType(char name, Tiling& tiling) {
   return Expect(')');
 }
 
-// Where dimensions are split: SC(0:3)(1:2,4).
+// Reads the splits of dimensions: SC(0:3)(1:2,4).
 bool Reader::LayoutText::Splits(Tiling& tiling) {
   if (!At("SC")) return true;
   p += 2;
@@ -161,7 +163,7 @@ bool Reader::LayoutText::Splits(Tiling& tiling) {
   return true;
 }
 
-// What follows the colon.
+// Reads the parts after the colon.
 bool Reader::LayoutText::Parts(Tiling& tiling) {
   if (!LevelTypes() || !Tiles(tiling) || !NumberOf('L', tiling.tail_padding_alignment) || !IntegerType('#', tiling) ||
       !IntegerType('*', tiling) || !NumberOf('E', tiling.element_size_in_bits) || !NumberOf('S', tiling.memory_space) ||
@@ -174,7 +176,7 @@ bool Reader::LayoutText::Parts(Tiling& tiling) {
   return true;
 }
 
-// `{1,0:T(8,128)(2,1)L(2)#(u32)*(u32)E(4)S(1)SC(0:3)M(4)}`.
+// Reads `{1,0:T(8,128)(2,1)L(2)#(u32)*(u32)E(4)S(1)SC(0:3)M(4)}`.
 bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
   const char* begin = p++;
   Layout layout;

@@ -1,4 +1,5 @@
-// Literals, read by the byte: most of a module with weights is this. What may be written: docs/language.md#literals.
+// Reads literals byte by byte, because they are most of the text of a module with weights. Grammar:
+// docs/language.md#literals.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,15 +10,15 @@
 namespace hlo {
 namespace {
 
-// What an array may take up whose text is its first element alone.
+// Largest array, in bytes, whose text may consist of the first element only.
 constexpr int64_t kMaxZeroBytes = int64_t{1} << 30;
 
-// What a tuple counts against max_depth: every level holds the shape of all below it.
+// Cost of a tuple level in units of max_depth. It is high, because every level holds the shapes of all levels below.
 constexpr int64_t kTupleLevels = 16;
 
 bool EndsNumber(char c) { return !IsWordByte(c); }
 
-// Bits of the mantissa, for the payloads of NaNs; 0 when the type has none, as in XLA.
+// Mantissa bits of NaN payloads. 0 if the type has no payload, as in XLA.
 int PayloadBits(PrimitiveType type) {
   switch (type) {
     case PrimitiveType::kF64:
@@ -42,7 +43,7 @@ T* DataAs(Literal& literal) {
   return reinterpret_cast<T*>(literal.mutable_raw());
 }
 
-// The range of an integer type, unsigned ones as bit patterns.
+// The range of an integer type. Unsigned types have bit patterns.
 struct IntRange {
   int64_t lowest;
   uint64_t highest;
@@ -54,7 +55,7 @@ IntRange RangeOf(PrimitiveType type) {
   return {0, ~uint64_t{0} >> (64 - bits)};
 }
 
-// A NaN as ReadFloat gives its payload.
+// Stores a NaN with a payload in the format of ReadFloat.
 void SetNan(Literal& literal, int64_t i, uint64_t payload) {
   const PrimitiveType type = literal.shape().type();
   const uint64_t sign = payload >> 63;
@@ -82,7 +83,7 @@ bool Reader::Read(LiteralValue& value) {
   return true;
 }
 
-// `f32[2]{0} {1, 2}`, or `(f32[] 1, s32[2] {3, 4})`.
+// Reads `f32[2]{0} {1, 2}` or `(f32[] 1, s32[2] {3, 4})`.
 bool Reader::ReadShapedLiteralBytes(const char*& p, Literal& literal) {
   if (!SkipSpace(p)) return false;
   if (*p != '(') {
@@ -129,7 +130,8 @@ bool Reader::FailLiteral(const Shape& shape, std::span<const int64_t> counts, in
       p);
 }
 
-// Elements between braces nested as deep as the rank; commas may stand anywhere. `element(p, i)` reads one.
+// Reads elements in braces that are nested as deep as the rank. Commas may be anywhere. `element(p, i)` reads one
+// element.
 template <class Element>
 bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Element&& element) {
   const int64_t rank = shape.rank();
@@ -166,7 +168,7 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
   }
 }
 
-// `{...}`, of any rank where a literal is given, else of any but 0.
+// Reads `{...}`. A scalar can be elided only if its literal is given.
 bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   ++p;
   if (!SkipSpace(p)) return false;
@@ -200,7 +202,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
     }
     case ElidedConstants::kError: break;
   }
-  // Of a dump without large constants all are: one error, which counts them.
+  // A dump without large constants has many of these, so a single error counts them.
   if (first_elided_) {
     ++more_elided_;
     EndBytes(dots);
@@ -214,7 +216,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   return false;
 }
 
-// `f32[9] constant(1)`: XLA takes the number for the first element and leaves the others 0.
+// Reads `f32[9] constant(1)`. XLA uses the number as the first element and sets the others to 0.
 bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& literal) {
   if (shape.ByteSize() > kMaxZeroBytes)
     return FailAt("P041", Str("a single element in a constant of ", shape, ", which has ", shape.NumElements()), p);
@@ -230,7 +232,8 @@ bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& liter
   return true;
 }
 
-// A number as double. A NaN with a payload: `nan_bits` gets the payload, sign in bit 63 (0: a plain one).
+// Reads a number as double. For a NaN with payload, `nan_bits` is the payload with the sign in bit 63. Otherwise it is
+// 0.
 bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits) {
   nan_bits = 0;
   const char* begin = p;
@@ -239,7 +242,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
   if (IsDigit(*q) || (negative && *q == '.')) {
     const auto [stop, error] = std::from_chars(p, lexer_.end(), value);
     if (error == std::errc::result_out_of_range) {
-      // Underflow rounds to zero, as strtod does; overflow is an error.
+      // Underflow rounds to zero, as in strtod. Overflow is an error.
       const std::string number(p, stop);
       value = std::strtod(number.c_str(), nullptr);
       if (std::isinf(value)) return FailAt("P042", Str("'", number, "' does not fit ", type), p, stop - p);
@@ -247,8 +250,8 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       return FailAt("P043", "expected a number", p);
     }
     if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
-    // Without a point or exponent it is an integer token, which goes through 64 bits: what is beyond 2^63 wraps, as in
-    // XLA (docs/language.md#literals). There -0 loses its sign too; here it keeps it, since that is how -0 prints.
+    // A number without a point or exponent is an integer token of 64 bits. As in XLA, values from 2^63 on wrap around
+    // (docs/language.md#literals). XLA also drops the sign of -0. Here it is kept, because -0 is printed so.
     const bool large = std::abs(value) >= 0x1p63;
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;
@@ -344,7 +347,8 @@ bool Reader::ReadPreds(const char*& p, Literal& literal) {
 bool Reader::ReadIntegers(const char*& p, Literal& literal) {
   const PrimitiveType type = literal.shape().type();
   const IntRange range = RangeOf(type);
-  const bool wide = BitWidth(type) == 64;  // s64 and u64 take each other's patterns, as in XLA.
+  // s64 and u64 accept bit patterns of each other, as in XLA.
+  const bool wide = BitWidth(type) == 64;
   return ReadDense(p, literal.shape(), literal, [&](const char*& at, int64_t i) {
     const char* begin = at;
     int64_t value = 0;
@@ -447,7 +451,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (*p == '{' && *inside == '.') return ReadElided(p, shape, literal);
   const bool in_braces = shape.rank() == 0 || *p == '{' || *p == ',' || *p == '.';
   if (!in_braces && count > 0 && !IsComplex(type)) return ReadFirstElement(p, shape, literal);
-  // Each element takes a byte of text or more, which bounds what is worth allocating.
+  // Each element takes at least one byte of text, which limits the size to allocate.
   if (count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
@@ -455,7 +459,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (type == PrimitiveType::kPred) return ReadPreds(p, literal);
   if (IsInteger(type)) return ReadIntegers(p, literal);
   if (IsComplex(type)) return ReadComplexNumbers(p, literal);
-  // The text is rounded to double first, then to the type, as in XLA.
+  // The number is rounded to double first and then to the type, as in XLA.
   return type == PrimitiveType::kF32 ? ReadF32s(p, literal) : ReadFloats(p, literal);
 }
 

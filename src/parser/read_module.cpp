@@ -1,4 +1,4 @@
-// The module: its header, tables, computations; and the short forms. What they say: docs/language.md#header.
+// Reads modules: header, tables, computations, and the short forms. Meaning: docs/language.md#header.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// A table that is kept by its text, on one line whatever it stood on.
+// The text of a table, joined on one line.
 std::string OnOneLine(std::string_view written) {
   std::string line;
   for (size_t at = 0; at < written.size();) {
@@ -28,8 +28,8 @@ std::string OnOneLine(std::string_view written) {
   return line;
 }
 
-// A printed module as a string over several lines, as XLA prints the modules of a recovery table. Quotes inside are
-// escaped, which XLA leaves out, so that the text can be read back.
+// A printed module as a string over several lines, as in XLA's recovery tables. XLA does not escape quotes inside, but
+// here they are escaped so that the text can be read back.
 std::string Indented(std::string_view module) {
   std::string text = "\"\n";
   for (size_t begin = 0; begin < module.size();) {
@@ -50,7 +50,7 @@ std::string Indented(std::string_view module) {
 Result<std::unique_ptr<Module>> Reader::ReadWhole() {
   module_ = std::make_unique<Module>("_");
   module_->source = source_;
-  constexpr int64_t kBytesOfLine = 100;  // Of the lines of most dumps.
+  constexpr int64_t kBytesOfLine = 100;  // Most dumps have fewer bytes per line.
   module_->ReserveNames((lexer_.end() - lexer_.at()) / kBytesOfLine);
   ReadModule();
   if (!diagnostics_.empty()) FAIL(TakeError());
@@ -72,7 +72,7 @@ Result<Literal> Reader::ReadLoneLiteral(const Shape& shape) {
   return literal;
 }
 
-// What stands there instead of HLO, if it can be told.
+// Reports the format of the text if it is recognised and not HLO.
 bool Reader::FailNoHlo() {
   const SourceRange here = {token_.begin, std::max(token_.end, token_.begin + 1)};
   if (token_.kind == TokenKind::kEnd) return Fail("P011", "there is no module: the text is empty", token_.range());
@@ -123,8 +123,8 @@ bool Reader::ReadHeader() {
   return !token_.IsWord("FileNames") || ReadStackFrames();
 }
 
-// { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }: no commas between entries. The text is kept as XLA
-// prints it: entries in the order of the old arrays, each on a line, with its module below in quotes and indented.
+// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }, without commas between entries. The text is
+// kept as XLA prints it: sorted by old array, one entry per line, followed by its module, quoted and indented.
 bool Reader::ReadOriginRecoveryTable(RawText& table) {
   const auto array = [&](std::string& text) {
     if (!token_.Is('{')) return FailExpected("'{' of an original array");
@@ -133,7 +133,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
     return good;
   };
   if (!Expect('{', "'{' of a table")) return false;
-  std::map<std::string, std::string> entries;  // By the text of the old array: the new array, and the module.
+  std::map<std::string, std::string> entries;  // New array and module, by the text of the old array.
   while (!token_.Is('}')) {
     std::string old, text;
     if (!array(old) || !Expect(':', "':'") || !array(text)) return false;
@@ -145,7 +145,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
       if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
       text += Str(",\n  ", Indented(Print(**module)));
     }
-    old.pop_back();  // Without the closing brace {"a"} comes before {"a" {0}}.
+    old.pop_back();  // Without its closing brace {"a"} sorts before {"a" {0}}.
     entries.emplace(std::move(old), std::move(text));
   }
   Advance();
@@ -156,7 +156,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
   return true;
 }
 
-// { {"x"}:({log_mode=default,callback_id=3}, ...), {"y" {1}}:{partitioned=true,op_id=9} }: kept as written.
+// Checks { {"x"}:({log_mode=default,callback_id=3}, ...), {"y" {1}}:{partitioned=true,op_id=9} } and keeps the text.
 bool Reader::ReadDebugAttributes(RawText& table) {
   const auto attribute = [&] {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("a debug attribute (name=value)");
@@ -182,7 +182,7 @@ bool Reader::ReadDebugAttributes(RawText& table) {
     return Expect('}', "',' or '}'");
   };
   const char* const begin = BeginBytes();
-  if (!Read(table)) return false;  // That every brace is closed is seen first.
+  if (!Read(table)) return false;  // First checks that every brace is closed.
   EndBytes(begin);
   std::string ignored;
   if (!Expect('{', "'{' of a table")) return false;
@@ -224,7 +224,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
       InputOutputAlias alias;
       const uint32_t item_begin = token_.begin;
       if (!ReadIndexedAlias(alias.output, alias.parameter, alias.parameter_index, &alias.must)) return false;
-      // XLA drops an output that is named again, without a word.
+      // XLA silently drops an output that is named again.
       if (outputs.insert(alias.output).second) {
         header.aliases.push_back(std::move(alias));
       } else {
@@ -267,7 +267,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
               range);
 }
 
-// Entries count by their position, whatever number they have.
+// An entry's id is its position, whatever number is written.
 bool Reader::ReadStackFrames() {
   const auto section = [&](std::string_view title, auto& entries) {
     if (!token_.IsWord(title)) return FailExpected(title);
@@ -290,7 +290,7 @@ bool Reader::ReadStackFrames() {
 
 bool Reader::ReadComputations() {
   while (token_.kind != TokenKind::kEnd) {
-    // A computation that ends where it should can be followed by others, whatever is wrong in it.
+    // After an error reading continues, if the computation's end was found.
     if (!ReadComputation() || Stopped()) return false;
   }
   if (module_->Computations().empty()) return FailExpected("a computation");
@@ -377,7 +377,7 @@ bool Reader::ReadSignature(Signature& signature) {
   return true;
 }
 
-// The parameters of a signature mean nothing: those of the body count, and their numbers.
+// Warns if the signature differs from the body. Only the parameters of the body, and their numbers, have a meaning.
 void Reader::CompareParameters(const Signature& signature, const Computation& computation) {
   if (options_.warnings == nullptr) return;
   const auto written = signature.parameters.size();
@@ -401,7 +401,6 @@ void Reader::CompareParameters(const Signature& signature, const Computation& co
 }
 
 bool Reader::ReadBody(Computation& computation) {
-  // Inline computations have a scope of their own.
   Computation* outer = std::exchange(computation_, &computation);
   std::unique_ptr<Scope> outer_scope = std::move(scope_);
   Instruction* outer_root = std::exchange(root_, nullptr);
@@ -463,7 +462,7 @@ void Reader::ClaimNames(Computation& computation) {
   auto name = written.begin();
   for (const Instruction* inst : computation.instructions()) {
     const std::string_view wish = *name++;
-    // What the text gives no name begins with its shape or opcode.
+    // An instruction without a name begins with its shape or opcode.
     const std::string_view text = Text(inst->range());
     const bool is_named = text.substr(text.starts_with('%')).starts_with(wish);
     if (!is_named || inst->name() == wish) continue;
@@ -473,7 +472,7 @@ void Reader::ClaimNames(Computation& computation) {
   }
 }
 
-// [NAME =] [SHAPE] OPCODE(...): the whole program; operands that are not defined become parameters.
+// Reads [NAME =] [SHAPE] OPCODE(...) as the whole program. Undefined operands become parameters.
 bool Reader::ReadLoneInstruction() {
   Computation& computation = module_->AddComputation("entry");
   computation.range = token_.range();
@@ -509,7 +508,7 @@ bool Reader::ReadLoneInstruction() {
   return true;
 }
 
-// Without entry_computation_layout, the boundary has the layouts of the entry's own parameters and root.
+// If there is no entry_computation_layout, the header gets the layouts of the entry's parameters and root.
 void Reader::FinishHeader() {
   ModuleHeader& header = module_->header;
   if (stack_frames_) header.stack_frames = ToString(stack_frames_->kept());

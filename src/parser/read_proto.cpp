@@ -41,7 +41,6 @@ Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> sou
 
 namespace {
 
-// The arguments of each partition, and the result if there is one.
 struct RecordedMessages {
   std::vector<std::vector<WireMessage>> arguments;
   std::optional<WireMessage> result;

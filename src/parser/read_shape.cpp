@@ -1,4 +1,4 @@
-// Shapes and layouts, read by the byte. What they mean: docs/language.md#shapes.
+// Reads shapes and layouts byte by byte. Meaning: docs/language.md#shapes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -7,13 +7,12 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRank = 64;  // More than any program has; a bit each in a mask.
+constexpr int64_t kMaxRank = 64;  // No program has more, and a mask has a bit for each dimension.
 
 }  // namespace
 
-// An array as printers write it, `f32[2,3]{1,0}`, which nearly all are, into `shape`, which must be new. Null for
-// whatever is longer, unusual or wrong: that takes the slower way, which knows all the forms and what to say about
-// errors, and overwrites what stands in `shape` then.
+// Reads an array shape in the form of printers, such as `f32[2,3]{1,0}`, into the new `shape`. Returns null for other
+// texts. Then the slower reader, which knows all forms and errors, overwrites `shape`.
 const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   const auto digit = [](char c) { return static_cast<unsigned>(static_cast<unsigned char>(c)) - '0'; };
   const char* const word = p;
@@ -23,7 +22,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   if (!type || !IsArrayType(*type)) return nullptr;
   shape.SetType(*type);
   Dims& dims = shape.mutable_dims();
-  int64_t bytes = ByteWidth(*type);  // Empty arrays, too, take the slower way where the other sizes are large.
+  int64_t bytes = ByteWidth(*type);  // A large empty array also takes the slower way.
   ++p;
   while (*p != ']') {
     const char* const begin = p;
@@ -39,14 +38,14 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   DimOrder& order = shape.mutable_order();
   const int rank = static_cast<int>(dims.size());
   if (*p != '{') {
-    // A layout may stand behind a blank.
+    // A layout may follow after a blank.
     const bool ends =
         *p == ',' || *p == ')' || (*p == ' ' && (IsLetter(p[1]) || p[1] == '%' || (p[1] == '{' && p[2] == '\n')));
     if (!ends) return nullptr;
     for (int i = rank - 1; i >= 0; --i) order.push_back(static_cast<int16_t>(i));
     return p;
   }
-  uint64_t left = (uint64_t{1} << rank % 64) - 1;  // The dimensions that have not been named.
+  uint64_t left = (uint64_t{1} << rank % 64) - 1;
   do {
     ++p;
     const unsigned dim = digit(*p);
@@ -61,7 +60,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
   if (shape.rank() > kMaxRank)
     return FailLimit("P094", Str("an array of ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
-  // As XLA counts: in order, so that of an empty array only the dimensions in front of the 0 can be too large.
+  // Counts in order, as XLA. In an empty array only dimensions before the 0 can be too large.
   int64_t elements = 1, bytes = 0;
   bool fits = true;
   for (const int64_t dim : shape.dims())
@@ -93,7 +92,7 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  // What the open tuples hold so far, and where in it each begins: deep nesting takes no stack of the machine.
+  // Elements of the open tuples, and the index where each tuple begins. Deep nesting needs no recursion.
   std::vector<Shape>& elements = open_elements_;
   elements.clear();
   InlineVector<size_t, 8> open;
@@ -129,7 +128,7 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
   }
 }
 
-// Whatever is no tuple: an array, a token, an opaque value, or b(ARRAY).
+// Reads a shape that is not a tuple: an array, a token, an opaque value, or b(ARRAY).
 bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   if (const char* after = ReadPlainShape(p, shape)) {
     p = after;
@@ -198,7 +197,7 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   shape = Shape(*type, std::move(dims));
   if (!CheckSize(shape, {lexer_.Offset(begin), lexer_.Offset(p)})) return false;
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);
-  // A brace opens a layout only before a number or a colon; any other is the body of a computation.
+  // A brace begins a layout only if a number or a colon follows. Otherwise it begins the body of a computation.
   const char* q = p;
   if (*q != '{') {
     if (!SkipSpace(q)) return false;

@@ -1,4 +1,4 @@
-// Shardings, domains and replica groups. Their forms: docs/language.md#sharding, docs/language.md#replica-groups.
+// Reads shardings, domains and replica groups. Forms: docs/language.md#sharding, docs/language.md#replica-groups.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostAxes = 64;  // As for the dimensions of an array.
+constexpr size_t kMostAxes = 64;  // Same limit as for dimensions of an array.
 
 template <class List>
 bool IsPermutation(List values) {
@@ -19,7 +19,7 @@ bool IsPermutation(List values) {
   return true;
 }
 
-// Whether two parts of one axis have devices in common that the parts before both leave apart.
+// Whether two parts of an axis overlap.
 bool Overlap(const Mesh& mesh, const AxisRef& a, const AxisRef& b) {
   return a.axis == b.axis && a.before < b.before * mesh.SizeOf(b) && b.before < a.before * mesh.SizeOf(a);
 }
@@ -28,7 +28,7 @@ bool Precedes(const AxisRef& a, const AxisRef& b) { return std::pair(a.axis, a.b
 
 }  // namespace
 
-// What stands in the braces of one sharding, in any order.
+// The parts of one sharding in braces, in any order.
 struct Reader::ShardingParts {
   std::vector<ShardingKind> kinds;
   std::optional<int64_t> device;
@@ -53,7 +53,7 @@ bool Reader::ReadInts(char open, char close, Dims& values, const char* what) {
   });
 }
 
-// [2,2,2]T(1,0,2): 0 to 7, reshaped and transposed. One dimension has no T.
+// Reads [2,2,2]T(1,0,2): the numbers 0 to 7, reshaped and transposed. A single dimension has no T.
 bool Reader::ReadIota(DeviceOrder& order) {
   Dims dims, permutation = {0};
   const SourceRange range = token_.range();
@@ -75,7 +75,7 @@ bool Reader::ReadIota(DeviceOrder& order) {
   return true;
 }
 
-// [2,4]0,1,2,3,4,5,6,7 or [2,4]<=[8]
+// Reads [2,4]0,1,2,3,4,5,6,7 or [2,4]<=[8].
 bool Reader::ReadTileDevices(ShardingParts& parts) {
   const uint32_t begin = token_.begin;
   parts.tiles.clear();
@@ -106,7 +106,7 @@ bool Reader::ReadTileDevices(ShardingParts& parts) {
               {begin, last_end_});
 }
 
-// {manual, replicated}
+// Reads {manual, replicated}.
 bool Reader::ReadSubgroups(std::vector<ShardingKind>& kinds) {
   return ReadList('{', '}', [&] {
     using enum ShardingKind;
@@ -120,14 +120,14 @@ bool Reader::ReadSubgroups(std::vector<ShardingKind>& kinds) {
   });
 }
 
-// {op_name="a"} or {{op_name="a"}, {op_name="b"}}
+// Reads {op_name="a"} or {{op_name="a"}, {op_name="b"}}.
 bool Reader::ReadShardingMetadata(std::vector<Metadata>& metadata) {
   if (!token_.Is('{')) return FailExpected("'{' of metadata");
   const char* inside = lexer_.Pointer(token_.end);
   if (!SkipSpace(inside)) return false;
   const bool is_list = *inside == '{';
   lexer_.Seek(lexer_.Pointer(token_.end));
-  // A sharding is nobody's own: many instructions share it.
+  // Many instructions share a sharding, so its metadata must not refer to the instruction that is being defined.
   const std::string_view name = std::exchange(defining_, {});
   const auto read = [&] { return Read(metadata.emplace_back()); };
   const bool good = is_list ? ReadList('{', '}', read) : read();
@@ -166,7 +166,7 @@ bool Reader::ReadShardingPart(ShardingParts& parts) {
   return ReadInt(parts.group_id, "the number of a group");
 }
 
-// What the parts say together. Of several kinds the first one here counts, as in XLA.
+// Combines the parts. If there are several kinds, the first one in this list counts, as in XLA.
 bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
   using enum ShardingKind;
   value.kind = kTiled;
@@ -212,7 +212,7 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
 bool Reader::Read(Sharding& value) {
   const uint32_t begin = token_.begin;
   if (!Expect('{', "'{' of a sharding")) return false;
-  if (token_.Is('{') || token_.Is('}')) {  // A tuple, one for each leaf.
+  if (token_.Is('{') || token_.Is('}')) {  // A tuple has a sharding for each leaf.
     value.kind = ShardingKind::kTuple;
     if (Take('}')) return true;
     do {
@@ -236,7 +236,7 @@ bool Reader::Read(Sharding& value) {
   return FinishSharding(parts, value);
 }
 
-// A sharding on a tuple that is none is that of each leaf.
+// Applies a single sharding of a tuple to each of its leaves.
 void Reader::SpreadSharding(Instruction& inst) {
   if (!inst.HasCommon() || !inst.shape().IsTuple()) return;
   const Shared<Sharding>& written = inst.common().sharding;
@@ -253,7 +253,7 @@ void Reader::SpreadSharding(Instruction& inst) {
 
 // ---- Over a mesh -------------------------------------------------------------------------------------------------
 
-// mesh['x'=2,'y'=4] or single_device[device_id=1], which was maximal_mesh
+// Reads mesh['x'=2,'y'=4], or single_device[device_id=1], whose older name is maximal_mesh.
 bool Reader::ReadMesh(Mesh& mesh) {
   const SourceRange begin = token_.range();
   if (!token_.IsWord("mesh")) {
@@ -278,7 +278,7 @@ bool Reader::ReadMesh(Mesh& mesh) {
   return good;
 }
 
-// device_ids=([4,2]T(1,0)) or device_ids=(3,2,1,0), behind its '='
+// Reads the value of device_ids=([4,2]T(1,0)) or device_ids=(3,2,1,0).
 bool Reader::ReadMeshDevices(Mesh& mesh) {
   const uint32_t begin = token_.begin;
   const int64_t count = mesh.DeviceCount();
@@ -304,7 +304,7 @@ bool Reader::ReadMeshDevices(Mesh& mesh) {
               {begin, last_end_});
 }
 
-// 'y' or 'y':(2)4
+// Reads 'y' or 'y':(2)4.
 bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
   const SourceRange range = token_.range();
   std::string name;
@@ -331,7 +331,7 @@ bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
               {range.begin, last_end_});
 }
 
-// {'x', 'y':(1)2}, and {'x', ?} where `open` is given.
+// Reads {'x', 'y':(1)2}, or also {'x', ?} if `open` is not null.
 bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) {
   return ReadList('{', '}', [&] {
     if (open != nullptr && *open) return Fail("P037", "'?' stands last", token_.range());
@@ -343,7 +343,7 @@ bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) 
   });
 }
 
-// XLA aborts on these.
+// Rejects axes on which XLA aborts.
 bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
   std::vector<AxisRef> used;
   const auto check = [&](const std::vector<AxisRef>& axes, bool sorted) {
@@ -368,13 +368,13 @@ bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
   return check(named.replicated, true) && check(named.unreduced, true) && check(named.manual, true);
 }
 
-// Behind `unreduced=`: {'y'} or max{'y'}
+// Reads the value of `unreduced=`: {'y'} or max{'y'}.
 bool Reader::ReadUnreduced(NamedSharding& named, Reduction& reduction) {
   if (token_.kind == TokenKind::kWord && !Read(reduction)) return false;
   return ReadAxes(named.mesh, named.unreduced, nullptr);
 }
 
-// [{'x'}, {'y', ?}], or a word for all axes.
+// Reads [{'x'}, {'y', ?}], or a word for all axes.
 bool Reader::ReadNamedSpec(NamedSharding& named, Reduction& reduction) {
   std::vector<AxisRef> all(named.mesh.axes.size());
   for (size_t i = 0; i < all.size(); ++i) all[i].axis = static_cast<int64_t>(i);
@@ -435,9 +435,9 @@ bool Reader::ReadNamedSharding(Sharding& value) {
   return CheckAxes(named, {begin, last_end_});
 }
 
-// ---- What is made of them ----------------------------------------------------------------------------------------
+// ---- Domains and groups ------------------------------------------------------------------------------------------
 
-// {kind="sharding", entry={maximal device=0}, exit={replicated}}
+// Reads {kind="sharding", entry={maximal device=0}, exit={replicated}}.
 bool Reader::Read(Domain& value) {
   if (!Expect('{', "'{' of a domain")) return false;
   bool has_kind = false, has_entry = false, has_exit = false;

@@ -1,4 +1,4 @@
-// Values of attributes, one Read for each type. What is not obvious of them: docs/language.md#attribute-values.
+// Reads attribute values, with one Read for each type. Special cases: docs/language.md#attribute-values.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,7 +18,6 @@ bool SameWord(std::string_view a, std::string_view b, bool ignore_case) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
-// `text` split at each 'x' into integers.
 bool SplitByX(std::string_view text, std::vector<int64_t>& values) {
   for (const std::string_view part : Split(text, 'x')) {
     if (!ParseInt(part, &values.emplace_back())) return false;
@@ -26,13 +25,13 @@ bool SplitByX(std::string_view text, std::vector<int64_t>& values) {
   return true;
 }
 
-// Of one word of dim labels: where each letter and digit stands.
+// Positions of the letters and digits in one word of dim labels.
 struct LabelPlaces {
-  int64_t first = -1, second = -1;  // Of the two letters.
+  int64_t first = -1, second = -1;
   std::vector<int64_t> spatial;
 };
 
-// False when a label stands twice, is missing, or spatial digits have gaps.
+// Returns false if a label occurs twice or is missing, or if spatial digits have gaps.
 bool ReadLabels(std::string_view word, char first, char second, LabelPlaces& places) {
   std::vector<int64_t> digits(10, -1);
   int64_t count = 0;
@@ -75,7 +74,7 @@ bool Reader::ReadInt(int64_t& value, const char* what) {
   if (!ParseInt(token_.text, &value)) {
     const auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), bits);
     if (error != std::errc()) return Fail("P042", "integer does not fit 64 bits", token_.range());
-    value = static_cast<int64_t>(bits);  // Above 2^63: the bit pattern, as in XLA.
+    value = static_cast<int64_t>(bits);  // From 2^63 on it is a bit pattern, as in XLA.
   }
   Advance();
   return true;
@@ -117,7 +116,7 @@ bool Reader::Read(Interned& value) {
   return true;
 }
 
-// As written: one string, word or group in braces.
+// Keeps the text of a string, a word or a group in braces.
 bool Reader::Read(RawText& value) {
   const char* begin = BeginBytes();
   const char* end = lexer_.Pointer(token_.end);
@@ -133,10 +132,10 @@ bool Reader::Read(RawText& value) {
 }
 
 bool Reader::Read(std::vector<int64_t>& value) {
-  // By the byte: these lists are the most frequent values.
+  // Reads bytes instead of tokens, because these lists are the most frequent values.
   if (!token_.Is('{')) return FailExpected("'{' and a list of integers");
   const char* p = lexer_.Pointer(token_.end);
-  InlineVector<int64_t, 8> list;  // So that `value` takes its memory once.
+  InlineVector<int64_t, 8> list;  // `value` then allocates only once.
   for (;;) {
     if (!SkipSpace(p)) return false;
     if (*p == '}' && list.empty()) break;
@@ -263,7 +262,7 @@ bool Reader::Read(DimLabels& value) {
 bool Reader::Read(PaddingConfig& value) {
   value.dims.clear();
   if (token_.kind != TokenKind::kPad) {
-    // `padding=` of a scalar is nothing at all.
+    // `padding=` of a scalar has no value.
     if (token_.Is(',') || token_.Is('}') || token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kName ||
         token_.kind == TokenKind::kWord)
       return true;
@@ -291,7 +290,7 @@ bool Reader::Read(SliceRanges& value) {
   });
 }
 
-// {1}: (2, {0}) and, where `must` is given, (2, {0}, must-alias).
+// Reads {1}: (2, {0}). If `must` is not null, (2, {0}, must-alias) is accepted, too.
 bool Reader::ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must) {
   if (!Read(output) || !Expect(':', "':'") || !Expect('(', "'('") || !ReadInt(number, "a number")) return false;
   if (!Expect(',', "','") || !Read(index)) return false;
@@ -321,9 +320,9 @@ bool Reader::Read(std::vector<Precision>& value) {
   return ReadList('{', '}', [&] { return Read(value.emplace_back()); });
 }
 
-// ---- Values that are carried along in one spelling ---------------------------------------------------------------
+// ---- Values that are kept as text in one spelling ----------------------------------------------------------------
 
-// A string, or a dictionary in braces; a string that holds a dictionary is that dictionary.
+// Reads a string, or a dictionary in braces. A string that contains a dictionary equals this dictionary.
 bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();
@@ -351,7 +350,7 @@ bool Reader::Read(BackendConfig& value) {
 
 bool Reader::Read(FrontendAttributes& value) {
   return ReadRepeated(frontend_attributes_, value, [&](FrontendAttributes& read) {
-    std::map<std::string, std::string> values;  // By key; the last one counts.
+    std::map<std::string, std::string> values;  // The last value of a key counts.
     const bool good = ReadList('{', '}', [&] {
       if (token_.kind != TokenKind::kAttribute) return FailExpected("key=\"text\"");
       const auto [found, is_new] = values.try_emplace(std::string(token_.text));
@@ -384,7 +383,7 @@ bool Reader::Read(Statistics& value) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("name=number");
     const std::string_view name = token_.text;
     Advance();
-    if (items++ == 0) {  // Whatever its name.
+    if (items++ == 0) {  // The first item may have any name.
       int64_t index = 0;
       text = "{visualizing_index=";
       if (!ReadInt(index, "the index of a statistic")) return false;
@@ -429,10 +428,10 @@ bool Reader::Read(ResultAccuracy& value) {
   return good && Expect('}', "'}'");
 }
 
-// {"add.5" {0}}, {}, or a tuple of such in parentheses.
+// Reads {"add.5" {0}}, {}, or a tuple of them in parentheses.
 bool Reader::ReadOriginTree(std::string& text) {
   if (token_.Is('(')) {
-    constexpr int64_t kLevels = 4;  // Of other brackets, in stack.
+    constexpr int64_t kLevels = 4;  // A level takes as much stack as this many levels of other brackets.
     if (!EnterDepth(kLevels)) return false;
     bool first = true;
     text += '(';
@@ -470,7 +469,7 @@ bool Reader::Read(Origin& value) {
     text += "()";
   } else {
     if (!ReadOriginTree(text)) return false;
-    if (Take(',') && token_.Is('[')) {  // The calls that led there.
+    if (Take(',') && token_.Is('[')) {  // The chain of calls.
       std::vector<std::string> calls;
       if (!ReadList('[', ']', [&] { return Read(calls.emplace_back()); })) return false;
       for (std::string& call : calls) call = Quoted(call);
@@ -524,7 +523,7 @@ bool Reader::Read(SparsePattern& value) {
   return true;
 }
 
-// name=value pairs in braces; commas between them are optional.
+// Reads name=value pairs in braces, with optional commas.
 bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const char* what) {
   if (!Take('{')) return FailExpected(Str("'{' of ", what));
   uint64_t seen = 0;
@@ -577,7 +576,8 @@ bool Reader::Read(SchedulingName& value) {
   return true;
 }
 
-// As printers write it: in the order of the fields, parted by blanks. False, with nothing read, for anything else.
+// Reads metadata as printers write it: fields in order, separated by blanks. For other texts it returns false and reads
+// nothing.
 bool Reader::ReadPlainMetadata(Metadata& value) {
   if (!token_.Is('{')) return false;
   const char* p = BeginBytes() + 1;
@@ -628,7 +628,7 @@ bool Reader::Read(Metadata& value) {
 
 bool Reader::Read(Computation*& value) {
   if (token_.Is('{')) {
-    // An anonymous computation, with a scope of its own.
+    // An anonymous computation with its own scope.
     if (!EnterDepth(16)) return false;
     Computation& inner = module_->AddComputation("_");
     if (!ReadBody(inner)) return false;
@@ -641,7 +641,7 @@ bool Reader::Read(Computation*& value) {
   Computation** const found = computations_.Find(token_.text);
   if (found == nullptr) {
     const bool is_root = token_.IsWord("ROOT");
-    if (is_root || Lexer(lexer_).Next().Is('=')) {  // The line is unfinished, and this is the next one.
+    if (is_root || Lexer(lexer_).Next().Is('=')) {  // An unfinished line precedes this one.
       return Fail(
           "P010",
           Str("expected the name of a computation before ", is_root ? "" : "the instruction ", "'", token_.text, "'"),

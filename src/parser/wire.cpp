@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// One field: where its tag begins, its number, and its value.
+// `offset` is the begin of the field's tag.
 struct RawField {
   size_t offset = 0;
   int64_t number = 0;
@@ -17,14 +17,13 @@ struct RawField {
   std::string_view bytes;
 };
 
-// Steps through the fields of one message.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : bytes_(bytes) {}
 
   bool AtEnd() const { return at_ == bytes_.size(); }
   size_t offset() const { return at_; }
-  // Null, or what is wrong at offset().
+  // Reads a field. Returns null or the error at offset().
   const char* Next(RawField& field) {
     field.offset = at_;
     uint64_t tag = 0;
@@ -80,7 +79,7 @@ const ProtoField* FindField(ProtoType type, int64_t number) {
   return nullptr;
 }
 
-// Whether a value of this wire type is what the field's kind has; numbers may be packed.
+// Whether the wire type suits the field's kind. Numbers may be packed.
 bool Fits(const ProtoField& field, const RawField& raw) {
   switch (field.kind) {
     case ProtoKind::kInt:
@@ -103,7 +102,7 @@ bool Fits(const ProtoField& field, const RawField& raw) {
   return false;
 }
 
-// Zeros only: a number, or a packed list of numbers, that says no more than an absent field. Also empty bytes.
+// Whether the value is zero, a packed list of zeros, or empty bytes. Then it equals an absent field.
 bool IsEmpty(const RawField& raw) {
   if (raw.type == WireType::kVarint) return raw.varint == 0;
   return std::ranges::all_of(raw.bytes, [](char byte) { return byte == '\0'; });

@@ -20,7 +20,7 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// Where numbers, words and texts stand. Outside of a message: directly in the instruction.
+// Field of an attribute with numbers, words or texts. Without `message` it is a field of the instruction itself.
 struct Place {
   std::string_view name;
   ProtoField field;
@@ -106,7 +106,7 @@ class AttributeWriter {
   const std::vector<const Computation*>& called() const { return called_; }
 
  private:
-  // What one name says in different places.
+  // Attributes whose field depends on the struct.
   template <class Struct, class T>
   void Write(std::string_view name, const T& value) {
     if constexpr (std::same_as<Struct, ScatterAttrs>) {
@@ -129,12 +129,13 @@ class AttributeWriter {
       if (name == "is_associative")
         return out_.Int(I::is_associative, EnumNumber(I::is_associative, value ? "TRUE" : "FALSE"));
     } else if constexpr (std::same_as<T, std::string> && std::same_as<Struct, AsyncAttrs>) {
-      if (value == "main") return;  // As computations have it: where nothing is said, what is called tells the thread.
+      // As in computations, the default thread is left out. The called computation then determines the thread.
+      if (value == "main") return;
     } else if constexpr (std::same_as<Struct, ShuffleAttrs> && std::same_as<T, std::vector<int64_t>>) {
       if (name == "shifts")
         return out_.Part(I::shuffle_mode).Part(proto::ShuffleMode::rotate).Ints(proto::Rotate::shifts, value);
     } else if constexpr (std::same_as<Struct, WhileAttrs>) {
-      called_.insert(called_.begin(), value);  // The body first.
+      called_.insert(called_.begin(), value);  // XLA has the body first.
       return;
     }
     Value(name, value);
@@ -264,7 +265,7 @@ class AttributeWriter {
     if (literal.value) WriteLiteral(*literal.value, out_.Part(I::literal));
   }
   void Value(std::string_view, const ReplicaGroups& groups) { WriteReplicaGroups(groups, out_); }
-  // A text says what enters the domain from its users' side, a proto from its operands'.
+  // `entry` of a text is the sharding on the side of the domain's users. In a proto it is on the side of its operands.
   void Value(std::string_view, const Domain& domain) {
     WriteSharding(domain.exit, out_.Part(I::domain_entry_sharding));
     WriteSharding(domain.entry, out_.Part(I::domain_exit_sharding));
@@ -275,8 +276,8 @@ class AttributeWriter {
   bool is_ragged_ = false;
 };
 
-// How a comparison orders its operands, in the field that XLA reads since 2026. Older readers take
-// `comparison_type`, which is written too.
+// The order in which a comparison compares its operands. XLA reads this field since 2026. Older readers use
+// `comparison_type`, which is written, too.
 std::string_view OrderOf(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;

@@ -42,7 +42,7 @@ void WriteLayout(const Layout& layout, MessageWriter& out) {
   if (layout.tiling->memory_space != 0) out.Int(L::memory_space, layout.tiling->memory_space);
 }
 
-// The elements' numbers in the order of the memory.
+// Logical index of each element, in memory order.
 std::vector<int64_t> MemoryOrder(const Shape& shape) {
   std::vector<int64_t> order(shape.NumElements());
   const std::vector<int64_t> strides = LayoutStrides(shape);
@@ -182,7 +182,7 @@ void WriteLiteral(const Literal& literal, MessageWriter& out) {
   const int64_t width = literal.byte_size() / count;
   std::string bytes(literal.byte_size(), '\0');
   for (int64_t i = 0; i < count; ++i) std::memcpy(&bytes[i * width], literal.raw() + order[i] * width, width);
-  out.Bytes(*field, bytes);  // Packed numbers lie as bytes do.
+  out.Bytes(*field, bytes);  // Packed numbers are encoded like bytes.
 }
 
 void WriteWindow(const Window& window, MessageWriter& out) {
@@ -293,7 +293,7 @@ void WriteMetadata(const Metadata& metadata, std::string_view own, MessageWriter
 }
 
 void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter& out) {
-  const std::string_view text = attributes.text;  // {name="value",other={...}}
+  const std::string_view text = attributes.text;
   const char *at = text.data() + 1, *const end = text.data() + text.size() - 1;
   while (at < end) {
     const char* const name = at;
@@ -311,11 +311,11 @@ void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter
       Unquote({value, at}, bytes);
     }
     entry.Bytes(proto::MapEntry::value, bytes);
-    ++at;  // The comma.
+    ++at;  // Skips the comma.
   }
 }
 
-// {mode=highest}, {tolerance={atol=0.5,rtol=0,ulps=2}}
+// Writes {mode=highest} or {tolerance={atol=0.5,rtol=0,ulps=2}}.
 void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out) {
   using R = proto::ResultAccuracy;
   const std::string_view text = accuracy.text;
@@ -334,7 +334,7 @@ void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out) {
   if (ParseInt(value_of("ulps="), &ulps)) tolerance.Int(T::ulps, ulps);
 }
 
-// {true,false}
+// Writes {true,false}.
 void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out) {
   const std::string_view text = flags.text;
   std::vector<int64_t> leaves;
@@ -350,7 +350,7 @@ std::string BytesOf(const BackendConfig& config) {
   return bytes;
 }
 
-// A line an entry, "1 {line=3 end_line=3}" or "1 \"a.py\"", under the section's title.
+// Writes tables with one entry per line, such as "1 {line=3 end_line=3}" or "1 \"a.py\"", under the titles of sections.
 void WriteStackFrames(std::string_view tables, MessageWriter& out) {
   using F = proto::StackFrameIndexProto;
   using L = proto::FileLocation;
@@ -361,7 +361,7 @@ void WriteStackFrames(std::string_view tables, MessageWriter& out) {
   struct Section {
     std::string_view title;
     ProtoField field;
-    std::span<const ProtoField> numbers;  // None: names.
+    std::span<const ProtoField> numbers;  // Empty for names.
   };
   static constexpr Section kSections[] = {{"FileNames", F::file_names, {}},
                                           {"FunctionNames", F::function_names, {}},
@@ -386,7 +386,7 @@ void WriteStackFrames(std::string_view tables, MessageWriter& out) {
       at = entry.find('=', at) + 1;
       int64_t value = 0;
       ParseInt(entry.substr(at, entry.find_first_of(" }", at) - at), &value);
-      // The text counts parents from 1, which is none (docs/language.md#stack-frames).
+      // Parent ids in the text are one larger: 1 means no parent (docs/language.md#stack-frames).
       message.Int(field,
                   field.number == S::parent_frame_id.number && section->numbers.data() == kFrame ? value - 1 : value);
     }
