@@ -1,4 +1,4 @@
-// convolution, as products of matrices whose left side is gathered from the windows: docs/ops.md#windows.
+// convolution as products of matrices. The left matrix is gathered from the windows: docs/ops.md#windows.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,20 +13,20 @@
 namespace hlo {
 namespace {
 
-// Gemm multiplies as many columns at a time.
+// Number of columns that Gemm multiplies at a time.
 constexpr int64_t kFewOutputs = 16;
 
-// Everything in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
+// Sizes in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
 struct Geometry {
   std::vector<WindowDim> window;
   std::vector<int64_t> base, out;          // Spatial sizes of lhs and result.
   std::vector<std::vector<int64_t>> taps;  // Window positions in row-major order.
-  int64_t batch, features;                 // Of lhs.
-  int64_t group_features, group_outputs;   // Per group.
-  int64_t outputs;                         // Of the result, all groups.
+  int64_t batch, features;                 // Sizes of lhs.
+  int64_t group_features, group_outputs;   // Features of one group.
+  int64_t outputs;                         // Output features of all groups.
   int64_t out_positions;                   // Spatial elements of the result.
 
-  // The first lhs element (feature 0) of batch 0 that tap `t` meets for output position `y`; -1 for padding and holes.
+  // Index of the lhs element (batch 0, feature 0) that tap `t` reads for output position `y`. -1 for padding and holes.
   int64_t Element(const std::vector<int64_t>& y, size_t t) const {
     int64_t element = 0;
     for (size_t d = 0; d < window.size(); ++d) {
@@ -55,8 +55,8 @@ bool AllFinite(const T* values, int64_t count) {
   return true;
 }
 
-// One group. Padding counts as zeros here: a sum that starts at +0 is not changed by adding a zero of either sign, so
-// with a finite kernel this is the same as leaving the products out.
+// Gathers the windows of one group. Padding becomes zeros. Adding a zero of either sign does not change a sum that
+// starts at +0. Hence with a finite kernel this equals leaving the products out.
 template <class T>
 PackRows<T> Windows(const Geometry& g, const T* lhs) {
   return [&g, lhs](int64_t m, int64_t rows, int64_t k, int64_t depth, T* to) {
@@ -86,7 +86,8 @@ PackRows<T> Windows(const Geometry& g, const T* lhs) {
   };
 }
 
-// The same where the kernel holds infinities or NaN, which times a zero would not be nothing.
+// One group of a convolution whose kernel holds infinities or NaN. Padding is left out, because a product of these with
+// zero would be NaN.
 template <class T>
 void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, int64_t rhs_stride, T* out,
                     int64_t out_stride) {
@@ -110,8 +111,8 @@ void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, in
   });
 }
 
-// All groups of a depthwise convolution, which have one input feature each. Sums of a row run along the features, and
-// padding is left out: with a finite kernel as with any other, see Windows.
+// All groups of a depthwise convolution, which have one input feature each. The inner loop runs along the features.
+// Padding is left out, which is right for every kernel.
 template <class T>
 void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs, T* out) {
   const int64_t image = Product(g.base) * g.features;
@@ -178,7 +179,7 @@ int64_t ConvolutionScratchBytes(const Instruction& inst) {
   const Shape lhs = DenseShape(inst, 0, attrs.sparsity.lhs), rhs = DenseShape(inst, 1, attrs.sparsity.rhs);
   const bool turned = IsReversed(attrs.window);
 
-  // Both sides as they are for the product, and a filter that is kept beside what was made of it.
+  // Both operands in the order of the product, and the dense filter, which is kept beside its reordered copy.
   const bool rhs_moved = !IsOrdered(RhsOrder(labels));
   const int64_t moved = (attrs.sparsity.lhs ? lhs.ByteSize() : 0) + (IsOrdered(LhsOrder(labels)) ? 0 : lhs.ByteSize()) +
                         (attrs.sparsity.rhs ? rhs.ByteSize() : 0);
@@ -195,7 +196,7 @@ int64_t ConvolutionScratchBytes(const Instruction& inst) {
     return groups >= threads && groups > 1 ? threads * GemmScratchBytes<T>(m, outputs / groups, k, 1)
                                            : GemmScratchBytes<T>(m, outputs / groups, k, threads);
   });
-  // At last the result is brought into its order.
+  // The result is brought into its own order last.
   const int64_t last = std::max(wide + products, IsOrdered(OutOrder(labels)) ? 0 : shape.ByteSize());
   return std::max({moved + (rhs_moved && turned ? 2 : 1) * (rhs_moved || turned ? rhs.ByteSize() : 0),
                    before + left.making, before + left.made + right.making, before + left.made + right.made + last});
@@ -235,7 +236,7 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   g.group_outputs = g.outputs / groups;
   g.batch = lhs.shape().dim(0) / attrs.batch_group_count;
 
-  // A reversed window meets the kernel from its end: the kernel is turned round.
+  // A reversed window reads the kernel from its end, so the kernel is reversed.
   Literal rhs = Transposed(filter, RhsOrder(labels));
   if (IsReversed(attrs.window) && rhs.byte_size() > 0) {
     std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());

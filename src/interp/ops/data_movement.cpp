@@ -1,4 +1,4 @@
-// Ops that only move elements: where each one goes is a matter of strides.
+// Ops that only move elements. Strides determine where each element goes.
 #include <algorithm>
 #include <cstring>
 
@@ -28,8 +28,8 @@ Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides
   return result;
 }
 
-// Start indices of dynamic-slice and dynamic-update-slice, clamped so that the window lies inside. They are scalars
-// from operand `first` on, or (legacy) one vector.
+// Start indices of dynamic-slice and dynamic-update-slice, clamped so that the window is inside. They are scalars from
+// operand `first` on, or a single vector in old texts.
 std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<const int64_t> dims,
                                    std::span<const int64_t> sizes) {
   const bool vector = first < e.operands.size() && e.operands[first].shape().rank() == 1;
@@ -41,7 +41,7 @@ std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<
   return starts;
 }
 
-// Row-major elements in the order in which the layout puts them into memory, and back.
+// Reorders row-major elements into the memory order of the layout. FromMemoryOrder is the inverse.
 Literal ToMemoryOrder(const Literal& literal, const Shape& shape) {
   const auto& minor_to_major = shape.layout().minor_to_major;
   const Strides logical = RowMajorStrides(shape.dims());
@@ -58,14 +58,14 @@ Literal FromMemoryOrder(const Literal& memory, const Shape& shape) {
   return Moved(memory, shape, LayoutStrides(shape));
 }
 
-// Bits of an array whose elements of less than a byte are packed; a pred has `pred_bits`.
+// Bits per element if elements smaller than a byte are packed. A pred has `pred_bits`.
 int StoredBits(PrimitiveType type, int pred_bits = 8) {
   return type == PrimitiveType::kPred ? pred_bits : BitWidth(type);
 }
 int64_t PackedBits(const Shape& shape) { return shape.NumElements() * StoredBits(shape.type()); }
 
-// The first bits of `operand` as elements of the type of `shape`. Little-endian: of several elements that share a byte
-// the first has the low bits, although a literal has one byte for each.
+// Reads the first bits of `operand` as elements of the type of `shape`. The order is little-endian: the first of
+// several elements in a byte has the low bits. A literal has one byte for each element.
 Literal Repacked(const Literal& operand, const Shape& shape, int pred_bits = 8) {
   const PrimitiveType to = shape.type();
   const int from_bits = StoredBits(operand.shape().type(), pred_bits), to_bits = StoredBits(to, pred_bits);
@@ -84,7 +84,7 @@ Literal Repacked(const Literal& operand, const Shape& shape, int pred_bits = 8) 
     }
   }
   if (to_bits < 8) {
-    for (int64_t i = 0; !IsFloat(to) && i < shape.NumElements(); ++i) result.SetInt(i, result.GetInt(i));  // Extends.
+    for (int64_t i = 0; !IsFloat(to) && i < shape.NumElements(); ++i) result.SetInt(i, result.GetInt(i));
   }
   return result;
 }
@@ -128,7 +128,7 @@ Result<Literal> EvalReverse(Evaluation& e) {
   return Moved(e.operands[0], e.inst.shape(), strides, base);
 }
 
-// mode=rotate: what stands at i comes from (i + shift) mod size, along each dimension. Source: XLA's ShuffleExpander,
+// mode=rotate: result[i] = operand[(i + shift) mod size] along each dimension. Source: XLA's ShuffleExpander,
 // concatenate(x[shift:], x[:shift]).
 Result<Literal> EvalShuffle(Evaluation& e) {
   const Literal& operand = e.operands[0];
@@ -140,7 +140,7 @@ Result<Literal> EvalShuffle(Evaluation& e) {
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (firsts[d] != 0) rotated.push_back(d);
   }
-  // Along each of these the elements move in two parts.
+  // Along each rotated dimension the elements move in two parts.
   const Strides strides = RowMajorStrides(shape.dims());
   const int64_t bytes = BytesOf(operand);
   for (uint64_t parts = 0; parts < uint64_t{1} << rotated.size(); ++parts) {
@@ -177,7 +177,7 @@ Result<Literal> EvalDynamicSlice(Evaluation& e) {
 
 Result<Literal> EvalDynamicUpdateSlice(Evaluation& e) {
   const Literal update = std::move(e.operands[1]);
-  Literal result = std::move(e.operands[0]);  // In place when nobody else needs it.
+  Literal result = std::move(e.operands[0]);  // In place if it has no other users.
   const Shape& shape = result.shape();
   const Strides strides = RowMajorStrides(shape.dims());
   const int64_t bytes = BytesOf(result);
@@ -205,7 +205,7 @@ Result<Literal> EvalConcatenate(Evaluation& e) {
   return result;
 }
 
-// Element i goes to low + i * (interior + 1), if that is inside.
+// Element i goes to low + i * (interior + 1) if this is inside of the result.
 Result<Literal> EvalPad(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const auto& padding = e.inst.attrs<PadAttrs>().padding.dims;
@@ -219,7 +219,7 @@ Result<Literal> EvalPad(Evaluation& e) {
   bool fills = false;
   for (size_t d = 0; d < padding.size(); ++d) {
     const int64_t step = padding[d].interior + 1, low = padding[d].low, size = e.inst.shape().dim(d);
-    const int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;  // The first i that lands at 0 or later.
+    const int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;  // The first i that goes to 0 or later.
     const int64_t end = size - 1 - low < 0 ? 0 : std::min(operand.shape().dim(d), (size - 1 - low) / step + 1);
     dims.push_back(std::max<int64_t>(0, end - first));
     to_strides.push_back(to[d] * step);
@@ -238,7 +238,7 @@ Result<Literal> EvalPad(Evaluation& e) {
   return result;
 }
 
-// Little-endian: of a wide element, the least significant part has index 0.
+// Little-endian: the least significant part of a wide element has index 0.
 Result<Literal> EvalBitcastConvert(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape& shape = e.inst.shape();
@@ -253,7 +253,7 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
   return Repacked(operand, shape);
 }
 
-// The bytes in the order of the operand's layout, read in the order of the result's.
+// Reads the bytes of the operand's layout in the order of the result's layout.
 Result<Literal> EvalBitcast(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape &from = e.inst.operand(0).shape(), &to = e.inst.shape();

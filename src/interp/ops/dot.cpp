@@ -110,7 +110,7 @@ std::vector<int64_t> Joined(std::initializer_list<std::vector<int64_t>> lists) {
   return all;
 }
 
-// lhs as [batch][free][contracting], rhs as [batch][contracting][free]: contracting dimensions in the order of the
+// lhs as [batch][free][contracting], rhs as [batch][contracting][free]. Contracting dimensions are in the order of the
 // lists.
 Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const Sides& right, const Shape& shape) {
   const PrimitiveType type = shape.type();
@@ -138,7 +138,7 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
   return result;
 }
 
-// Of a product of `batch` matrices, one after the other or side by side.
+// Scratch bytes for a product of `batch` matrices, which run one after the other or in parallel.
 int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, int64_t k) {
   return WithCompute(ComputeOf(type), [&]<class T>() {
     const int threads = Threads();
@@ -146,15 +146,15 @@ int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, i
   });
 }
 
-// While both sides are made, and then `more` with them.
+// Most bytes while both operands are prepared, or afterwards with `more`.
 int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
   return std::max({a.making, a.made + b.making, a.made + b.made + more});
 }
 
 // ---- ragged-dot --------------------------------------------------------------------------------------------------
 
-// group_sizes as the cumulative ends of the groups, for each index of the dimensions in front of the ragged one; or one
-// list that serves for all.
+// The ends of the groups, summed up from group_sizes. There is one list for each index of the dimensions before the
+// ragged one, or a single list for all.
 class GroupEnds {
  public:
   explicit GroupEnds(const Literal& sizes) : groups_(sizes.shape().dims().back()), shared_(sizes.shape().rank() == 1) {
@@ -165,14 +165,14 @@ class GroupEnds {
     }
   }
   int64_t groups() const { return groups_; }
-  // Rows [begin, end) of `rows` that belong to the group: where several groups claim a row, the first has it.
+  // Rows [begin, end) of `rows` that belong to the group. A row in several groups belongs to the first of them.
   std::pair<int64_t, int64_t> FirstClaim(int64_t prefix, int64_t group, int64_t rows) const {
     int64_t begin = 0;
     for (int64_t j = 0; j < group; ++j) begin = std::max(begin, End(prefix, j));
     begin = std::min(begin, rows);
     return {begin, std::clamp(End(prefix, group), begin, rows)};
   }
-  // From the end of the group before to its own, both within `rows`.
+  // From the end of the previous group to the end of this group, both limited to `rows`.
   std::pair<int64_t, int64_t> Range(int64_t prefix, int64_t group, int64_t rows) const {
     const auto clamped = [rows](int64_t end) { return std::clamp<int64_t>(end, 0, rows); };
     return {group == 0 ? 0 : clamped(End(prefix, group - 1)), clamped(End(prefix, group))};
@@ -186,21 +186,22 @@ class GroupEnds {
   std::vector<int64_t> ends_;
 };
 
-// The dimension of the groups is not free.
+// The group dimension is not free.
 Sides RaggedRight(const Shape& rhs, const RaggedDotAttrs& attrs) {
   Sides right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
   std::erase_if(right.free, [&](int64_t d) { return !attrs.rhs_group.empty() && d == attrs.rhs_group[0]; });
   return right;
 }
 
-// Sizes of the operands, as [batch][free][contracting] and [batch][contracting][free], and of what lies before and
-// after the ragged dimension among the dimensions of its kind.
+// Sizes of the operands as [batch][free][contracting] and [batch][contracting][free]. `before`, `rows` and `after`
+// split the dimensions of the ragged dimension's kind.
 struct RaggedSizes {
   int64_t batch, m, n, k;
   int64_t before, rows, after;
 };
 
-// The ragged dimension is free: each row of lhs meets the slice of rhs of its group; those of no group give 0.
+// The ragged dimension is free: each row of lhs is multiplied by the rhs slice of its group. Rows without a group give
+// 0.
 template <class T>
 void RaggedRows(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
   std::fill_n(c, s.batch * s.m * s.n, T());
@@ -221,7 +222,7 @@ void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
   const Scratch<T> part_a(s.m * s.k), part_b(s.k * s.n);
   for (int64_t group = 0; group < ends.groups(); ++group) {
     for (int64_t i = 0; i < s.batch; ++i) {
-      std::vector<int64_t> terms;  // In row-major order of the contracted indices.
+      std::vector<int64_t> terms;  // Row-major index of the contracted dimensions.
       for (int64_t before = 0; before < s.before; ++before) {
         const auto [begin, end] = ends.Range(i * s.before + before, group, s.rows);
         for (int64_t term = begin * s.after; term < end * s.after; ++term)
@@ -238,7 +239,7 @@ void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
   }
 }
 
-// The ragged dimension is of the batch: what belongs to no group gives 0.
+// The ragged dimension is a batch dimension: batches without a group give 0.
 template <class T>
 void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
   for (int64_t i = 0; i < s.batch; ++i) {
@@ -258,10 +259,10 @@ void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
 
 // ---- scaled-dot, and sparse operands -----------------------------------------------------------------------------
 
-// The elements of a small array, each for the block of `dims` that it stands for.
+// Repeats each element of `blocks` over its block in an array of the sizes of `like`.
 Literal Spread(const Literal& blocks, const Shape& like) {
   Shape shape = like.WithType(blocks.shape().type());
-  std::vector<int64_t> sizes;  // [blocks][in a block] of each dimension.
+  std::vector<int64_t> sizes;  // For each dimension [blocks][elements of a block].
   std::vector<int64_t> strides;
   const std::vector<int64_t> from = RowMajorStrides(blocks.shape().dims());
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -275,7 +276,7 @@ Literal Spread(const Literal& blocks, const Shape& like) {
   return result;
 }
 
-// elements * scale[block], unrounded, in the compute type of `type`.
+// elements * scale[block] in the compute type of `type`, without rounding.
 template <class T>
 Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order, PrimitiveType type) {
   const int64_t count = elements.shape().NumElements();
@@ -287,14 +288,14 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
   for (int64_t i = 0; i < count; ++i) {
     const T scale_i = scales.data<T>()[i];
     if constexpr (std::is_same_v<T, bool>) result[i] = result[i] && scale_i;
-    else if constexpr (std::is_integral_v<T>)  // Modulo 2^n: signed ones would overflow.
+    else if constexpr (std::is_integral_v<T>)  // Modulo 2^n, because signed products would overflow.
       result[i] = static_cast<T>(static_cast<uint64_t>(result[i]) * static_cast<uint64_t>(scale_i));
     else result[i] = result[i] * scale_i;
   }
   return result;
 }
 
-// Each element of `kept` stands for a block in which it has the place that `places` tells; the others are 0.
+// The dense array: each element of `kept` is in its own block, at the index in `places`. The other elements are 0.
 Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const Literal& places,
                              const OperandSparsity& sparsity) {
   const int64_t block = sparsity.pattern.block_size, d = sparsity.dimension;
@@ -323,7 +324,7 @@ Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const
   return result;
 }
 
-// While Scaled is made; afterwards its result is left.
+// Most bytes while Scaled runs. Only its result remains afterwards.
 int64_t ScaledBytes(const Shape& elements, const Shape& scale, std::span<const int64_t> order, PrimitiveType type) {
   const WidenedBytes wide(elements, type, !IsOrdered(order));
   const int64_t result = elements.NumElements() * ByteWidth(ComputeOf(type));
@@ -383,7 +384,7 @@ Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<Oper
   const Shape& shape = inst.operand(side).shape();
   if (!sparsity || sparsity->dimension < 0 || sparsity->dimension >= shape.rank()) return shape;
   Dims dims = shape.dims();
-  int64_t bytes = 0;  // Too many of them are the business of Dense.
+  int64_t bytes = 0;  // Dense rejects larger sizes.
   if (__builtin_mul_overflow(shape.ByteSize(), sparsity->pattern.block_size, &bytes)) return shape;
   dims[sparsity->dimension] *= sparsity->pattern.block_size;
   return shape.WithDims(dims);

@@ -22,7 +22,7 @@ constexpr bool kIsInt = std::is_integral_v<T> && !kIsPred<T>;
 uint64_t Mask(int bits) { return ~uint64_t{0} >> (64 - bits); }
 int64_t SignExtend(uint64_t x, int bits) { return static_cast<int64_t>(x << (64 - bits)) >> (64 - bits); }
 
-// Unsigned arithmetic wraps where signed arithmetic would be undefined.
+// Unsigned arithmetic wraps around. For signed numbers this would be undefined.
 template <class T>
 T AddOf(T x, T y) {
   if constexpr (kIsPred<T>) return x | y;
@@ -43,7 +43,7 @@ T MultiplyOf(T x, T y) {
   else return x * y;
 }
 
-// x / 0 is all ones; MIN / -1 is MIN (for widths below 64 by the cast back).
+// x / 0 has all bits set. MIN / -1 is MIN, for widths below 64 because of the cast back.
 template <class T>
 T DivideOf(T x, T y) {
   if constexpr (kIsInt<T>) {
@@ -62,7 +62,7 @@ T DivideOf(T x, T y) {
   }
 #include "interp/functions.def"
 
-// Sign of the dividend; x rem 0 = x.
+// The result has the sign of the dividend. x rem 0 is x.
 template <class T>
 T RemainderOf(T x, T y) {
   if constexpr (kIsFloat<T>) return FloatRemainder(x, y);
@@ -80,7 +80,7 @@ T PowerOf(T x, T y) {
   if constexpr (kIsFloat<T>) return FloatPower(x, y);
   if constexpr (kIsInt<T>) {
     if constexpr (kIsSigned<T>) {
-      // By the parity for -1; of the other bases, the fractions are dropped.
+      // Powers of -1 depend on the parity. Powers of other bases are fractions, which become 0.
       if (y < 0) return x == 1 ? 1 : x == -1 ? (y & 1 ? -1 : 1) : 0;
     }
     uint64_t result = 1, base = static_cast<uint64_t>(x);
@@ -99,9 +99,8 @@ T PowerOf(T x, T y) {
   }
 }
 
-// Complex numbers are ordered by their real parts, then by their imaginary parts; one with a NaN in it is NaN. Other
-// types: NaN of x first, then of y. Zeros are ordered: of two equal numbers the bits are combined, which matters for
-// zeros only.
+// A NaN in x is returned first, then a NaN in y. Complex numbers are ordered by real part, then by imaginary part.
+// Equal numbers combine their bits, so that -0 is below +0.
 template <bool kMax, class T>
 T ExtremeOf(T x, T y) {
   if constexpr (kIsPred<T>) {
@@ -123,7 +122,7 @@ T ExtremeOf(T x, T y) {
   }
 }
 
-// The amount is an unsigned number of the element's width: what was sign-extended compares as huge.
+// The amount is an unsigned number of the element's width. Sign extension makes a negative amount huge.
 template <class T>
 T ShiftLeftOf(T x, T y, int bits) {
   return static_cast<uint64_t>(y) >= static_cast<uint64_t>(bits) ? 0 : static_cast<T>(static_cast<uint64_t>(x) << y);
@@ -158,7 +157,7 @@ T Atan2Of(T y, T x) {
   }
 }
 
-// Row-wise minimum(max, maximum(min, x)): NaN of min first, then of x, then of max.
+// minimum(maximum(low, x), high): a NaN of `low` is returned first, then of `x`, then of `high`.
 template <class T>
 T ClampOf(T low, T x, T high) {
   return ExtremeOf<false>(ExtremeOf<true>(low, x), high);
@@ -186,7 +185,7 @@ void SetComparison(const Instruction& inst, ElementwiseOp& op) {
                              []<class T>(const ElementwiseOp&, T x, T y) { return Compares<kDirection>(x, y); });
 }
 
-// Bit patterns as sign-magnitude numbers: -NaN < -inf < ... < -0 < +0 < ... < +NaN.
+// Compares bit patterns as sign-magnitude numbers: -NaN < -inf < ... < -0 < +0 < ... < +NaN.
 template <Direction kDirection>
 void TotalOrderLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t count) {
   const auto ordered = [](int64_t bits) { return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits; };
@@ -223,8 +222,8 @@ void ComplexLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t
   for (int64_t i = 0; i < count; ++i) r[i] = {real[i], imag[i]};
 }
 
-// x a float, r random bits of its width, the result a signed integer: rounds away from zero with the probability that
-// the fraction says.
+// x is a float, random has bits of its width, and the result is a signed integer. Rounds away from zero with a
+// probability equal to the fraction.
 template <class T>
 void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const T*>(in[0]);
@@ -239,7 +238,7 @@ void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void*
     } else if (value <= op.lowest) {
       r[i] = op.lowest_int;
     } else {
-      // Below 2^bits and for bits <= 53 exact.
+      // The product is below 2^bits, and exact for bits <= 53.
       const double threshold = std::floor(std::ldexp(size - whole, op.bits));
       const bool up = size != whole && static_cast<double>(random[i]) < threshold;
       const auto rounded = static_cast<uint64_t>(whole) + up;
@@ -284,8 +283,8 @@ void CompareRow(const Instruction& inst, ElementwiseOp& op) {
   }
 }
 
-// Operands of the result's type are copied without a conversion. Others, floats no wider than f32, are converted to f32
-// and rounded to the result's type.
+// Operands of the result's type are copied without a conversion. Other operands are floats no wider than f32. They are
+// converted to f32 and rounded to the result's type.
 void SelectRow(const Instruction& inst, ElementwiseOp& op) {
   const PrimitiveType type = inst.shape().type();
   if (inst.operand(1).shape().type() != type || inst.operand(2).shape().type() != type) {

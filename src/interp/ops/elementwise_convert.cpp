@@ -1,4 +1,4 @@
-// convert and copy: between all element types: docs/ops.md#convert.
+// convert and copy between all element types: docs/ops.md#convert.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -21,7 +21,7 @@ void CastLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t co
   }
 }
 
-// Towards zero, saturating at the target's range; NaN gives 0.
+// Rounds towards zero and saturates at the range of the target. NaN gives 0.
 template <class From, class To>
 void SaturateLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const From*>(in[0]);
@@ -36,8 +36,8 @@ void SaturateLoop(const ElementwiseOp& op, const void* const* in, void* out, int
   }
 }
 
-// To f64 with the last bit set when anything was lost ("round to odd"), so that the rounding to a narrower float that
-// follows is the only one.
+// Converts to f64 and sets the last bit if the conversion is inexact ("round to odd"). The following conversion to a
+// narrower float then rounds correctly.
 template <class From>
 void ToOddLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const From*>(in[0]);
@@ -52,7 +52,7 @@ void ToOddLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t c
   }
 }
 
-// The real part of a complex number becomes a real one, as compiled XLA code does; XLA's evaluator refuses.
+// Takes the real part of a complex number, as compiled XLA code does. XLA's evaluator rejects this.
 template <class From, class To>
 void RealPartLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const From*>(in[0]);
@@ -74,7 +74,7 @@ ElementwiseOp::Kernel KernelFor() {
   else return CastLoop<From, To>;
 }
 
-// The range of an integer type, for saturation. Values from 2^(n-1) on (signed) are at the top, so 2^63 stands for MAX.
+// Range of an integer type for saturation. `highest` is rounded for 64 bits, where 2^63 means MAX.
 void SetRange(PrimitiveType type, ElementwiseOp& op) {
   if (!IsInteger(type)) return;
   const int bits = BitWidth(type);
@@ -97,7 +97,7 @@ void ConvertRow(const Instruction& inst, ElementwiseOp& op) {
   const Compute compute = ComputeOf(from);
   SetRange(to, op);
   if (IsNarrowFloat(to) && compute != Compute::kF32 && compute != Compute::kPred) {
-    // Through f64, and rounded once from there.
+    // Through f64, which is rounded once.
     op.store = StorerFromDouble(to);
     switch (compute) {
       case Compute::kS64: op.kernel = ToOddLoop<int64_t>; break;

@@ -1,4 +1,4 @@
-// fft, in c128: radix 2 as long as the length is even, the definition for what is left.
+// fft in c128: radix 2 while the length is even, then the definition.
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -12,8 +12,7 @@
 namespace hlo {
 namespace {
 
-// out[k] = sum_j in[j * stride] * root(j * k), where root(i) = roots[i * step], for a length of n = roots.size() /
-// step.
+// out[k] = sum_j in[j * stride] * root(j * k), where root(i) = roots[i * step] and n = roots.size() / step.
 void Transform(const C128* in, int64_t stride, C128* out, int64_t n, const Scratch<C128>& roots, int64_t step) {
   if (n % 2 != 0 || n == 0) {
     for (int64_t k = 0; k < n; ++k) {
@@ -42,7 +41,7 @@ Scratch<C128> Roots(int64_t n, bool inverse) {
   return roots;
 }
 
-// All lines of length n of one dimension, in place.
+// Transforms in place all lines of length n along the dimension with this stride.
 void TransformLines(const Scratch<C128>& data, int64_t n, int64_t stride, bool inverse) {
   const Scratch<C128> roots = Roots(n, inverse);
   const int64_t lines = data.size() / n;
@@ -75,7 +74,7 @@ Result<Literal> EvalFft(Evaluation& e) {
   const auto* in = wide.data<C128>().data();
   const int64_t rows = from.NumElements() / stored, transformed = static_cast<int64_t>(attrs.fft_length.size());
 
-  // Outer dimensions, from the innermost of them on; lines of `width` elements.
+  // Transforms the outer dimensions, beginning with the innermost of them. `width` is the size of the last dimension.
   const auto transform_outer = [&](const Scratch<C128>& data, int64_t width) {
     int64_t stride = width;
     for (int64_t d = transformed - 1; d-- > 0;) {

@@ -1,4 +1,4 @@
-// gather and scatter: windows of the operand, at places that an array of indices says.
+// gather and scatter: windows of the operand at positions in an array of indices.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,6 @@ namespace hlo {
 
 std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides,
                             std::span<const int64_t> to_strides) {
-  // Trailing dimensions that are one run in both arrays.
   int64_t together = 1;
   size_t outer = dims.size();
   while (outer > 0 &&
@@ -36,7 +35,7 @@ namespace {
 
 bool Contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
-// Where the windows are: what gather and scatter have in common.
+// Positions of the windows of gather and scatter.
 class WindowStarts {
  public:
   WindowStarts(const Literal& indices, int64_t index_vector_dim, std::span<const int64_t> start_map,
@@ -58,10 +57,10 @@ class WindowStarts {
     vector_stride_ = index_vector_dim < indices.shape().rank() ? strides[index_vector_dim] : 0;
   }
 
-  // Sizes of the index array without the dimension of index vectors: one window for each.
+  // Sizes of the index array without the dimension of index vectors. There is one window for each index.
   const std::vector<int64_t>& batch_dims() const { return batch_dims_; }
 
-  // The window's origin in the operand, unclamped.
+  // Origin of the window in the operand, not clamped.
   void StartOf(const std::vector<int64_t>& batch, std::vector<int64_t>& start) const {
     start.assign(operand_rank_, 0);
     const int64_t at = Dot(batch, batch_strides_);
@@ -94,7 +93,7 @@ Result<Literal> EvalGather(Evaluation& e) {
                             attrs.start_indices_batching_dims, from.rank());
   const std::vector<int64_t> from_strides = RowMajorStrides(from.dims()), to_strides = RowMajorStrides(shape.dims());
 
-  // The window's dimensions of both arrays, and the result's others.
+  // Window dimensions of both arrays, and the other dimensions of the result.
   std::vector<int64_t> window, window_from, window_to, batch_to;
   size_t offset = 0;
   for (int64_t d = 0; d < from.rank(); ++d) {
@@ -129,8 +128,8 @@ Result<Literal> EvalGather(Evaluation& e) {
   return result;
 }
 
-// Windows in row-major order of the indices, one after the other: where they overlap, order matters. Within a window no
-// element is touched twice, so its runs go through the computation as a whole.
+// Windows are applied in row-major order of the indices, which matters if they overlap. A window reaches each element
+// once, so its runs go through the computation as a whole.
 Result<Literal> EvalScatter(Evaluation& e) {
   const ScatterAttrs& attrs = e.inst.attrs<ScatterAttrs>();
   const ScalarBody& body = *TRY(e.session.Body(*attrs.to_apply));

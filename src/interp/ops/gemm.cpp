@@ -10,11 +10,11 @@
 namespace hlo {
 namespace {
 
-// A tile of kRows x kColumns sums stays in registers: 6 x 16 floats are 12 of the 16, and leave room for two of b and
-// one of a. The packed block of b (kDepth x kColumns floats) is 16 KiB, half of the first-level cache.
+// A tile of kRows x kColumns sums stays in registers. 6 x 16 floats take 12 of the 16 registers and leave room for two
+// of b and one of a. The packed block of b (kDepth x kColumns floats, 16 KiB) takes half of the first-level cache.
 constexpr int64_t kRows = 6;
 constexpr int64_t kDepth = 256;
-// A piece of work is a band of rows.
+// Number of rows in one piece of parallel work.
 constexpr int64_t kBand = kRows * 8;
 constexpr int64_t kFewRows = 4;
 
@@ -36,7 +36,7 @@ constexpr bool kHasVector = std::is_same_v<T, float> || std::is_same_v<T, double
 template <class T>
 constexpr int64_t kColumns = kHasVector<T> ? 64 / sizeof(T) : 8;
 
-// Whole strips of kRows.
+// Rows of a band, rounded up to whole strips of kRows.
 int64_t BandRows(int64_t m) { return std::min(kBand, (m + kRows - 1) / kRows * kRows); }
 
 // sums[kRows][kColumns] += a (depth x kRows) * b (depth x kColumns), both packed.
@@ -71,7 +71,7 @@ void Tile(int64_t depth, const T* a, const T* b, T* sums) {
   }
 }
 
-// Few rows: packing b would cost more than the products. Sums of a row run along n.
+// Product of few rows. Packing b would cost more than the product, so the inner loop runs along n.
 template <class T>
 void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c,
              int64_t c_stride) {
@@ -103,7 +103,7 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
   if (m < kFewRows) return FewRows(m, n, k, a, b, b_stride, c, c_stride);
   constexpr int64_t kWide = kColumns<T>;
   const int64_t panels = (n + kWide - 1) / kWide;
-  // b in panels of kWide columns, each row-major by k; columns beyond n are zeros and their sums dropped.
+  // Packs b into panels of kWide columns, each row-major by k. Columns beyond n are zero, and their sums are dropped.
   const Scratch<T> packed(panels * k * kWide);
   ParallelFor(panels, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, k * kWide)),
               [&](int64_t begin, int64_t end) {
@@ -117,7 +117,7 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
                 }
               });
 
-  // A band of rows against all of b: its rows of a are packed once.
+  // Multiplies each band of rows by all of b, so that its rows of a are packed once.
   ParallelFor((m + kBand - 1) / kBand, 1, [&](int64_t begin, int64_t end) {
     const Scratch<T> left(BandRows(m) * std::min(kDepth, k));
     const Scratch<T> sums(BandRows(m) * panels * kWide);

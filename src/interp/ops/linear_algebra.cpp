@@ -27,8 +27,8 @@ auto RealPart(T x) {
   else return x.real();
 }
 
-// One matrix, row-major, in place: reads the lower triangle, writes L with zeros above. False when a pivot is not
-// positive.
+// Decomposes one row-major matrix in place: reads the lower triangle and writes L, with zeros above. Returns false if a
+// pivot is negative or NaN.
 template <class T>
 bool Cholesky(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
@@ -54,7 +54,7 @@ void TransposeInPlace(T* a, int64_t n) {
   }
 }
 
-// f<T>() for the compute types with a square root.
+// Calls f<T>() for the compute types with a square root. Returns false for other types.
 template <class F>
 bool WithFieldType(PrimitiveType type, F&& f) {
   switch (ComputeOf(type)) {
@@ -87,7 +87,7 @@ Result<Literal> EvalCholesky(Evaluation& e) {
     ParallelFor(batch, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* matrix = a.data() + i * n * n;
-        // The upper factor is that of the transposed matrix, transposed.
+        // The upper factor is the transposed lower factor of the transposed matrix.
         if (!lower) TransposeInPlace(matrix, n);
         if (!Cholesky(matrix, n)) std::fill_n(matrix, n * n, T(std::numeric_limits<float>::quiet_NaN()));
         if (!lower) TransposeInPlace(matrix, n);
@@ -99,7 +99,7 @@ Result<Literal> EvalCholesky(Evaluation& e) {
   return result;
 }
 
-// Solves op(a) x = b (left) or x op(a) = b, by substitution along the rows that are known first.
+// Solves op(a) x = b (left) or x op(a) = b by substitution, beginning with the row of a single unknown.
 Result<Literal> EvalTriangularSolve(Evaluation& e) {
   const TriangularSolveAttrs& attrs = e.inst.attrs<TriangularSolveAttrs>();
   const Shape shape = e.inst.shape();
@@ -119,14 +119,14 @@ Result<Literal> EvalTriangularSolve(Evaluation& e) {
       for (int64_t m = begin; m < end; ++m) {
         const T* a = left.data<T>() + m * n * n;
         T* solution = x.data() + m * rows * columns;
-        // x op(a) = b is op(a)^T x^T = b^T: then a is used the other way round, and x is walked by columns.
+        // x op(a) = b equals op(a)^T x^T = b^T. Hence a is read transposed and x by columns.
         const bool by_column = transposed == attrs.left_side;
         const auto at = [&](int64_t i, int64_t j) {
           const T value = by_column ? a[j * n + i] : a[i * n + j];
           return adjoint ? Conjugate(value) : value;
         };
         const int64_t stride = attrs.left_side ? columns : 1, other_stride = attrs.left_side ? 1 : columns;
-        const bool forward = attrs.lower != by_column;  // The matrix as used is lower triangular.
+        const bool forward = attrs.lower != by_column;  // The matrix, as it is read, is lower triangular.
         for (int64_t step = 0; step < n; ++step) {
           const int64_t i = forward ? step : n - 1 - step;
           for (int64_t o = 0; o < others; ++o) {
@@ -159,7 +159,7 @@ struct Features {
   }
   double count() const { return static_cast<double>(outer * inner); }
 
-  // f(linear index of an element) for each element of feature `c`.
+  // Calls f(linear index) for each element of feature `c`.
   template <class F>
   void ForEach(int64_t c, F&& f) const {
     for (int64_t o = 0; o < outer; ++o) {
@@ -195,7 +195,7 @@ Result<Literal> EvalBatchNormTraining(Evaluation& e) {
   const Scratch<double> y(shape.NumElements()), means(features.features), variances(features.features);
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
-      // The mean of squares less the square of the mean would cancel, in f64 too.
+      // The mean of squares less the square of the mean would cancel, even in f64.
       double sum = 0, squares = 0;
       features.ForEach(c, [&](int64_t i) { sum += x[i]; });
       const double mean = sum / features.count();

@@ -1,12 +1,12 @@
-// reduce: elements folded into accumulators, in row-major order of the reduced indices: docs/ops.md#accumulation.
+// reduce: folds elements into accumulators in row-major order of the reduced indices: docs/ops.md#accumulation.
 //
-// Accumulators of many results are side by side ("lanes") and go through the reduced indices together, so that the
-// loops are vectorised across results and each result is still summed in order.
+// Accumulators of many results are adjacent ("lanes") and go through the reduced indices together. So the loops are
+// vectorised across results, and each result is still summed in order.
 //
-// Where the order cannot be told, or only by the last bits of an f64 that is then rounded to a narrower type, long runs
-// of neighbours go to several accumulators in turn, and what few results have to fold is cut into pieces for the
-// threads to share. How, depends on the shape alone. Sums of f64 and products of floats are rounded at each step: these
-// stay in order.
+// Some reductions do not depend on the order, or only in the last bits of an f64 that is then rounded to a narrower
+// type. For them, long runs of neighbours go to several accumulators in turn, and a reduction to few results is cut
+// into pieces for the threads. The shape alone determines how. Sums of f64 and products of floats are rounded at each
+// step, so they stay in order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -26,17 +26,17 @@
 namespace hlo {
 namespace {
 
-// The operand's dimensions, neighbours of one kind merged, sizes of 1 gone; results in row-major order of the kept
-// ones.
+// Dimensions of the operand: neighbours of one kind are merged, and sizes of 1 are removed. Results are in row-major
+// order of the kept dimensions. `lanes` is the innermost kept dimension and `run` the innermost reduced one.
 struct Plan {
-  std::vector<int64_t> kept, kept_strides;        // All but the innermost kept dimension ...
-  std::vector<int64_t> reduced, reduced_strides;  // ... and the innermost reduced one,
-  int64_t lanes = 1, lane_stride = 0;             // which are these.
+  std::vector<int64_t> kept, kept_strides;        // All but the innermost kept dimension.
+  std::vector<int64_t> reduced, reduced_strides;  // All but the innermost reduced dimension.
+  int64_t lanes = 1, lane_stride = 0;
   int64_t run = 1, run_stride = 0;
 
   Plan(const Shape& operand, std::span<const int64_t> dimensions) {
     const std::vector<int64_t> strides = RowMajorStrides(operand.dims());
-    int before = -1;  // The kind of the dimension before: 0 kept, 1 reduced.
+    int before = -1;  // Kind of the previous dimension: 0 kept, 1 reduced.
     for (int64_t d = 0; d < operand.rank(); ++d) {
       if (operand.dim(d) == 1) continue;
       const bool is_reduced = std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
@@ -66,8 +66,8 @@ struct Plan {
   int64_t Reductions() const { return Product(reduced) * run; }
   int64_t Results() const { return Product(kept) * lanes; }
 
-  // Into how many pieces to cut the outermost reduced dimension where there are few blocks of `most` results: each
-  // takes 2^15 steps or more, and no less than a page of each run of neighbours.
+  // Number of pieces of the outermost reduced dimension if there are few blocks of `most` results. A piece has at least
+  // 2^15 steps, and at least 4096 elements of a contiguous run.
   int64_t Pieces(int64_t most) const {
     const int64_t blocks = Product(kept) * ((lanes + most - 1) / most), steps = std::min(lanes, most) * Reductions();
     int64_t longest = reduced.empty() ? run : reduced[0];
@@ -75,7 +75,7 @@ struct Plan {
     return std::max<int64_t>(1, std::min({64 / blocks, steps >> 15, longest}));
   }
 
-  // The piece as a plan, and the offset of its first element.
+  // A piece as a plan, and the offset of its first element.
   std::pair<Plan, int64_t> Piece(int64_t piece, int64_t pieces) const {
     Plan part = *this;
     int64_t& size = reduced.empty() ? part.run : part.reduced[0];
@@ -84,7 +84,7 @@ struct Plan {
     return {std::move(part), begin * (reduced.empty() ? run_stride : reduced_strides[0])};
   }
 
-  // f(first result, lanes, first element) for blocks of at most `most` results, on all threads.
+  // Calls f(first result, lanes, first element) for blocks of at most `most` results, on all threads.
   template <class F>
   void ForEachBlock(int64_t most, F&& f) const {
     const int64_t blocks = (lanes + most - 1) / most, rows = Product(kept);
@@ -101,17 +101,17 @@ struct Plan {
                 });
   }
 
-  // f(offset of the first element of a run) in order.
+  // Calls f(offset of the first element) for each run, in order.
   template <class F>
   void ForEachRun(F&& f) const {
     for (IndexWalk walk(reduced); walk.Valid(); walk.Next()) f(Dot(walk.index(), reduced_strides));
   }
 };
 
-// ---- Bodies that are one op on numbers as they lie in memory ----------------------------------------------------
+// ---- Bodies of one op, applied to numbers in memory -------------------------------------------------------------
 
-// accumulator = F(accumulator, x) over a run, lanes at a time. Lanes that do not lie together go eight by eight, each
-// in its own chain; or one by one where F has a way of its own with a long run of neighbours.
+// accumulator = F(accumulator, x) over a run, for all lanes at a time. If lanes are not contiguous, eight of them at a
+// time have independent chains. If F has its own function for long runs of neighbours, lanes go one by one.
 constexpr int64_t kLongRun = 32;
 
 template <class T, class A, class F>
@@ -156,13 +156,14 @@ void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f)
   });
 }
 
-constexpr int64_t kBlock = 1024;  // Results that are folded together.
+constexpr int64_t kBlock = 1024;
 
-// Whether F may fold in any order: it then has what changes nothing, given the initial value.
+// Whether F may fold in any order. Then it has an identity for the initial value.
 template <class F, class A>
 concept AnyOrder = requires(F f, A init) { A{f.Identity(init)}; };
 
-// fold(plan, first element, accumulators, lanes) for all results, and finish(first result, accumulators, lanes).
+// Calls fold(plan, first element, accumulators, lanes) for all results, and then finish(first result, accumulators,
+// lanes).
 template <class A, class F, class Fold, class Finish>
 void FoldAll(const Plan& plan, A init, F f, Fold fold, Finish finish) {
   if constexpr (AnyOrder<F, A>) {
@@ -195,7 +196,7 @@ void FoldAll(const Plan& plan, A init, F f, Fold fold, Finish finish) {
   });
 }
 
-// T in memory, A for the accumulator.
+// T is the type in memory, A the type of the accumulator.
 template <class T, class A, class F>
 Literal FoldInto(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   Literal result = Literal::Uninitialized(Shape(x.shape().type(), inst.shape().dims(), inst.shape().layout()));
@@ -238,7 +239,7 @@ struct SumInDouble {
   }
 };
 
-// bf16 and f16: the elements are widened on their way, and results rounded once. A is what is accumulated in.
+// bf16 and f16: elements are widened first, and results are rounded once. A is the type of the accumulator.
 template <class A, class F>
 Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   const PrimitiveType type = x.shape().type();
@@ -284,7 +285,7 @@ Literal FoldSame(const Instruction& inst, const Plan& plan, const Literal& x, co
   return FoldInto<T, T>(inst, plan, x, init.data<T>()[0], f);
 }
 
-// An op of unsigned integers that wraps: associative.
+// An op of unsigned integers that wraps around, and so is associative.
 template <class F, uint32_t kIdentity>
 struct Wrapping {
   template <class T>
@@ -310,20 +311,20 @@ struct Extreme {
     else {
       using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
       const Bits ab = std::bit_cast<Bits>(a), vb = std::bit_cast<Bits>(v);
-      const T equal = std::bit_cast<T>(kMax ? ab & vb : ab | vb);  // Orders zeros; see elementwise maximum.
+      const T equal = std::bit_cast<T>(kMax ? ab & vb : ab | vb);  // Orders zeros as elementwise maximum does.
       const T ordered = (kMax ? a > v : a < v) ? a : (kMax ? v > a : v < a) ? v : equal;
       return a != a ? a : v != v ? v : ordered;
     }
   }
 
-  // In any order, which shows in the result only when that is a zero or there are NaNs: then once more, in order.
+  // Folds in any order. The order matters only for a zero result or with NaNs. Then folds again, in order.
   template <class T>
   T Run(T a, const T* x, int64_t count) const {
     constexpr int64_t kLanes = 128 / sizeof(T);
     T best[kLanes];
     std::fill_n(best, kLanes, a);
     int64_t i = 0;
-    T odd = 0, odds[kLanes] = {};  // NaN where there was one, else 0.
+    T odd = 0, odds[kLanes] = {};  // NaN if there was one, else 0.
     for (; i + kLanes <= count; i += kLanes) {
       for (int64_t l = 0; l < kLanes; ++l) {
         const T v = x[i + l];
@@ -343,7 +344,7 @@ struct Extreme {
   }
 };
 
-// Floats and the integers of 32 bits and pred; the rest goes the general way. Wrapping sums are unsigned.
+// Reduces floats, 32-bit integers and pred. Returns nullopt for other types and ops. Wrapping sums are unsigned.
 std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x,
                                      const Literal& init) {
   const PrimitiveType type = x.shape().type();
@@ -447,7 +448,7 @@ Result<Literal> EvalReduce(Evaluation& e) {
   const auto inputs = e.operands.first(arrays), inits = e.operands.subspan(arrays);
   TRY(CheckBody(e.inst, body, arrays, inits, inputs));
   if (inputs[0].shape().NumElements() == 0) {
-    // Nothing to fold: the initial values, as often as there are results.
+    // All results are the initial values.
     std::vector<Literal> results;
     for (size_t i = 0; i < arrays; ++i) {
       Literal result = Literal::Uninitialized(e.inst.shape().IsTuple() ? e.inst.shape().element(i) : e.inst.shape());

@@ -16,8 +16,8 @@
 namespace hlo {
 namespace {
 
-// The element of a base dimension of `size` that window offset `offset` of position `position` falls on; -1 for padding
-// and for holes of a dilated base.
+// Index in a base dimension of `size` that window offset `offset` reads at `position`. -1 for padding and holes of a
+// dilated base.
 int64_t BaseIndex(const WindowDim& window, int64_t size, int64_t position, int64_t offset) {
   const int64_t at = position * window.stride + offset * window.window_dilation - window.pad_low;
   if (at < 0 || at % window.base_dilation != 0) return -1;
@@ -25,15 +25,14 @@ int64_t BaseIndex(const WindowDim& window, int64_t size, int64_t position, int64
   return index < size ? index : -1;
 }
 
-// Offsets in [begin, end) of a window.
 struct Offsets {
   int64_t begin = 0, end = 0;
 };
 
-// All offsets at which the window may fall on an element for some position in [first, last]. Padding on either side is
-// left out, so that a window costs what it meets, however large it is.
+// Offsets at which the window may read an element for some position in [first, last]. Because padding is left out, the
+// cost of a window depends only on the elements that it reads.
 Offsets OffsetsThatMeet(const WindowDim& window, int64_t size, int64_t first, int64_t last) {
-  using Wide = __int128;  // Sizes times dilations.
+  using Wide = __int128;  // Holds sizes times dilations.
   const auto floor_of = [&](Wide a) {
     const Wide b = window.window_dilation;
     return a / b - (a % b < 0 ? 1 : 0);
@@ -47,8 +46,8 @@ Offsets OffsetsThatMeet(const WindowDim& window, int64_t size, int64_t first, in
 
 bool IsTrivial(const WindowDim& window) { return window == WindowDim(); }
 
-// Dimensions outside, and one inside whose elements are lanes: the trailing ones over which nothing slides as far as
-// there are, else the last one.
+// Outer dimensions, and an inner one whose elements are lanes. The inner one consists of the trailing dimensions over
+// which no window slides. If there are none, it is the last dimension.
 struct Sliding {
   std::vector<WindowDim> outer;
   std::vector<int64_t> outer_base, outer_out;
@@ -60,7 +59,7 @@ struct Sliding {
     while (outside > 0 && IsTrivial(window.dims[outside - 1])) lanes *= base[--outside];
     lane_base = lanes;
     if (lanes < 8 && !base.empty() && (lanes == 1 || outside == base.size())) {
-      // Nothing to gain: lanes are positions of the last window that slides.
+      // Few lanes gain nothing. Then lanes are positions of the last window that slides.
       outside = base.size() - 1;
       lane_window = window.dims[outside];
       lane_base = base[outside];
@@ -73,7 +72,7 @@ struct Sliding {
     }
   }
 
-  // By outer dimension, the offsets at which a window at `position` may fall on an element.
+  // For each outer dimension, the offsets at which a window at `position` may read an element.
   std::vector<Offsets> OuterOffsets(const std::vector<int64_t>& position) const {
     std::vector<Offsets> offsets;
     for (size_t d = 0; d < outer.size(); ++d)
@@ -81,8 +80,8 @@ struct Sliding {
     return offsets;
   }
 
-  // The first base element (lane 0, offset 0) that the window falls on for outer indices `position`, at the offsets
-  // `at`, counted from the begin of `offsets`; -1 for none.
+  // Index of the first base element (lane 0, offset 0) that the window reads for outer indices `position`, at the
+  // offsets `at` from the begin of `offsets`. -1 if there is none.
   int64_t OuterElement(const std::vector<int64_t>& position, const std::vector<Offsets>& offsets,
                        const std::vector<int64_t>& at) const {
     int64_t element = 0;
@@ -94,8 +93,8 @@ struct Sliding {
     return element * lane_base;
   }
 
-  // f(first lane, count, first base element, base stride) for the lanes in [begin, end) that window offset `offset`
-  // gives an element.
+  // Calls f(first lane, count, first base element, base stride) for the lanes in [begin, end) that have an element at
+  // window offset `offset`.
   template <class F>
   void ForEachLaneRun(int64_t begin, int64_t end, int64_t offset, F&& f) const {
     const WindowDim& window = lane_window;
@@ -114,12 +113,13 @@ struct Sliding {
   }
 };
 
-// Windows that slide along one dimension and all begin at its first element, as those of a cumulative sum: each result
-// is the one before it, combined with the next element if the window reaches one. By the definition's order, so
-// whatever the body is.
+// Windows that slide along one dimension and all begin at its first element, as in a cumulative sum. Each result is the
+// previous result, combined with the next element if the window reaches one. This is the order of the definition, so it
+// is right for every body.
 struct Running {
-  int64_t before = 1, size = 0, out = 0, lanes = 1;  // Outside, along (base and result), and inside the dimension.
-  int64_t first = 0;                                 // Elements in the first window; below 1: that far from any.
+  // Sizes before the dimension, along it (base and result) and after it.
+  int64_t before = 1, size = 0, out = 0, lanes = 1;
+  int64_t first = 0;  // The window at position i has clamp(first + i, 0, size) elements.
 
   static std::optional<Running> Of(const Window& window, std::span<const int64_t> base, std::span<const int64_t> out) {
     Running running;
@@ -140,18 +140,17 @@ struct Running {
     return along != nullptr ? std::optional(running) : std::nullopt;
   }
 
-  // Elements in the window of a position.
   int64_t CountAt(int64_t position) const { return std::clamp<int64_t>(first + position, 0, size); }
 };
 
-// The arrays of a reduce-window, as bytes.
+// Memory of the arrays of a reduce-window.
 struct Arrays {
   std::vector<const std::byte*> in, init;
   std::vector<std::byte*> out;
   std::vector<int64_t> bytes;
 };
 
-// Results [begin, begin + count) of the lanes of row `row`, for all positions in turn.
+// Computes results [begin, begin + count) of the lanes of row `row`, position by position.
 Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& arrays, int64_t row, int64_t begin,
                 int64_t count, ScalarBody::Scratch& scratch) {
   const size_t number = arrays.out.size();
@@ -171,7 +170,7 @@ Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& ar
     if (position > 0 && done == end) {
       for (size_t a = 0; a < number; ++a) std::memcpy(out[a], in[a], count * arrays.bytes[a]);
     }
-    // Several elements are new at the first position alone.
+    // Only the first position may have several new elements.
     for (; done < end; ++done) {
       for (size_t a = 0; a < number; ++a)
         in[number + a] = arrays.in[a] + ((row * running.size + done) * running.lanes + begin) * arrays.bytes[a];
@@ -186,7 +185,7 @@ Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& ar
   std::mutex mutex;
   Status status;
   const int64_t blocks = (running.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes;
-  // Pieces of some thousand elements.
+  // A piece of work has some thousand elements.
   const int64_t work = running.out * std::min(running.lanes, ScalarBody::kLanes);
   ParallelFor(running.before * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)),
               [&](int64_t begin, int64_t end) {
@@ -239,7 +238,7 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   std::atomic<bool> failed = false;
   const int64_t blocks = (sliding.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes,
                 rows = Product(sliding.outer_out);
-  // Elements that a window may meet, times lanes.
+  // Number of elements that a window may read, times lanes.
   int64_t work = std::min(sliding.lanes, ScalarBody::kLanes) * std::min(sliding.lane_window.size, sliding.lane_base);
   for (size_t d = 0; d < sliding.outer.size(); ++d) work *= std::min(sliding.outer[d].size, sliding.outer_base[d]);
   ParallelFor(
@@ -292,8 +291,8 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
-// For each source element in row-major order: the element of its window that `select` prefers gets it through
-// `scatter`. Lanes are elements over which no window slides, so two lanes never meet.
+// For each source element in row-major order, `select` chooses an element of its window, and `scatter` combines the
+// two. Lanes are elements over which no window slides, so they are independent.
 Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const SelectAndScatterAttrs& attrs = e.inst.attrs<SelectAndScatterAttrs>();
   const ScalarBody& select = *TRY(e.session.Body(*attrs.select));

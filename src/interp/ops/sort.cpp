@@ -44,8 +44,8 @@ struct Keyed {
   int64_t key, index;
 };
 
-// The order of a line under a comparator that is one LT or GT of the first operand's elements; false when that is no
-// total order of the numbers (a NaN under IEEE order).
+// Order of a line for a comparator that is a single LT or GT of the first operand's elements. Returns false if the
+// comparison is not a total order of the numbers, which is so for NaN in IEEE order.
 bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count,
                 Scratch<int64_t>& order) {
   const CompareAttrs& attrs = comparison.attrs<CompareAttrs>();
@@ -56,8 +56,7 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   if (IsFloat(type) && attrs.type != ComparisonType::kTotalOrder) {
     const FloatFormat format = type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? kF16 : FormatOf(type);
     if (format.specials != Specials::kIeee) return false;
-    // Infinity's bits are above every number's; what is above those is NaN. -0 and +0 are equal: their keys are -1 and
-    // 0.
+    // Keys above the key of infinity are NaNs. -0 and +0 are equal, but their keys are -1 and 0.
     Literal infinity = Literal::Scalar(type, std::numeric_limits<double>::infinity());
     int64_t top;
     TotalOrderKeys(type, infinity.raw(), &top, 1);
@@ -77,8 +76,8 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   return true;
 }
 
-// Bottom-up merge sort of one line by any comparator. The merges of a level go side by side: each takes one comparison
-// at a time, and up to kLanes comparisons run as one block.
+// Bottom-up merge sort of one line with any comparator. The merges of a level run side by side. Each needs one
+// comparison at a time, and up to kLanes comparisons run as one block.
 class MergeSort {
  public:
   MergeSort(const ScalarBody& body, const std::vector<const std::byte*>& lines, const std::vector<int64_t>& bytes,
@@ -114,7 +113,7 @@ class MergeSort {
       active_.push_back({begin, middle, middle, end, begin});
     }
     while (true) {
-      // What has run out on one side is copied; the others need a comparison.
+      // A merge with one empty side copies the other side. The other merges need a comparison.
       size_t open = 0;
       for (const Merge& merge : active_) {
         if (merge.left < merge.left_end && merge.right < merge.right_end) {
@@ -129,13 +128,13 @@ class MergeSort {
       TRY(Compare(from));
       for (size_t i = 0; i < active_.size(); ++i) {
         Merge& merge = active_[i];
-        // The right one goes first only if it is before the left one, which keeps the order of equal elements.
+        // The right element goes first only if it precedes the left one. This keeps the order of equal elements.
         to[merge.out++] = from[less_[i] ? merge.right++ : merge.left++];
       }
     }
   }
 
-  // less_[i]: the head of the right side is before that of the left side.
+  // Sets less_[i] to whether the head of the right side precedes the head of the left side.
   Status Compare(const Scratch<int64_t>& from) {
     std::vector<const std::byte*> in(packed_.size());
     for (size_t k = 0; k < lines_.size(); ++k) {
@@ -164,7 +163,6 @@ class MergeSort {
   ScalarBody::Scratch scratch_;
 };
 
-// `dimension` last, the others in order.
 std::vector<int64_t> WithLast(int64_t rank, int64_t dimension) {
   std::vector<int64_t> order;
   for (int64_t d = 0; d < rank; ++d) {
@@ -235,7 +233,8 @@ Result<Literal> EvalSort(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(sorted)) : std::move(sorted[0]);
 }
 
-// (values, indices) of the k best of each line of the last dimension, best first, equal ones by lower index.
+// (values, indices) of the k best elements of each line along the last dimension, best first. Equal elements are
+// ordered by index.
 Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& values_shape, const Shape& indices_shape) {
   const PrimitiveType type = operand.shape().type();
   Literal values = Literal::Uninitialized(values_shape), indices = Literal::Uninitialized(indices_shape);
