@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Arrays of a file, under the keys that count for one device.
+// Arrays of a file with their keys for one device.
 using KeyedArrays = std::vector<std::pair<std::string, const NpyArray*>>;
 
 KeyedArrays Keyed(const NpzArrays& arrays) {
@@ -34,7 +34,7 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
       .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
 }
 
-// The settings by which the arrays of a file become the arguments of one device.
+// Settings for reading the arguments of one device from the arrays of a file.
 struct Reading {
   const std::string& path;
   const Module& module;
@@ -42,12 +42,12 @@ struct Reading {
   const std::set<int64_t>& given;
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
-  std::set<const NpyArray*> own = {};                    // Arrays for this device alone.
-  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were read for other devices.
+  std::set<const NpyArray*> own = {};                    // Arrays for this device only.
+  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were already read for other devices.
   bool* were_cut = nullptr;
 };
 
-// A hint for an array whose shape is not the one of a parameter that is a part.
+// Hint for an array that has another shape than a parameter that is a part.
 std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
   return Str("the module is one partition of ", partitions,
@@ -56,7 +56,8 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not cut: ", why_not_cut);
 }
 
-// The part that a device holds of a whole array; none where the array is a part, or `why` tells why it is not cut.
+// The part of a whole array that a device holds. None if the array is a part itself, or is not cut for the reason in
+// `why`.
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {
@@ -97,7 +98,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   return CutPart(known->second, shape, *table, reading.partition);
 }
 
-// `parameter` from the arrays, with `stem` as the key of the whole tuple; `leaf` counts the arrays in it.
+// Reads `parameter` from the arrays. `stem` is the key of the whole tuple, and `leaf` counts its arrays.
 Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, ShapeIndex& index, int64_t& leaf,
                               const std::string& stem, const KeyedArrays& arrays, const Reading& reading) {
   const std::string wanted_by = WantedBy(parameter);
@@ -159,8 +160,7 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& re
   } else if (has_all(by_number)) {
     stem_of = by_number;
   } else if (in_order) {
-    // Leaves take the arrays as they come; where there are too few for all, those of parameters that are given have
-    // none.
+    // Leaves take the arrays in order. If there are fewer arrays than leaves, parameters that are given take none.
     size_t leaves = 0, next = 0;
     for (const Instruction* parameter : parameters)
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex&, const Shape& leaf) { leaves += leaf.IsToken() ? 0 : 1; });
@@ -236,7 +236,7 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
                                               const std::set<int64_t>& given, ArgsAre are, int64_t most_devices) {
   const NpzArrays arrays = TRY(ReadNpz(path));
   const auto parameters = module.entry().parameters();
-  // A parameter may be called "r1.x".
+  // A parameter may itself be called "r1.x".
   const auto split = [&](std::string_view key) -> std::optional<OfDevice> {
     for (const Instruction* parameter : parameters) {
       if (key.starts_with(parameter->name())) return std::nullopt;
@@ -249,11 +249,11 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
   }
   DeviceArguments arguments;
   std::map<const NpyArray*, Literal> wholes;
-  std::optional<std::vector<Literal>> shared;  // The arguments of all devices without arrays of their own.
+  std::optional<std::vector<Literal>> shared;  // The arguments of all devices without their own arrays.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
       if (std::ssize(arguments.by_device) == most_devices) return arguments;
-      // The device's own first: the first of a key counts.
+      // The device's own arrays come first, because the first array of a key counts.
       KeyedArrays own, of_replica, of_all;
       for (const auto& [name, array] : arrays) {
         const auto of = split(name);
@@ -351,7 +351,7 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
 
 namespace {
 
-// The elements of a tuple, or the one value that is none.
+// The elements of a tuple, or the result itself if it is not a tuple.
 std::span<const Literal> Outputs(const Literal& result) {
   if (result.shape().IsTuple()) return result.elements();
   return {&result, 1};

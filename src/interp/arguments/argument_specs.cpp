@@ -1,4 +1,4 @@
-// --arg=WHICH=SPEC: which parameter, and what it gets.
+// --arg=WHICH=SPEC: a parameter and the specification of its value.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
     if (parameter->name() == which) return parameter->parameter_number();
     names.push_back(parameter->name());
   }
-  // "x" is the program's name of what XLA made "x.1".
+  // XLA may rename "x" of the program to "x.1".
   const auto is_numbered = [&](std::string_view name) {
     return name.size() > which.size() + 1 && name.starts_with(which) && name[which.size()] == '.' &&
            name.find_first_not_of("0123456789", which.size() + 1) == std::string_view::npos;
@@ -36,7 +36,7 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
   FAIL(std::move(error));
 }
 
-// "uniform(-1,1)": the numbers in the parentheses, when the text is `name` and two of them.
+// Reads the two numbers of a call such as "uniform(-1,1)". Returns false for other texts.
 bool ParseCall(std::string_view text, std::string_view name, double* a, double* b) {
   if (!text.starts_with(name) || !text.ends_with(")")) return false;
   text.remove_prefix(name.size());
@@ -45,8 +45,8 @@ bool ParseCall(std::string_view text, std::string_view name, double* a, double* 
   return parts.size() == 2 && ParseDouble(Trim(parts[0]), a) && ParseDouble(Trim(parts[1]), b);
 }
 
-// The sum of twelve uniforms less 6: mean 0, variance 1, tails cut at 6. Sums of multiples of 2^-16 are exact, so every
-// machine makes the same bytes, which a logarithm from its C library would not.
+// Sum of twelve uniform numbers less 6: mean 0, variance 1, tails cut at 6. Sums of multiples of 2^-16 are exact, so
+// all machines make the same bytes. A logarithm of their C libraries would not.
 double StandardNormal(uint64_t seed, int64_t i, uint64_t high) {
   double sum = -6;
   for (int part = 0; part < 2; ++part) {
@@ -61,7 +61,7 @@ constexpr std::string_view kSpecs =
     "it may be zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
     "@x.bin or a literal: {1,2}";
 
-// Numbers and braces, or a shape in front of them; not a generator that is misspelt.
+// Whether the text is a literal: a number, braces, or a shape in front of them. A misspelt generator is not a literal.
 bool IsLiteralText(std::string_view spec) {
   if (spec.empty() || spec.find_first_of("{[") != std::string_view::npos) return !spec.empty();
   for (const std::string_view word : {"inf", "nan", "true", "false"}) {
@@ -70,7 +70,6 @@ bool IsLiteralText(std::string_view spec) {
   return std::string_view("+-.(0123456789").find(spec[0]) != std::string_view::npos;
 }
 
-// Says which argument an error is about.
 Error InArgument(const Instruction& parameter, Error error) {
   std::string& message = error.diagnostics.front().message;
   message = Str("argument ", parameter.parameter_number(), " ('", parameter.name(), "'): ", message);
@@ -78,7 +77,7 @@ Error InArgument(const Instruction& parameter, Error error) {
 }
 
 Result<Literal> Made(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
-  // A tuple's literal is written whole, "({1,2}, 3)"; a generator makes each leaf.
+  // A whole tuple may be written as a literal, such as "({1,2}, 3)". A generator makes each leaf.
   if (parameter.shape().IsTuple() && spec.starts_with('(') && options.parse_literal)
     return options.parse_literal(parameter.shape(), spec);
   int64_t leaf = 0;

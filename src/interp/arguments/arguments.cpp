@@ -28,7 +28,7 @@ void Count(const Literal& literal, Finiteness& counts) {
   if (count > 1 && literal.IsSplat()) ++counts.constant_outputs;
 }
 
-// Rows of indices that the op takes for unique, and that are too many to be.
+// Message if the op expects unique rows of indices and there are too many rows for that, or "".
 std::string TooManyRows(const Instruction& parameter, const LeafRange& range, const Shape& shape) {
   if (!range.rows_unique || !shape.IsArray()) return "";
   const bool vectors = !range.components.empty() && range.component_dim < shape.rank();

@@ -44,13 +44,13 @@ int64_t LargestIntegerOf(PrimitiveType type) {
 }
 int64_t SmallestIntegerOf(PrimitiveType type) { return IsSigned(type) ? -LargestIntegerOf(type) - 1 : 0; }
 
-// f8e8m0fnu has powers of two alone: no sign, no 0.
+// f8e8m0fnu has only powers of two: neither a sign nor 0.
 bool HasSign(PrimitiveType type) {
   return type == PrimitiveType::kF64 || type == PrimitiveType::kF32 || FormatOf(type).specials != Specials::kExponent;
 }
 
-// Where `i` goes in one of the many orders of 0 .. count - 1 that `key` names: a Feistel network on the next power of
-// four, walked until it lands inside.
+// Position of `i` in the permutation of 0 .. count - 1 with number `key`. A Feistel network on the next power of four
+// is repeated until the position is below `count`.
 uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key) {
   int half = 1;
   while (half < 32 && (uint64_t{1} << 2 * half) < count) ++half;
@@ -80,7 +80,7 @@ class Maker {
         options_(options),
         high_(CounterOf(parameter, leaf)),
         key_(Philox(options.seed, ~uint64_t{0}, high_).Wide()),
-        // Leaves of one module begin at different numbers, so that one taken for another shows.
+        // Leaves of a module begin at different numbers, so that a confusion of two leaves is visible.
         first_(static_cast<uint64_t>(parameter) * 7919 + static_cast<uint64_t>(leaf) * 104729),
         tighten_(tighten) {
     if (!shape.IsArray()) return;
@@ -93,7 +93,7 @@ class Maker {
   Literal Make() const {
     Literal literal(shape_);
     if (!shape_.IsArray()) return literal;
-    literal.mutable_raw();  // Its own bytes, before threads write to them.
+    literal.mutable_raw();  // Allocates the bytes before threads write them.
     const PrimitiveType type = shape_.type();
     const int64_t count = shape_.NumElements();
     const bool plain = type == PrimitiveType::kF32 && IsPlain();
@@ -121,7 +121,7 @@ class Maker {
   PhiloxBlock Draw(int64_t i, Part part = Part::kReal) const {
     const PhiloxBlock real = Philox(options_.seed, static_cast<uint64_t>(i), high_);
     if (part == Part::kReal) return real;
-    // Real and imaginary parts share one block where a part needs one word, which most profiles do.
+    // Real and imaginary parts share a block if each needs one word, as in most profiles.
     PhiloxBlock imaginary = Philox(options_.seed, static_cast<uint64_t>(i) | uint64_t{1} << 63, high_);
     imaginary.words[0] = real.words[1];
     return imaginary;
@@ -134,7 +134,7 @@ class Maker {
     // Intervals order values, which complex numbers do not have.
     const ClosedInterval interval = IsComplex(shape_.type()) ? ClosedInterval() : range_.interval;
     positive_ = interval.low >= 0;
-    // f16 and fp8 keep to a quarter of their range.
+    // The scale shrinks by `tighten_`. The limits below keep f16 and fp8 within a quarter of their range.
     const double scale = range_.scale * tighten_;
     low_ = -scale;
     high_end_ = scale;
@@ -158,19 +158,19 @@ class Maker {
 
   double Normal(uint32_t word) const { return low_ + (high_end_ - low_) * Unit(word); }
 
-  // Is each element Normal of its first word? So are most large arguments.
+  // Whether each element is Normal of its first word. This holds for most large arguments.
   bool IsPlain() const {
     if (range_.is_key || (range_.exactly && options_.constrain)) return false;
     return options_.profile == InputProfile::kNormal || options_.profile == InputProfile::kEdge ||
            options_.profile == InputProfile::kTies || options_.profile == InputProfile::kLong;
   }
 
-  // What Float gives, many at once; returns the first that is left over.
+  // Computes Float for many elements at a time. Returns the first element that is left.
   int64_t MakePlain(float* out, int64_t begin, int64_t end) const {
     uint32_t words[kPhiloxLanes];
     for (; begin + kPhiloxLanes <= end; begin += kPhiloxLanes) {
       PhiloxFirstWords(options_.seed, static_cast<uint64_t>(begin), high_, words);
-      // The signed conversion is one instruction; there are 24 bits.
+      // The signed conversion is one instruction, and 24 bits fit.
       for (int lane = 0; lane < kPhiloxLanes; ++lane) {
         const double unit = static_cast<int32_t>(words[lane] >> 8) * 0x1p-24;
         out[begin + lane] = static_cast<float>(low_ + (high_end_ - low_) * unit);
@@ -179,7 +179,6 @@ class Maker {
     return begin;
   }
 
-  // `part` of element `i`.
   double Float(int64_t i, Part part = Part::kReal) const {
     const bool real = part == Part::kReal;
     if (range_.exactly && options_.constrain) return real ? *range_.exactly : 0;
@@ -200,14 +199,14 @@ class Maker {
     }
   }
 
-  // 1 .. exact_bound.
+  // An integer in 1 .. exact_bound.
   int64_t SmallInteger(const PhiloxBlock& block) const {
     const int64_t most = std::min<int64_t>(options_.exact_bound, static_cast<int64_t>(std::min(largest_, 0x1p52)));
     return Between(block, 1, std::max<int64_t>(1, most));
   }
 
-  // Integers that the type has, positive ones first; where the elements outnumber them, each run of as many has all of
-  // them, in an order of its own.
+  // Integers that the type can represent, positive ones first. If there are more elements than such integers, each run
+  // of this many elements has all of them in its own order.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
     const bool both_signs = Numbers() > whole && !positive_;
@@ -218,21 +217,21 @@ class Maker {
   // Numbers in the array: two for each complex element, one for each other element.
   uint64_t Numbers() const { return static_cast<uint64_t>(shape_.NumElements()) * (IsComplex(shape_.type()) ? 2 : 1); }
 
-  // As `count` values are given to the elements.
+  // Number of element `i` among `count` values.
   uint64_t PlaceOf(int64_t i, uint64_t count) const {
     const auto place = static_cast<uint64_t>(i);
     if (Numbers() <= count) return (place + first_) % count;
     return Permuted(place % count, count, key_ + place / count);
   }
 
-  // All binades alike; that takes no logarithm, which machines differ in.
+  // All binades have the same probability. No logarithm is needed, which would differ between machines.
   double AnyMagnitude(const PhiloxBlock& block) const {
     const int64_t exponent = Between(block, std::ilogb(smallest_), std::ilogb(largest_));
     return std::min(largest_, std::ldexp(1 + Unit(block.words[2]), static_cast<int>(exponent)));
   }
 
-  // x, -x + a little, neighbours along what is summed. What such terms are multiplied by comes as x, x + a little, so
-  // that the products cancel too.
+  // Neighbours along the summed dimension are x and -x + a little. Factors of such terms are x and x + a little, so
+  // that the products cancel, too.
   double Cancelling(int64_t i, Part part, const PhiloxBlock& block) const {
     const int64_t d = range_.summed_dim;
     const bool known = d >= 0 && d < shape_.rank();
@@ -244,7 +243,7 @@ class Maker {
 
   // ---- Keys of sorts and searches ----
 
-  // The element whose key element `i` has: in profile `ties` 30 % take that of their neighbour.
+  // The element whose key element `i` has. In profile `ties`, 30 % of the elements have the key of their neighbour.
   int64_t KeyOf(int64_t i) const {
     if (options_.profile != InputProfile::kTies) return i;
     const int64_t d = range_.key_dim;
@@ -260,7 +259,8 @@ class Maker {
     return distinct ? DistinctFloat(i) : Normal(Draw(i, part).words[0]);
   }
 
-  // Odd multiples of a power of two, within the scale; where there are not enough, small ones come closer together.
+  // Odd multiples of a power of two within the scale. If the type has too few of them, all numbers in the binades below
+  // the scale are used.
   double DistinctFloat(int64_t i) const {
     const auto count = static_cast<uint64_t>(std::max<int64_t>(2, shape_.NumElements()));
     const uint64_t rank = Permuted(static_cast<uint64_t>(i), count, key_);
@@ -300,14 +300,15 @@ class Maker {
     return HasComponents() ? range_.components[ComponentAt(i)] : range_.components.front();
   }
 
-  // Rows of indices are numbers in a mixed radix: distinct ones are distinct rows, ascending ones ascending.
+  // A row of indices is a number in mixed radix. Distinct numbers are distinct rows, and ascending numbers are
+  // ascending rows.
   void PrepareRows() {
     row_intervals_ = HasComponents() ? range_.components : std::vector<ClosedInterval>{IntervalAt(0)};
     rows_ = static_cast<uint64_t>(shape_.NumElements()) / row_intervals_.size();
     vectors_ = 1;
     for (const ClosedInterval& interval : row_intervals_) {
       const double width = interval.Bounded() ? interval.high - interval.low + 1 : 0;
-      // Beyond 2^62 nothing is lost by taking fewer.
+      // More than 2^62 vectors are never needed.
       vectors_ = std::min(vectors_ * std::max(width, 0.0), 0x1p62);
     }
   }
@@ -322,7 +323,7 @@ class Maker {
     const auto vectors = static_cast<uint64_t>(vectors_);
     uint64_t number;
     if (range_.rows_sorted) {
-      // One of each part of `rows_` equal parts; the parts are empty where there are more rows than vectors.
+      // Draws one number from each of `rows_` equal parts. Parts are empty if there are more rows than vectors.
       const auto border = [&](uint64_t part) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(part) * vectors / rows_);
       };
@@ -396,7 +397,7 @@ class Maker {
     const int64_t smallest = SmallestIntegerOf(shape_.type()), largest = LargestIntegerOf(shape_.type());
     if (options_.profile == InputProfile::kEdge && range_.is_index && !range_.is_promised && block.words[2] % 10 == 0)
       return OutOfRange(block, interval);
-    // One end open: stay within a thousand of the other.
+    // If one end is open, numbers stay within a thousand of the other end.
     double low = interval.low > -kInfinity ? interval.low : interval.high - 1000;
     double high = interval.high < kInfinity ? interval.high : interval.low + 1000;
     if (options_.profile == InputProfile::kLong && range_.is_trip_count && !range_.is_index)
@@ -410,12 +411,12 @@ class Maker {
       return from + static_cast<int64_t>(PlaceOf(i, width));
     if (range_.is_key && range_.distinct && elements > 1 && width >= elements && width < 1ull << 62)
       return from + static_cast<int64_t>(Permuted(static_cast<uint64_t>(KeyOf(i)), width, key_));
-    // One start in four is at either end.
+    // A quarter of the starts are at one of the two ends.
     if (range_.is_start && block.words[2] % 8 < 2) return block.words[2] % 8 == 0 ? from : to;
     return Between(block, from, to);
   }
 
-  // -1, the first beyond, the smallest and the largest number.
+  // -1, the first number beyond, the smallest and the largest number.
   int64_t OutOfRange(const PhiloxBlock& block, const ClosedInterval& interval) const {
     const int64_t beyond = static_cast<int64_t>(interval.high) + 1;
     switch (block.words[3] % 4) {
@@ -435,14 +436,14 @@ class Maker {
   std::vector<int64_t> strides_;
   std::vector<ClosedInterval> row_intervals_;
   uint64_t rows_ = 0;
-  double vectors_ = 0;  // That a row of indices may be; 0: rows are not looked at as a whole.
+  double vectors_ = 0;  // Number of possible rows of indices. 0 if rows are not made as a whole.
   double low_ = -1, high_end_ = 1;
   double largest_ = 0, smallest_ = 0;
   int significand_ = 0;
   bool positive_ = false;
 };
 
-// What is left of the wishes without --constrain_inputs: what a profile makes worse on purpose.
+// The facts that remain without --constrain_inputs. Profiles use them to make inputs difficult.
 LeafRange Unconstrained(const LeafRange& range) {
   LeafRange free;
   free.is_key = range.is_key;

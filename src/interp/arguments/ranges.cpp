@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// One wish on its way from a use to parameters.
+// A requirement on a value, which is passed from a use towards parameters.
 struct Wish {
   enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
   ClosedInterval interval;
@@ -22,7 +22,7 @@ struct Wish {
   int64_t component_dim = -1;
   double number = 0;  // kExactly, kScale.
   int64_t dim = -1;   // kKey, kSummed.
-  // Facts of LeafRange that go with it.
+  // Facts of LeafRange that belong to the requirement.
   enum Flags : int {
     kPromised = 1,
     kSorted = 2,
@@ -37,7 +37,7 @@ struct Wish {
   bool Has(Flags flag) const { return (flags & flag) != 0; }
   void Drop(int gone) { flags &= ~gone; }
 
-  // Every component in what all may be.
+  // Replaces the components by the interval that all of them allow.
   void Flatten() {
     if (components.size() > 1) Drop(kSorted | kUnique);
     for (const ClosedInterval& c : components)
@@ -58,7 +58,7 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   return at->literal().GetDouble(0);
 }
 
-// What only changes how a value is written.
+// The value before ops that only change its form.
 const Instruction& Bare(const Instruction& inst) {
   const Instruction* at = &inst;
   while (at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) || at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape))
@@ -66,7 +66,8 @@ const Instruction& Bare(const Instruction& inst) {
   return *at;
 }
 
-// x + n beside x in a select: an index counted from the end, where it is negative. The other one is the index.
+// Whether `wrapped` is `index` + n. A select between the two takes negative indices as counted from the end. Then
+// `index` is the index.
 bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   const Instruction& sum = Bare(wrapped);
   if (!sum.Is(Opcode::kAdd) || !IsInteger(sum.shape().type())) return false;
@@ -76,8 +77,8 @@ bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   return false;
 }
 
-// The dimension of the operand that dimension `dim` of what moves it is; -1: none, or not one. The value of a pad is
-// asked for the dimension of what is padded, which it does not have.
+// Dimension of the operand that is dimension `dim` of the result of an op that moves data. -1 if there is no single
+// one. `dim` may be beyond the rank, because a pad passes the dimension of the padded array to its scalar value.
 int64_t OperandDim(const Instruction& inst, int64_t dim) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   if (dim < 0 || dim >= to.rank()) return -1;
@@ -101,11 +102,12 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
   }
 }
 
-// The identities of a reducer of `arrays` accumulators: of each component by itself, as in (max, sum) or the
-// arg-reductions, whose indices are compared only where the values tie.
+// Identities of a reducer with `arrays` accumulators, one for each component. Examples are (max, sum) and
+// arg-reductions, which compare indices only if the values are equal.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
-  // 'component k of an accumulator' or of an element.
+  // Number of the parameter that `inst` is, or -1. Component k is parameter k of the accumulator and k + arrays of the
+  // element.
   const auto component = [&](const Instruction& inst) {
     const Instruction& bare = Bare(inst);
     return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
@@ -113,8 +115,9 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
   const auto are_both = [&](const Instruction& a, const Instruction& b, int64_t k) {
     return (component(a) == k && component(b) == k + arrays) || (component(b) == k && component(a) == k + arrays);
   };
-  // The way a select decides: +1, the larger stays; -1, the smaller; 0: by something else. Through `or`, which adds
-  // NaN, but not `and`, which adds ties.
+  // How a select decides: +1 keeps the larger value, -1 the smaller one, and 0 is any other condition. The operands of
+  // `or` are searched, because `or` adds a test for NaN. The operands of `and` are not, because `and` adds a test for
+  // equal values.
   const auto chosen = [&](const Instruction& select, int64_t k) {
     const bool keeps_accumulator = component(select.operand(1)) == k;
     std::vector<const Instruction*> pending{&select.operand(0)};
@@ -137,7 +140,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
     root = &Bare(*root);
     if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
-      // As a number, which is brought into the range of the type where it is used; of sums +0, as programs write it.
+      // The number is brought into the range of the type where it is used. For sums it is +0, as programs write it.
       if (const auto number = IdentityOf(root->opcode(), PrimitiveType::kF64)) {
         identities[k] = number->GetDouble(0) + 0.0;
       } else if (const auto bits = IdentityOf(root->opcode(), root->shape().type())) {
@@ -154,7 +157,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (identities[k]) continue;
     const Instruction* root = &body.root();
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
-    if (IsInteger(root->shape().type())) identities[k] = 0;  // The index that goes with the value.
+    if (IsInteger(root->shape().type())) identities[k] = 0;  // The index beside the value.
   }
   return identities;
 }
@@ -276,13 +279,14 @@ class Collector {
     }
   }
 
-  // No input profile makes up a size that does not fit: that would be an error (R006), not a result to compare.
+  // In no input profile a size exceeds the dimension, because this would be an error (R006) and not a result to
+  // compare.
   void AskForSize(const Instruction& inst) {
     const int64_t most = inst.operand(0).shape().dim(inst.attrs<OneDimensionAttrs>().dimension.value);
     Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
   }
 
-  // Whatever the condition compares stays small, so that loops end soon.
+  // The integers that the condition compares stay small, so that loops end soon.
   void AskForTrips(const Instruction& loop) {
     const Instruction& root = loop.attrs<WhileAttrs>().condition->root();
     std::vector<const Instruction*> pending{&root};
@@ -305,7 +309,7 @@ class Collector {
     Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {-1, branches}});
   }
 
-  // compare(labels, iota) is a one-hot row: labels are indices into the iota's dimension.
+  // compare(labels, iota) makes one-hot rows, so labels are indices into the iota's dimension.
   void AskForLabels(const Instruction& inst) {
     if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
       return;
@@ -348,7 +352,7 @@ class Collector {
     Ask(keys, {}, {.kind = Wish::Kind::kKey, .dim = dim, .flags = flags});
   }
 
-  // What the comparator looks at. Equal keys are no matter where nothing goes with them.
+  // The operands that the comparator reads are keys. Equal keys matter only in a stable sort or with further operands.
   void AskForSort(const Instruction& inst) {
     const SortAttrs& attrs = inst.attrs<SortAttrs>();
     const int flags = inst.operand_count() > 1 || attrs.is_stable ? Wish::kDistinct : 0;
@@ -364,8 +368,8 @@ class Collector {
     }
   }
 
-  // Sums of K products keep their size when one side has variance 1/K; uniform on [-s, s] has variance s^2 / 3. The
-  // side that is a parameter, moved at most, is the weights.
+  // Sums of K products keep their size if one side has variance 1/K. Uniform numbers in [-s, s] have variance s^2 / 3.
+  // The side that is a parameter, possibly after moves, counts as the weights.
   void AskForScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
     if (!IsFloat(inst.shape().type())) return;
     double terms = 1;
@@ -407,8 +411,7 @@ class Collector {
 
   // ---- Walking backward ----
 
-  // `path` names the leaf of a tuple-shaped `inst`. The same wish asked twice records the same, so each is followed
-  // once.
+  // `path` is a leaf of a tuple-shaped `inst`. A repeated requirement has no new effect, so it is followed only once.
   void Ask(const Instruction& inst, const ShapeIndex& path, Wish wish) {
     asks_.push_back({&inst, path, std::move(wish)});
     if (asks_at_work_) return;
@@ -419,13 +422,14 @@ class Collector {
       if (!IsNew(ask)) continue;
       const size_t before = asks_.size();
       Step(*ask.inst, ask.path, std::move(ask.wish));
-      std::reverse(asks_.begin() + static_cast<int64_t>(before), asks_.end());  // First asked, first followed.
+      std::reverse(asks_.begin() + static_cast<int64_t>(before), asks_.end());  // The first one is followed first.
     }
     asks_at_work_ = false;
   }
 
-  // A counter whose step is in a fusion asks for less each time around its loop, without end: of one leaf the first
-  // wishes count, more than programs have uses of an index. One that is dropped leaves an argument less constrained.
+  // A counter whose step is in a fusion has another requirement in each iteration, without end. Hence only the first
+  // requirements of a leaf count, which are more than the uses of an index in programs. Dropping one leaves an argument
+  // less constrained.
   bool IsNew(const Asked& ask) {
     constexpr int kMostWishes = 100;
     const Wish& wish = ask.wish;
@@ -503,7 +507,8 @@ class Collector {
       return IntervalThrough(inst, std::move(wish));
   }
 
-  // What a loop hands to its next iteration; counters aside, whose range comes from the trip count.
+  // Passes a requirement on to the value for the next iteration. Counters are excluded, because the trip count limits
+  // them.
   void AskBody(const Instruction& loop, const ShapeIndex& path, Wish wish) {
     const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
     size_t depth = 0;
@@ -514,7 +519,7 @@ class Collector {
 
   void AtConcatenate(const Instruction& inst, Wish wish) {
     const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
-    wish.Drop(Wish::kSorted | Wish::kUnique);  // Of rows that come from several places.
+    wish.Drop(Wish::kSorted | Wish::kUnique);  // Rows of several operands.
     if (dim != wish.component_dim) {
       wish.Flatten();
       for (const Instruction* operand : inst.operands()) Ask(*operand, {}, wish);
@@ -532,7 +537,7 @@ class Collector {
     }
   }
 
-  // Terms that are products cancel when one factor does and the others come in pairs.
+  // A sum of products cancels if one factor cancels and the other factors come in equal pairs.
   void SummedThrough(const Instruction& inst, Wish wish) {
     if (inst.Is(Opcode::kNegate)) return Ask(inst.operand(0), {}, std::move(wish));
     if (!inst.Is(Opcode::kMultiply)) return;
@@ -541,7 +546,7 @@ class Collector {
     Ask(inst.operand(1), {}, std::move(wish));
   }
 
-  // Sums, products and quotients of positive numbers are positive; squares and exponentials need nothing.
+  // Sums, products and quotients of positive numbers are positive. Squares and exponentials are positive anyway.
   void PositiveThrough(const Instruction& inst, const Wish& wish) {
     const auto both = [&](double low) {
       for (int64_t i = 0; i < 2; ++i) {
@@ -567,10 +572,11 @@ class Collector {
     }
   }
 
-  // Index arithmetic with constants, inverted.
+  // Inverts index arithmetic with constants.
   void IntervalThrough(const Instruction& inst, Wish wish) {
     if (inst.operand_count() < 1) return;
-    if (inst.Is(Opcode::kClamp)) return Ask(inst.operand(1), {}, std::move(wish));  // Clamped again or not, it fits.
+    // Inside the interval a clamp has no effect.
+    if (inst.Is(Opcode::kClamp)) return Ask(inst.operand(1), {}, std::move(wish));
     if (inst.Is(Opcode::kNegate)) {
       wish.Flatten();
       wish.Drop(Wish::kSorted);
@@ -579,7 +585,7 @@ class Collector {
     }
     if (inst.operand_count() != 2) return;
     const auto a = ConstantOf(inst.operand(0)), b = ConstantOf(inst.operand(1));
-    const bool left = b.has_value();  // The operand that is asked.
+    const bool left = b.has_value();  // Whether the left operand gets the requirement.
     if (!a && !b) return;
     const double c = left ? *b : *a;
     const Instruction& rest = inst.operand(left ? 0 : 1);
@@ -624,12 +630,12 @@ class Collector {
           }
           break;
         }
-        default: break;  // Scalar bodies: nothing to ask of single elements.
+        default: break;  // Scalar bodies have no requirements on single elements.
       }
     }
   }
 
-  // A wish for a leaf of `source`, a parameter or an elided constant.
+  // `source` is a parameter or an elided constant.
   void Record(const Instruction& source, std::vector<LeafRange>& leaves, const ShapeIndex& path, Wish wish) {
     int64_t leaf = 0, at = 0;
     ForEachLeaf(source.shape(), [&](const ShapeIndex& index, const Shape&) {
@@ -673,15 +679,16 @@ class Collector {
     }
     range.conflict = Str("'", source.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
                          "] and in [", wish.interval.low, ", ", wish.interval.high, "]");
-    if (wish.kind == Wish::Kind::kIndex) range.interval = wish.interval;  // Indices first.
+    if (wish.kind == Wish::Kind::kIndex) range.interval = wish.interval;  // Indices take priority.
   }
 
   const Module& module_;
   Ranges ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
-  std::map<std::pair<int, ShapeIndex>, int> wishes_;  // By instruction and leaf: how many.
-  std::vector<Asked> asks_;  // To be followed, the next one last: chains of operands and calls are long.
+  std::map<std::pair<int, ShapeIndex>, int> wishes_;  // Count by instruction and leaf.
+  // Requirements to follow, the next one last. This avoids recursion, because chains of operands and calls are long.
+  std::vector<Asked> asks_;
   bool asks_at_work_ = false;
 };
 
