@@ -4,7 +4,8 @@
 
 namespace hlo {
 
-// keys[, values] along the last dimension, stable. A radix sort looks at bits: -0 before 0, NaN at the ends.
+// Sorts keys[, values] along the last dimension, stably. A radix sort compares bits: -0 precedes 0, and NaNs are at the
+// ends.
 Result<CallResults> MeaningOfRadixSort(Meaning& m) {
   if (m.operand_count() == 0 || m.operand_count() > 2 || m.operand(0)->shape().rank() == 0)
     FAIL(WrongOperands(m.call()));

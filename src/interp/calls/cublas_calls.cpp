@@ -7,10 +7,10 @@
 namespace hlo {
 namespace {
 
-// Parts of "BIAS_GELU_AUX".
+// The parts of a name such as "BIAS_GELU_AUX".
 struct Epilogue {
   bool bias = false, aux = false;
-  std::string activation;  // "", RELU, GELU, SILU
+  std::string activation;  // "", RELU, GELU or SILU.
 
   static std::optional<Epilogue> Of(std::string_view name) {
     Epilogue epilogue;
@@ -53,7 +53,7 @@ Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
   return config;
 }
 
-// alpha * A * B in the wide type. An operand without batch dimensions (stride 0) is the same for all of the batch.
+// alpha * A * B in the wide type. An operand without batch dimensions (stride 0) is used for all of the batch.
 Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   DotAttrs attrs = config.dot;
   Instruction *lhs = m.operand(0), *const rhs = m.operand(1);
@@ -75,7 +75,8 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     for (int64_t& d : attrs.lhs_contracting) d += batch;
     for (int64_t d = 0; d < batch; ++d) attrs.lhs_batch.push_back(d);
   } else if (attrs.rhs_batch.empty() && !attrs.lhs_batch.empty()) {
-    // The batch is then rows of the product, and stands first like a batch if it does in the operand.
+    // The batch dimensions become rows of the product. They come first in the result only if they come first in the
+    // operand.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
       FAIL(UnsupportedCall(m.call(), "with a batch on the left alone that does not come first"));
@@ -101,7 +102,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   return m.Scaled(product, config.alpha);
 }
 
-// The bias goes along the columns: the dimensions that are the most minor ones in memory.
+// Broadcasts the bias along the columns, which are the most minor dimensions in memory.
 Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* product) {
   const Layout &of_result = MainShape(m.call()).layout(), &of_bias = bias->shape().layout();
   const int64_t rank = bias->shape().rank();
@@ -118,7 +119,7 @@ Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* pr
   return m.Broadcast(m.Converted(bias, product->shape().type()), product->shape(), dimensions);
 }
 
-// epilogue(product + beta * c + bias), and what comes beside it.
+// epilogue(product + beta * c + bias), and the value before the activation.
 struct Finished {
   Instruction* value = nullptr;
   Instruction* before_activation = nullptr;
@@ -156,7 +157,7 @@ Result<CallResults> MeaningOfMatmul(Meaning& m) {
   return results;
 }
 
-// (A, B[, C], a_scale, b_scale[, bias][, d_scale]) -> (D[, amax][, workspace]); amax is taken before d_scale.
+// (A, B[, C], a_scale, b_scale[, bias][, d_scale]) -> (D[, amax][, workspace]). amax is computed before d_scale.
 Result<CallResults> MeaningOfMatmulF8(Meaning& m) {
   MatmulConfig config = TRY(ReadMatmul(m.call()));
   const int64_t fixed = 4 + int64_t{config.beta != 0} + int64_t{config.epilogue.bias};
@@ -190,7 +191,7 @@ Result<CallResults> MeaningOfMatmulF8(Meaning& m) {
   return results;
 }
 
-// (a, b) -> x or (x, workspace); the configuration holds the attributes of triangular-solve.
+// (a, b) -> x or (x, workspace). The configuration has the attributes of triangular-solve.
 Result<CallResults> MeaningOfTriangularSolve(Meaning& m) {
   if (m.operand_count() != 2) FAIL(WrongOperands(m.call()));
   const JsonValue json = TRY(ConfigOf(m.call(), "triangular_solve_backend_config"));
@@ -220,7 +221,7 @@ Result<CallResults> MeaningOfBlockScaledDot(Meaning& m) {
   }
   attrs.lhs_contracting = attrs.rhs_contracting = {rank - 1};
   for (const Shape* side : {&lhs, &rhs}) dims.push_back(side->dim(rank - 2));
-  // A scalar stands for a scale that is not there.
+  // A scalar replaces a missing scale.
   Instruction* const rhs_scale = m.operand_count() == 4 ? m.operand(3) : m.Constant(1, Shape::Scalar(rhs.type()));
   const PrimitiveType type = MainShape(m.call()).type();
   Instruction* const product = m.Add(Opcode::kScaledDot, Shape(WideTypeOf(type), dims),

@@ -16,7 +16,7 @@ Result<ConvolutionConfig> ReadConvolution(const Instruction& inst) {
   const JsonValue json = TRY(ConfigOf(inst, "cudnn_conv_backend_config"));
   ConvolutionConfig config;
   if (json.AsObject() == nullptr || json.AsObject()->keys.empty()) return config;
-  // A configuration that says only how to convolve scales nothing.
+  // A configuration without scales scales nothing.
   if (!json["conv_result_scale"].IsNull()) config.result_scale = NumberOf(json["conv_result_scale"]);
   config.side_scale = NumberOf(json["side_input_scale"]);
   config.leaky_alpha = NumberOf(json["leakyrelu_alpha"]);
@@ -45,7 +45,7 @@ Result<Instruction*> Activated(Meaning& m, const ConvolutionConfig& config, Inst
   FAIL(UnsupportedCall(m.call(), Str("with activation ", name)));
 }
 
-// The attributes, where tensors have a batch, a feature and spatial dimensions and nothing else.
+// Checks that tensors have only a batch, a feature and spatial dimensions. `vectors` allows one more dimension.
 Status CheckConvolution(const Meaning& m, bool vectors = false) {
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   if (m.operand_count() < 2) FAIL(WrongOperands(m.call()));
@@ -61,7 +61,8 @@ Status CheckConvolution(const Meaning& m, bool vectors = false) {
   return {};
 }
 
-// Features may come in vectors, which are one more dimension, the last one, without a label. Here they join the others.
+// Features may be grouped into vectors, which are an additional last dimension without a label. WithoutVectors merges
+// this dimension into the features.
 bool HasVectors(const Meaning& m) {
   return MainShape(m.call()).rank() == static_cast<int64_t>(m.call().attrs<CustomCallAttrs>().window.dims.size()) + 3;
 }
@@ -88,7 +89,7 @@ Instruction* InVectors(Meaning& m, Instruction* x, int64_t feature, int64_t size
   return m.Transposed(m.Reshaped(x, dims), order);
 }
 
-// Element types in which the products are summed: integers exactly.
+// Element type of sums of products. Integers are summed exactly.
 PrimitiveType SumType(const Meaning& m) {
   const bool integers = IsInteger(m.operand(0)->shape().type()) && IsInteger(m.operand(1)->shape().type());
   return integers ? PrimitiveType::kS32 : WideTypeOf(MainShape(m.call()).type());
@@ -123,7 +124,7 @@ std::vector<int64_t> Listed(const std::vector<int64_t>& spatial, std::initialize
   return all;
 }
 
-// The padding above the base that makes the result `out` wide.
+// Padding at the high end such that the result has size `out`.
 int64_t PadHigh(const WindowDim& d, int64_t base, int64_t out) {
   const int64_t dilated_base = base == 0 ? 0 : (base - 1) * d.base_dilation + 1;
   const int64_t dilated_window = (d.size - 1) * d.window_dilation + 1;
@@ -155,9 +156,9 @@ Result<CallResults> MeaningOfConvolution(Meaning& m) {
   return FinishConvolution(m, m.Add(Opcode::kConvolution, shape, {input, filter}, conv), conv.dim_labels.out_feature);
 }
 
-// (gradient of the output, filter) -> (gradient of the input, workspace). The forward convolution takes
-// base_dilation * x from y * stride + k * window_dilation - pad_low. Seen from x, y * stride is the position, so that
-// stride and base dilation change places, and the filter is met from its end.
+// (gradient of the output, filter) -> (gradient of the input, workspace). In the forward convolution, base_dilation * x
+// equals y * stride + k * window_dilation - pad_low. Seen from x, y * stride is the position. Hence stride and base
+// dilation change places, and the filter is read from its end.
 Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
@@ -170,7 +171,7 @@ Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
       outputs % groups != 0 || gradient.dim(labels.out_batch) != shape.dim(labels.lhs_batch)) {
     FAIL(UnsupportedCall(m.call(), "whose features do not fit"));
   }
-  // Filter as spatial..., outputs of a group, inputs of all groups.
+  // Reorders the filter to spatial..., outputs of a group, inputs of all groups.
   const int64_t spatial = static_cast<int64_t>(labels.lhs_spatial.size());
   Instruction* turned =
       m.Transposed(m.operand(1), Listed(labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
@@ -209,8 +210,8 @@ Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   return FinishConvolution(m, x, labels.lhs_feature);
 }
 
-// (input, gradient of the output) -> (gradient of the filter, workspace). A convolution whose window is the gradient:
-// batch and features of the input change places, and so do stride and window dilation.
+// (input, gradient of the output) -> (gradient of the filter, workspace). The gradient is the window of a convolution.
+// Batch and features of the input change places, and so do stride and window dilation.
 Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
@@ -252,7 +253,7 @@ Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m) {
   return FinishConvolution(m, x, labels.rhs_output_feature);
 }
 
-// (x, scale, bias) -> (y[, mean, 1 / deviation], workspace): normalised over all dimensions but the first.
+// (x, scale, bias) -> (y[, mean, 1 / deviation], workspace), normalised over all dimensions except the first.
 Result<CallResults> MeaningOfLayerNorm(Meaning& m) {
   const JsonValue json = TRY(ConfigOf(m.call(), "cudnn_norm_backend_config"));
   const std::string* kind = json["kind"].String();

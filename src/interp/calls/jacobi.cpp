@@ -1,5 +1,5 @@
-// Eigh, the eigenvalues of Hermitian matrices by rotations: Jacobi's method, as XLA expands this call. Source: Golub
-// and Van Loan, Matrix Computations, 8.5; openxla/xla eigh_expander.cc for the call's configuration.
+// Eigh: eigenvalues of Hermitian matrices by Jacobi rotations, as in XLA's expansion of this call. Source: Golub and
+// Van Loan, Matrix Computations, 8.5, and openxla/xla eigh_expander.cc for the configuration.
 #include <limits>
 #include <numeric>
 
@@ -8,10 +8,10 @@
 namespace hlo {
 namespace {
 
-// It squares what is left with each round; more than ten are not seen.
+// Each round squares the size of the elements off the diagonal, so far fewer rounds are needed.
 constexpr int kMostRounds = 100;
 
-// columns p and q of v times the 2x2 matrix of the rotation, whose second row has the phase.
+// Multiplies columns p and q of v by the 2x2 matrix of the rotation, whose second row has the phase.
 template <class T>
 void RotateColumns(T* v, int64_t n, int64_t p, int64_t q, Real<T> c, Real<T> s, T phase) {
   for (int64_t i = 0; i < n; ++i) {
@@ -21,7 +21,7 @@ void RotateColumns(T* v, int64_t n, int64_t p, int64_t q, Real<T> c, Real<T> s, 
   }
 }
 
-// What is off the diagonal of `a` becomes nothing beside it; v has the rotations.
+// Makes the elements off the diagonal of `a` negligible. Multiplies v by the rotations.
 template <class T>
 void Diagonalise(T* a, T* v, int64_t n) {
   constexpr Real<T> kEpsilon = std::numeric_limits<Real<T>>::epsilon();
@@ -31,7 +31,7 @@ void Diagonalise(T* a, T* v, int64_t n) {
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
         const Real<T> size = std::abs(a[p + q * n]), low = std::real(a[p + p * n]), high = std::real(a[q + q * n]);
-        // Against the diagonal, so that small eigenvalues keep their digits; a NaN ends it.
+        // The comparison with the diagonal keeps the digits of small eigenvalues. A NaN ends the rotations.
         if (!(size > kEpsilon * std::sqrt(std::abs(low)) * std::sqrt(std::abs(high)))) continue;
         rotated = true;
         const T phase = a[p + q * n] / size;
@@ -51,7 +51,7 @@ void Diagonalise(T* a, T* v, int64_t n) {
   }
 }
 
-// "lower,sort,rounds,tolerance"; the rounds and how near to come are ours.
+// Reads "lower,sort,rounds,tolerance". Rounds and tolerance are ignored.
 Status ReadEigh(const Call& call, bool* lower, bool* sort) {
   const std::string text = ConfigText(call.e().inst);
   const std::vector<std::string_view> words = Split(text, ',');
@@ -67,7 +67,7 @@ Status ReadEigh(const Call& call, bool* lower, bool* sort) {
 
 }  // namespace
 
-// (a) -> (eigenvectors, eigenvalues), of the triangle that is told, ascending where asked for.
+// (a) -> (eigenvectors, eigenvalues). Reads the given triangle, and sorts in ascending order if requested.
 Result<Literal> CallEigh(const Call& call) {
   bool lower = true, sort = true;
   TRY(ReadEigh(call, &lower, &sort));

@@ -1,6 +1,7 @@
-// Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. The names that end in _ffi take their
-// options from backend_config ({uplo = 76 : ui8}: the letter's code), the older ones from scalars before the matrices.
-// Source: jaxlib/lapack.py of 0.4.14 and jax/_src/lax/linalg.py of 0.10, all that either registers for CPU.
+// Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. Names that end in _ffi have their
+// options in backend_config: {uplo = 76 : ui8} is the code of a letter. Older names have them in scalars before the
+// matrices. Source: jaxlib/lapack.py of 0.4.14 and jax/_src/lax/linalg.py of 0.10, with all calls that they register
+// for CPU.
 #include "interp/calls/lapack_calls.h"
 
 #include <limits>
@@ -13,10 +14,10 @@ namespace {
 
 struct Row {
   std::string_view name;
-  std::string_view types;  // That have a routine of this name.
+  std::string_view types;  // Types that have a routine of this name.
   size_t arrays;
   bool square;
-  bool cusolver;  // cusolver_NAME_ffi is the same for all types.
+  bool cusolver;  // cusolver_NAME_ffi exists for all types.
   Result<Literal> (*handler)(const Call& call);
 };
 constexpr Row kRows[] = {
@@ -34,7 +35,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// Of XLA itself, for all types: TensorFlow writes them for every platform, JAX where there is no library.
+// Calls of XLA itself for all types. TensorFlow writes them for every platform, and JAX where there is no library.
 struct NamedRow {
   std::string_view target;
   Row row;
@@ -48,8 +49,8 @@ constexpr NamedRow kNamed[] = {
 };
 
 struct Target {
-  const Row* row = nullptr;  // Null: none of these.
-  char type = 0;             // 's', 'd', 'c', 'z'; 0: what the operand says.
+  const Row* row = nullptr;  // Null for other targets.
+  char type = 0;             // 's', 'd', 'c', 'z', or 0 for the type of the operand.
 };
 
 Target TargetOf(std::string_view target) {
@@ -103,18 +104,18 @@ Literal Vectors(PrimitiveType type, const Dims& batch, int64_t size) {
 
 namespace {
 
-// What LAPACK looks for the largest of.
+// Size of a pivot as LAPACK compares it.
 template <class T>
 Real<T> Magnitude(T x) {
   if constexpr (kIsComplex<T>) return std::abs(x.real()) + std::abs(x.imag());
   else return std::abs(x);
 }
 
-// The factor goes into the triangle that is read; the other one stays. Gives 0, or the order of the first minor that is
-// not positive.
+// Replaces the triangle that is read by the factor, and keeps the other triangle. Returns 0, or the order of the first
+// minor that is not positive.
 template <class T>
 int32_t Potrf(T* a, int64_t n, bool lower) {
-  // Of a lower factor, L(i,j); of an upper one U(j,i), which is its conjugate.
+  // L(i,j) of a lower factor. For an upper factor this is U(j,i), its conjugate.
   const auto at = [&](int64_t i, int64_t j) -> T& { return lower ? a[i + j * n] : a[j + i * n]; };
   for (int64_t j = 0; j < n; ++j) {
     T pivot = at(j, j);
@@ -125,7 +126,8 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
       return static_cast<int32_t>(j + 1);
     }
     const Real<T> root = std::sqrt(value);
-    at(j, j) = T(value / root);  // As the op has it, so that gpusolver-rewriter may put a call in its place.
+    // The op computes it in the same way, so that gpusolver-rewriter may replace the op by a call.
+    at(j, j) = T(value / root);
     for (int64_t i = j + 1; i < n; ++i) {
       T sum = at(i, j);
       for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * Conjugate(at(j, k));
@@ -135,8 +137,8 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
   return 0;
 }
 
-// Rows are exchanged for the largest pivot, the first of equal ones; `pivots` count from 1. Gives 0, or the place of
-// the first pivot that is zero.
+// Exchanges rows for the largest pivot, the first of equal ones. `pivots` count from 1. Returns 0, or the number of the
+// first pivot that is zero.
 template <class T>
 int32_t Getrf(T* a, int64_t rows, int64_t columns, int32_t* pivots) {
   int32_t info = 0;
@@ -188,7 +190,7 @@ Result<Literal> CallGetrf(const Call& call) {
   });
 }
 
-// (a) -> (l below u, pivots from 0, where each row of l u comes from)
+// (a) -> (l below u, pivots from 0, source of each row of l u)
 Result<Literal> CallLu(const Call& call) {
   return WithLapackType(call.e(), call.array(0).shape().type(), [&]<class T>() -> Result<Literal> {
     Matrices<T> a(call.array(0));
@@ -244,14 +246,14 @@ Result<Literal> CallTrsm(const Call& call) {
 
 namespace {
 
-// A tridiagonal matrix made upper triangular with rows exchanged: its diagonal and the two above it.
+// A tridiagonal matrix, made upper triangular by exchanging rows: its diagonal and the two diagonals above.
 template <class T>
 struct Tridiagonal {
-  T* lower;  // lower[i] is a(i + 1, i); becomes u(i, i + 2).
+  T* lower;  // lower[i] is a(i + 1, i), and later u(i, i + 2).
   T *diagonal, *upper;
   int64_t size;
 
-  // b goes through the same steps. Gives 0, or the place of the first pivot that is zero, and stops there unless
+  // Applies the same steps to b. Returns 0, or the number of the first pivot that is zero, at which it stops unless
   // `perturbed`.
   int32_t Eliminate(T* b, int64_t columns, bool perturbed) {
     for (int64_t k = 0; k + 1 < size; ++k) {
@@ -273,8 +275,8 @@ struct Tridiagonal {
     return size > 0 && diagonal[size - 1] == T(0) && !perturbed ? static_cast<int32_t>(size) : 0;
   }
 
-  // Pivots below the rounding error of the largest element become that: the matrix is then singular by no more than
-  // its elements are unsure.
+  // Replaces pivots below the rounding error of the largest element by this error. The elements have the same
+  // uncertainty.
   void Perturb() {
     Real<T> largest = 0;
     for (int64_t k = 0; k < size; ++k) {
@@ -302,8 +304,8 @@ struct Tridiagonal {
 
 }  // namespace
 
-// (lower, diagonal, upper, b) -> (the diagonals of the triangular factor, x, info), or x alone. The first element of
-// the lower diagonal and the last of the upper one are not in the matrix.
+// (lower, diagonal, upper, b) -> (diagonals of the triangular factor, x, info), or only x. The first element of the
+// lower diagonal and the last of the upper one are outside of the matrix.
 Result<Literal> CallGtsv(const Call& call) {
   const bool perturbed = call.e().inst.attrs<CustomCallAttrs>().target == kPerturbed;
   const Shape& shape = call.array(3).shape();
@@ -345,7 +347,7 @@ Result<Literal> CallLapack(Evaluation& e) {
   const Call call(e, {row->name, type});
   const std::string arrays = Str(row->arrays, row->arrays == 1 ? " array" : " arrays");
   if (!call.HasArrays(row->arrays)) FAIL(UnsupportedCall(e.inst, Str("of fewer than ", arrays)));
-  // Numbers may follow: the factor of trsm.
+  // Numbers may follow, such as the factor of trsm.
   if (call.HasArrays(row->arrays + 1) && call.array(row->arrays).shape().rank() > 0)
     FAIL(UnsupportedCall(e.inst, Str("of more than ", arrays)));
   const Shape& shape = call.array(0).shape();
@@ -363,7 +365,7 @@ Result<Literal> CallCusolverCholesky(Evaluation& e) {
   if (e.operands.size() != 1 || e.operands[0].shape().rank() < 2) FAIL(UnsupportedCall(e.inst, "without matrices"));
   const Dims& dims = e.operands[0].shape().dims();
   if (dims[dims.size() - 1] != dims[dims.size() - 2]) FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
-  // Without a configuration: lower.
+  // The default is lower.
   const std::string text = ConfigText(e.inst);
   const auto config = ReadJson(text.empty() ? "{\"lower\":true}" : text);
   if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));

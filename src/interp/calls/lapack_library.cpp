@@ -1,4 +1,4 @@
-// What the system's LAPACK computes, opened when the first of these is called: decompositions that iterate.
+// Calls of iterative decompositions in the system's LAPACK, which is opened by the first call.
 #include <dlfcn.h>
 
 #include "interp/calls/lapack.h"
@@ -7,13 +7,13 @@
 namespace hlo {
 namespace {
 
-// The routine with the Fortran name of this type's version; a length goes with each letter.
+// A Fortran routine. The length of each letter is an extra argument.
 template <class... Parameters>
 using Fortran = void (*)(Parameters...);
 
 struct OpenLibrary {
   std::string file;
-  void* handle = nullptr;  // Null: none of the files is there.
+  void* handle = nullptr;  // Null if none of the files exists.
 };
 
 const OpenLibrary& OpenedLapack() {
@@ -37,7 +37,7 @@ Result<void*> FindRoutine(const Instruction& inst, const std::string& name) {
   return routine;
 }
 
-// Calls it twice: the first time it tells in `work` how much workspace it wants.
+// A routine of the library for one element type.
 class Library {
  public:
   static Result<Library> Find(const Call& call, PrimitiveType type, std::string_view routine) {
@@ -53,11 +53,10 @@ class Library {
   void* routine_;
 };
 
-// Workspace, and what a call without any work said it wants.
 template <class T>
 class Work {
  public:
-  // run(workspace, its size); a size of -1 asks.
+  // Calls run(workspace, size) twice. A size of -1 asks for the size that the routine needs.
   template <class F>
   void Run(F&& run) {
     T wanted = T();
@@ -71,11 +70,11 @@ class Work {
   std::vector<T> space_;
 };
 
-constexpr size_t kLetter = 1;  // The length of a letter.
+constexpr size_t kLetter = 1;  // Length of a letter.
 
 int Stride(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
-// What a result is that the caller has for workspace.
+// Value of a result that the caller uses as workspace.
 Result<Literal> Workspace(const Call& call, size_t i) {
   const Shape& shape = call.e().inst.shape();
   if (!shape.IsTuple() || shape.elements().size() <= i)
@@ -95,7 +94,7 @@ std::string LapackVersion() {
   return Str(major, ".", minor, ".", patch, ", ", library.file);
 }
 
-// (a, pivots) -> (r above reflectors, pivots, tau[, info]): columns whose pivot is not 0 come first, the others by
+// (a, pivots) -> (r above reflectors, pivots, tau[, info]). Columns whose pivot is not 0 come first, the others by
 // size.
 Result<Literal> CallGeqp3(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
@@ -125,14 +124,14 @@ Result<Literal> CallGeqp3(const Call& call) {
 
 namespace {
 
-// All of u and vt, the part that matters, or neither: 'A', 'S', 'N'.
+// Vectors that the call wants: all of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
 char VectorsOf(const Call& call) {
   if (call.has_scalars()) return call.scalar(1) == 0 ? 'N' : call.scalar(0) != 0 ? 'A' : 'S';
   if (call.Option("compute_uv", '-') == '-') return call.Option("mode", 'A');
   return call.Option("compute_uv", 'T') == 'F' ? 'N' : call.Option("full_matrices", 'F') == 'T' ? 'A' : 'S';
 }
 
-// (a) -> (workspace in the place of a, s, u, v adjoint, info). run(i, workspace, its size) calls the routine.
+// (a) -> (workspace in the place of a, s, u, v adjoint, info).
 template <class T>
 struct Svd {
   Matrices<T> a, u, vt;
@@ -152,14 +151,14 @@ struct Svd {
     const PrimitiveType type = call.array(0).shape().type();
     const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns());
     const int64_t size = std::min(rows, columns), largest = std::max(rows, columns);
-    // Without vectors these results are not written, and have the sizes that the caller gave them.
+    // Without vectors these results are not written and have the sizes in the text.
     const auto last = [&](int64_t i, int64_t from_end) {
       return shape.element(i).dim(shape.element(i).rank() - from_end);
     };
     Matrices<T> u(type, a.batch(), rows, mode == 'A' ? rows : mode == 'S' ? size : last(2, 1));
     Matrices<T> vt(type, a.batch(), mode == 'A' ? columns : mode == 'S' ? size : last(3, 2), columns);
     const int u_stride = Stride(rows), vt_stride = Stride(vt.rows());
-    // The most that any version of LAPACK asks for.
+    // The largest size that any version of LAPACK needs.
     const int64_t real_size =
         kIsComplex<T> ? std::max<int64_t>(1, size * std::max<int64_t>(5 * size + 7, 2 * largest + 2 * size + 1)) : 1;
     Literal values = Vectors(kRealType<T>, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
@@ -259,7 +258,8 @@ Result<Literal> CallSyevd(const Call& call) {
 
 namespace {
 
-// Columns of real vectors as complex ones: a pair of conjugate eigenvalues shares two columns, real and imaginary part.
+// Unpacks complex vectors from real columns. A pair of conjugate eigenvalues shares two columns: real and imaginary
+// part.
 template <class R>
 void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vectors) {
   for (int64_t j = 0; j < n; ++j) {
@@ -275,8 +275,8 @@ void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vec
 
 }  // namespace
 
-// (a) -> (real parts, imaginary parts, left vectors, right vectors, info); the eigenvalues of complex matrices are one
-// result. The older name has workspace before them: a and twice the vectors, or a and the real workspace.
+// (a) -> (real parts, imaginary parts, left vectors, right vectors, info). The eigenvalues of a complex matrix are one
+// result. The older name has workspace before the results: a and twice the vectors, or a and the real workspace.
 Result<Literal> CallGeev(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -322,8 +322,9 @@ Result<Literal> CallGeev(const Call& call) {
   });
 }
 
-// (a) -> (Schur form, vectors, real parts, imaginary parts, 0, info); the eigenvalues of complex matrices are one
-// result. The older name has the vectors behind the eigenvalues, and for complex matrices real workspace before those.
+// (a) -> (Schur form, vectors, real parts, imaginary parts, 0, info). The eigenvalues of a complex matrix are one
+// result. The older name has the vectors after the eigenvalues. For complex matrices, it has real workspace before the
+// eigenvalues.
 Result<Literal> CallGees(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -371,7 +372,7 @@ Result<Literal> CallGehrd(const Call& call) {
     const int n = static_cast<int>(a.rows()), stride = Stride(n);
     const auto low = static_cast<int>(call.has_scalars() ? call.scalar(1) : call.Number("low", 1));
     const auto high = static_cast<int>(call.has_scalars() ? call.scalar(2) : call.Number("high", n));
-    // LAPACK asks this of its caller.
+    // LAPACK requires this of its caller.
     if (n == 0 ? low != 1 || high != 0 : low < 1 || low > high || high > n)
       FAIL(UnsupportedCall(call.e().inst, Str("from ", low, " to ", high, " of ", n, " rows")));
     const Library gehrd = TRY(Library::Find(call, type, "gehrd"));
@@ -388,7 +389,7 @@ Result<Literal> CallGehrd(const Call& call) {
   });
 }
 
-// (a) -> (reflectors around the tridiagonal form, diagonal, the one beside it, tau, info)
+// (a) -> (reflectors around the tridiagonal form, diagonal, adjacent diagonal, tau, info)
 Result<Literal> CallSytrd(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {

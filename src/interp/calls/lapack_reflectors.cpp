@@ -1,5 +1,5 @@
-// QR by Householder reflections, in LAPACK's conventions: H = 1 - tau v v*, the first element of v is 1 and not kept,
-// Q = H1 H2 ... Hk, and the diagonal of R is real. Source: LAPACK's geqr2, org2r, orm2r and larfg.
+// QR by Householder reflections, with LAPACK's conventions: H = 1 - tau v v*, the first element of v is 1 and is not
+// stored, Q = H1 H2 ... Hk, and the diagonal of R is real. Source: LAPACK's geqr2, org2r, orm2r and larfg.
 #include <limits>
 
 #include "interp/calls/lapack_calls.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Without overflow or underflow between.
+// Euclidean norm. hypot avoids overflow and underflow.
 template <class T>
 Real<T> Norm(const T* x, int64_t count) {
   Real<T> norm = 0;
@@ -15,7 +15,7 @@ Real<T> Norm(const T* x, int64_t count) {
   return norm;
 }
 
-// H* x = (beta, 0, ...): x becomes beta and the rest of v; gives tau.
+// Makes H* x = (beta, 0, ...). x becomes beta and the rest of v. Returns tau.
 template <class T>
 T Reflect(T* x, int64_t count) {
   const Real<T> rest = Norm(x + 1, count - 1), real = std::real(x[0]), imag = std::imag(x[0]);
@@ -30,7 +30,7 @@ T Reflect(T* x, int64_t count) {
   return tau;
 }
 
-// c becomes (1 - tau v v*) c: `columns` of them, `stride` apart. v[0] is taken for 1.
+// c becomes (1 - tau v v*) c. Its `columns` columns are `stride` apart. v[0] counts as 1.
 template <class T>
 void Apply(const T* v, int64_t count, T tau, T* c, int64_t columns, int64_t stride) {
   for (int64_t j = 0; j < columns; ++j) {
@@ -43,7 +43,7 @@ void Apply(const T* v, int64_t count, T tau, T* c, int64_t columns, int64_t stri
   }
 }
 
-// c becomes c (1 - tau v v*), `rows` of them, `stride` from column to column.
+// c becomes c (1 - tau v v*). It has `rows` rows, and its columns are `stride` apart.
 template <class T>
 void ApplyRight(const T* v, int64_t count, T tau, T* c, int64_t rows, int64_t stride) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -55,7 +55,7 @@ void ApplyRight(const T* v, int64_t count, T tau, T* c, int64_t rows, int64_t st
   }
 }
 
-// Q of `rows` rows has reflections in `count` columns of `a`.
+// Checks the number of reflections in the columns of `a`, and returns it in `count`.
 template <class T>
 Status CheckReflections(const Call& call, const Matrices<T>& a, PrimitiveType type, int64_t* count) {
   TRY(call.CheckVectors(1, a.batch(), -1, type));
@@ -85,7 +85,7 @@ Result<Literal> CallGeqrf(const Call& call) {
   });
 }
 
-// (reflectors, tau) -> q or (q, info): the first columns of Q.
+// (reflectors, tau) -> q or (q, info), the first columns of Q.
 Result<Literal> CallOrgqr(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -126,7 +126,7 @@ Result<Literal> CallOrmqr(const Call& call) {
     const int64_t rows = c.rows(), length = a.rows();
     for (int64_t i = 0; i < a.count(); ++i) {
       for (int64_t step = 0; step < count; ++step) {
-        // What stands next to c comes first: of Q c the last reflection, of c Q the first one.
+        // The reflection next to c is applied first. In Q c it is the last reflection, and in c Q the first one.
         const int64_t k = left == adjoint ? step : count - 1 - step;
         const T* const v = a.matrix(i) + k + k * length;
         const T scale = adjoint ? Conjugate(VectorOf<T>(tau, i, count)[k]) : VectorOf<T>(tau, i, count)[k];

@@ -31,7 +31,6 @@ GroupMode ModeOf(const Instruction& inst) {
   return permute->channel_id ? GroupMode::kCrossPartition : GroupMode::kCrossReplica;
 }
 
-// How many ids there are, and what they are.
 std::pair<int64_t, std::string_view> IdsOf(GroupMode mode, const DeviceGrid& grid) {
   switch (mode) {
     case GroupMode::kCrossPartition: return {grid.partitions, "partition"};
@@ -40,7 +39,7 @@ std::pair<int64_t, std::string_view> IdsOf(GroupMode mode, const DeviceGrid& gri
   }
 }
 
-// The devices that each list of ids means: one group, or one for each partition or replica.
+// The devices of each list of ids: one group, or a group for each partition or replica.
 std::vector<std::vector<int>> OnDevices(std::span<const std::vector<int64_t>> lists, GroupMode mode,
                                         const DeviceGrid& grid) {
   std::vector<std::vector<int>> groups;
@@ -70,7 +69,7 @@ std::vector<std::vector<int>> OnDevices(std::span<const std::vector<int64_t>> li
   return groups;
 }
 
-// Ids that pairs connect, directly or through others; ascending.
+// Groups of ids that pairs connect, directly or indirectly, in ascending order.
 std::vector<std::vector<int64_t>> Connected(const ListOfLists& pairs, int64_t ids) {
   std::vector<int64_t> leader(ids);
   std::iota(leader.begin(), leader.end(), 0);
@@ -116,7 +115,6 @@ void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& 
 
 namespace {
 
-// Block number `index` of `count` equal ones along a dimension that they divide.
 Literal Block(const Literal& whole, int64_t dimension, int64_t index, int64_t count) {
   Shape shape = whole.shape();
   shape.SetDim(dimension, shape.dim(dimension) / count);
@@ -148,7 +146,6 @@ Literal OneOrTuple(std::vector<Literal> values) {
 int64_t SizeOf(const Gathering& g) { return static_cast<int64_t>(g.devices.size()); }
 int64_t OperandsOf(const Gathering& g) { return static_cast<int64_t>(g.operands[0].size()); }
 
-// The dimension along which operand `i` is cut or joined.
 Result<int64_t> DimensionOf(const Gathering& g, int64_t i) {
   const auto& dimension = g.inst.attrs<CollectiveAttrs>().dimension;
   const Shape& shape = g.operands[0][i].shape();
@@ -156,7 +153,7 @@ Result<int64_t> DimensionOf(const Gathering& g, int64_t i) {
   FAIL(ErrorAt(g.inst, "V218", Str("'", g.inst.opcode(), "' has no dimension of ", shape)));
 }
 
-// Operand `i` of all members, folded one after the other.
+// Folds operand `i` of all members, in order.
 Result<Literal> Folded(Gathering& g, int64_t i) {
   const Computation* to_apply = g.inst.attrs<CollectiveAttrs>().to_apply;
   Literal sum = std::move(g.operands[0][i]);
@@ -188,11 +185,10 @@ Result<std::vector<Literal>> AllReduced(Gathering& g) {
 
 bool HasDynamicRoot(const Instruction& inst) { return inst.attrs<CollectiveAttrs>().has_dynamic_root.value_or(false); }
 
-// Without the roots.
 int64_t DataOperandsOf(const Gathering& g) { return OperandsOf(g) - (HasDynamicRoot(g.inst) ? 1 : 0); }
 
-// The place in the group of the root for operand `i`: the first, or the one that the last operand of all members names.
-// Source: openxla/stablehlo pull requests 2981 and 2990.
+// Position in the group of the root for operand `i`. It is 0, or the number in the last operand, which must be equal on
+// all members. Source: openxla/stablehlo pull requests 2981 and 2990.
 Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   if (!HasDynamicRoot(g.inst)) return 0;
   const Shape& roots = g.operands[0].back().shape();
@@ -216,8 +212,8 @@ Literal ResultOf(const Instruction& inst, std::vector<Literal> values) {
   return inst.shape().IsTuple() ? Literal::Tuple(std::move(values)) : OneOrTuple(std::move(values));
 }
 
-// The sum is the root's alone. What the others hold is left undefined by StableHLO; here zeros, as on those that a
-// collective-permute sends nothing.
+// Only the root receives the sum. StableHLO leaves the values of the other members undefined. Here they are zeros, as
+// for devices that receive nothing in a collective-permute.
 Result<std::vector<Literal>> CollectiveReduced(Gathering& g) {
   std::vector<std::vector<Literal>> values(g.devices.size());
   for (int64_t i = 0; i < DataOperandsOf(g); ++i) {
@@ -301,8 +297,8 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
   return results;
 }
 
-// (input, output, input offsets, send sizes, output offsets, receive sizes): rows go from the input of the sender into
-// the output of the receiver. Updates for one peer lie together.
+// (input, output, input offsets, send sizes, output offsets, receive sizes). Rows of the sender's input are copied into
+// the receiver's output. Updates for one peer are adjacent.
 Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
   const int64_t updates = g.operands[0][2].shape().NumElements() / SizeOf(g);
   if (updates * SizeOf(g) != g.operands[0][2].shape().NumElements()) {
@@ -351,7 +347,7 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
 
 bool IsStart(const Instruction& inst) { return inst.Is(Opcode::kCollectivePermuteStart); }
 
-// What the start of a permute gives beside the result: its operands, and zeros.
+// Result of the start of a permute: its operands, the result, and zeros.
 Literal WithContext(const Instruction& inst, std::span<const Literal> operands, Literal result) {
   if (!IsStart(inst)) return result;
   std::vector<Literal> elements;
@@ -361,7 +357,7 @@ Literal WithContext(const Instruction& inst, std::span<const Literal> operands, 
   return Literal::Tuple(std::move(elements));
 }
 
-// A tuple of scalars, or a tuple of such tuples: where one slice begins, or several.
+// Appends the start of each slice. `starts` is a tuple of scalars, or a tuple of such tuples.
 void AppendStarts(const Literal& starts, std::vector<std::vector<int64_t>>& out) {
   const bool several = !starts.elements().empty() && starts.elements()[0].shape().IsTuple();
   if (several) {
@@ -372,7 +368,7 @@ void AppendStarts(const Literal& starts, std::vector<std::vector<int64_t>>& out)
   for (const Literal& index : starts.elements()) start.push_back(index.GetInt(0));
 }
 
-// Slices of `input` into `output`; starts are clamped, as those of dynamic-slice are. `next`: of slice_sizes.
+// Copies slices of `input` into `output`. Starts are clamped as in dynamic-slice. `next` is an index into slice_sizes.
 Status CopySlices(const Instruction& inst, const Literal& input, Literal& output, const Literal& input_starts,
                   const Literal& output_starts, size_t& next) {
   if (input.shape().IsTuple()) {
@@ -411,13 +407,13 @@ Status CopySlices(const Instruction& inst, const Literal& input, Literal& output
 
 Result<std::vector<Literal>> Permuted(Gathering& g) {
   const PermuteAttrs& attrs = g.inst.attrs<PermuteAttrs>();
-  std::unordered_map<int64_t, int64_t> places;  // In the group, by id.
+  std::unordered_map<int64_t, int64_t> places;  // Position in the group by id.
   for (int64_t i = 0; i < SizeOf(g); ++i)
     places[attrs.channel_id ? g.devices[i] % g.grid.partitions : g.devices[i] / g.grid.partitions] = i;
-  std::vector<int64_t> source_of(g.devices.size(), -1);  // By place.
+  std::vector<int64_t> source_of(g.devices.size(), -1);  // Indexed by position.
   std::vector<bool> sends(g.devices.size(), false);
   for (const std::vector<int64_t>& pair : attrs.source_target_pairs) {
-    if (!places.contains(pair[1])) continue;  // Of another group.
+    if (!places.contains(pair[1])) continue;
     const int64_t from = places.at(pair[0]), to = places.at(pair[1]);
     if (source_of[to] >= 0 || sends[from]) {
       FAIL(UnsupportedAt(g.inst, "U002", Str("'", g.inst.opcode(), "' with a source or target that stands twice")));
@@ -438,7 +434,7 @@ Result<std::vector<Literal>> Permuted(Gathering& g) {
       continue;
     }
     if (own.size() != 4) FAIL(ErrorAt(g.inst, "V226", Str("slice_sizes needs 4 operands, found ", own.size())));
-    // The sender reads where its own starts say, the receiver writes where its own say.
+    // The sender's starts determine which slices are read, and the receiver's starts where they are written.
     Literal output = own[1];
     size_t next = 0;
     TRY(CopySlices(g.inst, sent[0], output, sent[2], own[3], next));

@@ -20,13 +20,14 @@ constexpr char kMeshes[] = "xla.sdy.meshes", kManualAxes[] = "xla.sdy.manual_axe
 // ---- Parts ---------------------------------------------------------------------------------------------------------
 
 struct Parts {
-  std::vector<std::vector<int64_t>> start;  // By partition: of its part, in the whole.
-  std::vector<int> kind;                    // Partitions of one kind hold all parts between them, each once.
+  std::vector<std::vector<int64_t>> start;  // Start of each partition's part in the whole.
+  std::vector<int> kind;                    // Partitions of one kind together hold each part once.
 };
 
 int64_t RoundedUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// How many parts of `part` make up `whole`, of tiles that may be smaller; 0 when they do not.
+// Number of parts of size `part` in `whole`, which is split into `tiles` tiles of perhaps smaller size. 0 if they do
+// not fit.
 int64_t PartsAlong(int64_t whole, int64_t part, int64_t tiles) {
   if (whole == part) return 1;
   if (RoundedUp(whole, tiles) == part) return tiles;
@@ -37,7 +38,7 @@ class Region {
  public:
   Region(const Instruction& marker, const DeviceGrid& grid) : marker_(marker), grid_(grid) {}
 
-  // Of value `i` of the marker.
+  // Parts of value `i` of the marker.
   Result<Parts> PartsOf(int64_t i, const Shape& whole, const Shape& part) const {
     if (whole == part || Compatible(whole, part)) return Same(whole);
     if (!whole.IsArray() || !part.IsArray() || whole.rank() != part.rank() || whole.type() != part.type())
@@ -74,14 +75,14 @@ class Region {
     return result;
   }
 
-  // 0: the sharding does not say.
+  // Number of partitions in the sharding of value `i`, or 0.
   int64_t PartitionsFor(int64_t i, const Shape& whole, const Shape& part) const {
     const auto dealt = TilesOfValue(i, whole, part);
     return dealt ? static_cast<int64_t>(dealt->devices.size()) : 0;
   }
 
  private:
-  // Each has the whole.
+  // Each partition has the whole.
   Parts Same(const Shape& whole) const {
     Parts parts;
     parts.start.assign(grid_.partitions, std::vector<int64_t>(whole.IsArray() ? whole.rank() : 0, 0));
@@ -104,7 +105,7 @@ class Region {
     FAIL(Misfit(whole, part, Str("'", says.name(), "' has no sharding that splits it")));
   }
 
-  // The manual axes only: the region sees the others whole.
+  // Tiles along the manual axes only, because the region sees the other axes whole.
   Result<DeviceTiles> TilesByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
     const std::string meshes = FrontendAttribute(marker_.module().header.frontend_attributes, kMeshes).value_or("");
     auto shardings = ReadShardySharding(text, meshes);
@@ -143,7 +144,7 @@ Status CheckResults(const Instruction& marker) {
   FAIL(UnsupportedCall(marker, Str("of ", marker.operand_count(), " operands with result ", shape)));
 }
 
-// The elements of a part that lie in the whole.
+// Sizes of the elements of a part that are inside of the whole.
 std::vector<int64_t> Inside(const Shape& whole, const Shape& part, std::span<const int64_t> start) {
   std::vector<int64_t> sizes;
   for (int64_t d = 0; d < whole.rank(); ++d) {
@@ -173,7 +174,7 @@ Result<Literal> BeginManualRegion(Evaluation& e) {
       parts.push_back(whole);
       continue;
     }
-    // One partition alone has no part, whichever way round.
+    // A single partition has no part, in either direction.
     const bool begins = MarkerOf(e.inst) == Marker::kShard;
     const Parts where = TRY(begins ? region.PartsOf(i, whole.shape(), shape) : region.PartsOf(i, shape, whole.shape()));
     if (!place) FAIL(UnsupportedCall(e.inst, "of one partition alone"));

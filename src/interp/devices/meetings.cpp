@@ -63,8 +63,8 @@ Result<std::optional<Literal>> Meetings::Arrive(int device, const Instruction& i
 
 // ---- send and recv -------------------------------------------------------------------------------------------------
 
-// Where `device` sends to, or receives from. With a channel and several partitions the pairs name partitions of a
-// replica, else replicas of a partition.
+// The route from or to `device`. With a channel and several partitions, the pairs are partitions of a replica.
+// Otherwise they are replicas of a partition.
 Result<std::optional<Meetings::Route>> Meetings::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
   if (attrs.is_host_transfer) FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' between device and host")));
@@ -131,7 +131,7 @@ Result<std::optional<Literal>> Meetings::ReceiveDone(int device, const Instructi
   return std::nullopt;
 }
 
-// The next value of the route, as the value of the recv-done.
+// The next value of the route, as the result of the recv-done.
 Result<Literal> Meetings::Delivered(const Instruction& done, const Route& route) {
   const auto on_way = sent_.find(route);
   Sent next = std::move(on_way->second.front());
@@ -177,7 +177,8 @@ Error Meetings::Deadlock() const {
     if (told[device]) continue;
     const Instruction& inst = *waits_at_[device];
     std::vector<int> here, missing;
-    std::string times;  // Such as a loop has run, which makes devices miss each other.
+    // Text of how often the missing devices were here. A loop may run differently often on them.
+    std::string times;
     if (inst.Is(Opcode::kRecvDone)) {
       here = {device};
       for (const auto& [route, target] : awaited_) {

@@ -21,7 +21,7 @@ class Scanner {
     left_.remove_prefix(token.size());
     return true;
   }
-  // mesh, mesh_0; after @ also "any text".
+  // Reads a name such as mesh or mesh_0. After @ it may also be "any text".
   std::optional<std::string_view> Name() {
     SkipSpace();
     if (left_.starts_with('"')) return Quoted();
@@ -46,7 +46,7 @@ class Scanner {
     int64_t value = 0;
     return ParseInt(Cut(size), &value) ? std::optional(value) : std::nullopt;
   }
-  // item() for each one up to `end`, with commas between them; false when one is wrong.
+  // Calls item() for each item up to `end`, with commas between them. Returns false if an item is wrong.
   template <class F>
   bool List(std::string_view end, F&& item) {
     if (Take(end)) return true;
@@ -68,7 +68,7 @@ class Scanner {
   std::string_view left_;
 };
 
-// ["x"=2, "y"=4], device_ids=[3, 2, 1, 0]>
+// Reads ["x"=2, "y"=4], device_ids=[3, 2, 1, 0]>.
 bool ReadMesh(Scanner& in, Mesh& mesh) {
   if (!in.Take("[")) return false;
   int64_t count = 1;
@@ -76,7 +76,7 @@ bool ReadMesh(Scanner& in, Mesh& mesh) {
     const auto name = in.Quoted();
     if (!name || !in.Take("=")) return false;
     const auto size = in.Int();
-    // Counts of devices are small; sizes without bound would not be counts.
+    // A larger size is not a number of devices.
     if (!size || *size < 1 || *size > (1 << 20) / count) return false;
     count *= *size;
     mesh.axes.push_back({std::string(*name), *size});
@@ -99,7 +99,7 @@ bool ReadMesh(Scanner& in, Mesh& mesh) {
   return in.Take(">");
 }
 
-// @mesh, from {mesh = #sdy.mesh<["x"=2]>, other = ...}
+// Finds @mesh in {mesh = #sdy.mesh<["x"=2]>, other = ...}.
 std::optional<Mesh> FindMesh(std::string_view name, std::string_view meshes) {
   Scanner in(meshes);
   std::optional<Mesh> found;
@@ -114,7 +114,7 @@ std::optional<Mesh> FindMesh(std::string_view name, std::string_view meshes) {
   return found;
 }
 
-// "x" or "x":(2)4
+// Reads "x" or "x":(2)4.
 bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
   const auto name = in.Quoted();
   if (!name) return false;
@@ -136,7 +136,7 @@ bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
   return true;
 }
 
-// {"x", "y", ?}p1
+// Reads {"x", "y", ?}p1.
 bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim) {
   if (!in.Take("{")) return false;
   const bool fine = in.List("}", [&] {
@@ -147,7 +147,7 @@ bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim) {
   return fine && (!in.Take("p") || in.Int().has_value());
 }
 
-// @mesh, [{"x"}, {}], replicated={"y"}>
+// Reads @mesh, [{"x"}, {}], replicated={"y"}>.
 bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
   if (in.Take("@")) {
     const auto name = in.Name();
