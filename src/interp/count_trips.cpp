@@ -9,15 +9,15 @@
 namespace hlo {
 namespace {
 
-// More than this makes no counter.
+// A counter with more scalars is not interpreted.
 constexpr size_t kMostScalars = 64;
 
 using State = std::map<int64_t, Literal>;  // By element.
 
-// The scalars that some values of a computation are made of.
+// The scalars from which some values of a computation are computed.
 class Scalars {
  public:
-  // False when a value is made of something else than elements of the state and constants, or of too much.
+  // Returns false if the value depends on anything except elements of the state and constants, or on too many scalars.
   bool Add(const Instruction& value) {
     std::vector<const Instruction*> worklist = {&value};
     while (!worklist.empty()) {
@@ -37,13 +37,13 @@ class Scalars {
   }
   const std::vector<int64_t>& elements() const { return elements_; }
 
-  // Operands first; once all values are added.
+  // Sorts by dependence, operands first. Call it when all values are added.
   void Order(const Computation& computation) {
     for (const Instruction* inst : computation.PostOrder()) {
       if (values_.contains(inst)) order_.push_back(inst);
     }
   }
-  // False when the interpreter refuses.
+  // Returns false if the interpreter rejects an instruction.
   bool Evaluate(const State& state) {
     for (const Instruction* inst : order_) {
       Literal& value = values_.at(inst);
@@ -64,15 +64,15 @@ class Scalars {
   const Literal& Value(const Instruction& inst) const { return values_.at(&inst); }
 
  private:
-  std::map<const Instruction*, Literal> values_;  // Looked up only.
+  std::map<const Instruction*, Literal> values_;  // The order of keys has no effect.
   std::vector<int64_t> elements_;
   std::vector<const Instruction*> order_;
 };
 
-// Some scalars of a loop's state, from trip to trip.
+// Some scalars of a loop's state, advanced from trip to trip.
 class Counter {
  public:
-  // Nullopt when the elements hang on something else than scalars that begin at known values, and on constants.
+  // Returns nullopt if the elements depend on anything except constants and scalars with known initial values.
   static std::optional<Counter> Of(const Instruction& loop, std::vector<int64_t> elements, const ScalarOf& known) {
     const Instruction &init = loop.operand(0), &next = loop.attrs<WhileAttrs>().body->root();
     if (!init.Is(Opcode::kTuple) || !next.Is(Opcode::kTuple)) return std::nullopt;
@@ -91,7 +91,7 @@ class Counter {
   }
 
   const State& state() const { return state_; }
-  // One trip. False when the interpreter refuses.
+  // Advances by one trip. Returns false if the interpreter rejects an instruction.
   bool Advance() {
     if (!body_.Evaluate(state_)) return false;
     for (auto& [i, value] : state_) value = body_.Value(next_->operand(i));

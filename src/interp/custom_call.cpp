@@ -1,4 +1,4 @@
-// Which target of a custom call means what, and those that need no library: markers, and helpers of XLA itself.
+// The meaning of each target of a custom call, and the targets that need no library: markers, and helpers of XLA.
 // docs/ops.md#custom-calls
 #include "interp/custom_call.h"
 
@@ -24,7 +24,7 @@ namespace {
 
 using CustomHandler = Result<Literal> (*)(Evaluation& e);
 
-// What is marked; where shards are smaller than the whole, a part of it.
+// The operand of the marker, or a part of it if shards are smaller than the whole.
 Result<Literal> MarkedValue(Evaluation& e) {
   const bool splits = MarkerOf(e.inst) == Marker::kShard || MarkerOf(e.inst) == Marker::kWhole;
   if (!IsIdentityMarker(e.inst)) {
@@ -36,7 +36,7 @@ Result<Literal> MarkedValue(Evaluation& e) {
   return Literal::Tuple({std::make_move_iterator(e.operands.begin()), std::make_move_iterator(e.operands.end())});
 }
 
-// Of T[..., n]: (T[..., k], s32[..., k]) with k <= n, values and places.
+// Whether the result is (T[..., k], s32[..., k]) for T[..., n], with k <= n.
 bool FitsTopK(const Shape& from, const Shape& result) {
   if (!from.IsArray() || from.rank() == 0 || IsComplex(from.type())) return false;
   if (!result.IsTuple() || result.elements().size() != 2 || result.element(0).rank() != from.rank()) return false;
@@ -45,7 +45,7 @@ bool FitsTopK(const Shape& from, const Shape& result) {
   return Compatible(values, result.element(0)) && Compatible(values.WithType(PrimitiveType::kS32), result.element(1));
 }
 
-// Largest first unless a comparator says LT.
+// The largest values come first, unless a comparator has another direction than GT.
 Result<Literal> TopK(Evaluation& e) {
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
   bool largest = true;
@@ -62,7 +62,7 @@ Result<Literal> TopK(Evaluation& e) {
   return TopKOf(e.operands[0], shape.element(0).dims().back(), largest, shape.element(0), shape.element(1));
 }
 
-// The dimension that ApproxTopK and PartialReduce make smaller, from {reduction_dim = 1 : i64, ...} or JSON.
+// The dimension that ApproxTopK and PartialReduce shrink, from {reduction_dim = 1 : i64, ...} or JSON.
 std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   constexpr std::string_view kKey = "reduction_dim";
   const std::string text = ConfigText(inst);
@@ -76,8 +76,8 @@ std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   return fine ? std::optional(dimension) : std::nullopt;
 }
 
-// (values..., initial values...) -> the best of them by the comparator, as many as are written. How good an
-// approximation has to be is said as a share of these; all of them, the best first, are always good enough.
+// (values..., initial values...) -> as many of the best values by the comparator as the result has. The required
+// quality is a share of the best values. An exact result, best first, always satisfies it.
 Result<Literal> ApproxTopK(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   const size_t count = e.operands.size() / 2;
@@ -126,7 +126,6 @@ Result<Literal> GetRngSeed(Evaluation& e) {
   return seed;
 }
 
-// `opcode` of one operand.
 template <Opcode opcode>
 Result<Literal> Function(Evaluation& e) {
   Module scratch("function");
@@ -150,7 +149,7 @@ Result<Literal> Function(Evaluation& e) {
   return EvalElementwise(inner);
 }
 
-// Buffers and arrays of the same bytes.
+// Converts between buffers and arrays of the same bytes.
 Result<Literal> Rewrapped(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   if (e.operands.empty()) return Literal(shape);
@@ -160,7 +159,6 @@ Result<Literal> Rewrapped(Evaluation& e) {
   return e.operands[0].WithShape(shape);
 }
 
-// (low, high) -> one integer of twice the width.
 Result<Literal> X64Combine(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   if (e.operands.size() != 2 || !IsInteger(shape.type()) || BitWidth(shape.type()) != 64 ||
@@ -190,7 +188,7 @@ Result<Literal> X64Split(Evaluation& e) {
   return result;
 }
 
-// A composite of XLA's client library carries what it means as a called computation.
+// A composite of XLA's client library has its meaning in a called computation.
 Result<Literal> Composite(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   if (called.size() != 1) FAIL(UnsupportedCall(e.inst, "without a computation that says what it means"));
@@ -203,7 +201,7 @@ Result<Literal> Composite(Evaluation& e) {
   return EvaluateNested(body, args, e.session.options(), e.session.nesting() + 1);
 }
 
-// What it stands for; results beyond those that the target defines are workspace: zeros.
+// Evaluates the module that is the meaning of the call. Further results in its shape are workspace and become zeros.
 Result<Literal> LibraryCall(Evaluation& e) {
   const auto meaning = TRY(MeaningOf(e.inst));
   InterpretOptions options = e.session.options();
@@ -251,8 +249,8 @@ constexpr Row kRows[] = {
     {"__cusolver$cholesky", CallCusolverCholesky},
 };
 
-// jax.debug.print and its like, by the names of all versions: a function of Python that leaves nothing. One with
-// results is unknown.
+// jax.debug.print and similar calls, with the names of all versions. They call a Python function without results. A
+// callback with results is not supported.
 bool IsCallbackWithoutResults(const Instruction& inst) {
   const std::string_view target = inst.attrs<CustomCallAttrs>().target;
   return inst.shape().IsTuple() && inst.shape().elements().empty() && target.starts_with("xla_") &&
@@ -278,7 +276,7 @@ std::string StubFor(const std::string& target) {
   return Str("--custom_call='", Escaped(target), "=zeros' or =FILE.hlo puts something in its place");
 }
 
-// What may have been meant, and what can be done about it.
+// Hint with similar targets, and with a flag that replaces the call.
 std::string HintFor(const std::string& target) {
   std::vector<std::string_view> known = MarkerTargets();
   for (const Row& row : kRows) known.push_back(row.target);

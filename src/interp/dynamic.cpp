@@ -15,8 +15,8 @@ bool Contains(const std::vector<int64_t>& dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// The array with other sizes: cut, or continued with zeros. What lies beyond the size of a dynamic dimension is
-// undefined, so zeros are as good as anything.
+// The array with other sizes: cut, or extended by zeros. Elements beyond the size of a dynamic dimension are undefined,
+// so zeros are allowed.
 Literal Resized(const Literal& literal, const Dims& dims) {
   const Shape& from = literal.shape();
   if (from.dims() == dims) return literal;
@@ -31,7 +31,7 @@ Literal Resized(const Literal& literal, const Dims& dims) {
 
 Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(inst, "R006", std::move(message)); }
 
-// Asks its operands' values for their shapes, or looks at no shape at all.
+// Whether the op uses the actual shapes of its operands or no shapes.
 bool FollowsItsOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) {
@@ -43,7 +43,7 @@ bool FollowsItsOperands(const Instruction& inst) {
          inst.Is(Opcode::kSetDimensionSize) || inst.Is(Opcode::kDynamicReshape);
 }
 
-// One instruction on operands that are smaller than their shapes.
+// Evaluates an instruction whose operands are smaller than their shapes.
 class ActualSizes {
  public:
   explicit ActualSizes(Evaluation& e) : e_(e), inst_(e.inst), scratch_("sizes") {
@@ -92,7 +92,7 @@ class ActualSizes {
   const Shape& actual(int64_t i) const { return e_.operands[i].shape(); }
   const Shape& written(int64_t i) const { return inst_.operand(i).shape(); }
 
-  // "s32[3] for s32[<=5], s32[5]"
+  // For example "s32[3] for s32[<=5], s32[5]".
   std::string Written() const {
     std::vector<std::string> texts;
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {
@@ -101,7 +101,6 @@ class ActualSizes {
     return Join(texts, ", ");
   }
 
-  // The instruction among parameters of the actual shapes.
   Instruction& Clone(Shape shape) {
     Computation& computation = scratch_.AddComputation("sizes");
     Operands parameters;
@@ -128,8 +127,8 @@ class ActualSizes {
     return Run(clone);
   }
 
-  // The first `count` operands (scalars aside) are to have the same sizes, but along `except`. One that is static along
-  // a dimension where another is dynamic counts as far as that one goes.
+  // Gives the first `count` operands, except scalars, equal sizes in all dimensions but `except`. If a dimension is
+  // dynamic in another operand, a static operand is cut to its size.
   Status Align(int64_t count, int64_t except = -1) {
     int64_t rank = 0;
     for (int64_t i = 0; i < count; ++i) rank = std::max(rank, actual(i).rank());
@@ -184,8 +183,8 @@ class ActualSizes {
     return inst_.shape().WithDims(dims);
   }
 
-  // Row-major order ties runs of dimensions of equal products together: [2,<=3,4] and [<=6,4] are {2,3}={6} and
-  // {4}={4}. In a run whose size has changed, the one dynamic dimension of the result takes what the others leave.
+  // Row-major order pairs runs of dimensions with equal products: for [2,<=3,4] and [<=6,4] these are {2,3}={6} and
+  // {4}={4}. If the size of a run has changed, the one dynamic dimension of the result absorbs the change.
   Result<Shape> ReshapedShape() const {
     const Shape &from = written(0), &to = inst_.shape();
     Dims dims = to.dims();
@@ -202,7 +201,7 @@ class ActualSizes {
         if ((before < after || j == to.rank()) && i < from.rank()) before *= from.dim(i++);
         else after *= to.dim(j++);
       }
-      // Sizes of 1 (and, with a size of 0, all that is left) belong to the run that they follow.
+      // Sizes of 1 belong to the preceding run. After a size of 0, all remaining dimensions do.
       while (i < from.rank() && (from.dim(i) == 1 || before == 0)) before *= from.dim(i++);
       while (j < to.rank() && (to.dim(j) == 1 || after == 0)) after *= to.dim(j++);
       int64_t count = 1, others = 1, dynamic = -1, dynamics = 0;
@@ -247,7 +246,7 @@ class ActualSizes {
     return shape.WithDims(dims);
   }
 
-  // XLA nowhere says whether a rotation goes around the bound or the size.
+  // XLA does not define whether a rotation uses the bound or the size.
   Result<Literal> Shuffle() {
     for (const int64_t d : inst_.attrs<ShuffleAttrs>().dimensions) {
       if (!written(0).IsDynamic(d)) continue;
@@ -257,7 +256,7 @@ class ActualSizes {
     return OfShape(actual(0));
   }
 
-  // A dimension that is taken whole keeps its size, and a part is a part of the bound, whatever the size.
+  // A dimension that is taken whole keeps its size. A part is always a part of the bound.
   Result<Literal> Slice() {
     std::vector<SliceDim> slice = inst_.attrs<SliceAttrs>().slice.dims;
     Dims dims = actual(0).dims();
@@ -301,7 +300,8 @@ class ActualSizes {
     return Infer(clone);
   }
 
-  // dynamic-update-slice and scatter: what is written beyond the size is lost, not moved or dropped.
+  // dynamic-update-slice and scatter: elements that are written beyond the size are lost. Their positions do not
+  // change.
   Result<Literal> InPlace() {
     const int64_t changed = inst_.Is(Opcode::kScatter) ? inst_.operand_count() / 2 : 1;
     std::vector<Dims> sizes;
@@ -323,7 +323,7 @@ class ActualSizes {
                            " is not supported by the interpreter")));
   }
 
-  // The computation's parameters say how large a step is.
+  // The parameters of the computation determine the size of a step.
   Result<Literal> Scan() {
     const ScanAttrs& attrs = inst_.attrs<ScanAttrs>();
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {
@@ -348,7 +348,7 @@ bool HasDynamicDims(const Shape& shape) {
 }
 
 bool MayBeDynamic(const Instruction& inst) {
-  // Its element's sizes are its own; looking at a large tuple for each of its elements would be quadratic.
+  // The element has its own sizes. Checking a large tuple for each of its elements would take quadratic time.
   if (inst.Is(Opcode::kGetTupleElement)) return HasDynamicDims(inst.shape());
   const auto dynamic = [](const Instruction* operand) { return HasDynamicDims(operand->shape()); };
   return HasDynamicDims(inst.shape()) || std::any_of(inst.operands().begin(), inst.operands().end(), dynamic);
@@ -424,7 +424,7 @@ Result<Literal> EvalDynamicReshape(Evaluation& e) {
   return e.operands[0].WithShape(actual);
 }
 
-// (x) -> (x up to its bounds, a size for each dimension). The bounds are the result's.
+// (x) -> (x extended to its bounds, a size for each dimension). The result has the bounds.
 Result<Literal> PadToStatic(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   const auto unsupported = [&] {
@@ -443,7 +443,7 @@ Result<Literal> PadToStatic(Evaluation& e) {
   return Literal::Tuple(std::move(elements));
 }
 
-// (x, a size for each dimension) -> that much of x.
+// (x, a size for each dimension) -> x cut to these sizes.
 Result<Literal> SliceToDynamic(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   const auto rank = static_cast<size_t>(shape.rank());

@@ -1,4 +1,4 @@
-// Which function evaluates which opcode; the ops that only hand values on; and what is not supported, by name.
+// The table of functions that evaluate opcodes, ops that only pass values on, and unsupported ops by name.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// What the frames of the interpreter do.
+// Ops that the interpreter's frames execute.
 constexpr bool IsFrameOp(Opcode opcode) {
   return opcode == Opcode::kParameter || opcode == Opcode::kCall || opcode == Opcode::kFusion ||
          opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart ||
@@ -50,7 +50,7 @@ Result<Literal> EvalElementwise(Evaluation& e) {
   if (inst.Is(Opcode::kCopy) && (!shape.IsArray() || shape.type() == e.operands[0].shape().type()))
     return std::move(e.operands[0]);
   const ElementwiseOp op = TRY(ElementwiseOp::Make(inst));
-  // The result may take the place of an operand that nobody needs any more.
+  // The result may take the place of an operand without further users.
   Literal result;
   std::array<const std::byte*, ElementwiseOp::kMaxOperands> in = {};
   bool reused = false;
@@ -72,7 +72,7 @@ Result<Literal> EvalMap(Evaluation& e) {
   Literal result = Literal::Uninitialized(e.inst.shape());
   ScalarBody::Scratch scratch;
   const int64_t count = result.shape().NumElements();
-  // A scalar beside arrays is the same for each element.
+  // A scalar beside arrays is repeated for each element.
   std::vector<std::vector<std::byte>> repeated(e.operands.size());
   for (size_t i = 0; i < repeated.size(); ++i) {
     const Literal& operand = e.operands[i];
@@ -121,7 +121,7 @@ Result<Literal> EvalCopyStart(Evaluation& e) {
   return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
 }
 Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
-// One that binds operands is the frames' matter.
+// Frames execute an update that binds operands.
 Result<Literal> EvalAsyncUpdate(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 
@@ -143,7 +143,7 @@ Result<Literal> NumberOf(Evaluation& e, int64_t DevicePlace::* number) {
 Result<Literal> EvalReplicaId(Evaluation& e) { return NumberOf(e, &DevicePlace::replica); }
 Result<Literal> EvalPartitionId(Evaluation& e) { return NumberOf(e, &DevicePlace::partition); }
 
-// What a start began is done when the start has run.
+// The start has done all the work.
 Result<Literal> EvalAllReduceDone(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAllGatherDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 Result<Literal> EvalCollectivePermuteDone(Evaluation& e) { return e.operands[0].elements()[1]; }

@@ -1,5 +1,5 @@
-// Frames on an explicit stack: one for each computation that runs. What the opcodes mean is in the other files of
-// interp/.
+// Executes computations with an explicit stack of frames, one for each computation that runs. Other files of interp/
+// evaluate the opcodes.
 #include "interp/interpreter.h"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@
 namespace hlo {
 
 int64_t DefaultMemoryLimit() {
-  // Read once: small evaluations ask for it thousands of times a second.
+  // Read once, because small evaluations need it thousands of times per second.
   static const int64_t limit = [] {
     int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
     int64_t group = 0;
@@ -35,21 +35,21 @@ int64_t DefaultMemoryLimit() {
 
 namespace {
 
-// One computation at work.
+// A computation that is running.
 struct Frame {
   const Program* program;
   std::vector<Literal> slots;
-  size_t next = 0;  // The step to do, or the one that waits for the frame above.
-  // While a loop runs: its state, and whether the frame above is its condition.
+  size_t next = 0;  // The next step, or the step that waits for the frame above.
+  // State of a running loop, and whether the frame above is its condition.
   Literal state;
   int64_t iteration = 0;
   bool in_condition = false;
 };
 
-// One device.
+// Execution on one device.
 class Runner {
  public:
-  // Null `meetings`: one device of several alone, or a computation within an instruction.
+  // `meetings` is null for a single device of several and for a computation within an instruction.
   Runner(const InterpretOptions& options, int nesting, Programs& programs, Meetings* meetings = nullptr, int device = 0,
          std::optional<DevicePlace> place = {})
       : options_(options),
@@ -64,7 +64,7 @@ class Runner {
     return Push(computation, compact);
   }
 
-  // The result; null when the device waits for others.
+  // Returns the result, or null if the device waits for others.
   Result<std::optional<Literal>> Run() {
     while (!waits_) {
       Frame& frame = frames_.back();
@@ -82,14 +82,13 @@ class Runner {
     return std::nullopt;
   }
 
-  // What the device waited for.
   Status Deliver(Literal value) {
     waits_ = false;
     Frame& frame = frames_.back();
     return Finish(frame, frame.program->steps[frame.next], std::move(value));
   }
 
-  // The first step of `program` has its operands.
+  // Starts the single step of `program` with its operands.
   void StartOne(const Program& program, std::span<const Literal> operands) {
     frames_.push_back({&program, {operands.begin(), operands.end()}});
     frames_.back().slots.resize(program.slots);
@@ -98,7 +97,7 @@ class Runner {
   }
 
  private:
-  // Takes the arguments. `caller`: whose values they are; null for the first frame.
+  // Adds a frame and moves the arguments into it. `caller` is the step that calls, or null for the first frame.
   Status Push(const Computation& computation, std::span<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
       FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "'"))
@@ -108,7 +107,7 @@ class Runner {
     Frame& frame = frames_.emplace_back();
     frame.program = &programs_.Of(computation);
     frame.slots.resize(frame.program->slots);
-    // A fusion may give more than its computation takes.
+    // A fusion may have more operands than its computation has parameters.
     for (size_t i = 0; i < std::min(args.size(), frame.program->parameters.size()); ++i) {
       const int slot = frame.program->parameters[i];
       if (slot >= 0) frame.slots[slot] = std::move(args[i]);
@@ -167,7 +166,7 @@ class Runner {
     if (options_.nan_bits != NanBits::kOwn && ReadsNanBits(inst)) {
       for (Literal& operand : operands) UnifyNans(operand, options_.nan_bits);
     }
-    // Handlers may write to the operands.
+    // Copied, because a handler may overwrite the operands.
     std::vector<Literal> kept;
     if (options_.perturb) kept.assign(operands.begin(), operands.end());
     Evaluation evaluation = {inst, operands, session_};
@@ -202,7 +201,7 @@ class Runner {
     return {};
   }
 
-  // An argument that is smaller than its shape needs a parameter that may be so.
+  // An argument may be smaller than its shape only if the parameter is dynamic.
   static Status CheckParameters(const Instruction& caller, const Computation& computation,
                                 std::span<const Literal> args) {
     for (size_t i = 0; i < args.size(); ++i) {
@@ -216,7 +215,7 @@ class Runner {
     return {};
   }
 
-  // The same for what a computation gives to the instruction that waits for it.
+  // Checks the result of a computation in the same way, against the instruction that called it.
   Status CheckResult(const Literal& result) const {
     const Frame& frame = frames_.back();
     const Instruction& inst = *frame.program->steps[frame.next].inst;
@@ -228,14 +227,14 @@ class Runner {
                      ", which is smaller where that does not say <=")));
   }
 
-  // What the chain of an update wraps; null when its start cannot be seen from here.
+  // The computation that the chain of an update wraps, or null if its start is not visible here.
   static const Computation* WrappedBy(const Instruction& update) {
     const Instruction* part = &update;
     while (part->Is(Opcode::kAsyncUpdate)) part = &part->operand(0);
     return part->Is(Opcode::kAsyncStart) ? CalledComputations(*part)[0] : nullptr;
   }
 
-  // Runs when all operands are bound; until then the state holds them.
+  // Runs the computation when all operands are bound. Until then the state holds them.
   Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::span<Literal> bound) {
     if (bound.size() == wrapped.parameters().size()) return Push(wrapped, bound, &step);
     std::vector<Literal> elements;
@@ -244,7 +243,7 @@ class Runner {
     return Finish(frame, step, Literal::Tuple(std::move(elements)));
   }
 
-  // The values of the operands, until the next step; those whose last use this is leave the frame.
+  // Values of the operands, valid until the next step. A value moves out of the frame at its last use.
   std::span<Literal> TakeOperands(Frame& frame, const Step& step) {
     operands_.clear();
     for (const Use& use : step.operands) {
@@ -259,7 +258,6 @@ class Runner {
     return operands_;
   }
 
-  // Stores the value and goes on to the next step.
   Status Finish(Frame& frame, const Step& step, Literal value) {
     if (options_.on_value) options_.on_value(*step.inst, value);
     frame.slots[step.result] = step.unused ? Literal() : std::move(value);
@@ -273,7 +271,7 @@ class Runner {
     return Push(*loop.attrs<WhileAttrs>().condition, {&state, 1}, &frame.program->steps[frame.next]);
   }
 
-  // The frame above has given `value`.
+  // Continues with the value of a finished frame.
   Status Receive(Literal value) {
     Frame& frame = frames_.back();
     const Step& step = frame.program->steps[frame.next];
@@ -313,7 +311,7 @@ class Runner {
   const int device_;
   bool waits_ = false;
   std::vector<Frame> frames_;
-  std::vector<Literal> operands_;  // Of the step at work.
+  std::vector<Literal> operands_;  // Operands of the current step.
   int64_t steps_ = 0;
 };
 
@@ -367,7 +365,7 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
 
 namespace {
 
-// One device; alone among several it does not know its place.
+// Runs one device. If the module has several, the device does not know its place.
 Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
                          const std::function<Status(Runner&)>& start) {
   const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
@@ -377,10 +375,10 @@ Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
   TRY(start(runner));
   std::optional<Literal> value = TRY(runner.Run());
   TRY(meetings.CheckAllDone());
-  return std::move(*value);  // Who is done has a value.
+  return std::move(*value);  // A device that has finished has a value.
 }
 
-// They take turns: who can go on, in the order in which they became able to.
+// Runs all devices in turns. Devices that can continue run in the order in which they became ready.
 Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid& grid,
                                          std::span<const std::vector<Literal>> args, const InterpretOptions& options) {
   const int devices = static_cast<int>(grid.count());
@@ -472,7 +470,7 @@ struct StepInterpreter::State {
     if (fresh) program->second = ProgramOf(inst);
     runner->StartOne(program->second, operands);
     std::optional<Literal> value = TRY(runner->Run());
-    if (!value) TRY(meetings->CheckAllDone());  // Says for what it waits.
+    if (!value) TRY(meetings->CheckAllDone());  // Reports the value for which it waits.
     return std::move(*value);
   }
 
@@ -491,7 +489,7 @@ void StepInterpreter::Restart() { state_->runner.reset(); }
 Result<Literal> StepInterpreter::Run(const Instruction& inst, std::span<const Literal> operands) {
   try {
     auto value = state_->Run(inst, operands);
-    if (!value) Restart();  // Frames of what failed are left.
+    if (!value) Restart();  // Discards frames of the failed step.
     return value;
   } catch (const std::bad_alloc&) {
     Restart();

@@ -1,4 +1,4 @@
-// How much memory a run will need: the frames of the interpreter gone through with sizes in place of values.
+// Predicts the memory of a run by simulating the interpreter's frames with sizes in place of values.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +15,8 @@
 namespace hlo {
 namespace {
 
-// The memory of one array of a value, by number; kFree has none that counts: tokens, constants, which are the module's.
+// Numbers of the buffers of a value's arrays. kFree is memory that does not count: tokens, and constants, which belong
+// to the module.
 constexpr int kFree = -1;
 using Leaves = std::vector<int>;
 
@@ -40,19 +41,19 @@ int64_t ElementsOf(const Shape& shape) {
   return count;
 }
 
-// For each element of a line: its place, its key, both together, and half of that again, which std::stable_sort takes.
+// Bytes for each element of a sorted line: position, key, both together, and half of that for std::stable_sort.
 constexpr int64_t kSortedBytes = 8 + 8 + 16 + 8;
-// Of topk: the key, and with the index.
+// Bytes for each element of topk: the key, and the key with the index.
 constexpr int64_t kRankedBytes = 8 + 16;
 
 int64_t LinesAtOnce(int64_t elements, int64_t line) {
   return line == 0 ? 0 : std::min<int64_t>(Threads(), elements / line);
 }
 
-// What an op needs for itself beside its operands and its result, where that is much: the wide types it computes in,
-// arrays in the order it needs them, what it sorts by.
+// Bytes that an op needs beside its operands and result, if they matter: values in the compute type, reordered arrays,
+// sort keys.
 int64_t ScratchOf(const Instruction& inst) {
-  // The text need not have been verified.
+  // The module may be unverified.
   if (!InferShape(inst)) return 0;
   const Shape& shape = inst.shape();
   const auto operand_elements = [&] {
@@ -65,8 +66,8 @@ int64_t ScratchOf(const Instruction& inst) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad: return 8 * operand_elements() + 16 * ElementsOf(shape);
     case Opcode::kFft: {
-      // In c128: the operand, what is transformed, and for IRFFT what that was made from, with the roots of unity and
-      // lines before and after; then the result in place of these.
+      // In c128: the operand, the transformed array and for IRFFT its source, roots of unity, lines before and after.
+      // Later the result takes the place of the source, roots and lines.
       const FftAttrs& attrs = inst.attrs<FftAttrs>();
       const int64_t longest = std::ranges::max(attrs.fft_length), results = ElementsOf(shape);
       const int64_t operands = operand_elements();
@@ -75,7 +76,7 @@ int64_t ScratchOf(const Instruction& inst) {
       const int64_t made_from = attrs.fft_type == FftType::kIrfft ? operands : 0;
       return std::max(16 * (transformed + made_from + lines) - shape.ByteSize(), 16 * (transformed + results));
     }
-    // The line that is repeated.
+    // One line, which is then repeated.
     case Opcode::kIota:
       return shape.ByteSize() / std::max<int64_t>(1, shape.NumElements()) *
              shape.dim(inst.attrs<IotaAttrs>().iota_dimension);
@@ -101,7 +102,7 @@ int64_t ScratchOf(const Instruction& inst) {
       const Shape& operand = inst.operand(0).shape();
       if (operand.rank() == 0) return 0;
       const int64_t along = inst.attrs<SortAttrs>().dimension.value, count = operand.dim(along);
-      // Where the lines do not lie one after the other all operands are turned, and the results turned back.
+      // If lines are not contiguous, all operands and results are transposed.
       int64_t turned = 0;
       if (along != operand.rank() - 1) {
         for (const Instruction* each : inst.operands()) turned += 2 * each->shape().ByteSize();
@@ -115,7 +116,7 @@ int64_t ScratchOf(const Instruction& inst) {
     }
     case Opcode::kCustomCall: {
       if (MarkerOf(inst) != Marker::kNone) return 0;
-      // Matrices by columns, or lines sorted, and what is made of them before it has the order of the result.
+      // Matrices by columns or sorted lines, and their results before they are reordered.
       int64_t bytes = 0;
       for (const Instruction* operand : inst.operands()) bytes += 2 * operand->shape().ByteSize();
       return bytes;
@@ -124,21 +125,22 @@ int64_t ScratchOf(const Instruction& inst) {
   }
 }
 
-// Whose the arguments are.
+// Owner of the arguments of a frame.
 enum class Owner : uint8_t {
-  kCaller,       // They stay whatever happens here, and are counted there.
-  kComputation,  // They count here, and go at their last use.
-  kLoop,         // As above, of the body of a loop; but what it hands on unchanged is the caller's.
+  kCaller,       // They stay during the call, and the caller counts them.
+  kComputation,  // They count here and are freed at their last use.
+  // As kComputation, for the body of a loop. But arguments that the body passes on unchanged belong to the caller.
+  kLoop,
 };
 
-// What a leaf of a result is made of.
+// Source of a leaf of a result.
 struct Origin {
   enum : uint8_t { kNew, kParameter, kNothing } kind = kNew;
-  int leaf = 0;  // Of all parameters', in the order of their numbers.
+  int leaf = 0;  // Number among the leaves of all parameters.
 };
 
 struct Rehearsed {
-  int64_t bytes = 0;  // At most.
+  int64_t bytes = 0;  // Upper bound.
   const Instruction* largest = nullptr;
   int64_t largest_bytes = -1;
   std::vector<Origin> result;
@@ -146,7 +148,7 @@ struct Rehearsed {
 
 class Plans {
  public:
-  // Those of what it calls are known.
+  // Adds a computation whose callees are known.
   void Add(const Computation& computation);
   const Rehearsed& Of(const Computation* computation, Owner owner) const { return known_.at({computation, owner}); }
   const Program& ProgramOf(const Computation& computation) { return programs_.Of(computation); }
@@ -157,7 +159,7 @@ class Plans {
   std::map<std::pair<const Computation*, Owner>, Rehearsed> known_;
 };
 
-// A frame.
+// Simulation of a frame.
 class Rehearsal {
  public:
   Rehearsal(Plans& plans, const Computation& computation, Owner owner)
@@ -185,8 +187,9 @@ class Rehearsal {
  private:
   struct Buffer {
     int64_t bytes;
-    int held;       // By how many slots, and more where it is not ours to free.
-    int parameter;  // Leaf of the parameters; -1 when made here.
+    // Number of slots that hold the buffer. It is higher if the frame must not free it.
+    int held;
+    int parameter;  // Leaf of the parameters, or -1.
   };
 
   void Receive(Owner owner) {
@@ -254,7 +257,7 @@ class Rehearsal {
     return std::span(Operand(step, 0)).subspan(shape.FirstLeaf(element), shape.element(element).LeafCount());
   }
 
-  // Operand i may be written to, or goes when its reader has it.
+  // Whether operand `i` may be overwritten or is freed after this step.
   bool Dies(const Step& step, size_t i, int buffer) const {
     return step.operands[i].last && buffer != kFree && buffers_[buffer].held == 1;
   }
@@ -263,7 +266,7 @@ class Rehearsal {
     return std::ranges::count(step.operands, step.operands[i].slot, &Use::slot) == 1;
   }
 
-  // What an array is written to that takes the place of operand i, if it may.
+  // Buffer of an array that overwrites operand `i` if it may.
   int InPlaceOf(const Step& step, size_t i) {
     const int buffer = Operand(step, i)[0];
     if (Dies(step, i, buffer) && NamedOnce(step, i)) return Share(buffer);
@@ -280,7 +283,7 @@ class Rehearsal {
     return New(shape);
   }
 
-  // What the frame above may free.
+  // Buffers that the callee may free.
   std::set<int> Given(const Step& step) const {
     std::set<int> given;
     for (size_t i = 0; i < step.operands.size(); ++i) {
@@ -302,14 +305,14 @@ class Rehearsal {
   }
   void NoteCallee(const Rehearsed& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Both are bounds: nothing of what is given goes early, or all arguments count above.
+  // Both are upper bounds: either no given buffer is freed early, or all arguments count in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
     const Rehearsed& owned = plans_.Of(callee, Owner::kComputation);
     NoteCallee(owned);
     Note(std::min(live_ + plans_.Of(callee, Owner::kCaller).bytes, live_ - given + owned.bytes));
   }
 
-  // The text need not have been verified.
+  // The module may be unverified.
   bool Fits(const Step& step, const Computation* callee, size_t first, size_t count, const Shape& result) const {
     size_t arguments = 0, parameters = 0;
     for (size_t i = first; i < std::min(first + count, step.operands.size()); ++i) arguments += Operand(step, i).size();
@@ -318,7 +321,8 @@ class Rehearsal {
            plans_.Of(callee, Owner::kCaller).result.size() == static_cast<size_t>(result.LeafCount());
   }
 
-  // The leaves of `callee`'s result, whose arguments are `count` operands from `first` on; kMade is what it makes.
+  // Leaves of the result of `callee`, whose arguments are `count` operands from `first` on. kMade marks leaves that it
+  // makes.
   static constexpr int kMade = -2;
   Leaves ResultOf(const Step& step, const Computation* callee, size_t first, size_t count) const {
     Leaves arguments;
@@ -333,7 +337,7 @@ class Rehearsal {
     return result;
   }
 
-  // The result when the frame is done: of what it was given, that is left which the result is made of.
+  // The result after the call. Given buffers remain only if they are in the result.
   Leaves Made(const Leaves& pattern, const Shape& shape, const std::set<int>& given) {
     for (const int buffer : given) {
       if (std::ranges::find(pattern, buffer) == pattern.end()) live_ -= std::exchange(buffers_[buffer].bytes, 0);
@@ -353,7 +357,7 @@ class Rehearsal {
     return Made(ResultOf(step, callee, 0, step.operands.size()), shape, given);
   }
 
-  // One branch runs; what the branches do not agree on is made.
+  // One branch runs. A leaf counts as made unless all branches agree.
   Leaves Conditional(const Step& step) {
     const Shape& shape = step.inst->shape();
     const std::vector<Computation*> branches = CalledComputations(*step.inst);
@@ -371,8 +375,8 @@ class Rehearsal {
     return Made(pattern, shape, given);
   }
 
-  // From its second round on the state is what the body made before; of the first value only that lives on which
-  // somebody else needs too, or which the body hands on.
+  // After the first iteration, the state is the previous result of the body. A leaf of the initial state remains only
+  // if it has other users or the body passes it on.
   Leaves While(const Step& step) {
     const Shape& shape = step.inst->shape();
     const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
@@ -398,7 +402,8 @@ class Rehearsal {
     return Made(pattern, shape, given);
   }
 
-  // ((operands), result, ...); once all operands are bound, the first and the others are zeros that nobody reads.
+  // ((operands), result, ...). When all operands are bound, all elements except the result are zeros that nothing
+  // reads.
   Leaves Started(const Step& step) {
     const Shape& shape = step.inst->shape();
     if (step.operands.size() != CalledComputations(*step.inst)[0]->parameters().size()) return New(shape);
@@ -503,7 +508,7 @@ bool RunsFrames(Opcode opcode) {
 }  // namespace
 
 Peak PlannedPeak(const Computation& computation) {
-  // Callees first.
+  // Visits callees first.
   Plans plans;
   std::vector<std::pair<const Computation*, bool>> stack = {{&computation, false}};
   std::set<const Computation*> seen;

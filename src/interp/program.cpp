@@ -12,11 +12,11 @@
 namespace hlo {
 namespace {
 
-// What waits for another device comes as late as it can, for that device may wait for something that this one is still
-// to send: without a schedule the order is ours to choose.
+// Moves instructions that wait for another device as late as possible. That device may itself wait for a value that
+// this device has not sent yet. Without a schedule, the order may be chosen.
 void PutOffReceiving(std::vector<const Instruction*>& order) {
   if (std::ranges::none_of(order, [](const Instruction* inst) { return inst->Is(Opcode::kRecvDone); })) return;
-  std::unordered_map<const Instruction*, int> received;  // How often something is received before it can run.
+  std::unordered_map<const Instruction*, int> received;  // Number of receives before it can run.
   for (const Instruction* inst : order) {
     int most = 0;
     for (const Instruction* operand : inst->operands()) most = std::max(most, received[operand]);
@@ -26,7 +26,7 @@ void PutOffReceiving(std::vector<const Instruction*>& order) {
   std::ranges::stable_sort(order, {}, [&](const Instruction* inst) { return received[inst]; });
 }
 
-// What the root needs and what has side effects, operands first. What is given needs no operands.
+// Instructions that the root needs or that have side effects, operands first. Given values need no operands.
 std::vector<const Instruction*> Needed(const Computation& computation, const InterpretOptions& options,
                                        std::set<const Instruction*>& given) {
   const auto order = computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
@@ -58,7 +58,7 @@ void SetHandler(Step& step) {
   if (EndsManualRegion(*step.inst) && step.inst->module().header.num_partitions > 1) step.handler = nullptr;
 }
 
-// Marks what may be taken instead of copied, and what dies where.
+// Marks operands that may be moved instead of copied, and values that end at a step.
 void FindLastUses(Program& program) {
   std::vector<int> last_step(program.slots, -1);
   std::vector<bool> only_taken_apart(program.slots, true);
@@ -82,7 +82,7 @@ void FindLastUses(Program& program) {
     for (size_t j = step.operands.size(); j-- > 0;) {
       Use& use = step.operands[j];
       if (last_step[use.slot] != static_cast<int>(i)) continue;
-      // Of an operand that is named twice, the later place takes the value.
+      // If an operand occurs twice, the last occurrence takes the value.
       last_step[use.slot] = -3;
       use.last = true;
       step.dead.push_back(use.slot);
