@@ -387,7 +387,7 @@ Result<Literal> EvalDynamic(Evaluation& e) {
                              result.shape(), ", which is smaller where that does not say <=")));
 }
 
-// ---- Where sizes come from ---------------------------------------------------------------------------------------
+// ---- Sources of sizes --------------------------------------------------------------------------------------------
 
 Result<Literal> EvalGetDimensionSize(Evaluation& e) {
   return Literal::Scalar(PrimitiveType::kS32,

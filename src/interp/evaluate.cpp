@@ -93,7 +93,7 @@ Result<Literal> EvalMap(Evaluation& e) {
   return result;
 }
 
-// ---- Values handed on --------------------------------------------------------------------------------------------
+// ---- Ops that pass values on -------------------------------------------------------------------------------------
 
 Result<Literal> EvalConstant(Evaluation& e) { return e.inst.literal(); }
 

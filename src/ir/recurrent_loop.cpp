@@ -188,7 +188,7 @@ class Finder {
     return inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &state_ && inst.tuple_index() == i;
   }
 
-  // ---- What the body runs -------------------------------------------------------------------------------------------
+  // ---- Launches of the body -----------------------------------------------------------------------------------------
 
   bool FindLaunches() {
     for (const Instruction* inst : body_.PostOrder()) {

@@ -138,7 +138,7 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
   }
 }
 
-// ---- The right side ----------------------------------------------------------------------------------------------
+// ---- The right-hand side -----------------------------------------------------------------------------------------
 
 // Nested operands are kept on an explicit stack, so that deep nesting needs no recursion.
 bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst) {

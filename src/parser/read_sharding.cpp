@@ -251,7 +251,7 @@ void Reader::SpreadSharding(Instruction& inst) {
   inst.mutable_common().sharding = spread;
 }
 
-// ---- Over a mesh -------------------------------------------------------------------------------------------------
+// ---- Shardings over a mesh ---------------------------------------------------------------------------------------
 
 // Reads mesh['x'=2,'y'=4], or single_device[device_id=1], whose older name is maximal_mesh.
 bool Reader::ReadMesh(Mesh& mesh) {

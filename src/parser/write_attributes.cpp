@@ -163,7 +163,7 @@ class AttributeWriter {
     else Message(place).Int(place.field, EnumNumber(place.field, ToString(value)));
   }
 
-  // ---- Values, one overload for each type that is not simply put somewhere ----
+  // ---- Values: one overload for each type that Put cannot write ----
   template <class T>
   void Value(std::string_view name, const T& value) {
     if constexpr (requires { Put(Place(), value); }) {

@@ -329,7 +329,7 @@ Result<Literal> CallGtsv(const Call& call) {
   });
 }
 
-// ---- Which target is what ------------------------------------------------------------------------------------------
+// ---- Targets -------------------------------------------------------------------------------------------------------
 
 bool IsLapackTarget(std::string_view target) { return TargetOf(target).row != nullptr; }
 

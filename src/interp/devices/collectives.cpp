@@ -22,7 +22,7 @@ Error MeetingError(const Instruction& inst, std::string message) {
   return ErrorAt(inst, "R040", std::move(message), ExitCode::kNo);
 }
 
-// ---- Who takes part ------------------------------------------------------------------------------------------------
+// ---- Members of a group --------------------------------------------------------------------------------------------
 
 GroupMode ModeOf(const Instruction& inst) {
   if (EndsManualRegion(inst)) return GroupMode::kCrossPartition;
@@ -97,7 +97,7 @@ bool MayStayAway(Opcode opcode) {
          opcode == Opcode::kCollectivePermuteStart;
 }
 
-// ---- What they get -------------------------------------------------------------------------------------------------
+// ---- Results of members ---------------------------------------------------------------------------------------------
 
 std::vector<int64_t> Origin(const Literal& literal) { return std::vector<int64_t>(literal.shape().rank(), 0); }
 

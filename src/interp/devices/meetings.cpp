@@ -148,8 +148,7 @@ Result<Literal> Meetings::Delivered(const Instruction& done, const Route& route)
   return result;
 }
 
-// ---- Who waits for whom
-// ----------------------------------------------------------------------------------------------
+// ---- Deadlocks -----------------------------------------------------------------------------------------------------
 
 Status Meetings::CheckAllDone() const {
   if (std::ranges::any_of(waits_at_, [](const Instruction* inst) { return inst != nullptr; })) FAIL(Deadlock());
