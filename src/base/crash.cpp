@@ -36,7 +36,7 @@ constexpr bool kSanitizerTells = false;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int kExit = 70;
 
-// Text in a fixed buffer, because a signal handler may neither allocate memory nor wait for a lock.
+// Text in a fixed buffer, because a signal handler may not allocate memory.
 struct Line {
   char bytes[3072];
   size_t size = 0;
@@ -206,7 +206,7 @@ void TellOfCrashes(const CrashOptions& options) {
   g_kept.says_json = options.says_json;
   g_kept.mode = Mode::kTells;
   if (kSanitizerTells) return;
-  // The handler has its own stack, because the crash may be a stack overflow.
+  // Handlers have their own stack, because the crash may be a stack overflow.
   alignas(16) static char stack[1 << 16];
   const stack_t on = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&on, nullptr);

@@ -69,7 +69,7 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   }
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
   if (exists && !special) writer.mode_ = before.st_mode & 07777;
-  // The name begins with a dot, so that listings of the directory do not show the temporary file.
+  // Listings of the directory hide names that begin with a dot.
   const std::string& target = writer.target_;
   const size_t name = target.rfind('/') + 1;  // 0 if there is no slash.
   if (!special)

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Most bytes that are read from a device, because devices such as /dev/urandom do not end. Nobody types more.
+// Most bytes that are read from a device, since /dev/urandom does not end.
 constexpr size_t kDeviceBytes = 1 << 20;
 constexpr size_t kWindow = 140;  // Longest part of a source line that is shown, in bytes.
 

@@ -38,7 +38,7 @@ bool ParseDouble(std::string_view text, double* value) {
 
 namespace {
 
-// Most bytes of a foreign text that a message quotes. A longer quotation does not help the reader. Paths are shorter.
+// Most bytes of a foreign text in a message. Paths are shorter.
 constexpr size_t kMostShown = 1000;
 
 }  // namespace

@@ -29,8 +29,7 @@ bool IsShortChain(const Instruction& inst, size_t most) {
   return chain.size() <= most;
 }
 
-// Builds the replacement of one batch norm. Wide values have the shape of the operand, the others one element per
-// feature.
+// Builds the replacement of a batch norm. Wide values have the operand's shape, others one element per feature.
 class Expansion {
  public:
   Expansion(Instruction& inst, PrimitiveType type)

@@ -14,7 +14,7 @@ namespace {
 std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
   const Mesh& mesh = value.mesh;
   const std::vector<int64_t> devices = Listed(mesh.devices);
-  std::vector<int64_t> steps(mesh.axes.size(), 1);  // Distance of neighbours along an axis.
+  std::vector<int64_t> steps(mesh.axes.size(), 1);
   for (size_t axis = mesh.axes.size(); axis-- > 1;) steps[axis - 1] = steps[axis] * mesh.axes[axis].size;
   // By the position outside of the axes, then by the position along the axes.
   std::map<int64_t, std::map<int64_t, int64_t>> groups;

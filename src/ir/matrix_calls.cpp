@@ -33,7 +33,6 @@ bool HasType(const Shape& shape, char letter) {
                              [&](const auto& row) { return row.first == letter && row.second == shape.type(); });
 }
 
-// Whether `inst` is an array of matrices of known size.
 bool IsMatrices(const Instruction& inst, char letter) {
   const Shape& shape = inst.shape();
   return shape.IsArray() && shape.rank() >= 2 && !shape.HasDynamicDims() && shape.NumElements() > 0 &&

@@ -30,7 +30,6 @@ std::string_view PlainText(std::string_view name) {
   return SplitName(stem).first.size() == stem.size() ? stem : name;
 }
 
-// The number 0 is written only if the wanted name had a number.
 std::string NumberedName(std::string_view stem, int64_t number, bool has_number) {
   return number == 0 && !has_number ? std::string(stem) : Str(stem, ".", number);
 }

@@ -60,7 +60,7 @@ class ModuleWriter {
   const WireMessage& module_;
   ModuleText out_;
   std::vector<WireMessage> computations_;
-  std::unordered_map<int64_t, std::string> computation_names_;    // Name by id.
+  std::unordered_map<int64_t, std::string> computation_names_;
   std::unordered_map<int64_t, std::vector<int64_t>> schedule_;    // Instruction ids by computation id.
   std::unordered_map<int64_t, const WireMessage*> instructions_;  // By id, in the current computation.
 };

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Bytes that are reserved for the length of a message until it is known.
+// Bytes reserved for the length of a message.
 constexpr size_t kLengthBytes = 5;
 
 class Encoder {

@@ -140,10 +140,10 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
 
 // ---- The right-hand side -----------------------------------------------------------------------------------------
 
-// Nested operands are kept on an explicit stack, so that deep nesting needs no recursion.
+// Nested operands are on an explicit stack, which avoids recursion.
 bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst) {
   Pending outer;
-  std::vector<Pending> stack;  // Nested operands, the innermost last.
+  std::vector<Pending> stack;  // The innermost is last.
   outer.begin = begin;
   const char* p = token_.Is('=') ? lexer_.Pointer(token_.end) : BeginBytes();
   if (*p == ' ') ++p;

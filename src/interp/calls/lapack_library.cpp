@@ -37,7 +37,6 @@ Result<void*> FindRoutine(const Instruction& inst, const std::string& name) {
   return routine;
 }
 
-// A routine of the library for one element type.
 class Library {
  public:
   static Result<Library> Find(const Call& call, PrimitiveType type, std::string_view routine) {

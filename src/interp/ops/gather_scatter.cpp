@@ -35,7 +35,6 @@ namespace {
 
 bool Contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
-// Positions of the windows of gather and scatter.
 class WindowStarts {
  public:
   WindowStarts(const Literal& indices, int64_t index_vector_dim, std::span<const int64_t> start_map,

@@ -36,7 +36,6 @@ constexpr bool kHasVector = std::is_same_v<T, float> || std::is_same_v<T, double
 template <class T>
 constexpr int64_t kColumns = kHasVector<T> ? 64 / sizeof(T) : 8;
 
-// Rows of a band, rounded up to whole strips of kRows.
 int64_t BandRows(int64_t m) { return std::min(kBand, (m + kRows - 1) / kRows * kRows); }
 
 // sums[kRows][kColumns] += a (depth x kRows) * b (depth x kColumns), both packed.

@@ -50,7 +50,6 @@ std::array<uint32_t, 4> Philox(uint64_t key, unsigned __int128 counter) {
   return {x[0], x[1], x[2], x[3]};
 }
 
-// Stores the low bits of 64-bit random numbers as elements of `type`.
 void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t count) {
   const int64_t bytes = ByteWidth(type);
   const uint64_t mask = ~uint64_t{0} >> (64 - BitWidth(type));

@@ -143,7 +143,6 @@ struct Running {
   int64_t CountAt(int64_t position) const { return std::clamp<int64_t>(first + position, 0, size); }
 };
 
-// Memory of the arrays of a reduce-window.
 struct Arrays {
   std::vector<const std::byte*> in, init;
   std::vector<std::byte*> out;

@@ -44,7 +44,7 @@ class Printer {
   }
   void Indent() { out_.append(2 * depth_, ' '); }
 
-  // Finds the computations that are not printed, because the short spelling of asynchronous ops has all their contents.
+  // Finds the computations that the short spelling of asynchronous ops contains.
   void FindUnwritten(std::span<Computation* const> computations);
   // The instruction that an asynchronous op wraps, if the op is printed in the short spelling. Otherwise null.
   const Instruction* Sugared(const Instruction& inst) const {
@@ -54,7 +54,6 @@ class Printer {
 
   void PrintHeader(const Module& module);
   void PrintHeaderAttributes(const Module& module);
-  // Prints a computation from its signature to the closing brace.
   void PrintBody(const Computation& computation, std::span<Instruction* const> order);
   void PrintSignatureShape(const Shape& shape);
   void PrintShape(const Shape& shape);

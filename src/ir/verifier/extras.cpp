@@ -121,7 +121,7 @@ bool HasDynamic(const Shape& shape) {
   return shape.HasDynamicDims() || std::any_of(shape.elements().begin(), shape.elements().end(), HasDynamic);
 }
 
-// V313. Skipped if nothing is dynamic, because a second inference takes time.
+// V313. Skipped if nothing is dynamic, because inference takes time.
 Status CheckDynamic(const Instruction& inst) {
   if (!inst.Is(kInferable)) return {};
   bool dynamic = HasDynamic(inst.shape());
