@@ -26,12 +26,12 @@ std::vector<Interval> Union(const std::vector<Interval>& a, const std::vector<In
   return merged;
 }
 
-// A set of values that are one buffer.
+// A set of values that share one piece of memory.
 struct Buffer {
   std::vector<int> values;
   std::vector<Interval> live;
   int64_t bytes = 0;
-  int output = -1;  // The value among them that is a result.
+  int output = -1;  // The value of the set that is a result of the module. -1 if none is.
 };
 
 class Planner {
@@ -98,7 +98,7 @@ class Planner {
     buffers_.push_back({{value}, all()[value].live, all()[value].bytes, all()[value].is_output ? value : -1});
   }
 
-  // The unit range in which `a` and `b` may both be live: the step in which one becomes the other.
+  // Units of time in which `a` and `b` may both be live: the step at which `a` becomes `b`.
   Interval Allowed(int a, int b) const {
     const auto found = becomes_.find({a, b});
     if (found != becomes_.end()) return {4 * found->second + 1, 4 * found->second + 2};
@@ -129,7 +129,8 @@ class Planner {
     gone = {};
   }
 
-  // What is carried round a loop first, the largest first of all, since a copy of it costs in each iteration.
+  // Values that must share come first, then the state of loops, then copies, then pairs that only may share. Larger
+  // values precede smaller ones, because a copy in a loop costs in each trip.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {
@@ -162,8 +163,8 @@ class Planner {
 
   bool IsCopy(const InPlace& pair) { return all()[pair.result].definition->Is(Opcode::kCopy); }
 
-  // The merges of one position happen at once. A copy may go when nobody still has to read what it overwrites; when all
-  // wait for each other (a swap), one source is saved first.
+  // Orders the copies of one position, which happen at the same time. A copy is made once no pending copy reads the
+  // memory that it overwrites. If all copies wait for each other (a swap), one source is saved first.
   void ListCopies() {
     for (const InPlace& pair : plan_.values.in_place) {
       if (pair.must && all()[pair.result].bytes > 0 && !OneBuffer(pair.operand, pair.result)) {
@@ -203,7 +204,7 @@ class Planner {
     return order;
   }
 
-  // Equal bits under equal shapes are one constant.
+  // Constants with equal shapes and equal bits get one place.
   void PlaceConstants() {
     std::unordered_multimap<uint64_t, int64_t> by_hash;
     for (size_t v = 0; v < all().size(); ++v) {
@@ -226,7 +227,8 @@ class Planner {
     }
   }
 
-  // A result gets memory of its own, to be given away, unless its layout has to be changed on the way out.
+  // Gives a result memory of its own, which the caller receives. A result whose layout is not the default stays in the
+  // arena, because its elements are reordered for the caller.
   void PlaceOutputs() {
     place_of_buffer_.resize(buffers_.size());
     const Instruction& root = module_.entry().root();
@@ -245,7 +247,7 @@ class Planner {
     });
   }
 
-  // Best fit, the largest first: into the smallest gap between buffers that are alive at the same time.
+  // Best fit, largest buffer first: the smallest sufficient gap between buffers that are alive at the same time.
   void PlaceArena() {
     std::vector<int> order;
     for (size_t b = 0; b < buffers_.size(); ++b) {
@@ -300,7 +302,7 @@ class Planner {
   const Module& module_;
   const BufferOptions& options_;
   BufferPlan plan_;
-  std::vector<Buffer> buffers_;  // Merged ones are empty.
+  std::vector<Buffer> buffers_;  // A buffer that was merged into another is empty.
   std::vector<Place> place_of_buffer_;
   std::map<std::pair<int, int>, int64_t> becomes_;
 };

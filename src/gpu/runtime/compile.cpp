@@ -1,5 +1,4 @@
-// From a module to a program: what each step runs (plans), where everything lies (buffers), and then the steps in
-// order.
+// Compiles a module to a program: plans the work of each step, plans the buffers, then lists the steps in run order.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -34,21 +33,21 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// The keys of a library call in the maps below.
+// Keys of a library call's memory in StepPlan::scratch and StepPlan::scratch_value.
 constexpr int kCallScratch = 0, kCallPacked = 1;
 
-// What a step will run: kernels, or a library call, or a fill, or the host call.
+// The work of one step: kernels, a library call, a fill or a host call.
 struct StepPlan {
   const Instruction* inst;
   StepKind kind = StepKind::kKernel;
-  FusionPlan plan;  // Of kernels, library calls and fills.
+  FusionPlan plan;  // Plan of a step that is kernels, a library call or a fill.
   std::vector<EmittedKernel> kernels;
   std::unique_ptr<LibraryCall> call;
-  const Instruction* fill = nullptr;  // The scalar constant.
-  std::map<int, Place> scratch;       // By KernelBuffer::scratch; those that are zeroed have their places here at once.
-  std::map<int, int> scratch_value;   // The others: into Values.
-  Place trips;                        // KernelBuffer::kTrips.
-  bool planted = false;               // A kernel::Mutation is in its kernels.
+  const Instruction* fill = nullptr;  // The scalar constant that a fill writes.
+  std::map<int, Place> scratch;       // By KernelBuffer::scratch: scratch that is zeroed, and packed weights.
+  std::map<int, int> scratch_value;   // By KernelBuffer::scratch: other scratch, as indices into Values.
+  Place trips;                        // Place of KernelBuffer::kTrips.
+  bool planted = false;               // Whether a kernel::Mutation changed the kernels.
 };
 
 class Compiler {
@@ -90,7 +89,7 @@ class Compiler {
   const CompileOptions& options() const { return program_.options; }
   const DeviceDescription& target() const { return *options().target; }
 
-  // Everything that runs, in order, through control flow.
+  // Lists the steps in run order, including the steps of called computations.
   void ListSteps(const Computation& computation) {
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -104,7 +103,7 @@ class Compiler {
     }
   }
 
-  // kKernel: the plan tells.
+  // Kind of a step as far as it is known without a plan. kKernel: its plan determines the kind.
   StepKind KindWithoutPlan(const Instruction& inst) {
     const HostCalls* const host = options().host.get();
     if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;
@@ -124,7 +123,7 @@ class Compiler {
     }
   }
 
-  // A fill and a library call are all of their fusion, which must be one.
+  // Errors: a plan for a fill or a library call that does not fit the instruction, or is not the fusion's only kernel.
   static Status CheckKind(const StepPlan& step) {
     const Instruction& inst = *step.inst;
     const bool is_fill = step.kind == StepKind::kFill;
@@ -137,7 +136,7 @@ class Compiler {
     return {};
   }
 
-  // The plan that stands on an instruction, or one by the planners. What those have none for is a host call.
+  // Takes the plan in the instruction's text, or else asks the planners. Keeps the error of a step that has no plan.
   Status PlanSteps() {
     const Clock::time_point start = Clock::now();
     errors_.resize(plans_.size());
@@ -159,16 +158,17 @@ class Compiler {
 
   using Names = std::vector<std::string_view>;
 
-  // "'a' is a kernel: no library"; "'a' and 2 more are kernels: no library".
+  // Example: "'a' is a kernel: no library" or "'a' and 2 more are kernels: no library".
   void AddNote(const Names& names, std::string_view one, std::string_view several, std::string_view reason) {
     const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more") : "";
     report().notes.push_back(Str("'", names.front(), "'", more, names.size() > 1 ? several : one, reason));
   }
 
-  // "no kernels for element type c64 ('multiply.3')": the same reason for all that have it.
+  // Removes the instruction's name (" ('multiply.3')") from a message, so that instructions with one reason share a
+  // note.
   static std::string WithoutName(const std::string& message) { return message.substr(0, message.find(" ('")); }
 
-  // Calls that no library takes become kernels, with a note.
+  // Steps whose library call no library accepts become kernels, with a note.
   Status OpenLibraries() {
     const Clock::time_point start = Clock::now();
     std::vector<StepPlan*> calls;
@@ -208,9 +208,8 @@ class Compiler {
     return {};
   }
 
-  // Emits the kernels of a step, with the fault that is planted in it. A mutation of an instruction stays in the
-  // program while its kernel is planned and emitted, and is undone afterwards. A mutation of a kernel changes the
-  // emitted kernel.
+  // Emits the kernels of a step, including a planted fault. A mutation of an instruction stays in the program while the
+  // kernel is planned and emitted, and is undone afterwards. A mutation of a kernel changes the emitted kernel.
   Result<std::vector<EmittedKernel>> Emit(StepPlan& step) {
     const std::string fault = FaultOf(step);
     const Mutation* const mutation = FindMutation(fault);
@@ -225,8 +224,8 @@ class Compiler {
         step.planted = PlantInKernels(*of_kernel, kernels);
       return kernels;
     }
-    Instruction& own = const_cast<Instruction&>(*step.inst);  // Of program_.module, which is ours.
-    // What it fuses, and what that calls: scalar computations of reductions.
+    Instruction& own = const_cast<Instruction&>(*step.inst);  // program_.module belongs to this compiler.
+    // The mutation may apply to the instruction, to a fused instruction or to one that a fused instruction calls.
     std::vector<Instruction*> candidates = {&own};
     for (size_t i = 0; i < candidates.size(); ++i) {
       for (Computation* called : CalledComputations(*candidates[i])) {
@@ -246,7 +245,8 @@ class Compiler {
   Status EmitKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<std::optional<Error>>& errors = errors_;
-    const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);  // Mutations are seen by all threads.
+    // A mutation of an instruction is visible to all threads, so a single thread emits the kernels.
+    const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (plans_[i].kind != StepKind::kKernel || errors[i]) continue;
@@ -286,7 +286,7 @@ class Compiler {
     return {};
   }
 
-  // Which leaves of a step's operands and result may, or want to, be one buffer.
+  // Pairs of leaves of an operand and of the result that may, or should, share one buffer.
   std::vector<Share> SharesOf(const StepPlan& plan) const {
     std::vector<Share> shares;
     const Instruction& inst = *plan.inst;
@@ -310,7 +310,7 @@ class Compiler {
     return shares;
   }
 
-  // A pair of one kernel holds for the fusion when the kernels after it do not read the operand.
+  // A pair of one kernel holds for the whole step if no later kernel of the step reads the operand.
   static bool MayShareAfter(const StepPlan& plan, size_t kernel, const SharablePair& pair) {
     for (size_t i = kernel + 1; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
@@ -349,7 +349,7 @@ class Compiler {
     bool has_trips = false;
     for (const EmittedKernel& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
-        // Some kernels have them twice, to read and to write.
+        // A kernel that both reads and writes a scratch buffer can list the buffer twice.
         if (buffer.kind == KernelBuffer::Kind::kTrips && !std::exchange(has_trips, true))
           plan.trips = AddCounters(buffer.bytes);
         if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
@@ -447,7 +447,7 @@ class Compiler {
   PlaceNumber At(const Instruction& inst, int leaf) {
     return At(program_.buffers.values.of_instruction[inst.id()][leaf]);
   }
-  // From the next number on; Close counts them.
+  // A range that starts at the next place number. Close() sets its count.
   PlaceRange Open() const { return {static_cast<PlaceNumber>(program_.places.size()), 0}; }
   void Close(PlaceRange& range) const { range.count = static_cast<int32_t>(program_.places.size()) - range.first; }
   PlaceRange AllLeaves(const Instruction& inst) {
@@ -528,7 +528,7 @@ class Compiler {
   void AddStep(Block& block, StepPlan& plan) {
     Step step{.instruction = plan.inst};
     step.copies = CopiesAt(program_.buffers.values.position_of[plan.inst->id()]);
-    if (plan.kind == StepKind::kCopy && step.copies.empty()) return;  // Both sides are one buffer.
+    if (plan.kind == StepKind::kCopy && step.copies.empty()) return;  // Operand and result share one buffer.
     std::string how = Str(ToString(plan.kind));
     if (plan.call != nullptr) {
       how = plan.call->how();
@@ -542,7 +542,7 @@ class Compiler {
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
     if (plan.kind == StepKind::kHostCall) step.work.push_back(MakeHostCall(*plan.inst));
     step.info = static_cast<int>(program_.steps.size());
-    // What several kernels of one fusion promise is one plan: each speaks of instructions of its own.
+    // The kernels of a fusion promise the precision of different instructions, so that their promises can be joined.
     PrecisionPlan precision;
     for (const EmittedKernel& kernel : plan.kernels) {
       precision.instructions.insert(kernel.precision.instructions.begin(), kernel.precision.instructions.end());
@@ -598,7 +598,7 @@ class Compiler {
     return {At(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
   }
 
-  // Kernels come in the order in which CompileKernels listed them.
+  // Numbers kernels in the order in which CompileKernels lists them.
   KernelWork MakeKernel(const StepPlan& plan, const EmittedKernel& kernel) {
     KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open(), .loops = kernel.loops};
     const Instruction& inst = *plan.inst;
@@ -641,13 +641,13 @@ class Compiler {
     return kernel_number_.at(&kernel);
   }
 
-  // The fault that is planted in this step; "" for none.
+  // The fault to plant in this step. "" if there is none.
   std::string FaultOf(const StepPlan& plan) const {
     return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // A fault that changes nothing was not planted (there was no sum to drop a term of), and a test of the comparator
-  // would pass for nothing.
+  // Counts a fault only if it changes the emitted code. Otherwise, for example without a sum to drop a term from, a
+  // test of the comparator would pass without testing anything.
   Status CountPlanted() {
     if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;
@@ -687,10 +687,10 @@ class Compiler {
   Program program_;
   Fault fault_;
   std::vector<StepPlan> plans_;
-  std::vector<std::optional<Error>> errors_;  // By step: why it has no kernels.
+  std::vector<std::optional<Error>> errors_;  // Reason why a step has no kernels, indexed by step.
   std::unordered_map<const Instruction*, int> plan_of_;
   std::unordered_map<const Instruction*, StepShare> shares_;
-  std::vector<int> value_at_;  // By place.
+  std::vector<int> value_at_;  // Value at each place, or -1.
   std::unordered_map<const EmittedKernel*, size_t> kernel_number_;
 };
 

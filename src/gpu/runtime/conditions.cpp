@@ -24,7 +24,7 @@ using Scalar = kernel::Value;
 
 constexpr int kThreads = kernel::kWarpSize;
 
-// What stands in `body` is done by one thread.
+// A kernel in which one thread executes `body`.
 kernel::Kernel OneThread(KernelBuilder&& k, const std::function<void()>& body) {
   k.Phase([&] { k.If(k.thread() == 0, body); });
   return std::move(k).Build();
@@ -32,7 +32,7 @@ kernel::Kernel OneThread(KernelBuilder&& k, const std::function<void()>& body) {
 
 bool NeedsHost(const Block& block);
 
-// Something is read back or computed on the host on the way.
+// Whether the host computes a value or reads one back while the node runs.
 bool NeedsHost(const Node& node) {
   if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node))
     return (*loop)->most_trips >= 0 || NeedsHost((*loop)->condition) || NeedsHost((*loop)->body);
@@ -96,8 +96,8 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // The condition, small as it mostly is, and what sets it, in one kernel; that behind the last one of the body, in the
-  // same launch, where nothing stands between them.
+  // Computes the condition and sets it in a single kernel, if the condition is small. If the body ends in a kernel,
+  // that work is appended to it and needs no launch of its own.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {
@@ -156,7 +156,7 @@ class Adder {
       const BranchNode::Branch& one = branch.branches[i];
       if (!one.block.empty() || !one.end.empty()) branch.decided.asked.push_back(i);
     }
-    if (branch.decided.asked.empty()) return;  // Whichever it is, nothing is to be done.
+    if (branch.decided.asked.empty()) return;  // No branch has anything to do.
     const bool by_pred = branch.conditional->operand(0).shape().type() == PrimitiveType::kPred;
     std::string name = Str("branch ", by_pred ? "by pred" : "by number", " of ", count);
     if (device_.Decides() == Decisions::kWithSwitch) {
@@ -168,7 +168,7 @@ class Adder {
     branch.decided.arguments = {AddAgain(branch.selector), 1};
   }
 
-  // What lies at a place that goes by turns does so under its other number, too.
+  // A value whose place alternates between trips (turns.h) alternates at its second place number, too.
   PlaceNumber AddAgain(PlaceNumber place) {
     const PlaceNumber again = Add(program_.places[place]);
     again_.emplace_back(place, again);
@@ -187,7 +187,7 @@ class Adder {
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
 
-  // Into Program::code. Equal kernels are made once.
+  // Returns the kernel's index into Program::code. Kernels with the same name are equal and are made once.
   template <class Make, class... Args>
   int Code(std::string_view name, const Make& make, const Args&... args) {
     const auto [found, is_new] =

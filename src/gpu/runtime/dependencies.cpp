@@ -1,4 +1,4 @@
-// Which nodes of a block have to wait for which: from the bytes that they read and write.
+// Dependencies between the nodes of a block, from the bytes that they read and write.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,8 +10,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Bytes [begin, end) of one piece of memory, or of all. Parameters and constants are never written, but where they lie
-// may be written later.
+// Bytes [begin, end) of one area, or of the address space if a binding gives addresses. Parameters and constants are
+// not written, but a later value can take over a parameter's memory.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;
@@ -19,7 +19,7 @@ struct Extent {
 
 struct Effects {
   std::vector<Extent> reads, writes;
-  bool ordered = false;  // Feeds, draws or acts on the world: goes on from where the one before has left off.
+  bool ordered = false;  // Instructions with side effects run in program order.
 };
 
 class EffectsOfNodes {
@@ -115,10 +115,10 @@ class EffectsOfNodes {
   Effects effects_;
 };
 
-// Who wrote each byte last, and who has read it since: pieces of memory, cut where accesses end.
+// The last writer of each byte and its readers since then. Memory is cut into pieces where accesses begin and end.
 class Memory {
  public:
-  // The pieces that make up the extent; adds what `node` has to wait for to `waits`.
+  // Records an access to all pieces of `extent`. Adds the nodes that `node` must wait for to `waits`.
   void Touch(const Extent& extent, int node, bool writes, std::set<int>& waits) {
     Pieces& pieces = memories_[extent.memory];
     CutAt(pieces, extent.begin);
@@ -150,7 +150,7 @@ class Memory {
     int writer = -1;
     std::vector<int> readers;
   };
-  using Pieces = std::map<int64_t, Piece>;  // By begin.
+  using Pieces = std::map<int64_t, Piece>;  // Keys are the first bytes.
 
   static void CutAt(Pieces& pieces, int64_t at) {
     auto piece = pieces.lower_bound(at);

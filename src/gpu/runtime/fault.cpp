@@ -20,7 +20,7 @@ const FaultKind* FindKind(std::string_view name) {
   return found == FaultKinds().end() ? nullptr : &*found;
 }
 
-// "; did you mean 'x'?", or "".
+// "; did you mean 'x'?", or "" if no word is near.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> words) {
   const std::vector<std::string> near = NearNames(word, words);
   return near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?");
@@ -34,14 +34,14 @@ int LeaveOut(std::vector<CopyWork>& copies) {
   return planted;
 }
 
-// Whether both parameters are the same memory of one step, which one kernel writes and another reads.
+// Whether both parameters are the same memory of one step. One kernel of the step may write it and another read it.
 bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == KernelBuffer::Kind::kScratch) return a.scratch == b.scratch;
   return a.kind == KernelBuffer::Kind::kOutput && a.index == b.index;
 }
 
-// Steering values of each kernel. An array steers all kernels of the step if it steers one of them.
+// Finds the steering values of each kernel. An array that steers one kernel of the step steers all of them.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));
@@ -76,14 +76,14 @@ class WrongBoundCall : public BoundCall {
 
   Status Pack(std::span<void* const> operands, void* packed) override { return call_->Pack(operands, packed); }
 
-  // Elements are counted in the order of memory.
+  // Changes the result by `fault_`. Elements are counted in memory order.
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
     TRY(call_->Run(operands, results, scratch, packed));
     Literal value(result_);
     const int64_t elements = result_.NumElements(), bytes = elements * ByteWidth(result_.type());
     TRY(device_.CopyOut(value.mutable_raw(), results[0], bytes));
     if (fault_ == "bit") {
-      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(result_.type()) - 1;  // The element in the middle.
+      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(result_.type()) - 1;  // The middle element.
       value.mutable_raw()[last_byte] ^= std::byte{1};
     } else if (fault_ == "zero") {
       value.SetDouble(elements - 1, 0);
@@ -165,7 +165,7 @@ bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>
     auto mutated = std::make_shared<kernel::Kernel>(*kernels[k].kernel);
     if (!mutation.apply(*mutated, steering[k])) continue;
     kernels[k].kernel = std::move(mutated);
-    kernels[k].sharable.clear();  // An element may be read after another thread wrote in its place.
+    kernels[k].sharable.clear();  // An element may be read after another thread has written to its place.
     planted = true;
   }
   return planted;
@@ -225,7 +225,7 @@ int PlantInBlock(const Fault& fault, Block& block) {
       if (fault.what == "late" && i + 1 < block.size()) {
         std::swap(block[i], block[i + 1]);
         ++planted;
-        ++i;  // Not later still.
+        ++i;  // A step is delayed by one place at most.
       }
     }
   }

@@ -6,7 +6,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Sets of nodes, each with all that it waits for.
+// For each node the set of nodes that it waits for, directly or through others.
 class Closure {
  public:
   explicit Closure(size_t nodes) : words_((nodes + 63) / 64), bits_(nodes * words_) {}
@@ -53,7 +53,7 @@ class Orderer {
  private:
   int Count() const { return static_cast<int>(dependencies_.size()); }
 
-  // Of its dependencies those that no other of them waits for.
+  // Dependencies of `node` that none of its other dependencies waits for.
   std::vector<int> Direct(int node) const {
     std::vector<int> direct = dependencies_[node];
     std::erase_if(direct, [&](int one) {
@@ -67,7 +67,7 @@ class Orderer {
     std::erase_if(others, [&](int end) { return needed_.Waits(node, end); });
     if (others.empty() || concurrency_ == Concurrency::kNever) return false;
     if (concurrency_ == Concurrency::kAlways || others.size() < ends_.size())
-      return true;  // Its side is there already.
+      return true;  // The node continues a side that already exists.
     NodeWeight side = SideFrom(node, others);
     if (side.seconds < kLeastSideSeconds || side.blocks == 0) return false;
     int64_t blocks = side.blocks;
@@ -79,13 +79,13 @@ class Orderer {
     return blocks <= multiprocessors_;
   }
 
-  // Together; what is not known of one is not known of both.
+  // Adds `more` to `side`. If the number of blocks of one node is unknown (0), the number of the whole side is unknown.
   static void Add(NodeWeight* side, const NodeWeight& more, bool is_first) {
     side->seconds += more.seconds;
     side->blocks = more.blocks == 0 || (side->blocks == 0 && !is_first) ? 0 : std::max(side->blocks, more.blocks);
   }
 
-  // What comes from here on until one waits for `others`.
+  // Weight of the nodes from `node` on, up to the first node that waits for one of `others`.
   NodeWeight SideFrom(int node, const std::vector<int>& others) const {
     NodeWeight side;
     for (int later = node; later < Count(); ++later) {
@@ -95,7 +95,7 @@ class Orderer {
     return side;
   }
 
-  // What leads to `end` and not to `node`.
+  // Weight of `end` and of the nodes before it that do not precede `node`.
   NodeWeight SideTo(int end, int node) const {
     NodeWeight side;
     Add(&side, weights_[end], true);
@@ -115,7 +115,7 @@ class Orderer {
   const int64_t multiprocessors_;
   Closure needed_;         // By the dependencies.
   Closure ordered_;        // By the order so far.
-  std::vector<int> ends_;  // What nothing comes after yet, in ascending order.
+  std::vector<int> ends_;  // Nodes that no other node follows yet, in ascending order.
 };
 
 }  // namespace

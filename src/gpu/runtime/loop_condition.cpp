@@ -31,7 +31,7 @@ bool IsSmall(const FusionBody& body) {
          std::ranges::all_of(body.leaves(), [](const FusionBody::Leaf& leaf) { return IsOneElement(*leaf.shape); });
 }
 
-// The only step of the block, one kernel and nothing else.
+// The kernel of a block that consists of a single kernel. Null for other blocks.
 const KernelWork* OnlyKernel(const Block& block, const Step** step) {
   *step = block.size() == 1 ? std::get_if<Step>(&block.front()) : nullptr;
   if (*step == nullptr || !(*step)->copies.empty() || (*step)->work.size() != 1) return nullptr;
@@ -97,7 +97,7 @@ std::optional<FoldedCondition> FoldBehind(const Program& program, const KernelWo
                                           const LoopCondition& tail) {
   const bool has_groups = std::ranges::any_of(kernel.arrays, [](const kernel::ArrayInfo& a) { return a.members > 0; });
   if (has_groups) return std::nullopt;
-  std::vector<int> same = {-1};  // The condition.
+  std::vector<int> same = {-1};  // The condition handle, which the first kernel does not have.
   FoldedCondition folded;
   for (int i = 0; i < work.arguments.count; ++i) folded.places.push_back(work.arguments.first + i);
   for (const PlaceNumber place : tail.places) {

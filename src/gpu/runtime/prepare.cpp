@@ -18,8 +18,8 @@ bool HasDynamicDims(const Shape& shape) {
 
 bool EntersComputations(const Instruction& inst) { return inst.Is(kControl); }
 
-// Gives each entered computation its own copy, from the entry down: buffers and live ranges are then those of one
-// place.
+// Gives each call its own copy of the called computation, starting at the entry. Each buffer and live range then
+// belongs to one call.
 void FlattenCalls(Module& module) {
   std::unordered_set<const Computation*> entered;
   std::vector<Computation*> todo = {&module.entry()};
@@ -41,7 +41,8 @@ void FlattenCalls(Module& module) {
 
 bool IsControlOrView(const Instruction& inst) {
   if (inst.Is(Opcode::kBitcast)) return !HasDynamicSizes(inst);
-  if (inst.Is(Opcode::kReshape))  // Row-major on both sides: the same bytes.
+  // Both sides are row-major, so the bytes are the same.
+  if (inst.Is(Opcode::kReshape))
     return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout() && !HasDynamicSizes(inst);
   return inst.Is(kHandsOn) || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kAfterAll) ||
          EntersComputations(inst);

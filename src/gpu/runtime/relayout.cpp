@@ -9,13 +9,12 @@
 namespace hlo::gpu {
 namespace {
 
-// One dimension of a strided copy; strides in elements.
+// One dimension of a strided copy. Strides are in elements.
 struct Dim {
   int64_t size, from, to;
 };
 
-// Dimensions in descending order of `to`, those of size 1 left out, and neighbours that are one run on both sides
-// merged.
+// Removes dimensions of size 1, sorts by descending `to` and merges neighbours that are contiguous on both sides.
 std::vector<Dim> Merged(std::vector<Dim> dims) {
   std::erase_if(dims, [](const Dim& dim) { return dim.size == 1; });
   std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.to > b.to; });
@@ -30,7 +29,7 @@ std::vector<Dim> Merged(std::vector<Dim> dims) {
   return merged;
 }
 
-// Squares of elements, so that both the lines that are read and those that are written stay in the cache.
+// Tile edge in elements. Both the cache lines that are read and those that are written stay in the cache.
 constexpr int64_t kTile = 32;
 
 template <class Word>
@@ -51,7 +50,7 @@ void CopyStrided(std::vector<Dim> dims, const Word* from, Word* to) {
     *to = *from;
     return;
   }
-  // The plane: the minor dimension of what is written with that of what is read.
+  // A plane consists of the minor dimension of the destination and the minor dimension of the source.
   const Dim minor = dims.back();
   dims.pop_back();
   Dim other{1, 0, 0};

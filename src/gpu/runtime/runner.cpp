@@ -54,12 +54,13 @@ class SerialRunner {
     return {};
   }
 
-  // Before a run: what the loops in kernels are to know. After it: whether one of them would have gone on.
+  // Before a run: tells the loops that run inside kernels how many trips they may make.
   Status TellLoops() {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
     return binding_.TellLoops(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
   }
+  // After a run: an error if a loop inside a kernel reached max_loop_iterations.
   Status CheckLoops() {
     const auto loops = binding_.loops();
     if (ReadsTripsAtOnce() || loops.empty() || program_.options.max_loop_iterations <= 0) return {};
@@ -77,7 +78,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // How many steps it is; -1 where something is read back or computed here on the way.
+  // Number of steps that the node queues. -1 if the host has to compute or read back a value while the node runs.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -100,8 +101,8 @@ class SerialRunner {
     return steps;
   }
 
-  // A loop is recorded trip by trip, without its condition, when so many trips are known, were made when it was asked,
-  // and are few enough: fewer where the device can go round by itself.
+  // A loop is recorded trip by trip, without its condition, if its number of trips is known, its last run by the host
+  // made as many trips, and its steps are few. Fewer steps are allowed if the device can run the loop by itself.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -111,7 +112,8 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // Loops and branches that the device decides about, with what sets their conditions.
+  // Steps of a loop or branch that the device decides, including the kernels that set its conditions. -1: the host
+  // decides.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
@@ -128,8 +130,8 @@ class SerialRunner {
     return steps;
   }
 
-  // The first time as they are: whatever is made when it is first needed cannot be recorded. What cannot be recorded at
-  // all stays so.
+  // Runs the nodes without recording the first time, because objects that are created at first use cannot be recorded.
+  // The second run records them. Nodes that cannot be recorded are not tried again.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
@@ -149,8 +151,8 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // With other arguments conditions are asked anew: once by the host; where they say something else by then, or are not
-  // come by, it is recorded again.
+  // Whether the recorded numbers of trips hold for the current arguments. If they do not, the next run lets the host
+  // evaluate the conditions. If they still do not hold after it, the nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }
@@ -168,7 +170,7 @@ class SerialRunner {
     return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
   }
 
-  // Where kernels cannot be launched early, which shows when the graph is made, they are not.
+  // If the device cannot make a graph with early launches of kernels, records the nodes without early launches.
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
     device_.SetEarlyLaunches(options_.early_launches && !binding_.launches_late());
     auto recording = RecordOnce(nodes);
@@ -200,7 +202,7 @@ class SerialRunner {
     return recording;
   }
 
-  // What `queue` records is noted there.
+  // Runs `queue` and collects descriptions of the nodes that it records in `nodes`, if they are wanted.
   template <class Queue>
   Status Into(std::vector<RecordedNode>* nodes, const Queue& queue) {
     auto* const outer = std::exchange(noted_, options_.graphs != nullptr ? nodes : nullptr);
@@ -219,7 +221,7 @@ class SerialRunner {
     Note({.kind = RecordedNode::Kind::kKernel, .instruction = &inst, .name = std::string(kernel), .how = "condition"});
   }
 
-  // Each is told what it comes after, where the device can be; what comes next comes after all of them.
+  // Records each node after the nodes that it must follow, if the device supports it. Later nodes follow all of these.
   Status RecordNodes(std::span<const Node> nodes) {
     if (nodes.size() < 2 || !device_.RecordsOrder()) return RunNodes(nodes);
     std::vector<NodeWeight> weights;
@@ -275,7 +277,7 @@ class SerialRunner {
     return {};
   }
 
-  // Of the nodes that need not wait any more, one drawn at random.
+  // Runs the nodes of a block in a random order that keeps their dependencies (RunOptions::order).
   Status RunReordered(const Block& block) {
     std::vector<std::vector<int>> after = Dependencies(program_, block), next(block.size());
     std::vector<size_t> waits(block.size());
@@ -309,7 +311,7 @@ class SerialRunner {
     return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
-  // What `work` does, or records, as an event.
+  // Performs `work` and times it as an event. While recording, only names the recorded piece.
   template <class Work>
   Status Timed(const TimelineEvent& event, const Work& work, bool on_host = false) {
     if (!recording_) return timeline_.Timed(event, on_host, work);
@@ -333,7 +335,7 @@ class SerialRunner {
     return {};
   }
 
-  // What decides how it goes on.
+  // Reads a value that decides the control flow: a loop's predicate or a branch's selector.
   Status ReadBack(void* to, PlaceNumber from, int64_t bytes) {
     const auto read = [&] { return device_.CopyOut(to, binding_.Pointer(from), bytes); };
     return timeline_.is_on() ? Timed({.kind = TimelineEvent::Kind::kWait}, read, /*on_host=*/true) : read();
@@ -394,7 +396,7 @@ class SerialRunner {
         {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
         {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
         [&] { return Into(&noted.bodies.front(), body); }));
-    // The kernel that decides, of its own or behind that of the last step.
+    // The kernel that sets the condition: a kernel of its own, or part of the last step's kernel.
     if (decided.last != nullptr) timeline_.NameAs(last);
     else last = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
     timeline_.EndLoop(all_trips, last);
@@ -407,7 +409,7 @@ class SerialRunner {
     unrolled_.push_back(&node);
     RecordedNode noted{.kind = RecordedNode::Kind::kTrips, .instruction = node.loop, .trips = node.known_trips};
     noted.bodies.emplace_back();
-    // What is copied each time, and what once, from where it lies then.
+    // Copies after each trip, and copies made once after the last trip, from the place of the final state.
     std::vector<CopyWork> back, last;
     for (int i = 0; i < std::ssize(node.back); ++i) {
       const auto turn = std::ranges::find(node.turns, i, &LoopNode::Turn::copy);
@@ -459,7 +461,7 @@ class SerialRunner {
     return {};
   }
 
-  // A pred takes branch 0 when true; an index out of range takes the last branch.
+  // A pred that is true takes branch 0. An index out of range takes the last branch.
   Status RunBranch(const BranchNode& node) {
     if (recording_) return RecordBranch(node);
     const auto count = static_cast<int64_t>(node.branches.size());
@@ -484,7 +486,7 @@ class SerialRunner {
     return RunWork(step);
   }
 
-  // A step that is a copy is one event, others are one beside that of the copies before them.
+  // A step that only copies is one event. For other steps, the copies before the work are an event of their own.
   Status RunTimed(const Step& step) {
     const TimelineEvent event{.kind = TimelineEvent::Kind::kStep, .step = step.info};
     if (step.info < 0) return RunCopies(step.copies);
@@ -533,7 +535,7 @@ class SerialRunner {
   }
 
   void NoteWork(const Step& step) {
-    if (step.work.empty()) return;  // Copies are noted where they are queued.
+    if (step.work.empty()) return;  // Copy() notes the copies.
     const StepInfo& info = program_.steps[step.info];
     size_t kernels = 0;
     for (const Work& work : step.work) {
@@ -557,7 +559,7 @@ class SerialRunner {
     return device_.Launch(binding_.Kernel(work.code), binding_.Pointers(work.arguments));
   }
 
-  // Where steps are not waited for, how the loops in it ended is asked when the run has (CheckLoops).
+  // If the run does not wait for each step, CheckLoops() reads the loops' trip counts at the end of the run.
   Status LaunchLoops(const KernelWork& work) {
     TRY(Launch(work));
     return ReadsTripsAtOnce() ? ReadTrips(work) : Status();
@@ -618,12 +620,13 @@ class SerialRunner {
   std::vector<LoopStep> loops_;
   double host_call_seconds_ = 0;
   TimelineWriter timeline_;
-  int64_t named_ = -1;  // The last piece of what is recorded.
+  int64_t named_ = -1;  // Number of the last recorded piece that was named.
   bool recording_ = false;
-  const Step* left_out_ = nullptr;              // Its last work is that of a loop's condition.
-  std::vector<const LoopNode*> unrolled_;       // While it is recorded.
-  std::vector<RecordedNode>* noted_ = nullptr;  // Where what is recorded is noted; null: nowhere.
-  std::vector<int> noted_after_;                // What the next of them comes right after.
+  // The step whose last kernel also sets a loop's condition and is launched by the loop.
+  const Step* left_out_ = nullptr;
+  std::vector<const LoopNode*> unrolled_;       // Loops that the current recording unrolls.
+  std::vector<RecordedNode>* noted_ = nullptr;  // Receives descriptions of the recorded nodes. Null: not wanted.
+  std::vector<int> noted_after_;                // Nodes that the next described node directly follows.
 };
 
 }  // namespace
@@ -643,7 +646,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
     return runner.CheckLoops();
   };
   Status done = run();
-  // Of what is queued an error comes out of any later call.
+  // An error of queued work can be reported by any later call.
   const bool waits =
       options.wait_for_each || (timeline != nullptr && timeline->waits_for_each) || options.observer != nullptr;
   if (!done && done.error().exit == ExitCode::kDevice && !waits && done.error().diagnostics.back().hint.empty()) {
@@ -655,7 +658,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   runner.timeline().End();
   *host_call_seconds = runner.host_call_seconds();
   if (!done) {
-    // Of a device that fails the first error says more.
+    // If the device has failed, its first error tells more than the error of the reset.
     Status reset = binding.ResetCounters();
     if (!reset && done.error().exit != ExitCode::kDevice) return reset;
   }

@@ -6,9 +6,9 @@
 
 namespace hlo::gpu {
 
-// A product is a library's business on any device, so that what takes the place of a library on a host is made for
-// the host, whatever the other kernels are made for; so is a scatter, of which each block of a GPU looks at all
-// indices. Without libraries a host runs those of the target; and a plan that is written is obeyed.
+// If the device is the host, products and scatters are planned for the host, independently of the target.
+// Products replace a library, which is native to each device. Scatters for a GPU scan all indices in each block, which
+// is slow on a host. Without libraries the host runs the target's plans. A plan in the text is always obeyed.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options) {
   const bool has_host_form = std::ranges::any_of(plan.kernels, [](const KernelPlan& kernel) {

@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Of one launch of a graph: when its pieces ran, as the log tells of their nodes.
+// One launch of a graph: the executions of its pieces, from the activity log's records of the graph's nodes.
 class GraphRun {
  public:
   GraphRun(const RecordedPieces& pieces, Timeline& timeline)
@@ -22,7 +22,8 @@ class GraphRun {
   void Add(const Activity& activity) { nodes_[activity.piece - pieces_.first][activity.node].push_back(&activity); }
   bool is_empty() const { return std::ranges::all_of(nodes_, &Nodes::empty); }
 
-  // An event for each time that a piece ran. Pieces that decide about loops come before those in their bodies.
+  // Adds an event for each execution of a piece. A piece that decides about a loop precedes the pieces of the loop's
+  // body.
   void AddEvents(const TimelineEvent& launch) {
     for (size_t i = 0; i < nodes_.size(); ++i) Join(i);
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -50,7 +51,7 @@ class GraphRun {
     int trip = -1;
   };
 
-  // A piece of several nodes ran for the i-th time when each of them did.
+  // The i-th execution of a piece consists of the i-th execution of each of its nodes.
   void Join(size_t piece) {
     std::vector<Execution>& all = executions_[piece];
     for (auto& [node, activities] : nodes_[piece]) {
@@ -63,14 +64,15 @@ class GraphRun {
     }
   }
 
-  // How many executions of a piece began before then.
+  // Number of executions of a piece that began before `time`.
   int64_t Before(int64_t piece, int64_t time) const {
     if (piece < 0) return 0;
     const auto& all = executions_[piece - pieces_.first];
     return std::ranges::lower_bound(all, time, {}, &Execution::begin) - all.begin();
   }
 
-  // Into the timeline's trips: that of `recorded` which went on then. `around`: of the launch itself.
+  // Index into the timeline's trips of the trip of `recorded` that ran at `time`. `around`: the trip that holds the
+  // launch.
   int TripAt(int recorded, int64_t time, int around) {
     if (recorded < 0) return around;
     const RecordedPieces::Trip& trip = pieces_.trips[recorded];
@@ -91,8 +93,8 @@ class GraphRun {
 
   const RecordedPieces& pieces_;
   Timeline& timeline_;
-  std::vector<Nodes> nodes_;                        // By piece: by node, all its records.
-  std::vector<std::vector<Execution>> executions_;  // By piece, in order.
+  std::vector<Nodes> nodes_;                        // By piece, then by node: the log's records of the node.
+  std::vector<std::vector<Execution>> executions_;  // By piece, in order of time.
   std::map<std::tuple<int, int64_t, int, int64_t>, int> found_;
 };
 
@@ -128,9 +130,9 @@ void TimelineWriter::End() {
   timeline_->trips.clear();
 }
 
-// What was queued by itself without anything for the device to do has no length. Of a graph, what the driver puts
-// beside the nodes that it was given is of those that decide; and what a body did may come without its launch: that is
-// the last of this graph before it began.
+// Assigns the log's activities to the launches. A launch without activity gets length zero. Activities of a graph's
+// launch that are not activities of its pieces are nodes that the driver adds for conditions; they count as waiting. An
+// activity without a launch belongs to the last launch of its graph that was queued before the activity began.
 void TimelineWriter::Sort(const Activities& told) {
   timeline_->dropped += static_cast<int64_t>(told.dropped);
   std::tie(timeline_->least_mhz, timeline_->most_mhz, timeline_->memory_mhz) =

@@ -9,14 +9,14 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kUnits = 4;  // Of a position.
+constexpr int64_t kUnits = 4;  // Units of a position.
 int64_t ResultBegins(int64_t position) { return kUnits * position + 1; }
 int64_t OperandEnds(int64_t position) { return kUnits * position + 2; }
 int64_t StepEnds(int64_t position) { return kUnits * position + 3; }
 
 struct Loop {
   int parent;
-  int64_t end;  // B.
+  int64_t end;  // Position of B (values.h), at which the next state replaces the state.
 };
 
 struct Use {
@@ -33,7 +33,7 @@ Leaves ElementLeaves(const Shape& tuple, const Leaves& leaves, int64_t index) {
   return Leaves(begin, begin + tuple.element(index).LeafCount());
 }
 
-// One walk over the line of positions; then lives are computed from the uses it saw.
+// Walks the module in run order and numbers the positions. Live ranges are computed from the uses afterwards.
 class Finder {
  public:
   Finder(const Module& module, const ShareTable& shares) : module_(module), shares_(shares) {
@@ -44,7 +44,7 @@ class Finder {
 
   Values Find() {
     const Computation& entry = module_.entry();
-    ++found_.positions;  // 0 is where parameters come in.
+    ++found_.positions;  // Parameters are defined at position 0.
     int leaf = 0;
     for (const Instruction* parameter : entry.parameters()) {
       Leaves leaves;
@@ -90,7 +90,7 @@ class Finder {
   void Walk(const Computation& computation) {
     for (const Instruction* inst : RunOrder(computation)) {
       switch (inst->opcode()) {
-        case Opcode::kParameter: break;  // Set by whoever enters the computation.
+        case Opcode::kParameter: break;  // Set where the computation is called.
         case Opcode::kConstant: Of(*inst) = AddAll(ValueKind::kConstant, *inst, 0); break;
         case Opcode::kTuple:
         case Opcode::kAfterAll: {
@@ -99,7 +99,7 @@ class Finder {
             for (const Instruction* operand : inst->operands())
               leaves.insert(leaves.end(), Of(*operand).begin(), Of(*operand).end());
           } else {
-            leaves = AddAll(ValueKind::kConstant, *inst, 0);  // A token: no bytes.
+            leaves = AddAll(ValueKind::kConstant, *inst, 0);  // A token has no bytes.
           }
           Of(*inst) = std::move(leaves);
           break;
@@ -154,14 +154,15 @@ class Finder {
     Walk(*attrs.condition);
     const int64_t test = found_.positions++;
     for (const int value : Of(attrs.condition->root())) UseOf(value, test);
-    for (const int value : state) UseOf(value, test);  // Whatever leaves the loop leaves it here.
+    // The loop ends after its condition, with the state as the result.
+    for (const int value : state) UseOf(value, test);
     Walk(*attrs.body);
     const Leaves next = Of(attrs.body->root());
     const int64_t back = loops_[self].end = found_.positions++;
     found_.ends_of[loop.id()] = {back};
     for (size_t i = 0; i < state.size(); ++i) {
       if (Same(next[i]) == state[i]) {
-        same_as_[state[i]] = Same(initial[i]);  // Passed through unchanged.
+        same_as_[state[i]] = Same(initial[i]);  // The body returns the element unchanged.
         continue;
       }
       UseOf(next[i], back);
@@ -202,7 +203,7 @@ class Finder {
     Of(conditional) = state;
   }
 
-  // The unit to which a use keeps its value alive.
+  // Last unit at which a use needs its value. A value from outside of a loop is needed until the loop's end.
   int64_t End(const Use& use, int home) const {
     int64_t end = OperandEnds(use.position);
     for (int loop = use.loop; loop >= 0 && !Encloses(loop, home); loop = loops_[loop].parent) {
@@ -212,7 +213,7 @@ class Finder {
   }
 
   bool Encloses(int loop, int inner) const {
-    while (inner > loop) inner = loops_[inner].parent;  // A loop has a greater number than those around it.
+    while (inner > loop) inner = loops_[inner].parent;  // An inner loop has a greater number than the loops around it.
     return inner == loop;
   }
 

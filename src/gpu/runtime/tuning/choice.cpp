@@ -45,7 +45,7 @@ constexpr KernelKind kKinds[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// A word that WordsOf gives back as it is. Names of libraries and algorithms have no quotes in them.
+// Quotes a text with spaces, so that WordsOf reads it as one word. Names of libraries and algorithms contain no quotes.
 std::string InQuotes(const std::string& text) { return text.find(' ') == text.npos ? text : Str('"', text, '"'); }
 
 std::string KernelText(const KernelPlan& plan, const std::vector<Instruction*>& fused) {
@@ -90,7 +90,7 @@ class Reader {
  public:
   explicit Reader(const Instruction& fusion) : fused_(FusedComputation(fusion).Instructions()) {}
 
-  // The kind of a kernel, with which it begins.
+  // Reads the kind of a kernel, which is the first word of its text.
   static Result<KernelKind> Kind(const std::string& word) {
     const auto kind = std::ranges::find(kKinds, word, [](KernelKind each) { return ToString(each); });
     if (kind == std::end(kKinds)) FAIL(Wrong(Str("no kind of kernel is called '", Escaped(word), "'")));

@@ -12,11 +12,11 @@ namespace hlo::gpu {
 namespace {
 
 constexpr uint8_t kPattern = 0xA5;
-// The larger, the further a wild write may go and still be seen; small ones are cheap to lay and to look at.
+// Bytes of the zones before and after an allocation. Larger zones catch more writes, smaller ones are cheaper to check.
 constexpr int64_t kLeastZone = 4 << 10, kMostZone = 8 << 20;
 static_assert(kLeastZone % kBufferAlignment == 0);
 
-// Of other memory that is written, so that nothing else is left in a cache of half the size.
+// Least bytes of unrelated memory that EmptyCaches writes on a GPU. It writes at least twice the size of the cache.
 constexpr int64_t kLeastOtherMemory = 128 << 20;
 constexpr int64_t kCacheLine = 64;
 

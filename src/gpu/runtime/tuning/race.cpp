@@ -26,19 +26,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of kernels of ours with other numbers; of implementations of one library.
+// Most candidates with other numbers for one of our kernels, and most implementations of a library on the host and on a
+// GPU.
 constexpr size_t kMostVariants = 6;
 constexpr int kMostOfLibrary = 4, kMostOfLibraryOfGpu = 8;
-// Of a library's call kernels of ours take its place, and some of their numbers.
+// Most candidates with other numbers for the kernel of ours that can replace a library call.
 constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The winner against what it would replace, by turns, as often as the two are bound.
+// The winner is measured in turns with the candidate that it would replace. Both are bound several times.
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
-// Where other processes take the cores meanwhile, so much longer for samples in which they do not.
+// If other processes take the cores, measuring may last longer by this factor to get uninterrupted samples.
 constexpr int kPatience = 4;
 
 double MicrosecondsSince(Clock::time_point start) {
@@ -56,7 +57,7 @@ double SpreadOf(std::vector<double> values) {
   return values.empty() ? 0 : (values[values.size() * 3 / 4] - values[values.size() / 4]) / 2;
 }
 
-// How often the process has lost a core to another so far.
+// Number of times that the process has lost a core to another process so far.
 int64_t Interruptions() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -66,12 +67,13 @@ int64_t Interruptions() {
 struct Sample {
   double microseconds;
   bool is_interrupted;
-  double spent;  // Microseconds too, with what emptying caches took.
+  double spent;  // Microseconds, including the time to empty the caches.
 };
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
 }
-// The median of those that were not interrupted; where there are too few, the fastest of all, which was least.
+// Takes the median of the uninterrupted samples. If they are too few, takes the fastest sample, the least disturbed
+// one.
 void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   const bool clean = CleanOf(samples) >= kLeastSamples;
   std::vector<double> times;
@@ -83,13 +85,13 @@ void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   candidate->samples = std::ssize(times);
 }
 
-// No library is asked about it.
+// The plan with our own kernel fixed, so that no library is considered for it.
 FusionPlan AsOurs(FusionPlan attention) {
   attention.kernels.front().library = kOwnLibrary;
   return attention;
 }
 
-// What the compiler takes by itself.
+// The plan that the compiler makes without tuning.
 Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
   FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
   if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is no kernel and no call of a library"));
@@ -104,19 +106,19 @@ Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const Co
   return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
 }
 
-// What of a plan is a choice.
+// The plan without the parts that are not choices.
 FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOptions& compile) {
   plan.target = compile.target->name;
   plan.slow.clear();
   plan.refused.clear();
-  // What oneDNN takes hangs on the threads that it finds, and is no choice.
+  // oneDNN's workspace depends on the number of threads and is not a choice.
   for (KernelPlan& kernel : plan.kernels) {
     if (device.IsHost()) kernel.workspace = 0;
   }
   return plan;
 }
 
-// Whether a plan fits is a matter of emitting it; what is left is compiled.
+// Whether kernels can be emitted with the plan. The remaining candidates are compiled.
 bool Emits(const Instruction& fusion, const FusionPlan& plan) {
   return !IsOwnKernel(plan.kernels.front().kind) || EmitFusion(fusion, plan).has_value();
 }
@@ -164,7 +166,7 @@ class Race {
 
   RaceResult Ended() {
     result_.out_of_time = IsLate();
-    // Of one alone there is nothing to measure.
+    // A single candidate needs no measurement.
     if (result_.candidates.size() == 1 && result_.candidates[0].failure.empty() && !result_.out_of_time)
       result_.winner = 0;
     return std::move(result_);
@@ -191,7 +193,7 @@ class Race {
     });
   }
 
-  // Level 1 measures on zeros, 3 and up gives each candidate arguments that none before it has seen.
+  // Level 1 measures with zeros, higher levels with the hooks' arguments.
   Result<std::vector<Literal>> ArgumentsFor(uint64_t seed) const {
     if (options_.level >= 2) return hooks_.arguments(alone_, seed);
     std::vector<Literal> zeros;
@@ -199,7 +201,7 @@ class Race {
     return zeros;
   }
 
-  // Kernels that keep registers in memory are run where there is nothing else. True: there is not.
+  // Kernels that spill registers run only if no other candidate could be measured. Returns true in this case.
   bool DropThoseThatSpill() {
     const bool has_other =
         std::ranges::any_of(result_.candidates, [](const Candidate& each) { return each.samples > 0; });
@@ -213,7 +215,7 @@ class Race {
   Status Try(size_t i, bool may_spill) {
     Candidate& candidate = result_.candidates[i];
     if (!candidate.failure.empty() || programs_[i] == nullptr) return {};
-    guarded_.TakeSpilledBytes();  // Of one that did not come so far.
+    guarded_.TakeSpilledBytes();  // Discards the count of a candidate that failed to load.
     auto executable = Started(i);
     if (!executable) {
       candidate.failure = executable.error().message();
@@ -242,10 +244,10 @@ class Race {
     return {};
   }
 
-  // Bound, and warm: two runs.
+  // Binds the program and runs it twice, to warm up.
   Result<std::unique_ptr<Executable>> Started(size_t i) {
     auto executable = TRY(BindProgram(programs_[i], guarded_));
-    // What one wrote over its arguments the next one does not see.
+    // Binds the original arguments, because an earlier candidate may have overwritten its own.
     TRY(executable->Bind(arguments_));
     TRY(executable->Execute({.record = false}));
     TRY(executable->Execute({.record = false}));
@@ -303,7 +305,7 @@ class Race {
     });
   }
 
-  // Bits of one element in the middle.
+  // Changes the bits of the middle element.
   static void Spoil(Literal& value) {
     Literal* array = &value;
     while (!array->shape().IsArray()) array = &array->mutable_elements().front();
@@ -320,8 +322,9 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // A machine that is busy for a moment makes winners; by turns both have it busy. And memory makes them: which of two
-  // programs was bound first can be worth a factor of two, so each is twice, and has to be won each time.
+  // Measures the two programs in turns, so that a busy machine slows down both. The order in which the programs are
+  // bound decides about their addresses and so about their times. So each is bound several times, and the challenger
+  // has to win each time.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;
@@ -381,7 +384,7 @@ class Race {
   RaceResult result_;
   std::vector<std::shared_ptr<const Program>> programs_;
   std::vector<Literal> arguments_;
-  std::optional<Literal> first_;  // What the first candidate that passed gave.
+  std::optional<Literal> first_;  // Result of the first candidate that passed the check.
   std::string first_check_;
 };
 
@@ -451,7 +454,7 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
     add_some(VariantsOf(fusion, chosen, described), kMostVariants);
     return candidates;
   }
-  // What a library's call may be as a kernel of ours.
+  // A library call for a product can be replaced by one of our kernels.
   const auto own = PlanKernels(fusion, described);
   if (!own || own->kernels.empty() || own->kernels.front().kind != KernelKind::kContraction) return candidates;
   add(*own);

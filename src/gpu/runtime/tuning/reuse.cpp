@@ -13,14 +13,14 @@
 namespace hlo::gpu {
 namespace {
 
-// A step touches an array, or a part of it.
+// An access of a step to an array or to a part of it.
 struct Touch {
   int array;
   int64_t bytes;
-  int reader;  // The step's id; -1: it writes.
+  int reader;  // Id of the step that reads. -1: the step writes.
 };
 
-// Values that control flow hands on to each other are one array: they share memory, or are copied where they meet.
+// Values that control flow passes to each other count as one array, because they share memory or are copied.
 class Arrays {
  public:
   explicit Arrays(const Values& values) : same_as_(values.values.size()) {
@@ -36,7 +36,7 @@ class Arrays {
   std::vector<int> same_as_;
 };
 
-// What is touched by a run, in order.
+// Lists the accesses of two runs in order.
 class Tracer {
  public:
   explicit Tracer(const Module& module) : module_(module), values_(FindValues(module, {})), arrays_(values_) {}
@@ -52,7 +52,7 @@ class Tracer {
 
  private:
   void Walk(const Computation& computation, int loops) {
-    // Loops within loops within loops: what two trips of the outer ones touch is known by then.
+    // Loops are walked for two trips. Loops that are nested deeper than this are walked for one.
     constexpr int kMostLoops = 4;
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -90,7 +90,7 @@ class Tracer {
   std::vector<Touch> touches_;
 };
 
-// Bytes by the time at which they were touched: sums over what came later take a logarithm of all times.
+// Bytes by the time of their last access. A Fenwick tree: sums over all later times take logarithmic time.
 class Timeline {
  public:
   explicit Timeline(size_t times) : sums_(times + 1, 0) {}
@@ -109,17 +109,18 @@ class Timeline {
   int64_t all_ = 0;
 };
 
-// An array by the times at which its parts were last touched, the oldest first. Which part a step takes is not known:
-// it is the one that was touched the longest ago.
+// The parts of an array by the time of their last access, oldest first. A step that accesses only a part is assumed to
+// access the oldest part.
 class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}
 
-  // `bytes` of it are touched now. Of them those since whose last touch `cache_bytes` or more of all arrays were.
+  // Records an access to `bytes` bytes at `time`. Returns how many of these had left the cache before: bytes for which
+  // accesses to `cache_bytes` or more, over all arrays, followed their last access.
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {
-      // Not in two trips: as the others go round, all that is untouched comes before it.
+      // These bytes were not accessed in the traced trips. Further trips would access the rest of the array first.
       if (parts_.empty() || timeline.After(parts_.front().time) + untouched_ - first >= cache_bytes) gone += first;
       untouched_ -= first;
       left -= first;

@@ -19,8 +19,8 @@
 namespace hlo::gpu {
 namespace {
 
-// By what a fusion computes, its text: canonical names, no metadata, all constants. In the order in which choices count
-// its instructions.
+// The text of a fused computation: canonical names, no metadata, all constants. The instructions are in the order in
+// which choices number them.
 std::string TextOf(const Computation& computation) {
   PrintOptions options = std::ranges::find(PrintForms(), "fingerprint", &PrintForm::name)->options;
   options.layouts = true;
@@ -36,7 +36,7 @@ void AddLeaves(const Shape& shape, std::string* out) {
   });
 }
 
-// The first operand that is the same value as operand `i`.
+// Number of the first operand that is the same instruction as operand `i`.
 int64_t FirstLike(const Instruction& step, int64_t i) {
   return std::ranges::find(step.operands(), &step.operand(i)) - step.operands().begin();
 }
@@ -64,7 +64,7 @@ LockContext ContextOf(const Device& device, const CompileOptions& options, bool 
 bool MayTune(const Instruction& inst) {
   if (!IsFusion(inst) || IsRegion(inst) || HasDynamicSizes(inst)) return false;
   const auto plan = ReadPlan(inst);
-  if (!plan) return false;  // Who compiles it says what is wrong with it.
+  if (!plan) return false;  // The compiler reports the error in the plan.
   if (!*plan) return true;
   if (IsOwnAttention(**plan)) return true;
   return (*plan)->kernels.size() == 1 && !IsOwnKernel((*plan)->kernels[0].kind) && (*plan)->kernels[0].library.empty();

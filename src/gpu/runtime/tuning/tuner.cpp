@@ -23,10 +23,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Equal fusions, which get one plan.
+// Equal fusions. All get the same plan.
 struct Group {
   std::vector<Instruction*> steps;
-  double share = 0, cold_share = 0;  // Of a run; of it those that find little in the cache.
+  // Share of the run's time, and the part of it whose steps read operands from memory, not from the cache.
+  double share = 0, cold_share = 0;
   std::string key;
 
   bool is_cold() const { return 2 * cold_share > share; }
@@ -37,7 +38,7 @@ class Tuner {
   Tuner(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
         const TuningHooks& hooks)
       : module_(module), device_(device), compile_(compile), options_(options), hooks_(hooks) {
-    // Candidates are compiled as the step will be, but for what is planted in that, and by kernels and libraries alone.
+    // Candidates are compiled like the step, except for planted faults, host calls and kept kernels.
     compile_.inject.clear();
     compile_.host = nullptr;
     compile_.keep_kernels = false;
@@ -72,7 +73,7 @@ class Tuner {
   }
 
  private:
-  // In the lock; null: none that counts.
+  // The lock's decision for the group. Null if there is none, or if it is denied or excluded.
   const Decision* DecisionFor(const Group& group) {
     if (options_.keys && std::ranges::find(*options_.keys, group.key) == options_.keys->end()) return nullptr;
     const Decision* const decision = lock_.Find(context_, group.key);
@@ -122,7 +123,7 @@ class Tuner {
                                   context_.tool, ": ", others));
   }
 
-  // Cheaper to have than a key, and in this module as good.
+  // Text that is equal for equal fusions of this module. It is cheaper than KeyOf.
   static std::string EqualityOf(const Instruction& inst) {
     std::string text = Str(Fingerprint(FusedComputation(inst)), " ", LibraryOf(inst), " ",
                            inst.attrs<FusionAttrs>().kind, " ", inst.shape().ToStringWithLayout());
@@ -137,7 +138,7 @@ class Tuner {
     double share = 0;
     bool is_cold = false;
   };
-  // By id, which instructions keep when the module is prepared for compiling.
+  // By id. Prepare keeps ids.
   std::unordered_map<int, InRun> StepsInRun() const {
     const std::unique_ptr<Module> prepared = Prepare(module_, *compile_.target);
     const DeviceDescription device = device_.IsHost() ? device_.Describe() : *compile_.target;
@@ -169,7 +170,7 @@ class Tuner {
     return {};
   }
 
-  // With one step each: that it has nothing to choose is known when its candidates are.
+  // An error lists one step of each group that the lock lacks. A step with a single candidate needs no decision.
   Status CheckNothingMissing(const std::vector<Group*>& misses) {
     std::vector<std::string> missing;
     for (const Group* group : misses) {
@@ -213,7 +214,8 @@ class Tuner {
     if (!denylist_.empty())
       race.is_denied = [&](const Candidate& candidate) { return denylist_.Denies(group.key, candidate.words); };
     auto result = RunRace(*alone, device_, compile_, race, hooks_);
-    if (!result && result.error().exit == ExitCode::kUnsupported) return {};  // No kernel: nothing to choose.
+    // The step has no kernel, so there is nothing to choose.
+    if (!result && result.error().exit == ExitCode::kUnsupported) return {};
     if (!result) FAIL(std::move(result).error());
     if (result->candidates.size() < 2) return {};
     ++report_.wanted;
@@ -259,7 +261,7 @@ class Tuner {
     return std::ranges::any_of(result.candidates, &Candidate::is_wrong);
   }
 
-  // What is wrong is said, or ends all of it.
+  // Reports wrong candidates and steps without a working candidate as notes, or as errors if the options ask for it.
   Status Judge(const Group& group, const RaceResult& result) {
     const std::string_view name = group.steps[0]->name();
     for (const Candidate& candidate : result.candidates) {
@@ -278,7 +280,7 @@ class Tuner {
     return {};
   }
 
-  // What others have written there since is kept.
+  // Keeps decisions that other processes have written to the file meanwhile.
   Status WriteLock() {
     if (options_.write_to.empty() || (measured_.size() == 0 && options_.write_to == options_.read_from)) return {};
     Lock all = measured_;
@@ -302,7 +304,7 @@ class Tuner {
   TuningReport report_;
 };
 
-// "12.3 us", "1.23 ms".
+// Examples: "12.3 us", "1.23 ms".
 std::string TimeText(double microseconds) {
   return microseconds < 1000 ? Format("%.1f us", microseconds) : Format("%.2f ms", microseconds / 1000);
 }
