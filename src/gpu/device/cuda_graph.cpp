@@ -6,8 +6,8 @@
 namespace hlo::gpu {
 namespace {
 
-// An instantiated graph. One with nodes that decide may be instantiated once at a time and has their conditions, so it
-// stays until then.
+// An instantiated graph. A graph with conditional nodes owns their conditions and must not be instantiated again
+// meanwhile, so it is kept as long as its instance.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
@@ -45,7 +45,7 @@ void CudaRecorder::Drop() {
   if (graph != nullptr && !lost_) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
 }
 
-// A stream that stays captured takes nothing else: the capture ends in any case.
+// Ends the capture in any case, because a capturing stream takes no other work.
 Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   const bool decides = graph_ != nullptr;
   if (Status paused = Pause(); !paused) {
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   if (decides) recording->graph = graph;
   else driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
   CUDA_TRY("cuGraphInstantiateWithFlags", status);
-  // One that decides goes to the device with its first launch.
+  // Graphs with conditional nodes are uploaded by their first launch.
   if (!decides) CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
   return recording;
 }
@@ -81,8 +81,8 @@ Result<CudaRecorder::Capture> CudaRecorder::Now() const {
   return capture;
 }
 
-// With a capture that cannot be ended well the driver drops the graph that it went to. What has it as a body is no
-// longer to be touched then, not to be destroyed either.
+// If a capture cannot be ended without an error, the driver drops its graph. A graph that has the dropped graph as a
+// body must then not be used any more and must not be destroyed.
 Status CudaRecorder::Pause() {
   captures_ = false;
   CudaHandle ended = nullptr;
@@ -109,7 +109,7 @@ Status CudaRecorder::After(std::span<const CudaHandle> nodes) {
   return {};
 }
 
-// The edges are said before the launch, as those of what comes next: it is the only node that they are for.
+// The edges are set before the launch, as edges of the next node, which is the launched kernel.
 Status CudaRecorder::Early(const std::function<Status()>& launch) {
   Capture before = TRY(Now());
   std::vector<CudaGraphEdge> edges(before.after.size());
@@ -129,7 +129,8 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
-// Back from what comes next would wait for, until what is known: whatever a library queued in between is on the way.
+// Walks from the nodes that the next node would wait for back to known nodes. So nodes that a library queued are found,
+// too.
 Status CudaRecorder::ListNew() {
   if (!lists_) return {};
   std::vector<CudaHandle> open = TRY(Now()).after;
@@ -153,7 +154,7 @@ Result<std::vector<CudaHandle>> CudaRecorder::TakeNew() {
   return std::exchange(new_, {});
 }
 
-// Where none was set, no body runs.
+// The body of a condition that was never set does not run.
 Result<void*> CudaRecorder::MakeCondition() {
   const Capture now = TRY(Now());
   unsigned long long handle = 0;

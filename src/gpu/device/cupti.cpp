@@ -1,8 +1,8 @@
-// Two ways lead from a record to what was queued. A launch by itself, and that of a graph, has a correlation id, which
-// a record of its own ties to the number that Enter left with CUPTI. A node of a graph has an id, that of the node that
-// was captured or of its copy in what was instantiated: a callback tells of those copies.
+// Records are assigned to queued work in two ways. A launch, also of a whole graph, has a correlation id. A separate
+// record ties this id to the number that Enter passed to CUPTI. A node of a graph has an id, either of the captured
+// node or of its copy in the instantiated graph. A callback reports the copies.
 //
-// All of it is the process's, as CUPTI is: callbacks for buffers get nothing of ours.
+// All state is global, as CUPTI is: its buffer callbacks get no pointer of ours.
 #include "gpu/device/cupti.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace hlo::gpu {
 namespace {
 
-using namespace cupti;  // NOLINT: its numbers.
+using namespace cupti;  // NOLINT: constants of the interface.
 
 using Handle = void*;
 using Requested = void(uint8_t** buffer, size_t* bytes, size_t* most_records);
@@ -79,7 +79,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// Numbers of its interface: 18 to 99 of CUDA 12, then 130001 of 13.0.1.
+// Version numbers of CUPTI's interface: 18 to 99 for CUDA 12, then 130001 for CUDA 13.0.1.
 constexpr uint32_t kFirstOf12 = 18, kFirstOf13 = 130000, kFirstOf14 = 140000;
 
 std::string VersionText(uint32_t version) {
@@ -87,7 +87,7 @@ std::string VersionText(uint32_t version) {
   return Str(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
-// A record before it is known which launch it is of.
+// A record that is not assigned to a launch yet.
 struct Raw {
   uint64_t start, end, node;
   uint32_t correlation;
@@ -97,19 +97,19 @@ struct Collector {
   std::mutex mutex;
   const Api* api = nullptr;
   std::vector<Raw> raw;
-  std::unordered_map<uint32_t, uint64_t> launches;  // By correlation id.
-  std::unordered_map<uint64_t, int64_t> pieces;     // By node id.
+  std::unordered_map<uint32_t, uint64_t> launches;  // Number of a launch by correlation id.
+  std::unordered_map<uint64_t, int64_t> pieces;     // Number of a piece by node id.
   std::vector<int64_t> clocks_mhz;
   int64_t memory_mhz = 0;
   uint64_t dropped = 0;
-  std::optional<Error> failed;  // In a callback.
+  std::optional<Error> failed;  // The first error in a callback.
 
   void Note(std::string_view call, int status) {
     if (status != kSuccess && !failed) failed = api->Failed(call, status);
   }
 };
 
-// Never ended: CUPTI may give a buffer back as late as the process ends.
+// Never destroyed, because CUPTI may return a buffer as late as the process ends.
 Collector& TheCollector() {
   static auto* const collector = new Collector;
   return *collector;
@@ -170,7 +170,7 @@ void TakeBuffer(Handle /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t
   std::free(buffer);
 }
 
-// Of an instantiated graph the nodes are copies.
+// Callback for the nodes of an instantiated graph, which are copies.
 void NodeCloned(void* /*ours*/, int domain, uint32_t id, const void* data) {
   if (domain != kResource || id != kNodeCloned) return;
   const auto& graph = *static_cast<const GraphData*>(static_cast<const ResourceData*>(data)->descriptor);
@@ -270,7 +270,7 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // Between two looks at our clock, of three the two that are nearest to each other.
+  // Reads CUPTI's clock between two readings of ours. The nearest readings of three attempts count.
   Status TellTime() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {
@@ -285,7 +285,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // Ties are records of calls, so that those have to be told of, too.
+  // The records that tie correlation ids to numbers belong to calls, so calls have to be recorded, too.
   Status Enable() {
     TRY(TellTime());
     for (const ActivityKind kind :
@@ -310,7 +310,7 @@ class CuptiLog : public ActivityLog {
   GraphNodes nodes_;
   Handle subscriber_ = nullptr;
   std::vector<ActivityKind> enabled_;
-  int64_t to_steady_ = 0;  // From CUPTI's clock, in nanoseconds.
+  int64_t to_steady_ = 0;  // Nanoseconds to add to CUPTI's clock.
 };
 
 Result<uint32_t> KnownVersion(const Api& api) {

@@ -19,21 +19,21 @@ struct Kept : EmulatedKernel {
   kernel::Kernel source;
   std::vector<Argument> all_arguments;
   std::vector<int64_t> all_pointers;
-  std::optional<kernel::EmulatedCode> code[2];  // Plain and watched; made for the first run.
+  std::optional<kernel::EmulatedCode> code[2];  // Without and with the sanitizer. Made for the first run.
 };
 
 struct Shelf {
   std::mutex mutex;
-  std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // By the text of their PTX.
+  std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // Keys are PTX texts.
 };
 
-// Never ended: what is queued may run as late as the process ends.
+// Never destroyed, because queued work may run as late as the process ends.
 Shelf& TheShelf() {
   static auto* const shelf = new Shelf;
   return *shelf;
 }
 
-// Of members whose sizes only the launch knows, nothing is required.
+// Arguments of a kernel. A group member whose size only the launch knows requires 0 bytes.
 std::vector<EmulatedKernel::Argument> Arguments(const kernel::Kernel& kernel) {
   std::vector<EmulatedKernel::Argument> arguments;
   for (const kernel::KernelArgument& argument : kernel.Arguments()) {

@@ -12,10 +12,10 @@
 namespace hlo::gpu {
 namespace {
 
-// Below this, starting the threads costs more than they save.
+// Least bytes for which several threads are faster.
 constexpr int64_t kParallelBytes = 1 << 20;
 
-// Code in the process's memory is loaded wherever it is made.
+// Host code is in the process's memory, so that compiled code is loaded code.
 struct HostCode : KernelCode, LoadedKernel {
   explicit HostCode(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
   double compile_seconds() const override { return kernel.compile_seconds(); }

@@ -51,7 +51,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// Of a link; "" where there is none.
+// The error or information log of a link. "" if there is none.
 std::string Log(Handle handle, int (*size)(Handle, size_t*), int (*get)(Handle, char*)) {
   size_t bytes = 0;
   if (size(handle, &bytes) != 0 || bytes == 0) return "";
@@ -64,7 +64,7 @@ Result<kernel::PtxasReport> Link(const Api& api, Handle handle, const std::strin
   const auto failed = [&](std::string_view call, int status) -> Error {
     return DeviceError("R105", Str(call, ": ", status, ", ", Trim(Log(handle, api.error_size, api.error))));
   };
-  // The text ends with a NUL, which counts.
+  // The size includes the NUL at the end.
   if (const int status = api.add_data(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernels"))
     FAIL(failed("nvJitLinkAddData", status));
   if (const int status = api.complete(handle)) FAIL(failed("nvJitLinkComplete", status));

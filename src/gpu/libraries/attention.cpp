@@ -18,8 +18,8 @@ using Dims = std::vector<int64_t>;
 
 bool Has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// The same value, computed once or in several places. `known`: pairs that were looked at; each once, however many ways
-// lead to it.
+// Whether two instructions compute equal values, once or in several places. `known` holds the pairs that were compared
+// before, so that each pair is compared only once.
 using Pairs = std::set<std::pair<const Instruction*, const Instruction*>>;
 bool IsSame(const Instruction& a, const Instruction& b, Pairs& known) {
   if (&a == &b || !known.emplace(&a, &b).second) return true;
@@ -36,24 +36,27 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// Dimensions of size 1 come and go between the products: what is told of dimensions counts the others alone.
+// Sizes of the dimensions larger than 1. Between the two products, reshapes may add and drop dimensions of size 1, so
+// dimensions are numbered without these.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
   return sizes;
 }
-// The number of a dimension among those, -1 for one of size 1; and back, -1 for -1.
+// Number of a dimension among those larger than 1. -1 for a dimension of size 1.
 int64_t NumberOf(const Shape& shape, int64_t dim) {
   if (shape.dim(dim) == 1) return -1;
   return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);
 }
+// The dimension with that number. -1 if there is none.
 int64_t DimOf(const Shape& shape, int64_t number) {
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (number >= 0 && NumberOf(shape, d) == number) return d;
   }
   return -1;
 }
-// The one of them that is larger than 1, or the first; -1: there are several, or none at all.
+// The only dimension of `dims` that is larger than 1, or the first one if none is. -1 if several are or `dims` is
+// empty.
 int64_t Only(const Shape& shape, const Dims& dims) {
   int64_t only = -1;
   for (const int64_t d : dims) {
@@ -64,7 +67,7 @@ int64_t Only(const Shape& shape, const Dims& dims) {
   return only < 0 && !dims.empty() ? dims.front() : only;
 }
 
-// Conversions of floats, and what only adds or drops dimensions of size 1.
+// The value before float conversions and before reshapes that only add or drop dimensions of size 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
   const auto passes = [](const Instruction& at) {
     if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());
@@ -77,7 +80,7 @@ const Instruction& WithoutConverts(const Instruction& inst) {
   return *at;
 }
 
-// A reduction over one dimension by `op` from `init`, of one array.
+// Whether `inst` reduces one array over one dimension by `op`, from the initial value `init`.
 bool IsFold(const Instruction& inst, Opcode op, double init) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ReduceAttrs>();
@@ -87,13 +90,13 @@ bool IsFold(const Instruction& inst, Opcode op, double init) {
          &root.operand(0) != &root.operand(1) && inst.operand(1).IsConstantOf(init);
 }
 
-// The number of the dimension that a fold is over.
+// Number of the dimension that the reduction removes.
 int64_t RowOf(const Instruction& fold) {
   const Shape& shape = fold.operand(0).shape();
   return NumberOf(shape, Only(shape, fold.attrs<ReduceAttrs>().dimensions));
 }
 
-// Of a broadcast of a reduction over `row`, back to all dimensions: the reduction; else null.
+// The operand of a broadcast that adds the dimension with number `row` only. Null for other instructions.
 const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   const Instruction& spread = WithoutConverts(inst);
   if (!spread.Is(Opcode::kBroadcast)) return nullptr;
@@ -107,7 +110,8 @@ const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   return kept == others ? &WithoutConverts(spread.operand(0)) : nullptr;
 }
 
-// Along which dimension of the whole an iota counts; `place`: where its dimensions lie there. -1: it is none.
+// Number of the dimension along which an iota counts, also below broadcasts. `place[d]`: number of dimension d of
+// `inst`. -1 if `inst` is not an iota.
 int64_t CountsAlong(const Instruction& inst, const Dims& place) {
   if (inst.Is(Opcode::kIota)) return place[inst.attrs<IotaAttrs>().iota_dimension];
   if (!inst.Is(Opcode::kBroadcast)) return -1;
@@ -116,11 +120,11 @@ int64_t CountsAlong(const Instruction& inst, const Dims& place) {
   return CountsAlong(inst.operand(0), inner);
 }
 
-// One of the dots: which of its operands is which, by what the dimensions of the result are.
+// An operand of a dot, with its dimensions by role.
 struct Side {
   const Instruction* operand = nullptr;
   Dims batch, contracting, free;
-  int64_t before = 0;  // So many of the result's dimensions come before its free ones.
+  int64_t before = 0;  // Number of the result's dimensions before the operand's free dimensions.
 };
 Side SideOf(const Instruction& dot, int number) {
   const auto& attrs = dot.attrs<DotAttrs>();
@@ -164,7 +168,7 @@ class Reader {
     return ReadSoftmax() && ReadScores() && ReadDimensions() && ReadOperands() && ReadResult(fused);
   }
 
-  // From the second product back to what the softmax is of.
+  // Reads from the second product back to the input of the softmax.
   bool ReadSoftmax() {
     for (int number : {0, 1}) {
       const Instruction& share = WithoutConverts(product_->operand(number));
@@ -191,7 +195,7 @@ class Reader {
     return No("its second product takes no shares of a sum");
   }
 
-  // From there to the first product: a mask, a bias, a scale, as far as there are some, in this order.
+  // Reads from the input of the softmax back to the first product: an optional mask, bias and scale, in this order.
   bool ReadScores() {
     const Instruction* at = masked_;
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;
@@ -227,7 +231,7 @@ class Reader {
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
-    // Of keys and queries, in this order, what is kept.
+    // Brings the comparison into the form `key direction query`, which is true for scores that are kept.
     const auto turned = [](ComparisonDirection d) {
       return d == kGe ? kLe : d == kLe ? kGe : d == kGt ? kLt : d == kLt ? kGt : d;
     };
@@ -244,7 +248,7 @@ class Reader {
     return true;
   }
 
-  // What each dimension of the scores is: batch, heads of keys, groups of heads, queries, keys.
+  // Identifies the dimensions of the scores: batch, heads of the keys, groups of heads, queries and keys.
   bool ReadDimensions() {
     const Shape& shape = scores_->shape();
     row_ = DimOf(shape, row_);
@@ -257,7 +261,7 @@ class Reader {
     }
     if (key_number_ < 0) return No("its keys are not one dimension of the scores");
     const Side query = SideOf(*scores_, 1 - key_number_);
-    Dims batch, free;  // Those larger than 1.
+    Dims batch, free;  // Dimensions larger than 1.
     for (int64_t d = 0; d < std::ssize(query.batch); ++d) {
       if (SizeOf(d) != 1) batch.push_back(d);
     }
@@ -277,7 +281,8 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of`: of a dimension of the scores, -1 where there is none; `last`: that of the fourth dimension.
+  // `stride_of`: stride for a dimension of the scores. `third` and `last`: size and stride of the tensor's last
+  // dimensions.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {
@@ -297,7 +302,7 @@ class Reader {
     return true;
   }
 
-  // An operand of a dot whose batch dimensions are those of the scores in `batch_places`.
+  // Reads an operand of a dot. `batch_places`: the dimension of the scores for each batch dimension of the dot.
   bool Operand(AttentionTensor* tensor, const Side& side, const Dims& batch_places, bool is_query, const char* what) {
     const auto view = ReadView(*side.operand);
     if (!view || view->operand < 0) return No(Str("its ", what, " is computed in the fusion"));
@@ -317,12 +322,12 @@ class Reader {
       return Tensor(tensor, stride_of, true, of(query_dim_ < 0 ? -1 : side.free[query_dim_ - side.before]), of(summed),
                     what);
     if (own < 0) return No(Str("its ", what, " has several dimensions of its own"));
-    // Keys: the row is free, terms are contracted; values: the row is contracted.
+    // Keys: the row is free and the terms are contracted. Values: the row is contracted.
     const bool is_key = what == std::string_view("key");
     return Tensor(tensor, stride_of, false, of(is_key ? own : summed), of(is_key ? summed : own), what);
   }
 
-  // Of a dimension of `shape`, which has those of the scores: theirs; -1 for one of size 1. And back.
+  // The dimension of the scores for a dimension of `shape`, and the reverse. -1 for a dimension of size 1.
   int64_t InScores(const Shape& shape, int64_t dim) const { return DimOf(scores_->shape(), NumberOf(shape, dim)); }
   int64_t FromScores(const Shape& shape, int64_t dim) const {
     return dim < 0 ? -1 : DimOf(shape, NumberOf(scores_->shape(), dim));
@@ -335,7 +340,8 @@ class Reader {
     if (!Operand(&problem_.query, query, batch_places, true, "query")) return false;
     if (!Operand(&problem_.key, key, batch_places, false, "key")) return false;
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
-    // The shares have the scores' dimensions: what they have in common with the values is batch and heads of keys.
+    // The shares have the dimensions of the scores. The batch dimensions of the second product are the batch and heads
+    // of keys.
     const Shape& shares = share.operand->shape();
     const int64_t summed = Only(shares, share.contracting);
     Dims places, larger;
@@ -373,10 +379,11 @@ class Reader {
     return true;
   }
 
-  // Behind the second product elements may only move, or be rounded.
+  // After the second product elements may only be moved or rounded.
   bool ReadResult(const Computation& fused) {
     const Shape& shape = product_->shape();
-    Dims strides = LayoutStrides(shape), order(shape.rank());  // The product's dimension of each of the value's.
+    // Dimension of the product for each dimension of the current value.
+    Dims strides = LayoutStrides(shape), order(shape.rank());
     for (int64_t d = 0; d < std::ssize(order); ++d) order[d] = d;
     std::vector<const Instruction*> way;
     for (const Instruction* at = &fused.root(); at != product_; at = &at->operand(0)) {
@@ -385,7 +392,8 @@ class Reader {
       if (!moves) return No("it goes on behind its second product");
       way.push_back(at);
     }
-    bool is_told = true;  // By the order of dimensions; else only the bytes are.
+    // Whether the dimensions are still known. After a bitcast or reshape only the order of the bytes is.
+    bool is_told = true;
     for (size_t i = way.size(); i-- > 0;) {
       const Instruction& inst = *way[i];
       if (inst.Is(Opcode::kConvert) && !is_told) return No("its result is rounded under another shape");
@@ -404,7 +412,8 @@ class Reader {
     }
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
     problem_.result.type = fused.root().shape().type();
-    const auto place = [&](int64_t dim) -> int64_t {  // Of a dimension of the scores in the product.
+    // Dimension of the product for a dimension of the scores.
+    const auto place = [&](int64_t dim) -> int64_t {
       const int64_t d = FromScores(share.operand->shape(), dim);
       const auto at = std::ranges::find(share.batch, d);
       if (at != share.batch.end()) return at - share.batch.begin();
@@ -424,9 +433,10 @@ class Reader {
   AttentionProblem problem_;
   std::string why_not_;
   const Instruction *scores_ = nullptr, *product_ = nullptr;
-  const Instruction *masked_ = nullptr, *bias_ = nullptr;  // What the softmax is of; what is added.
-  int share_number_ = -1, key_number_ = -1;                // Operands of the second and of the first product.
-  // Dimensions of the scores; -1: there is no such.
+  const Instruction *masked_ = nullptr, *bias_ = nullptr;  // Input of the softmax; value that is added to the scores.
+  // Operand numbers of the shares in the second product and of the keys in the first.
+  int share_number_ = -1, key_number_ = -1;
+  // Dimensions of the scores. -1: there is no such dimension.
   int64_t row_ = -1, query_dim_ = -1, batch_dim_ = -1, head_dim_ = -1, group_dim_ = -1;
 };
 

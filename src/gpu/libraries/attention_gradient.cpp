@@ -28,11 +28,11 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   return view->constant;
 }
 
-// A dot of two batches of matrices: dimensions of its result are the batch, then one of each operand.
+// A dot of two batches of matrices. Its result has the batch dimensions, then one free dimension of each operand.
 struct Product {
   const Instruction* dot = nullptr;
-  int64_t batch = 0;              // So many dimensions: 1 or 2.
-  std::array<int64_t, 2> free{};  // Of each operand.
+  int64_t batch = 0;              // Number of batch dimensions, 1 or 2.
+  std::array<int64_t, 2> free{};  // The free dimension of each operand.
 
   const Dims& BatchOf(int number) const {
     const auto& attrs = dot->attrs<DotAttrs>();
@@ -93,7 +93,7 @@ class Reader {
     return ReadShares(inner, outer) && ReadSlopes(outer) && ReadTensors() && ReadResults();
   }
 
-  // The one product of shares, and from there to the scores.
+  // Finds the only product of the shares and reads from the shares back to the scores.
   bool ReadShares(const std::vector<Product>& inner, const std::vector<Product>& outer) {
     for (const Product& product : outer) {
       for (const int number : {0, 1}) {
@@ -122,7 +122,7 @@ class Reader {
     scores_ = at == inner[0].dot ? inner[0] : inner[1];
     slopes_ = at == inner[0].dot ? inner[1] : inner[0];
     if (at != scores_.dot) return No(Str("'", ToString(at->opcode()), "' stands between its scores and their shares"));
-    // Statistics are the same for all keys.
+    // The statistics do not depend on the key.
     const int64_t first = scores_.batch, second = first + 1;
     if (!statistics || statistics->operand < 0 || statistics->type != PrimitiveType::kF32 ||
         (statistics->strides[first] == 0) == (statistics->strides[second] == 0))
@@ -134,7 +134,7 @@ class Reader {
     return true;
   }
 
-  // select(query >= key, what goes on, a constant).
+  // Reads select(query >= key, value, constant) and goes on with the value.
   bool ReadMask(const Instruction** at) {
     const Instruction& select = **at;
     const auto other = ConstantOf(select.operand(2));
@@ -161,7 +161,7 @@ class Reader {
     if (direction == ComparisonDirection::kLe) std::swap(query, key);
     else if (direction != ComparisonDirection::kGe)
       return No("its mask is another than that of the keys behind a query");
-    constexpr double kNothing = -1e6;  // From here on its share is 0 beside any score.
+    constexpr double kNothing = -1e6;  // A score of at most this value has a share of 0 beside any other score.
     if (*other > kNothing || query == key) return No("what it masks still counts");
     problem_.masked = other;
     mask_query_dim_ = query;
@@ -169,7 +169,7 @@ class Reader {
     return true;
   }
 
-  // The two products of slopes, which are the same value.
+  // Finds the two products of the slopes, which both use the same value.
   bool ReadSlopes(const std::vector<Product>& outer) {
     const Instruction* slope = nullptr;
     for (const Product& product : outer) {
@@ -203,11 +203,11 @@ class Reader {
     return ReadRowSums(WithoutConverts(less->operand(1)));
   }
 
-  // sum over c of gradient * result, spread over the keys.
+  // Reads the sum over c of gradient * result, broadcast over the keys.
   bool ReadRowSums(const Instruction& spread) {
     if (!spread.Is(Opcode::kBroadcast)) return No("what is taken from its slopes is no sum for each query");
     const Instruction* sum = &WithoutConverts(spread.operand(0));
-    Dims place = spread.dimensions();  // Of the scores, for each of the sum.
+    Dims place = spread.dimensions();  // Dimension of the scores for each dimension of the sum.
     for (; sum->Is(Opcode::kTranspose); sum = &WithoutConverts(sum->operand(0))) {
       Dims inner(place.size());
       for (size_t d = 0; d < place.size(); ++d) inner[sum->dimensions()[d]] = place[d];
@@ -239,7 +239,7 @@ class Reader {
     return numbers;
   }
 
-  // Of dimensions of a view, -1 for one of size 1.
+  // `batch`, `third` and `fourth` are dimensions of the view. -1 gives a dimension of size 1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};
@@ -263,7 +263,7 @@ class Reader {
   }
 
   bool ReadTensors() {
-    const int query = query_dim_ == scores_.batch ? 0 : 1;  // The number of the operand that has the queries.
+    const int query = query_dim_ == scores_.batch ? 0 : 1;  // Number of the operand that has the queries.
     AttentionTensor gradient, again_query, again_key;
     if (!Operand(scores_, query, &problem_.query, true) || !Operand(scores_, 1 - query, &problem_.key, true) ||
         !Operand(slopes_, query, &problem_.gradient, true) || !Operand(slopes_, 1 - query, &problem_.value, true) ||
@@ -288,7 +288,7 @@ class Reader {
     return fits || No("its operands have other dimensions");
   }
 
-  // Behind its product a gradient may move, or be rounded.
+  // Reads the three results. After its product a gradient may only be moved or rounded.
   bool ReadResults() {
     const Instruction& root = FusedComputation(fusion_).root();
     if (!root.Is(Opcode::kTuple) || root.operand_count() != 3) return No("it has not three results");
@@ -298,7 +298,7 @@ class Reader {
     for (int64_t i = 0; i < 3; ++i) {
       const Instruction* at = &root.operand(i);
       const Shape& shape = at->shape();
-      Dims order = Numbers(shape.rank());  // The result's dimension of each of what it is made of.
+      Dims order = Numbers(shape.rank());  // Dimension of the result for each dimension of the current value.
       while (at->Is(Opcode::kConvert) || at->Is(Opcode::kTranspose)) {
         if (at->Is(Opcode::kTranspose)) {
           Dims inner(order.size());
@@ -317,7 +317,7 @@ class Reader {
         view.dims.push_back(shape.dim(d));
         view.strides.push_back(lies[d]);
       }
-      // Rows are what the shares or slopes have left.
+      // The rows are the free dimension of the shares or slopes, the columns the other operand's.
       const int64_t row = product.batch + numbers[which], column = product.batch + 1 - numbers[which];
       *tensors[which] = Tensor(view, Numbers(product.batch), row, column);
       problem_.numbers[which] = i;
@@ -329,11 +329,12 @@ class Reader {
   AttentionGradientProblem problem_;
   std::string why_not_;
   const Instruction* share_ = nullptr;
-  Product scores_, slopes_;                                    // Of queries and keys; of gradients and values.
-  Product of_value_, of_key_, of_query_;                       // Of the results,
-  int share_number_ = -1, key_slope_ = -1, query_slope_ = -1;  // and which operand is no operand of the fusion.
+  Product scores_, slopes_;               // Products of queries and keys, and of gradients and values.
+  Product of_value_, of_key_, of_query_;  // Products that give the gradients of values, keys and queries.
+  // In these products: the operand number of the shares or slopes.
+  int share_number_ = -1, key_slope_ = -1, query_slope_ = -1;
   AttentionTensor row_terms_[2];
-  int64_t query_dim_ = -1, key_dim_ = -1, mask_query_dim_ = -1;  // Of the scores.
+  int64_t query_dim_ = -1, key_dim_ = -1, mask_query_dim_ = -1;  // Dimensions of the scores.
 };
 
 }  // namespace

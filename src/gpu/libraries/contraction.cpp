@@ -12,15 +12,14 @@
 namespace hlo::gpu {
 namespace {
 
-// Dimensions of size 1 take any stride; 0 makes views comparable.
+// Sets the strides of dimensions of size 1, which are arbitrary, to 0, so that views can be compared.
 void Normalize(View& view) {
   for (size_t d = 0; d < view.dims.size(); ++d) {
     if (view.dims[d] == 1) view.strides[d] = 0;
   }
 }
 
-// A reshape of a view, when it keeps dimensions together: each run of result dimensions comes from one operand
-// dimension or the other way round.
+// The view after a reshape. Returns nullopt if dimensions that are merged or split are not contiguous.
 std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
   View to = from;
   to.dims = dims;
@@ -38,7 +37,7 @@ std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& di
         b *= dims[j++];
       }
     }
-    // Dimensions [i0, i) hold the same elements as [j0, j): they must be one run.
+    // Dimensions [i0, i) hold the same elements as [j0, j), so that they must be contiguous.
     std::vector<int64_t> group(i - i0);
     std::iota(group.begin(), group.end(), static_cast<int64_t>(i0));
     Run run;
@@ -66,7 +65,7 @@ std::optional<View> ViewOfSource(const Instruction& inst) {
   return View{.constant = inst.literal().GetDouble(0), .type = inst.shape().type()};
 }
 
-// What `inst` makes of a view of its operand.
+// The view after `inst` has moved the elements of `from`. Returns nullopt if the result is not a view.
 std::optional<View> MoveView(const Instruction& inst, const View& from) {
   View to = from;
   switch (inst.opcode()) {
@@ -86,7 +85,7 @@ std::optional<View> MoveView(const Instruction& inst, const View& from) {
       return to;
     }
     case Opcode::kReshape: return ReshapeView(from, inst.shape().dims());
-    case Opcode::kBitcast: {  // The same bytes under another shape: its own layout says where elements lie.
+    case Opcode::kBitcast: {  // The bytes stay, and the layout of the bitcast gives their order.
       if (from.operand < 0 || inst.shape().type() != from.type) return std::nullopt;
       View dense{.dims = inst.operand(0).shape().dims(), .strides = LayoutStrides(inst.operand(0).shape())};
       Normalize(dense);
@@ -123,7 +122,7 @@ constexpr StepOp kStepOps[] = {
     {Opcode::kMaximum, EpilogueOp::kRelu},
 };
 
-// Reads `user` as a step on `value`; false when it is none.
+// Reads `user` as an epilogue step on `value`. Returns false if it is not one.
 bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* step) {
   if (user.operand_count() != 2 || user.shape().type() != value.shape().type()) return false;
   const bool left = &user.operand(0) == &value;
@@ -141,8 +140,8 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
-// The value that the fusion stores; others of its results are sums of that, or made of such, which are filled in. Null:
-// it has others.
+// The value that the fusion stores. The other results must be channel sums of this value, or be computed from such
+// sums, and are added to `contraction`. Null if there are other results.
 const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
   const Instruction& root = computation.root();
   if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;
@@ -168,7 +167,7 @@ const Instruction* ReadResults(const Computation& computation, Contraction* cont
   return contraction->stored < 0 ? nullptr : stored;
 }
 
-// The index of dimensions of a dot's operand that are neither batch nor contracted.
+// Dimensions of a dot's operand that are neither batch nor contracted.
 std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
                               const std::vector<int64_t>& contracting) {
   std::vector<int64_t> free;
@@ -183,7 +182,7 @@ std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
 
 struct DotGroups {
   std::vector<int64_t> lhs_free, rhs_free;
-  std::vector<int64_t> batch, rows, columns;  // Of the result.
+  std::vector<int64_t> batch, rows, columns;  // Dimensions of the result.
 };
 
 DotGroups GroupsOf(const Contraction& contraction) {
@@ -289,7 +288,7 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
     contraction.epilogue.push_back(std::move(step));
     value = &user;
   }
-  // A reshape of row-major memory, or a bitcast, names the same bytes.
+  // A reshape between row-major shapes keeps the bytes, as a bitcast does.
   const Shape& shape = contraction.sums.empty() ? fusion.shape() : fusion.shape().element(contraction.stored);
   if (stored->Is(Opcode::kReshape) && !(value->shape().HasDefaultLayout() && shape.HasDefaultLayout())) {
     return no("the result is reshaped into another layout");

@@ -1,7 +1,7 @@
 // cuBLASLt's C interface, declared here.
 //
-// Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]: so rhs is cuBLASLt's A, lhs its B, the bias
-// along n is along the rows of D', and a row stride is a leading dimension.
+// Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]. So rhs is cuBLASLt's A and lhs its B, a
+// bias along n is a bias along the rows of D', and a row stride is a leading dimension.
 #include "gpu/libraries/cublaslt.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
 enum { kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
 enum { kBatchCount = 5, kBatchStride = 6 };                                  // cublasLtMatrixLayoutAttribute_t
 enum { kMaxWorkspace = 1 };                                                  // cublasLtMatmulPreferenceAttributes_t
-enum { kNotSupported = 15 };  // cublasStatus_t: of the heuristic, that it knows no algorithm.
+enum { kNotSupported = 15 };  // cublasStatus_t of the heuristic: it knows no algorithm.
 enum { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4 };
 constexpr int64_t kWorkspaceBytes = 32 << 20;
 constexpr int kMostAlgorithms = 16;
@@ -61,7 +61,7 @@ struct Api {
   Error Failed(std::string_view call, int status) const {
     return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")"));
   }
-  // Of what gives something back, where nobody waits for an answer.
+  // Logs the failure of a call that frees an object, because no caller can handle it.
   void Ended(std::string_view call, int status) const {
     if (status != 0) VLOG(0, Failed(call, status).message());
   }
@@ -94,7 +94,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// One for each device, which any thread may use: a handle belongs to the context in which it was made.
+// One handle for each device, because a handle belongs to the context in which it was made. Any thread may use it.
 Result<Handle> GetHandle(const Api& api, Device& device) {
   return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     Handle handle = nullptr;
@@ -103,14 +103,14 @@ Result<Handle> GetHandle(const Api& api, Device& device) {
   });
 }
 
-// What the product asks of cuBLASLt: a column-major operand each, and one of its epilogues.
+// An operand of cuBLASLt: a column-major matrix.
 struct Column {
   int64_t operand = -1;
-  bool transposed = false;  // As it lies in memory, seen column-major.
+  bool transposed = false;  // Whether cuBLASLt transposes the stored matrix, whose sizes follow.
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
 };
 
-// `view` as op(X) with `rows` x `columns`, column-major; false when neither dimension is contiguous.
+// Reads the matrix as op(X) of size `rows` x `columns`, column-major. Returns false if neither dimension is contiguous.
 bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
   // Seen column-major the matrix is transposed: its rows are the columns of `row_major`.
   const int64_t row = row_major.column, col = row_major.row;
@@ -128,7 +128,7 @@ struct Plan {
   Column a, b, d;
   int type, compute;
   double alpha = 1;
-  int64_t bias = -1, residual = -1;  // Operands.
+  int64_t bias = -1, residual = -1;  // Operand numbers. -1: none.
   Column c;
   bool relu = false;
   int64_t batch = 1;
@@ -174,7 +174,7 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
   return "";
 }
 
-// The product's operation and layouts as cuBLASLt wants them.
+// cuBLASLt's descriptors of the operation and of the layouts.
 class Descriptors {
  public:
   explicit Descriptors(const Api& api) : api_(api) {}
@@ -227,7 +227,7 @@ class Descriptors {
   const Api& api_;
 };
 
-// The heuristic's answer of that number, of the first; of state 1 where it has none.
+// The algorithm with this number in the heuristic's order. Its state is 1 if there are fewer algorithms.
 Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& plan, int number) {
   TRY(device.MakeCurrent());
   const Handle handle = TRY(GetHandle(api, device));
@@ -249,14 +249,15 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   return algorithms[number];
 }
 
-// "heuristic_2": the third of cuBLASLt's own order, which is the same for a device and a version. Empty: the first.
+// Number of an algorithm in the heuristic's order, which depends only on the device and on cuBLASLt's version.
+// "heuristic_2" is the third algorithm, "" the first. Returns -1 for an unknown name.
 int NumberOf(std::string_view algorithm) {
   int64_t number = algorithm.empty() ? 0 : -1;
   if (algorithm.starts_with(kHeuristic)) ParseInt(algorithm.substr(kHeuristic.size()), &number);
   return number >= 0 && number < kMostAlgorithms ? static_cast<int>(number) : -1;
 }
 
-// Its descriptors are its own: the bias is told by its pointer.
+// Each call has its own descriptors, because they hold the pointer to the bias.
 class BoundCublasLtCall : public BoundCall {
  public:
   BoundCublasLtCall(const Api& api, Device& device, const Plan& plan, const Algorithm& algorithm)

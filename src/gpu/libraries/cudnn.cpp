@@ -1,15 +1,13 @@
-// A call is, in the order of preference,
+// The forms of a call, in the order of preference:
 //
-//   heuristic_N   one graph of the convolution, its epilogue, and sums of what that gives for each channel
-//   parts_N       a graph of the convolution alone, and behind it a fusion of ours with the rest: the epilogue that no
-//                 engine takes, and the order of the result where it is the weights' gradient. Where there are sums, a
-//                 graph of all but these, and a fusion that reads the result again
+//   heuristic_N   one graph of the convolution, its epilogue, and sums of the result for each channel
+//   parts_N       a graph of the convolution alone, and a fusion of ours with the rest: an epilogue that no engine
+//                 takes, or the order of the result of a gradient of weights. If there are sums: a graph of everything
+//                 except the sums, and a fusion that reads the result again
 //
-// What is made of sums is a fusion of ours behind either.
-//
-// with engine N of cuDNN's own order for that graph. An engine that cuDNN compiles for the graph comes first only where
-// the result is large. Weights are put into cuDNN's order first, by a fusion of ours, where they lie otherwise: once,
-// as long as they do not change.
+// N is the engine's number in cuDNN's own order for the graph. In both forms, a fusion of ours computes the results
+// that are made of sums. Engines that cuDNN compiles for the graph come first only if the result is large. If the
+// weights are not in cuDNN's order, a fusion of ours reorders them, once as long as they do not change.
 #include "gpu/libraries/cudnn.h"
 
 #include <algorithm>
@@ -29,8 +27,8 @@ using cudnn::Choice;
 using cudnn::Laid;
 using cudnn::OnDevice;
 
-// Bytes of a result from which on an engine is compiled where a kernel of ours could go on: 10 us and more for the
-// pass.
+// Least bytes of a result for which compiling an engine is worth its time, if a kernel of ours can do the rest. That
+// kernel costs another pass over the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -68,13 +66,13 @@ struct CudnnCall : LibraryCall {
   }
 
   const Api& api;
-  Laid laid;  // What the graph is made of.
+  Laid laid;  // The convolution in cuDNN's terms, from which the graph is made.
   const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
-  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null: none.
-  std::vector<int64_t> part_results;                           // The numbers of those of `sums` or of `of_sums`.
-  // In the scratch memory, behind the graph's own: what cuDNN gives, where `finish` goes on; what `sums` needs; sums
-  // that are no results, one after the other at multiples of kBufferAlignment.
+  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Kernels of ours. Null: not needed.
+  std::vector<int64_t> part_results;  // Numbers of the results that `sums` or `of_sums` writes.
+  // Scratch memory after the graph's workspace. It holds the graph's result for `finish`, or the scratch of `sums`, or
+  // the sums that are not results, each at a multiple of kBufferAlignment.
   int64_t part_offset = 0, part_bytes = 0, sum_bytes = 0;
 };
 
@@ -104,7 +102,7 @@ class BoundCudnnCall : public BoundCall {
     TRY(device_.MakeCurrent());
     std::byte* const own = static_cast<std::byte*>(scratch) + call_.part_offset;
     const ConvolutionProblem& problem = call_.laid.problem;
-    const int64_t of_weights = problem.weights.operand;  // -1: they are the result, whose gradient it is.
+    const int64_t of_weights = problem.weights.operand;  // -1: the result is a gradient of the weights.
     void* const unpacked = of_weights < 0 ? nullptr : operands[of_weights];
     const Given given{operands, call_.pack ? packed : unpacked, call_.finish ? own : results[problem.stored],
                       SumsAt(results, own)};
@@ -177,7 +175,7 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
     return Str("cuDNN is not asked for ", type);
   if (!problem.sums.empty() && type == PrimitiveType::kF32) return "cuDNN is asked for sums of 16-bit floats alone";
-  // As many bytes as a copy moves, and hardly anything to multiply.
+  // A depthwise convolution moves as many bytes as a copy and multiplies little.
   if (problem.kind == ConvolutionKind::kFprop && problem.IsDepthwise())
     return "a convolution of each channel by itself is a kernel of ours";
   return "";
@@ -193,8 +191,8 @@ Laid Read(const Contraction& contraction) {
   return laid;
 }
 
-// "parts_2" is number 2 of the graphs without the epilogue, or without sums; "heuristic_2" of those with all. Empty:
-// any.
+// "parts_2" is number 2 of the graphs without the epilogue or without sums. "heuristic_2" is number 2 of the complete
+// graphs. An empty name allows any graph.
 struct Wanted {
   std::string_view form;
   int64_t number = -1;
@@ -211,12 +209,12 @@ Wanted ReadAlgorithm(std::string_view algorithm) {
   return wanted;
 }
 
-// One way to have it made.
+// A way to make the call.
 struct Attempt {
   bool is_whole, may_compile;
 };
 
-// Equal: what was found for one holds for the other. Operands are numbered in graphs.
+// Calls with equal keys share an engine. Graphs refer to operands by number, so the numbers are part of the key.
 std::string KeyOf(const Laid& laid, bool with_epilogue) {
   const ConvolutionProblem& problem = laid.problem;
   std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, with_epilogue);
@@ -242,7 +240,7 @@ Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
   return ChoiceOn(on, choice, KeyOf(laid, with_epilogue), make, laid.problem.result().type, allow_tf32);
 }
 
-// In the order of preference. Compiling takes cuDNN about a second; what it may save is a pass over the result.
+// In the order of preference. Compiling an engine takes long and can only save a pass over the result.
 std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   const bool is_whole_result = laid.problem.kind != ConvolutionKind::kWgrad || !laid.WeightsMove();
   const bool whole = is_whole_result && wanted.form != kParts;
@@ -257,7 +255,7 @@ std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   return attempts;
 }
 
-// Kernels of ours for sums, or for what is made of those that the graph gives.
+// Adds kernels of ours for the sums, or for results that are made of sums that the graph computes.
 Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Device& device, CudnnCall& call) {
   if (own_sums) {
     call.sums = TRY(PartOnce(on, cudnn::SumsModule(contraction), device));

@@ -1,17 +1,19 @@
-// The graph of an attention, all of its values but the four tensors kept inside:
+// The graph of an attention. All values except the four tensors stay inside:
 //
-//   scores  = query * key    [batch, heads, queries, keys], f32; heads of keys may be fewer, as long as they divide
+//   scores  = query * key    [batch, heads, queries, keys], f32; the number of heads is a multiple of the keys' heads
 //   scaled  = scores * scale + bias
-//   masked  = keys at or before the query: scaled; else the mask's constant
+//   masked  = scaled for keys at or before the query, else the mask's constant
 //   e       = exp(masked - max over keys)
 //   result  = (e / sum over keys of e) * value
 //
-// The log of the sum plus the maximum is part of it, though nobody reads it: without, cuDNN 9 knows no attention in it.
-// The shares are of the operands' type, as the second product wants them.
+// The graph also has the log of the sum plus the maximum, which has no reader, because cuDNN 9 recognises no attention
+// without it. The shares have the operands' type, as the second product requires.
 //
-// That of its gradients, attention_gradient.h's, in the order of cuDNN's own: sums of gradient * result for each query,
-// which it wants in memory; shares, and from them those of values; slopes, and from them those of keys and of queries.
-// What is turned over is a reshape to the strides that it has already. Gradients of queries are one product, not sums
+// The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph: first the sums of gradient *
+// result for each query, which cuDNN requires in memory. Then the shares and from them the gradients of the values, and
+// the slopes and from them the gradients of keys and queries. A transposition is a reshape to strides that the value
+// already has. The gradients of queries are a single product, for which cuDNN keeps the slopes in its workspace. The
+// alternative, f32 sums to which blocks add in no fixed order, is not reproducible.
 // in f32 that blocks add to in no order: cuDNN keeps the slopes in its workspace for that.
 #include "gpu/libraries/cudnn_attention.h"
 
@@ -40,7 +42,7 @@ Dims PackedStrides(const Dims& dims) {
   return strides;
 }
 
-// A dimension of size 1 has the stride that it would have in a packed tensor of what is inside of it.
+// A dimension of size 1 gets the stride that it would have if the dimensions inside of it were packed.
 Dims StridesOf(const AttentionTensor& tensor) {
   Dims strides = tensor.strides;
   for (size_t d = strides.size(); d-- > 0;) {
@@ -49,7 +51,7 @@ Dims StridesOf(const AttentionTensor& tensor) {
   return strides;
 }
 
-// Terms before keys, as products want them.
+// Swaps the last two dimensions: products take terms before keys.
 AttentionTensor Turned(AttentionTensor tensor) {
   std::swap(tensor.dims[2], tensor.dims[3]);
   std::swap(tensor.strides[2], tensor.strides[3]);
@@ -85,7 +87,7 @@ class Builder {
     const Descriptor* const query = TRY(AddOutside(p.query));
     const Descriptor* const key = TRY(AddOutside(Turned(p.key)));
     const Descriptor* const gradient = TRY(AddOutside(p.gradient));
-    // The sums are stored, and cuDNN knows them by a factor behind.
+    // The sums are stored. cuDNN recognises them by the multiplication that follows.
     const Descriptor* const products =
         TRY(AddPointwise(cudnn::kPointwiseMultiply, *gradient, TRY(AddOutside(p.result)), p.gradient.dims));
     const Descriptor* const row_sums = TRY(AddReduction(cudnn::kReduceAdd, *products, rows));
@@ -130,7 +132,8 @@ class Builder {
                                       std::optional<Slot> slot) {
     Descriptor& tensor = Add(cudnn::kTensor);
     tensor.Word(cudnn::kTensorType, cudnn::kTypeDataType, type).Integers(cudnn::kTensorDims, dims);
-    constexpr int64_t kAlignment = 16;  // Buffers have more (kBufferAlignment); cuDNN asks for no more.
+    // Buffers have a larger alignment (kBufferAlignment), but cuDNN requires only this.
+    constexpr int64_t kAlignment = 16;
     tensor.Integers(cudnn::kTensorStrides, strides).Integer(cudnn::kTensorAlignment, kAlignment);
     if (slot) {
       graph_.slots.push_back(*slot);
@@ -193,14 +196,14 @@ class Builder {
     return {};
   }
 
-  // The same memory under other dimensions.
+  // Adds a view of the same memory with other dimensions.
   Status AddReshape(const Descriptor& x, const Descriptor& y) {
     Descriptor& operation = Add(cudnn::kReshapeOperation);
     TRY(operation.Refer(cudnn::kReshapeX, x).Refer(cudnn::kReshapeY, y).Finalize());
     operations_.push_back(&operation);
     return {};
   }
-  // [batch, heads, keys, queries] of [batch, heads, queries, keys], rounded.
+  // The value as [batch, heads, keys, queries], rounded to `type`. `all` is [batch, heads, queries, keys].
   Result<const Descriptor*> AddTurned(const Descriptor& value, const Dims& all, cudnn::DataType type) {
     const Dims strides = PackedStrides(all);
     const Descriptor* const turned = TRY(AddTensor(
@@ -238,12 +241,12 @@ class Builder {
   int64_t inside_ = 0;
 };
 
-// A graph that makers of plans are told, equal where the key is.
+// A graph that a call builds. Graphs with equal keys are equal.
 struct Told {
   std::string key;
   std::function<Result<Graph>(const Api& api, const cudnn::Where& where)> make;
   PrimitiveType type;
-  int64_t stored_bytes = 0;  // What the graph keeps in memory beside its workspace.
+  int64_t stored_bytes = 0;  // Bytes that the graph stores besides its workspace.
 };
 
 struct AttentionCall : LibraryCall {
@@ -257,7 +260,7 @@ struct AttentionCall : LibraryCall {
     for (int i = 0; i < kMostAsked; ++i) names.push_back(Str(kHeuristic, i));
     return names;
   }
-  // Behind what is stored.
+  // The workspace follows the stored values.
   int64_t WorkspaceOffset() const { return AlignedBytes(told.stored_bytes); }
   int64_t ScratchBytes() const override { return WorkspaceOffset() + choice->plan.workspace; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
@@ -326,7 +329,7 @@ std::string WhyNotAsked(const AttentionGradientProblem& problem) {
   return "";
 }
 
-// Operands are numbered in graphs.
+// Graphs refer to operands by number, so the number is part of the text.
 std::string TextOf(const AttentionTensor& tensor) {
   return Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]{", Join(tensor.strides, ","), "}");
 }

@@ -10,7 +10,7 @@ namespace hlo::gpu::cudnn {
 namespace {
 
 constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-// Of engines that would do, but whose plan cannot be made: each may be compiled, for a second.
+// Most engines whose plan may fail. Each attempt may compile an engine, which is slow.
 constexpr int kMostFailures = 4;
 constexpr std::string_view kNotLoaded = "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER";
 
@@ -101,7 +101,7 @@ Result<OwnPart::Loaded> OnDevice::Load(const std::shared_ptr<const OwnPart>& par
 Result<OnDevice*> On(const Api& api, Device& device) {
   return static_cast<OnDevice*>(TRY(device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     auto made = std::make_shared<OnDevice>(api, device.stream());
-    TRY(made->Lend());  // The first.
+    TRY(made->Lend());  // Makes the first handle.
     return made;
   })));
 }
@@ -154,7 +154,7 @@ Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(co
     engines.push_back({engine.index, engine.is_compiled, engine.why_not});
     if (!engine.why_not.empty() || (engine.is_compiled && !compiles)) continue;
     const auto plan = MakePlan(api, where, config);
-    // What was compiled has nothing here to be loaded on.
+    // A compiled engine cannot be loaded without a device. This is not a refusal.
     const bool is_refused =
         !plan && !(engine.is_compiled && plan.error().message().find(kNotLoaded) != std::string::npos);
     if (is_refused) engines.back().why_not = plan.error().message();

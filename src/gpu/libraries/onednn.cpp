@@ -10,11 +10,12 @@
 
 namespace hlo::gpu {
 
-using namespace onednn;  // NOLINT: what they hold is for this file.
+using namespace onednn;  // NOLINT: this file uses the whole namespace.
 
 namespace {
 
-// Strides of a dense tensor where size 1 left them open: oneDNN recognises formats by strides.
+// Replaces strides of 0, which dimensions of size 1 have, by strides of a dense tensor. oneDNN recognises formats by
+// strides.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (strides[d] != 0) continue;
@@ -33,17 +34,16 @@ int BinaryAlgorithm(EpilogueOp op) {
 
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
-// Rows of rhs a multiple of 2 KiB apart fall into the same sets of a first-level cache, and version 2 goes down them
-// as they lie. With AVX2 on one core, at 256 rows and 256 terms: 448 and 500 columns 92 and 90 Gflop/s, 512 columns 63,
-// 640 and 1000 columns 91 and 86, 1024 columns 42; 32 rows 41, 128 rows 39. Our kernel, which packs rhs first
-// (emitters/packed_contraction.cpp), has 79, 76, 79, 73, 70, 75, 54 and 68. Of 16 rows the two are as fast.
+// Whether oneDNN 2 is slow for the product with AVX2. If the rows of rhs are a multiple of 2 KiB apart, they share sets
+// of the first-level cache, and version 2 reads rhs without packing it. Our kernel packs rhs first
+// (emitters/packed_contraction.cpp) and is faster from 32 rows on (2026-11-26-cpu-2.md).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&
          product.rhs.row >= kFloats && product.rhs.row % kFloats == 0;
 }
 
-// Splits off a ReLU that stands last; false when one stands elsewhere.
+// Removes a ReLU at the end of the steps. Returns false if a ReLU precedes other steps.
 template <class Step>
 bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   *relu = !steps.empty() && steps.back().op == EpilogueOp::kRelu;
@@ -51,7 +51,7 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
 }
 
-// Of oneDNN's: waking them takes longer than a small product.
+// Number of oneDNN's threads for a product. Waking them takes longer than a small product.
 int ThreadsFor(const MatrixProduct& product) {
   constexpr double kSmallFlop = 4e6;
   return Flop(product) < kSmallFlop ? 1 : Threads();
@@ -100,7 +100,8 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
   if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
-  // oneDNN writes rows; a result whose columns are contiguous is the transposed product: D' = B' A'.
+  // oneDNN writes rows. If the columns of the result are contiguous instead, the transposed product D' = B' A' is
+  // computed.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
     std::swap(product.lhs, product.rhs);
@@ -157,7 +158,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
 
-  // oneDNN's order: batch, feature, spatial; output feature, input feature, spatial.
+  // oneDNN's order is batch, feature, spatial. Weights have output feature, input feature, spatial.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
     Tensor tensor{kTypeF32, {}, {}};
     const auto add = [&](int64_t dim) {
@@ -175,7 +176,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
     }
     return false;
   };
-  // Size-1 dimensions are closed as channels-last or channels-first would have them.
+  // Gives dimensions of size 1 the strides that they have in an array with channels last or channels first.
   const auto closed = [](Tensor tensor) {
     const bool channels_last = tensor.strides[1] == 1 || tensor.dims[1] == 1;
     const int64_t rank = static_cast<int64_t>(tensor.dims.size());
@@ -211,7 +212,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
       }
       operand = closed(operand);
     }
-    // A residual that lies as the result does is added where it lies; that keeps oneDNN on its faster implementations.
+    // A residual with the layout of the result is added in place, which allows faster implementations of oneDNN.
     const bool in_place =
         step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
         step.view.strides == contraction.result.strides &&

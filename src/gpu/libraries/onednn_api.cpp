@@ -22,8 +22,8 @@ int MaxIsa() {
 }
 
 Result<Api> LoadApi(const std::vector<std::string>& search) {
-  // Its threads must sleep while ours work: by default they spin, and two pools that spin on the same cores slow each
-  // other down many times. libgomp reads this when it is loaded.
+  // oneDNN's threads must sleep while ours work. By default they spin, and two pools that spin on the same cores slow
+  // each other down. libgomp reads the variable when it is loaded.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   Api api;
   constexpr std::string_view kNames[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
@@ -75,8 +75,8 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   }
   TRY(library.Complete());
   api.omp_set_num_threads =
-      reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // Of its own libgomp.
-  // Before its first use; afterwards it keeps what it found.
+      reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // In oneDNN's own libgomp.
+  // oneDNN reads this setting at its first use and ignores later changes.
   if (const int isa = MaxIsa(); isa != kIsaAll) {
     if (const int status = api.set_max_cpu_isa(isa)) FAIL(Failed("dnnl_set_max_cpu_isa", status));
   }

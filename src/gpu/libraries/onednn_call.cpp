@@ -15,7 +15,7 @@ namespace {
 
 class Descriptor {
  public:
-  // No strides: whatever the primitive likes best.
+  // If `strides` is null, the primitive chooses the layout.
   Descriptor(const Api& api, const std::vector<int64_t>& dims, int type, const std::vector<int64_t>* strides)
       : api_(api) {
     Dims sizes = {}, steps = {};
@@ -50,7 +50,7 @@ class Descriptor {
   int status_;
 };
 
-// A handle with the function that ends it.
+// A handle with the function that frees it.
 struct Owned {
   Handle handle = nullptr;
   int (*destroy)(Handle) = nullptr;
@@ -68,14 +68,14 @@ struct Owned {
   }
 };
 
-// Memory of a primitive, whose data is somewhere else in each run at most when arguments change.
+// The memory object of a primitive's argument. Each run sets the address of its data.
 struct Slot {
-  int what;  // Argument of the primitive.
+  int what;  // Number of the primitive's argument.
   Owned memory;
   void* data = nullptr;
   enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
-  int64_t number = 0;  // kOperand: which.
-  int64_t offset = 0;  // Bytes; of operands and results.
+  int64_t number = 0;  // kOperand: number of the operand.
+  int64_t offset = 0;  // In bytes, for operands and results.
 };
 
 struct Primitive {
@@ -115,10 +115,10 @@ class OneDnnCall : public LibraryCall {
   int64_t relu_elements_ = 0;
   int threads_ = Threads();
   std::string algorithm_;
-  std::vector<std::string> algorithms_;  // Where they were asked for.
+  std::vector<std::string> algorithms_;  // Empty unless they were asked for.
 };
 
-// With memory objects of its own, since running tells them where their data lie.
+// A call has its own memory objects, because each run sets the addresses of their data.
 class BoundOneDnnCall : public BoundCall {
  public:
   explicit BoundOneDnnCall(const OneDnnCall& call)
@@ -180,11 +180,10 @@ Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
 
-// A fault of the library (2.6.3): where channels are last, the convolutions of gemm:jit take from the operand of a
-// binary step the element of the channel alone, whatever its other dimensions, with and without groups. Found by a
-// program that made the same descriptors through oneDNN's own header: all 420 cases with such an operand were wrong, on
-// AVX2 and AVX-512; right were scalars, one value for each channel, sums in place, channels first (924 cases), and all
-// other implementations (864).
+// Whether gemm:jit, an implementation of oneDNN 2.6.3, misreads an operand of a binary step. If channels are last, its
+// convolutions read one element for each channel and ignore the operand's other dimensions. Scalars, operands with one
+// value for each channel, sums in place, channels first and all other implementations are right. A program against
+// oneDNN's own header shows the same with AVX2 and AVX-512.
 bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
   if (result.strides[1] != 1 && result.dims[1] != 1) return false;
   return std::ranges::any_of(steps, [](const BinaryStep& step) {
@@ -198,8 +197,8 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // Of `options` the implementation to take, empty: the library's first choice; and whether all are to be listed. On so
-  // many of the library's threads: it cuts the work when the primitive is made, so the number holds for making it, too.
+  // `options` names the implementation; without a name it is the library's first choice. `threads`: oneDNN's threads,
+  // among which it divides the work when the primitive is made. So the number has to be set before.
   Builder(const Api& api, const LibraryOptions& options, int threads)
       : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {
     call_->threads_ = threads;
@@ -310,7 +309,7 @@ class Builder {
     return implementation;
   }
 
-  // Puts the implementation that is asked for in place of the first. Why there is none; empty: it is there.
+  // Replaces the first implementation by the requested one. Returns "", or the reason why there is none.
   std::string ChooseImplementation(Owned& descriptor, Handle attr) const {
     if (algorithm_.empty()) return "";
     std::vector<std::string> names;
@@ -322,7 +321,7 @@ class Builder {
     return Str("there is no algorithm '", Escaped(algorithm_), "' for it; there are ", Join(names, ", "));
   }
 
-  // Goes through the implementations until `is_it` holds for one, which `descriptor` then is; else false.
+  // Stores the first implementation for which `is_it` holds in `descriptor`. Returns false if there is none.
   bool FindImplementation(Owned& descriptor, Handle attr, const std::function<bool(std::string_view)>& is_it) const {
     if (api_.IsVersion3()) {
       do {
@@ -369,8 +368,8 @@ class Builder {
     return true;
   }
 
-  // The number that marks an argument as that of the first post-op moved from 2^14 to 2^15 within version 3. Asked for
-  // under the smaller one: under the larger one the same number would mean a step before `first`, the first that has an
+  // Base of the numbers of post-op arguments, which changed from 2^14 to 2^15 within version 3. The query uses the
+  // smaller base: with the larger base its number means a step before `first`, which is the first step with an
   // argument.
   int PostOpBase(Handle descriptor, size_t first) const {
     const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
@@ -381,7 +380,7 @@ class Builder {
   const Api& api_;
   const std::string_view algorithm_;
   const bool list_;
-  alignas(64) std::byte operation_[kDescriptorBytes];  // 2.
+  alignas(64) std::byte operation_[kDescriptorBytes];  // Version 2: the operation's descriptor.
   std::unique_ptr<OneDnnCall> call_;
 };
 

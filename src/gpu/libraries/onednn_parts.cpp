@@ -56,15 +56,15 @@ class ProductInParts : public LibraryCall {
 
   std::vector<std::unique_ptr<LibraryCall>> parts_;
   int64_t relu_elements_;
-  std::vector<int64_t> offsets_;  // Of the scratch of each part.
+  std::vector<int64_t> offsets_;  // Offset of each part's scratch.
   int64_t scratch_bytes_ = 0;
 };
 
 }  // namespace
 
 std::vector<ProductPart> PartsOf(const MatrixProduct& product) {
-  // A part of 1e6 takes some 10 us, to hand it over 2; at 2e9 both ways take the same 7.1 ms (two threads of an Emerald
-  // Rapids).
+  // Parts below kLeastFlop take hardly longer than handing them over to a thread. Above kMostFlop, a product in parts
+  // is not faster than on oneDNN's own threads (2026-11-27-cpu-6.md).
   constexpr double kLeastFlop = 1e6, kMostFlop = 1e9;
   const ProductPart whole = {{0, product.batch}, {0, product.m}, {0, product.n}};
   const double flop = Flop(product);

@@ -22,11 +22,11 @@
 namespace hlo::gpu {
 namespace {
 
-// Measured with oneDNN 2.6 on one AVX-512 core: at 196 rows, 1024 to 256 channels, 1.44 ms as a product and 1.30 + 0.28
-// ms as a convolution with its weights; at 49 rows, 512 to 2048 channels, 2.38 and 2.24 + 1.75; at 784 it is a draw.
+// Up to so many rows, oneDNN is faster with a pointwise convolution as a product than as a convolution, which reorders
+// its weights first (measured in commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
-// Null `device`: what can be said without opening the library.
+// Opens a call. If `device` is null, checks only the conditions that need no open library.
 using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
@@ -43,7 +43,7 @@ Result<LibraryAnswer> OpenOneDnnProduct(const Contraction& contraction, Device* 
   return OneDnnMatrixProduct(matrix.product, device ? &options : nullptr);
 }
 
-// Few rows: a convolution would spend more on putting the weights in its order than on the product.
+// With few rows, a convolution would take longer to reorder its weights than to multiply.
 Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* device, const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
   if (!point.why_not.empty()) return No(point.why_not);
@@ -52,9 +52,9 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution of arrays whose channels are not the minor dimension; it changes their order,
-// both ways, which takes longer than all else (3 x 3: 0.9 to 8 times what a kernel of ours takes; 5 x 5: 0.9 to 1.6; 7
-// x 7: 0.7 to 1.1; f32, a Zen 4 with other processes, AVX-512 and AVX2).
+// Reason to take our own kernel for a depthwise convolution. oneDNN has none for arrays whose channels are not the
+// minor dimension. It reorders the arrays before and after, which takes longer than the rest (measured in commit
+// e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -79,7 +79,7 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
-// Of any number of rows: weights stay as they lie, and a product's epilogues are more.
+// Any number of rows is accepted: the weights need no reordering, and products have more epilogues than convolutions.
 Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
                                             const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
@@ -93,7 +93,7 @@ struct Library {
   Opcode product;
   bool on_host;
   Open* open;
-  bool takes_sums = false;  // Of its result, beside that.
+  bool takes_sums = false;  // Whether a call can also compute channel sums of its result.
 
   Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
     if (!contraction.sums.empty() && !takes_sums) return No("sums of its result are no part of its calls");
@@ -118,7 +118,7 @@ std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
   return libraries;
 }
 
-// The one that the plan names alone, where it names one.
+// The libraries for a product, or only the library that the plan names.
 Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const KernelPlan& plan, Opcode product,
                                                bool on_host) {
   std::vector<const Library*> libraries = LibrariesFor(product, on_host);
@@ -131,15 +131,15 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                              Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
 }
 
-// work(i) for each of `count`: on all threads where the device is not the host. What a host's library makes hangs on
-// the thread that asks, each of which has a number of threads of its own in OpenMP.
+// Runs work(i) for each i below `count`, on all threads unless the device is the host. Calls of a host's library depend
+// on the number of OpenMP threads, which each thread of ours has for itself.
 void ForEachCall(int64_t count, const Device& device, const std::function<void(int64_t)>& work) {
   ParallelFor(count, device.IsHost() ? count : 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) work(i);
   });
 }
 
-// By these algorithms; what fails gives no call. `open` is asked by several threads.
+// Opens a call for each of the algorithms, on several threads. An algorithm that fails has an answer without a call.
 template <class Open>
 std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::string> algorithms, const Device& device,
                                     const LibraryOptions& options) {
@@ -153,7 +153,7 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
   return answers;
 }
 
-constexpr std::string_view kCudnn = "cuDNN";  // The only library that knows attention, or takes a call in parts.
+constexpr std::string_view kCudnn = "cuDNN";  // The only library with attention and with calls in parts.
 
 // An attention, or the gradients of one.
 struct AnyAttention {
@@ -183,7 +183,7 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
   if (!plan.library.empty() && plan.library != kCudnn)
     FAIL(PlanError(fusion,
                    Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
-  const bool is_own = plan.kind == KernelKind::kAttention;  // Its algorithm is ours, too.
+  const bool is_own = plan.kind == KernelKind::kAttention;  // Its plan's algorithm is our kernel's.
   if (why_not.empty() && is_own) why_not = read.WhyNotTakenByRule();
   LibraryChoice choice;
   if (why_not.empty()) {
@@ -220,7 +220,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
       is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
   if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
-  // Which way it is done, who compiles it asks again, as of any convolution.
+  // The plan does not fix the algorithm. Compiling it opens the call again, as for any convolution.
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }
@@ -262,7 +262,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options) {
-  // Of equal ones the first come first: the others find what these made, where now they would wait for it.
+  // The first of equal requests comes first and keeps its result for the others, which would otherwise wait for it.
   std::vector<size_t> order, again;
   std::set<uint64_t> seen;
   for (size_t i = 0; i < requests.size(); ++i)
@@ -292,7 +292,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     plan.workspace = call.ScratchBytes();
     if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
   };
-  // What it takes by itself, then what it takes by name.
+  // Adds the library's own choice, then algorithms by name.
   const auto add_some = [&](std::string_view library, const auto& open) -> Status {
     LibraryOptions own = options;
     own.library = library;
@@ -303,7 +303,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     own.list = false;
     std::vector<std::string> others = first.call->algorithms();
     std::erase(others, first.call->algorithm());
-    // As many at a time as may still be taken, so that which ones are does not hang on the threads.
+    // Opens as many at a time as may still be added, so that the choice does not depend on the number of threads.
     int left = most - 1;
     for (size_t begin = 0; left > 0 && begin < others.size();) {
       const auto some = std::span(others).subspan(begin, std::min<size_t>(left, others.size() - begin));

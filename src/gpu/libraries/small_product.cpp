@@ -11,13 +11,13 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr double kMostFlop = 4e6;  // Beyond, a library's packing pays.
-// What is worth handing to another thread of ours, which takes it up in a microsecond or two while it spins.
+constexpr double kMostFlop = 4e6;  // For larger products, a library's packing pays.
+// Work that is worth another thread of ours, which takes it up in a microsecond or two while it spins.
 constexpr double kFlopOfPiece = 4e5;
-constexpr int64_t kAhead = 16;  // Rows of rhs fetched before their turn.
+constexpr int64_t kAhead = 16;  // Rows of rhs between the row in use and the row that is prefetched.
 
-// A tile of the result is as many accumulators as there are registers beside those for what is multiplied, enough to
-// hide the latency of fused multiply-adds.
+// The accumulators of a tile fill the registers that the operands leave free. They are enough to hide the latency of
+// fused multiply-adds.
 namespace avx2 {
 
 struct Simd {
@@ -26,7 +26,8 @@ struct Simd {
   static constexpr int64_t kLanes = 8;
   static constexpr int kTileRows = 4, kTileVectors = 3;
   static constexpr int64_t kTileColumns = kTileVectors * kLanes;
-  static constexpr int64_t kFetched[] = {kTileColumns - 1};  // Neighbours share the line between them.
+  // Prefetched columns. Neighbouring tiles share a cache line.
+  static constexpr int64_t kFetched[] = {kTileColumns - 1};
 
   static Mask MaskOf(int64_t lanes) {
     const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -105,14 +106,14 @@ class SmallProductCall : public LibraryCall {
   MatrixProduct product_;
 };
 
-// Measured against oneDNN 2.6, AVX2 on a Zen 3, two threads: for fewer than 16 rows it takes one thread, and twice as
-// long as ours on two; with one row, or more of them, it is ahead (1 to 2.5 times; few columns: up to 10).
+// With AVX2, this product is faster than oneDNN 2.6 for 2 to 15 rows, which oneDNN computes with one thread
+// (2026-11-28-cpu-3.md).
 bool IsForAvx2(const MatrixProduct& product) {
   return product.m > 1 && product.m < 16 && product.n >= 2 * avx2::Simd::kTileColumns &&
          Flop(product) >= 2 * kFlopOfPiece;
 }
 
-// Empty: nothing but the processor can be against it.
+// Reason why no processor computes the product this way. "" if the product fits.
 std::string WhyNot(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return Str("it is for f32 only, not ", type);
