@@ -1,4 +1,4 @@
-// Two files of arrays, key by key: the same table as that of a run's outputs.
+// Compares two files of arrays by key. The table is the one that a run prints for its outputs.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// What two arrays of one key are compared as. Raw bytes of two are bf16, as ml_dtypes writes them.
+// An array as a literal. Raw elements of two bytes are bf16, as ml_dtypes writes them.
 Result<Literal> LiteralOf(const NpyArray& array, const std::string& where) {
   std::optional<PrimitiveType> type = OwnTypeOf(array);
   if (!type && array.kind == 'V' && array.width == 2) type = PrimitiveType::kBF16;
@@ -28,7 +28,7 @@ Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& ri
   const NpzArrays was = TRY(ReadNpz(left)), is = TRY(ReadNpz(right));
   std::vector<Literal> expected, actual;
   std::vector<std::string> keys, differences;
-  const bool single = was.size() == 1 && is.size() == 1;  // Of one each, keys do not matter.
+  const bool single = was.size() == 1 && is.size() == 1;  // If each file has one array, keys do not matter.
   std::set<std::string> seen;
   for (const auto& [key, array] : was) {
     const auto other = single ? is.begin() : std::ranges::find(is, key, &NpzArrays::value_type::first);

@@ -29,7 +29,7 @@ enum class Kind : uint8_t { kModule, kDump, kArrays, kBundle, kProfile, kLock };
 struct KindRow {
   Kind kind;
   std::string_view name;
-  std::vector<DiffMode> modes;  // Beside kAuto.
+  std::vector<DiffMode> modes;  // Modes besides kAuto.
 };
 const KindRow kKinds[] = {
     {Kind::kModule,
@@ -43,7 +43,7 @@ const KindRow kKinds[] = {
 };
 const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
 
-constexpr size_t kEnough = 4096;  // Bytes of a file that tell what it is.
+constexpr size_t kEnough = 4096;  // Bytes that are enough to recognise a kind of file.
 
 bool IsProfile(std::string_view beginning) {
   return Trim(beginning).starts_with('{') && beginning.find("\"hlo.profile/") != std::string_view::npos;
@@ -62,7 +62,7 @@ Result<Kind> KindOfDirectory(const std::string& path) {
   return Kind::kDump;
 }
 
-// By what it begins with.
+// The kind of a file by its first bytes.
 Kind KindOfBytes(std::string_view bytes) {
   if (bytes.starts_with("PK\x03\x04") || IsNpy(bytes)) return Kind::kArrays;
   const std::string_view text = Trim(bytes.substr(0, kEnough));
@@ -71,26 +71,26 @@ Kind KindOfBytes(std::string_view bytes) {
   return Kind::kModule;
 }
 
-// Of a file that may be read again.
+// The kind of a file or directory that can be read again.
 Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   const auto bytes = ReadBytes(path, kEnough);
-  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Whoever reads a module says why not.
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading it as a module reports the error.
 }
 
-// What gives its bytes once: stdin, a pipe.
+// Whether the bytes can be read only once, as from stdin or a pipe.
 bool IsReadOnce(const std::string& path) {
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// One of the two that are compared. What is read once and no module is kept in a file until the end.
+// One side of the comparison. Bytes that can be read only once and are not a module are kept in a temporary file.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;
-  std::string kept;  // A temporary directory, or "".
+  std::string kept;  // Temporary directory, or "".
 
   Operand() = default;
   Operand(Operand&& other) noexcept
@@ -133,7 +133,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
   return report;
 }
 
-// Takes what another comparison of the same two found. What was found wrong is more than what was not.
+// Adds the result of another comparison of the same two sides. The worse verdict of the two is kept.
 void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;
@@ -252,7 +252,7 @@ std::string Rendered(const DiffReport& report, const std::string& left, const st
   json.Key("verdict").Value(report.verdict).Key("exit").Value(static_cast<int>(report.exit));
   json.Key("detail").Value(report.detail);
   std::string members = report.json;
-  if (!members.empty()) members.pop_back();  // The comma.
+  if (!members.empty()) members.pop_back();  // Removes the comma.
   return Str(json.text(), members.empty() ? "" : ",", members, "}\n");
 }
 

@@ -1,5 +1,6 @@
-// Two dump directories: for each module of both, the first pass where the two part. States are compared one by one,
-// from the first on; both dumped only what changed, so that a state that one of them lacks is itself where they part.
+// Compares two dump directories. For each module of both, finds the first pass at which they diverge. States are
+// compared in order. A dump holds a state only for a pass that changed the module, so a state that one side lacks is a
+// divergence, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,12 +20,12 @@
 namespace hlo {
 namespace {
 
-// A module of a dump: its states in their order, and what is known of its passes.
+// A module of a dump, with its states in order and the data of its passes.
 struct DumpedModule {
   std::string directory, name;
   int64_t number = 0;
   std::vector<DumpFile> states;
-  JsonValue passes;  // Of passes.json; null where there is none.
+  JsonValue passes;  // Content of passes.json. Null if there is none.
 
   std::string PathOf(const DumpFile& state) const { return Str(directory, "/", state.name); }
 };
@@ -54,7 +55,7 @@ Result<std::vector<DumpedModule>> ModulesOf(const std::string& directory) {
   return modules;
 }
 
-// The entry of passes.json of a pass, by its number; null where nobody wrote one.
+// The entry with that number in passes.json. Null if there is none.
 const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   static const JsonValue kNone;
   const JsonValue::Array* runs = module.passes["passes"].Items();
@@ -63,7 +64,7 @@ const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   return run != runs->end() ? *run : kNone;
 }
 
-// "#66 fusion#2 in fusion"; the instance where passes.json says which one it is.
+// Example: "#66 fusion#2 in fusion". The number of the pass instance is added if passes.json has it.
 std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   if (state.stage == kFirstState) return "before any pass";
   if (state.stage != "after_pass") return "after all passes";
@@ -71,7 +72,7 @@ std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   return Str("#", state.instance, " ", state.pass, instance ? Str("#", *instance) : "", " in ", state.pipeline);
 }
 
-// Why a pass that changed one side left no state on the other.
+// Reason why a pass that changed one side has no state on the other side.
 std::string WhyNot(const DumpedModule& other, const DumpFile& state, std::string_view side) {
   const JsonValue::Array* runs = other.passes["passes"].Items();
   if (runs == nullptr) return "";
@@ -108,13 +109,14 @@ Result<bool> AreEqual(const DumpedModule& left, const DumpFile& was, const Dumpe
   return TRY(DiffModules(*one.module, *two.module, options.structure)).is_equal();
 }
 
-// Where two sequences of states part.
+// The first divergence of two sequences of states.
 struct Parting {
   std::string pass, why;
-  const DumpFile *left = nullptr, *right = nullptr;  // The states to be compared.
+  const DumpFile *left = nullptr, *right = nullptr;  // The states to compare.
 };
 
-// Which of two states that have no partner came first: one whose pass changed the other side later, too, has one.
+// Decides which of two states without a partner comes first. If the pass of one state changes the other side later,
+// that is its partner, and the other state comes first.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {
@@ -155,9 +157,9 @@ Result<std::optional<Parting>> FindParting(const DumpedModule& left, const Dumpe
   return std::nullopt;
 }
 
-using ModulePair = std::pair<const DumpedModule*, const DumpedModule*>;  // Null: it is on one side alone.
+using ModulePair = std::pair<const DumpedModule*, const DumpedModule*>;  // Null: the module is on one side only.
 
-// Those of one key, in their order.
+// Pairs modules with equal keys in their order.
 template <class Key>
 std::vector<ModulePair> PairsBy(const std::vector<DumpedModule>& left, const std::vector<DumpedModule>& right,
                                 const Key& key) {
@@ -178,7 +180,7 @@ std::vector<ModulePair> PairsBy(const std::vector<DumpedModule>& left, const std
   return pairs;
 }
 
-// The k-th largest of each, by the bytes of the first state.
+// Pairs the k-th largest modules of both sides, by the bytes of their first states.
 std::vector<ModulePair> PairsBySize(const std::vector<DumpedModule>& left, const std::vector<DumpedModule>& right) {
   const auto sorted = [](const std::vector<DumpedModule>& modules) {
     std::vector<const DumpedModule*> all;
@@ -201,7 +203,7 @@ std::vector<ModulePair> PairsOf(const std::vector<DumpedModule>& left, const std
   return PairsBy(left, right, [](const DumpedModule& module) { return module.name; });
 }
 
-// What came of it in the end, where that is another state.
+// The difference of the final states. "" if the modules diverge only there.
 Result<std::string> EndText(const DumpedModule& left, const DumpedModule& right, const Parting& parting,
                             const DiffFilesOptions& options) {
   const DumpFile &was = left.states.back(), &is = right.states.back();
@@ -211,7 +213,7 @@ Result<std::string> EndText(const DumpedModule& left, const DumpedModule& right,
   return Str("in the end (", was.name, "): ", diff.is_equal() ? "equal again" : CountsText(diff));
 }
 
-// One module of both.
+// Compares a module of both sides.
 Result<DiffReport> DiffPair(const DumpedModule& left, const DumpedModule& right, const DiffFilesOptions& options) {
   const std::string name = left.name == right.name ? left.name : Str(left.name, " and ", right.name);
   const auto parting = TRY(FindParting(left, right, options));

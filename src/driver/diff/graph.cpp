@@ -12,7 +12,8 @@
 namespace hlo {
 namespace {
 
-// What it is computed from begins with the number of a parameter; by what is computed from it, it has none.
+// First value of the hash over an instruction and its operands, which has the number of a parameter. The hash over an
+// instruction and its users does not have it.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -23,7 +24,7 @@ bool RunsWhatItCalls(const Instruction& inst) { return inst.Is(kControl) || inst
 
 class DiffGraphBuilder {
  public:
-  // `operations`: by id of instruction. `most`: nodes that are left.
+  // `operations`: by id of instruction. `most`: the number of nodes that may be added.
   DiffGraphBuilder(DiffGraph& graph, const std::vector<uint64_t>& operations, bool has_kernels, int64_t most)
       : graph_(graph), operations_(operations), has_kernels_(has_kernels), most_(most) {}
 
@@ -36,7 +37,7 @@ class DiffGraphBuilder {
   }
 
  private:
-  // A node, or what a fusion of several results gives.
+  // A node, or a tuple of the results of a fusion.
   struct Value {
     int node = -1, tuple = -1;
   };
@@ -46,7 +47,7 @@ class DiffGraphBuilder {
     int kernel, node = -1;
   };
 
-  // Computations of fusions in fusions, by recursion: as deep as they are nested.
+  // Adds the nodes of a computation. Fusions in fusions are opened by recursion.
   Result<Value> Walk(const Computation& computation, std::span<const Value> arguments, int kernel) {
     const bool is_fused = kernel >= 0;
     std::vector<Value> values(computation.place_limit());
@@ -72,7 +73,7 @@ class DiffGraphBuilder {
     return values[computation.root().place()];
   }
 
-  // Of what a fusion of several results gave; -1: it is no element of that.
+  // The tuple of fusion results from which `inst` takes an element. -1: `inst` is not such an element.
   static int ElementOf(const Instruction& inst, const std::vector<Value>& values) {
     return inst.Is(Opcode::kGetTupleElement) ? values[inst.operand(0).place()].tuple : -1;
   }
@@ -106,7 +107,7 @@ class DiffGraphBuilder {
     return number;
   }
 
-  // What is used as a whole is a node after all.
+  // Returns the node of a value. A tuple of fusion results that is used as a whole becomes a node.
   Result<int> NodeOf(Value value) {
     if (value.node >= 0) return value.node;
     Tuple& tuple = tuples_[value.tuple];
@@ -163,7 +164,7 @@ class DiffGraphBuilder {
 
 namespace {
 
-// As it stands, fusions closed: `cones` by place.
+// Hash of a computation without opening its fusions.
 uint64_t HashOfComputation(const Computation& computation, const std::vector<uint64_t>& operations) {
   std::vector<uint64_t> cones(computation.place_limit());
   uint64_t all = HashBytes(computation.execution_thread);

@@ -1,4 +1,4 @@
-// Two locks of autotuning: which steps are decided otherwise. How long they took is shown, and decides nothing.
+// Compares two locks of autotuning. Steps with different choices count. Times are shown but do not count.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ namespace {
 
 using gpu::Decision;
 
-// By category, signature and key, so that lines of both come in the order in which they stand.
+// Decisions sorted by category, signature and key.
 std::map<std::string, const Decision*> DecisionsOf(const gpu::Lock& lock) {
   std::map<std::string, const Decision*> decisions;
   for (const gpu::Lock::Section& section : lock.sections()) {
@@ -29,7 +29,7 @@ std::string TimeText(const Decision& decision) { return Format("%.1fus", decisio
 
 struct Row {
   std::string step;
-  const Decision *left = nullptr, *right = nullptr;  // Null: not there.
+  const Decision *left = nullptr, *right = nullptr;  // Null: not in this lock.
 
   bool IsEqual() const { return left != nullptr && right != nullptr && left->choice == right->choice; }
 };

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// What neighbours of a pair must have in common to be one.
+// Condition for a neighbour of one side to be paired with a neighbour of the other side.
 enum class Likeness : uint8_t { kOperation, kOrigin, kKind, kOpcode, kReplaced };
 
 class Matcher {
@@ -22,7 +22,7 @@ class Matcher {
   DiffMatch Take() {
     const auto both = [](const DiffNode& node) { return MixHash(node.operand_cone, node.user_cone); };
     Group(both, /*equal_counts=*/true);
-    // A parameter or constant has no cone to be known by.
+    // A parameter or constant has no operands by which it could be identified.
     Group([](const DiffNode& node) { return node.operand_count == 0 ? 0 : node.operand_cone; });
     Group([](const DiffNode& node) { return node.user_cone; });
     Spread(Likeness::kOperation);
@@ -48,7 +48,8 @@ class Matcher {
   }
   bool IsFree(int left, int right) const { return match_.right_of[left] < 0 && match_.left_of[right] < 0; }
 
-  // Pairs free nodes with equal keys, but 0, of which there is one on each side; or as many.
+  // Pairs free nodes with equal keys, if each side has only one of them. With `equal_counts`, both sides may have the
+  // same number of them. Nodes with key 0 are left out.
   template <class Key>
   void Group(const Key& key, bool equal_counts = false) {
     using Entry = std::pair<uint64_t, int>;
@@ -79,7 +80,7 @@ class Matcher {
     }
   }
 
-  // From all pairs on, and from those that this makes: as like as can be first.
+  // Pairs neighbours of all pairs, also of new pairs. For each pair, the strictest condition comes first.
   void Spread(Likeness likeness) {
     fresh_.clear();
     for (int i = 0; i < left_.size(); ++i) {
@@ -118,7 +119,7 @@ class Matcher {
     }
   }
 
-  // What users are alike by, beside the position at which they read.
+  // Key by which users are sorted, after the position of the operand that they read.
   static uint64_t KeyOf(const DiffNode& node, Likeness likeness) {
     switch (likeness) {
       case Likeness::kOperation: return node.operation;
@@ -183,13 +184,13 @@ class Matcher {
     FillGap(left, left_.size(), right, right_.size());
   }
 
-  // What stands for the same in both, whatever its shape: parameters of one number, and the roots.
+  // Pairs the roots, and parameters with equal numbers, whatever their shapes are.
   void PairEnds() {
     const auto pair = [&](const Instruction* left, const Instruction* right, int l, int r) {
       if (IsFree(l, r) && left->opcode() == right->opcode()) Pair(l, r);
     };
     pair(left_.nodes[left_.root].inst, right_.nodes[right_.root].inst, left_.root, right_.root);
-    std::unordered_map<int64_t, int> parameters;  // Free ones of the right, by number.
+    std::unordered_map<int64_t, int> parameters;  // Free parameters of the right side by number.
     for (int i = 0; i < right_.size(); ++i) {
       const Instruction& inst = *right_.nodes[i].inst;
       if (inst.Is(Opcode::kParameter) && match_.left_of[i] < 0) parameters[inst.parameter_number()] = i;
@@ -223,7 +224,7 @@ class Matcher {
 
   const DiffGraph &left_, &right_;
   DiffMatch match_;
-  std::vector<std::pair<int, int>> fresh_;  // Pairs whose neighbours were not looked at.
+  std::vector<std::pair<int, int>> fresh_;  // Pairs whose neighbours were not examined yet.
   std::vector<User> left_users_, right_users_;
 };
 

@@ -19,16 +19,16 @@ constexpr IgnoreWord kIgnoreWords[] = {
     {"order", &DiffIgnore::order}, {"shapes", &DiffIgnore::shapes},     {"backend_config", &DiffIgnore::backend_config},
 };
 
-// What --ignore=metadata covers beside the attribute of that name: what says where something comes from.
+// Attributes that --ignore=metadata ignores: all that tell where an instruction comes from.
 constexpr std::string_view kOfOrigin[] = {"metadata", "origin", "statistics", "origin_recovery_table",
                                           "debug_attributes"};
-// ... and --ignore=layouts.
+// Attributes that --ignore=layouts ignores.
 constexpr std::string_view kOfLayouts[] = {"operand_layout_constraints", "entry_computation_layout"};
 
 PrintOptions FormOf(const DiffIgnore& ignore) {
   PrintOptions form;
   form.percent = false;
-  form.layouts = false;  // Of the header: where they are those of the entry.
+  form.layouts = false;  // Only layouts that are not the default.
   form.metadata = !ignore.metadata;
   form.backend_config = !ignore.backend_config;
   form.constants = Constants::kSmall;
@@ -49,7 +49,7 @@ std::string ShapeText(const Shape& shape, const DiffIgnore& ignore) {
 
 using AttributeTexts = std::vector<PrintedAttribute>;
 
-// Those of `left`, and behind each of them what stands there in `right` alone.
+// Adds the attributes of `left` that differ in `right`, then those that only `right` has.
 void AddChanges(const AttributeTexts& left, const AttributeTexts& right, const DiffIgnore& ignore,
                 std::vector<AttributeChange>* changes) {
   const auto find = [](const AttributeTexts& in, std::string_view name) {
@@ -125,7 +125,7 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (both_known && !left.literal().BitEquals(right.literal())) {
     std::string was = ConstantText(left.literal(), Constants::kSmall);
     std::string is = ConstantText(right.literal(), Constants::kSmall);
-    // 0 of another type is no other value.
+    // Equal numbers of different types are not a change of the value, because the shape changes.
     if (was != is || left.shape().type() == right.shape().type())
       changes.push_back({"value", std::move(was), std::move(is)});
   }

@@ -15,7 +15,7 @@ namespace {
 
 using Rows = std::vector<const StepRow*>;
 
-// Those that ran, in the order of the program.
+// Steps that ran, in the order of the program.
 Rows RowsOf(const ProfileSummary& profile) {
   Rows rows;
   for (const StepRow& row : profile.steps) {
@@ -50,7 +50,7 @@ class Matcher {
   }
 
  private:
-  // Of one key; "": it says nothing.
+  // Pairs steps with equal work and equal keys. A step with the key "" is not paired.
   void PairSameWork(const std::function<std::string(const ProfiledStep&)>& key) {
     std::map<std::pair<uint64_t, std::string>, Rows> waiting;
     for (const StepRow* row : right_) waiting[{row->step.work, key(row->step)}].push_back(row);
@@ -76,8 +76,8 @@ class Matcher {
     right_ = std::move(right);
   }
 
-  // A step with all that give a result of it on the other side; one of whose results none is one there, with those in
-  // which it is computed.
+  // Pairs each step with all steps of the other side that have one of its results. If no step there has one, pairs it
+  // with the steps that compute its results inside.
   void PairByResults() {
     const size_t count = left_.size() + right_.size();
     std::vector<size_t> parent(count);
@@ -123,7 +123,7 @@ class Matcher {
     }
   }
 
-  Rows left_, right_;  // Not paired yet.
+  Rows left_, right_;  // Steps that are not paired yet.
   const bool same_input_;
   std::vector<StepPair> pairs_;
 };
@@ -136,7 +136,8 @@ std::vector<double> Milliseconds(const std::vector<int64_t>& ns) {
   return ms;
 }
 
-// The rows of the same names in another profile of the code, summed run by run; empty where it has no single runs.
+// Times of the steps of the same names in another profile of the same code, summed for each run. Empty if the profile
+// has no times of single runs.
 std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, const StepRow*>& steps) {
   std::vector<double> sums;
   for (const StepRow* row : rows) {
@@ -149,7 +150,7 @@ std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, co
   return sums;
 }
 
-// The samples of one side.
+// Samples of one side: run times, or with `by_profile` the median of each profile.
 class Sampler {
  public:
   Sampler(const std::vector<ProfileSummary>& profiles, bool by_profile) : profiles_(profiles), by_profile_(by_profile) {
@@ -183,7 +184,7 @@ class Sampler {
   std::vector<std::map<std::string_view, const StepRow*>> steps_;
 };
 
-// `mean_*`: what stands for a side that has no samples.
+// `mean_left` and `mean_right`: times of a side without samples.
 TimePair PairOf(std::vector<double> left, std::vector<double> right, double mean_left, double mean_right) {
   TimePair time{.left = std::move(left), .right = std::move(right)};
   time.left_ms = time.left.empty() ? mean_left : Median(time.left);

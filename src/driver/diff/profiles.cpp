@@ -1,4 +1,5 @@
-// Two profiles, or two directories of them: what takes another time, and how sure that is.
+// Compares two profiles, or two directories of profiles: which times differ, and whether the differences are
+// significant.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace {
 
 using What = KernelDiff::What;
 
-// A file; or of a directory all profiles in it, by name.
+// Reads a profile, or all profiles of a directory in the order of their names.
 Result<std::vector<ProfileSummary>> ReadSide(const std::string& path) {
   std::error_code error;
   std::vector<std::string> files = {path};
@@ -46,7 +47,7 @@ struct Sides {
 
 bool IsOneSided(const StepPair& pair) { return pair.left.empty() || pair.right.empty(); }
 
-// In which of the sums it counts, and what it is called in the table.
+// Kinds of changes of a pair. Each kind has its own sum and its word in the table.
 enum class Change : uint8_t { kSlower, kFaster, kNew, kGone, kNone };
 constexpr std::string_view kChangeWords[] = {"slower", "faster", "new", "gone", "not told apart"};
 Change ChangeOf(const StepPair& pair) {
@@ -58,7 +59,7 @@ Change ChangeOf(const StepPair& pair) {
 
 struct ChangeSum {
   int64_t count = 0;
-  double ms = 0;  // Right less left.
+  double ms = 0;  // Right minus left.
 };
 std::array<ChangeSum, std::size(kChangeWords)> SumsOf(const ProfileDiff& diff) {
   std::array<ChangeSum, std::size(kChangeWords)> sums;
@@ -77,7 +78,7 @@ std::string NamesText(const std::vector<const StepRow*>& rows) {
   return Str(Join(names, ", "), rows.size() > kMost ? Str(" and ", rows.size() - kMost, " more") : "");
 }
 
-// How one step that computes the same is done otherwise; else what became of the left ones.
+// For a step with the same work on both sides, how it is done. For other pairs, the word for how they were grouped.
 std::string WhatText(const StepPair& pair) {
   if (!pair.same_work) return IsOneSided(pair) ? "" : std::string(ToString(pair.what));
   const StepRow &was = *pair.left[0], &is = *pair.right[0];
@@ -113,9 +114,9 @@ Columns StepColumns(const ProfileDiff& diff) {
   return table;
 }
 
-// What a profile says of a run as a whole, beside its time.
+// A figure of a whole run besides its time.
 struct Figure {
-  std::string title, key;  // Of the table, and of JSON.
+  std::string title, key;  // In the table; in JSON.
   std::function<double(const ProfileSummary&)> of;
   std::string (*text)(double);
 };
@@ -138,14 +139,14 @@ std::vector<Figure> Figures() {
   return figures;
 }
 
-// Of several profiles the median.
+// The median over the profiles of one side.
 double ValueOf(const Figure& figure, const std::vector<ProfileSummary>& side) {
   std::vector<double> values;
   for (const ProfileSummary& profile : side) values.push_back(figure.of(profile));
   return Percentile(std::move(values), 0.5);
 }
 
-// What neither side has is left out.
+// Leaves out figures that are 0 on both sides.
 Columns RunColumns(const ProfileDiff& diff, const Sides& sides) {
   Columns table{{"of a run", ">left", ">right", ">change", ">p"}, {}};
   const auto add = [&](const std::string& title, double was, double is, std::string (*text)(double),
@@ -188,7 +189,7 @@ std::string SumsText(const ProfileDiff& diff) {
     const std::string ms = Signed(sums[i].ms, HumanMilliseconds);
     if (sums[i].count > 0) parts.push_back(Str(sums[i].count, " ", kChangeWords[i], ms.empty() ? "" : " ", ms));
   }
-  // Of those that have no row.
+  // Kinds of the pairs that have no row in the table.
   std::map<std::string_view, int64_t> others;
   for (const StepPair& pair : diff.steps) {
     if (ChangeOf(pair) == Change::kNone && !pair.same_work) ++others[ToString(pair.what)];
@@ -252,7 +253,7 @@ void WriteJson(JsonWriter& json, const ProfileDiff& diff, const Sides& sides, co
   json.Close(']');
 }
 
-// One of sides that nothing is on says nothing of the other.
+// If no step was compared, the verdict is inconclusive.
 void SetVerdict(const ProfileDiff& diff, double significance, DiffReport* report) {
   const auto sums = SumsOf(diff);
   const bool run_differs = diff.run.p < significance;

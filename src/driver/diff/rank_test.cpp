@@ -8,10 +8,11 @@
 namespace hlo {
 namespace {
 
-// How many of the orders of n and m numbers have each U: those that end with one of the first, whose m predecessors of
-// the other sample count, and those that end with one of the other.
+// For each U of the Mann-Whitney test, the number of orders of n and m numbers that have it. An order ends either with
+// a number of the first sample, which follows all m numbers of the second sample and adds m to U, or with a number of
+// the second.
 std::vector<double> OrdersByU(size_t n, size_t m) {
-  std::vector<std::vector<double>> without(m + 1, {1});  // By numbers of the other sample; none of the first.
+  std::vector<std::vector<double>> without(m + 1, {1});  // By size of the second sample, for an empty first sample.
   for (size_t i = 1; i <= n; ++i) {
     std::vector<std::vector<double>> with(m + 1);
     with[0] = {1};
@@ -34,7 +35,7 @@ double RankTest(std::span<const double> a, std::span<const double> b) {
   for (const double x : b) all.emplace_back(x, false);
   std::ranges::sort(all);
   const double n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
-  double rank_sum = 0, tied = 0;  // Of the first sample; the sum of t^3 - t over ties of t numbers.
+  double rank_sum = 0, tied = 0;  // Rank sum of the first sample; sum of t^3 - t over groups of t equal numbers.
   for (size_t begin = 0; begin < all.size();) {
     size_t end = begin;
     while (end < all.size() && all[end].first == all[begin].first) ++end;
@@ -60,7 +61,7 @@ double RankTest(std::span<const double> a, std::span<const double> b) {
 }
 
 double LeastOfRankTest(size_t a, size_t b) {
-  double orders = 1;  // a + b over a.
+  double orders = 1;  // The binomial coefficient a + b over a.
   for (size_t i = 1; i <= a; ++i) orders *= static_cast<double>(b + i) / static_cast<double>(i);
   return std::min(1.0, 2 / orders);
 }

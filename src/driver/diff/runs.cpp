@@ -1,4 +1,4 @@
-// Two modules run on the same arguments: what comes out, and how long it takes.
+// Runs two modules on the same arguments and compares their results or their times.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Both, with one set of arguments, those of the left: made for what it is known to need of them, or as given.
+// The two programs. Both get the arguments that are given or generated for the left one.
 struct Runs {
   Experiment left, right;
 };
@@ -56,7 +56,7 @@ double Median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// One execution, or as many as take a hundredth of a second: the mean.
+// Mean time in milliseconds of as many executions as take kLeastMs together.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kLeastMs = 10;
   int64_t runs = 0;
@@ -71,9 +71,9 @@ Result<double> TimeOnce(gpu::Executable& executable) {
   return ms / static_cast<double>(runs);
 }
 
-// What a run holds, as the plan of its buffers says.
+// Bytes of a run according to the plan of its buffers.
 struct Memory {
-  double planned, peak;  // In all; of temporaries and results at once.
+  double planned, peak;  // In all; of temporaries and results that are live at the same time.
 };
 Memory MemoryOf(const gpu::Executable& executable) {
   const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());
@@ -88,8 +88,8 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// Where the results of one are what roundings make of the other's program, they are no other results: a tolerance that
-// nobody asked for is a rule of thumb. Only where telling that takes no longer than half a minute each.
+// The default tolerance is a rule of thumb. If other roundings of one program explain the results of the other program,
+// the results match. This is checked only if it takes at most kMostSeconds for each program.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
   constexpr double kMostSeconds = 30;
   const RunArguments& arguments = *TRY(runs.left.Arguments());

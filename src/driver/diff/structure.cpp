@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Of one of the two modules.
+// A side of the comparison.
 struct Side {
   Side(const DiffModule& diff, const DeviceDescription& device)
       : diff(diff), times(diff.module(), device), places(diff.module()) {
@@ -28,7 +28,8 @@ struct Side {
     partner.resize(diff.module().computation_id_limit());
   }
 
-  // Of equal computations the first stands for all. The entry stands for itself.
+  // The representative of all computations that are equal to `computation`, which is the first of them. The entry
+  // represents itself.
   const Computation& FirstOf(const Computation& computation) const {
     return computation.IsEntry() ? computation : *first_of.at(diff.HashOf(computation));
   }
@@ -36,8 +37,9 @@ struct Side {
   const DiffModule& diff;
   const TimeModel times;
   const SourcePlaces places;
-  std::unordered_map<uint64_t, const Computation*> first_of;  // By hash.
-  std::vector<const Computation*> partner;                    // By id; of those that stand for others.
+  std::unordered_map<uint64_t, const Computation*> first_of;  // Representatives by hash.
+  // Computation of the other side that a representative is compared with, by id.
+  std::vector<const Computation*> partner;
 };
 
 std::string SourceOf(const Side& side, const Instruction& inst) {
@@ -65,29 +67,31 @@ StructureFigures FiguresOf(const Side& side) {
   return figures;
 }
 
-// What one pair of computations has in common.
+// Two computations that are compared, and their matching nodes.
 struct PairOfGraphs {
   const Computation &left_computation, &right_computation;
   const DiffGraph &left, &right;
   DiffMatch match;
 };
 
-// Sets of kernels of both sides that belong together: each with that one of the other side which it shares most
-// instructions with. All that share some would be one set after another, where kernels have several results.
+// Sets of kernels of both sides that belong together. Each kernel is joined with the kernel of the other side with
+// which it shares most instructions. Joining all kernels that share an instruction would give large sets if kernels
+// have several results.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
     parent_.resize(pair.left.kernels.size() + pair.right.kernels.size());
     std::iota(parent_.begin(), parent_.end(), 0);
     const std::vector<bool> ties = TiesOf(pair.left), other_ties = TiesOf(pair.right);
-    std::map<std::pair<int, int>, int> shared;  // Of a kernel of the left and one of the right, by number.
+    std::map<std::pair<int, int>, int> shared;  // Number of shared instructions for each left and right kernel.
     for (int i = 0; i < pair.left.size(); ++i) {
       const int other = pair.match.right_of[i];
       if (other < 0 || (!ties[i] && !other_ties[other])) continue;
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});  // How many, and with whom.
+    // By kernel: the number of shared instructions, and the other kernel.
+    std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
       if (count > most[left].first) most[left] = {count, right};
@@ -118,7 +122,7 @@ class KernelSets {
     return kernel;
   }
 
-  // Fusions that compute nothing have no instruction to be known by: those that are equal, in their order.
+  // Pairs equal fusions without nodes in their order, because they have no instruction that identifies them.
   void PairEmpty(const DiffModule& left, const DiffModule& right) {
     std::map<uint64_t, std::vector<int>> rights;
     const auto hash = [](const DiffModule& side, const DiffKernel& kernel) {
@@ -138,8 +142,8 @@ class KernelSets {
     }
   }
 
-  // Which nodes say that two kernels do the same work: what is made anew in each kernel that reads it does not, unless
-  // there is nothing else in the kernel.
+  // For each node, whether it shows that two kernels do the same work. Constants, broadcasts and the like are made
+  // again in each kernel that reads them. They count only in kernels that have no other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kOnlyNames) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -239,7 +243,8 @@ class Differ {
     to->push_back(std::move(one));
   }
 
-  // A parameter has another number because others came or went: that is no change of it.
+  // Left nodes of parameters whose order has changed. A parameter whose number changed only because others were added
+  // or removed has not moved.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
       int64_t number, other;  // On the side that comes first, and on the other one.
@@ -286,7 +291,7 @@ class Differ {
     return changes;
   }
 
-  // What is called is compared by itself, with what the first caller has in its place.
+  // Pairs called computations. Each is compared once, with the computation that the first caller calls in its place.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {
@@ -302,7 +307,7 @@ class Differ {
     }
   }
 
-  // Another one than that is a difference of the caller.
+  // Adds calls of computations that are neither equal nor paired with each other.
   void AddCalls(const Instruction& left, const Instruction& right, std::vector<AttributeChange>* changes) const {
     const std::vector<Computation*> was = CalledComputations(left), is = CalledComputations(right);
     if (was.size() != is.size()) {
@@ -317,7 +322,8 @@ class Differ {
     }
   }
 
-  // One that came or went says by itself what reads another one therefore; and of equal ones any may be read.
+  // Adds operands that are other instructions. An operand without partner is reported itself and is not a change of its
+  // user. Equal operands can replace each other.
   static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
     const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
     const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
@@ -358,7 +364,7 @@ class Differ {
     }
   }
 
-  // What carries values into and out of two fusions.
+  // Takes the left names for a pair of instructions and, for fusions, for their parameters and results.
   void NameAlike(const Instruction& left, const Instruction& right) {
     const auto name = [&](const Instruction& was, const Instruction& is) { diff_.left_names[is.id()] = was.name(); };
     name(left, right);
@@ -385,7 +391,7 @@ class Differ {
     return set.right.size() == 1 ? What::kMerged : What::kRegrouped;
   }
 
-  // In what it holds, or by itself.
+  // Whether a kernel differs in its nodes or in its own attributes. Adds the differences to `changes`.
   bool IsChanged(const PairOfGraphs& pair, const DiffKernel& left, const DiffKernel& right,
                  const std::vector<bool>& differs, std::vector<AttributeChange>* changes) const {
     const bool same_nodes =
@@ -401,7 +407,7 @@ class Differ {
     }
     if (!same_nodes || !changes->empty()) return true;
     if (!IsFusion(*left.inst)) return false;
-    // Nothing is left but how values come in and go out.
+    // Only the parameters and results, or their order, can still differ.
     const Computation &was = FusedComputation(*left.inst), &is = FusedComputation(*right.inst);
     if (left_.diff.HashOf(was) == right_.diff.HashOf(is)) return false;
     changes->push_back(
@@ -425,7 +431,7 @@ class Differ {
     add(right_, pair.right_computation, kernels->right, 1);
   }
 
-  // Of one that says nothing of its own, what the last instruction in it says.
+  // The source of an instruction. For a fusion without one, the last source of its instructions.
   static std::string SourceOfKernel(const Side& side, const Instruction& inst) {
     std::string source = SourceOf(side, inst);
     if (!source.empty() || !IsFusion(inst)) return source;
@@ -443,8 +449,8 @@ class Differ {
     }
   }
 
-  // Two modules are equal only where their hashes are: what no row names is what carries values into and out of
-  // fusions, as a tuple of all results of one.
+  // Reports modules whose hashes differ although no other difference was found. They differ in how values enter and
+  // leave fusions, for example as a tuple of all results.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;
@@ -465,8 +471,8 @@ class Differ {
 
   Side &left_, &right_;
   const StructureOptions& options_;
-  const bool
-      is_mirrored_;  // Pairs are made as if the right came first: so either way gives the mirror image of the other.
+  // If true, pairs are made as if the right side came first, so that swapped sides give the mirrored result.
+  const bool is_mirrored_;
   StructureDiff diff_;
   std::vector<std::pair<const Computation*, const Computation*>> pairs_;
   int64_t elided_ = 0;

@@ -19,20 +19,20 @@ namespace {
 
 std::string Microseconds(double seconds) { return Format("%.2f us", seconds * 1e6); }
 
-// What a side lacks.
+// Text of one side of a change.
 std::string Said(const std::string& text) { return text.empty() ? "nothing" : text; }
 
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
   for (const AttributeChange& change : changes) {
-    // A computation of that name that does something else; a constant too long to be written out.
+    // The texts are equal if a computation of the same name differs, or if a constant is too long to be printed.
     const std::string is = change.left == change.right ? "another, written alike" : Said(change.right);
     texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
   }
   return Join(texts, "; ");
 }
 
-// Where an instruction of both sides or of one stands.
+// Names the computation of an instruction, unless it is the entry.
 std::string PlaceText(const Instruction& inst) {
   return inst.computation().IsEntry() ? "" : Str(" in ", inst.computation().name());
 }
@@ -86,7 +86,7 @@ std::string CountChange(std::string_view what, double left, double right) {
   return Str(what, " ", HumanCount(left), left == right ? " = " : " -> ", HumanCount(right));
 }
 
-// The two lines of figures, and what is said of both as a whole.
+// Lines about the modules as a whole: counts, attributes of the module, estimated time.
 std::vector<std::string> HeadLines(const StructureDiff& diff, const StructureView& view) {
   const StructureFigures &left = diff.left, &right = diff.right;
   std::vector<std::string> lines = {
@@ -136,7 +136,7 @@ std::string StructureText(const StructureDiff& diff, const StructureView& view) 
 
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view) {
   const auto name = [&](std::string_view of_left) { return std::string(view.ignores_names ? of_left : ""); };
-  // What came new stands behind what it reads, whose ranks are known by then.
+  // A new instruction follows its operands, whose ranks are known already.
   std::vector<int64_t> ranks(view.right.id_limit());
   const auto rank = [&](const Instruction& inst) {
     int64_t& known = ranks[inst.id()];

@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// Several processes may dump into one directory: while this lives, no other chooses a number there or writes the index.
-// The lock is on the directory and leaves no file. A file system without locks gives none; names are taken exclusively
-// there too.
+// Locks a dump directory, so that no other process chooses a number there or writes the index. The lock is on the
+// directory and leaves no file. On a file system without locks nothing is locked, but names are still created
+// exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -44,7 +44,7 @@ class DirectoryLock {
   int file_;
 };
 
-// module_N.NAME, with N above those that are there. It is nobody else's: the file of its first state is there, empty.
+// Chooses module_N.NAME with N above the existing numbers. Reserves it by creating the file of the first state, empty.
 Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
   const DirectoryLock lock(directory);
   int64_t number = 0;
@@ -130,7 +130,7 @@ bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 Status Dumper::Before(const Module& module) {
   first_count_ = module.InstructionCount();
   TRY(WriteState(kFirstState, StateFiles(module)));
-  // The name was taken with an empty file, which says nothing where the state did not fit.
+  // If the first state did not fit, removes the empty file that reserved the name.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
   if (!prefix_.empty() && !to_stdout_ && !active() && fs::is_empty(first, error)) fs::remove(first, error);
@@ -203,7 +203,7 @@ Dumper::Files Dumper::StateFiles(const Module& module) {
   return files;
 }
 
-// The first state that could not be written so stands for the others.
+// Notes the first state that could not be written in a format. Further states are not noted.
 void Dumper::NoteMissing(std::string_view flag, const Error& error) {
   if (missing_.insert(std::string(flag)).second)
     notes_.push_back(Str("--", flag, ": ", error.message(), "; the text is there"));
@@ -242,7 +242,7 @@ void Dumper::Put(std::string_view name, std::string_view bytes) const {
 
 void Dumper::PutInAnyCase(std::string_view name, std::string_view bytes) const {
   if (to_stdout_) {
-    // XLA prints the same texts, and has no files of these kinds.
+    // XLA prints the same texts, and it writes no files of these kinds.
     if (name.ends_with(".json") || name.ends_with(".html") || name.ends_with(".diff")) return;
     const std::string text = Str("*** Begin ", name, " ***\n", bytes, "\n*** End ", name, " ***\n");
     const std::lock_guard lock(end_->mutex);
@@ -295,7 +295,8 @@ Status Dumper::WriteIndex() const {
   if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
-  // In a folder that is full they may fit or not. What --dump_limit_mib leaves out, they name.
+  // The index ignores --dump_limit_mib, because it names the files that were left out. In a full folder, writing it may
+  // fail.
   PutInAnyCase("index.json", DumpIndexJson(files));
   PutInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};

@@ -18,8 +18,8 @@ using Kind = RecordedNode::Kind;
 using Nodes = std::vector<RecordedNode>;
 
 struct KindInfo {
-  std::string_view one, several;  // "kernel", "kernels".
-  std::string_view color;         // Light, so that black text stands out.
+  std::string_view one, several;  // Such as "kernel" and "kernels".
+  std::string_view color;         // A light color, because the text is black.
 };
 
 const KindInfo& InfoOf(Kind kind) {
@@ -33,7 +33,7 @@ const KindInfo& InfoOf(Kind kind) {
   return kInfos[static_cast<int>(kind)];
 }
 
-// "fusion.3", "copy 640 B".
+// Examples: "fusion.3", "copy 640 B".
 std::string NameOf(const RecordedNode& node) {
   const std::string_view inst = node.instruction != nullptr ? node.instruction->name() : std::string_view();
   if (node.kind == Kind::kKernel && !node.name.empty()) return node.name;
@@ -44,7 +44,7 @@ std::string NameOf(const RecordedNode& node) {
   return std::string(inst);
 }
 
-// What the body of that number is: "each trip", "true".
+// Describes a body by its number. Examples: "each trip, until its condition fails", "true".
 std::string BodyName(const RecordedNode& node, size_t body) {
   if (node.kind == Kind::kLoop) return "each trip, until its condition fails";
   if (node.kind == Kind::kTrips) return Str("each of ", node.trips, " trips, written out");
@@ -75,14 +75,14 @@ class DotWriter {
   }
 
  private:
-  using Ids = std::vector<int>;  // Of boxes.
+  using Ids = std::vector<int>;  // Numbers of boxes.
 
   int Box(std::string_view label, std::string_view color, const std::string& indent) {
     out_ += Str(indent, "n", boxes_, " [label=", Quoted(label), " fillcolor=\"", color, "\"]\n");
     return boxes_++;
   }
 
-  // Those that come after none of them, after all of `before`. What comes after all of them comes after these.
+  // Writes nodes in order. The first nodes follow `before`. Returns the boxes that the next node has to follow.
   Ids Sequence(const Nodes& nodes, const Ids& before, const std::string& indent) {
     std::vector<Ids> ends(nodes.size());
     std::vector<bool> is_last(nodes.size(), true);
@@ -140,7 +140,7 @@ li>b{padding:1px 6px;border-radius:3px;color:#000}
 li>i{font-style:normal;opacity:.65}
 )html";
 
-// "after a, b"; nothing where it is the one before, as is usual.
+// "after a, b", or "" if the node follows the node before it.
 std::string AfterText(const Nodes& nodes, size_t i) {
   const std::vector<int>& after = nodes[i].after;
   if (i == 0 || after == std::vector<int>{static_cast<int>(i) - 1}) return "";

@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a state of the module is written as, beside its text.
+// Extensions of a state's other formats.
 constexpr std::string_view kBesideText[] = {".diff", ".dot", ".html", ".hlo.pb"};
 
-// "0017.simplification.after_algsimp.before_cse.txt"
+// Example: "0017.simplification.after_algsimp.before_cse.txt".
 void ReadPassState(std::string_view suffix, DumpFile* file) {
   constexpr std::string_view kAfter = ".after_", kBefore = ".before_";
   const size_t dot = suffix.find('.'), before = suffix.rfind(kBefore);
@@ -42,7 +42,7 @@ std::string_view StageOf(std::string_view suffix) {
   return "other";
 }
 
-// module_NUMBER.MODULE.SUFFIX: the module's name may have dots, so it is taken from the file that each module has.
+// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so it is read from the file of the first state.
 Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   std::vector<DumpFile> files;
   std::map<int64_t, std::string> module_by_number;
@@ -52,7 +52,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
     if (file.number < 0 || dot == std::string::npos) continue;
     std::error_code error;
     file.bytes = static_cast<int64_t>(fs::file_size(directory + "/" + name, error));
-    if (error) continue;  // No file, or one that somebody has removed.
+    if (error) continue;  // Not a file, or removed meanwhile.
     const std::string first = Str(".", kFirstState, kText);
     if (file.name.ends_with(first))
       module_by_number[file.number] = file.name.substr(dot + 1, file.name.size() - first.size() - dot - 1);
@@ -66,7 +66,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
                                                   : file.name.substr(dot + 1, file.name.find('.', dot + 1) - dot - 1);
     if (file.name.size() <= dot + 2 + file.module.size()) continue;
     file.suffix = file.name.substr(dot + 2 + file.module.size());
-    std::string state = file.suffix;  // The text that it stands beside, or it itself.
+    std::string state = file.suffix;  // The file name of the state's text.
     for (const std::string_view extension : kBesideText) {
       if (!state.ends_with(extension)) continue;
       state.replace(state.size() - extension.size(), extension.size(), kText);
@@ -78,7 +78,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   return files;
 }
 
-// The state before each state, and for what was made from the last state, that one.
+// Sets the parent of each state to the state before it, and the parent of other files to the last state.
 void SetParents(std::vector<DumpFile>& files) {
   const auto rank = [](const DumpFile& file) {
     return file.stage == "before_optimizations"  ? 0
@@ -111,7 +111,7 @@ Result<std::vector<std::string>> NamesIn(const std::string& directory) {
 
 int64_t ModuleNumber(std::string_view name) {
   constexpr std::string_view kPrefix = "module_";
-  constexpr int64_t kMost = int64_t{1} << 53;  // Larger ones are not exact in JSON.
+  constexpr int64_t kMost = int64_t{1} << 53;  // Larger numbers are not exact in JSON.
   int64_t number = 0;
   if (!name.starts_with(kPrefix)) return -1;
   name.remove_prefix(kPrefix.size());
