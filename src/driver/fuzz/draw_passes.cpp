@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kMostPasses = 16;
 
-// Of what kind an option is, its default says. Numbers are limits: small ones are met in small modules.
+// Draws a value of the same kind as the option's default. Numbers are limits, so they are small enough to matter in
+// small modules.
 std::string DrawValue(const OptionText& option, Chance& chance) {
   if (option.value == "true" || option.value == "false") return chance.Percent(50) ? "true" : "false";
   int64_t number = 0;
@@ -31,7 +32,7 @@ std::string DrawPass(Chance& chance) {
 }  // namespace
 
 std::string DrawPasses(uint64_t seed) {
-  Chance chance(~seed);  // Of other bits than those that the module grew from.
+  Chance chance(~seed);  // Other bits than those that grew the module.
   std::vector<std::string> passes(chance.Between(2, kMostPasses));
   for (std::string& pass : passes) pass = DrawPass(chance);
   return Join(passes, ", ");

@@ -21,11 +21,11 @@
 namespace hlo {
 namespace {
 
-// Of one in so many modules kernels are sampled.
+// For one of so many modules, kernels are judged by samples.
 constexpr uint64_t kSampled = 4;
 
-// Values made up by other profiles than `normal` for some of the seeds; of `profiles`, each in turn for all kinds of
-// modules that JudgedAs tells apart.
+// Input profile for a seed. Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds
+// share a profile, so that each profile meets all kinds of runs that JudgedAs distinguishes.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
@@ -42,7 +42,7 @@ void Count(const Module& module, FuzzOutcome* outcome) {
 
 std::string Words(const Error& error) { return Str("[", error.code(), "] ", error.message()); }
 
-// The first line of `a` that `b` does not have there, and what it has.
+// The first line of `a` that differs from `b`, and the line of `b`.
 std::string FirstDifference(std::string_view a, std::string_view b) {
   const std::vector<std::string_view> was = Split(a, '\n'), is = Split(b, '\n');
   for (size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
@@ -52,8 +52,8 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// Printed, read and printed again it is the same text and the same module. The long form, which is XLA's, orders
-// instructions anew, and computations by the order of instructions: of it, what it was read from once already.
+// Checks that a printed module, read and printed again, is the same text and the same module. The long form reorders
+// instructions and computations, so its text is compared only after it was read once.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -77,7 +77,7 @@ void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutco
   }
 }
 
-// An error of an oracle is what it could not do, or a finding.
+// Records an error of an oracle as unsupported, as a limit or as a finding.
 void AddError(const Error& error, const std::string& oracle, FuzzOutcome* outcome) {
   if (error.exit == ExitCode::kUnsupported) outcome->unsupported.push_back(Str(oracle, ": ", error.message()));
   else if (error.exit == ExitCode::kLimit) outcome->limits.push_back(Str(oracle, ": ", error.message()));
@@ -103,14 +103,14 @@ void CheckThreads(const Module& module, const RunOptions& run, FuzzOutcome* outc
   });
 }
 
-// What kernels are made from.
+// An oracle that judges kernels, with the passes that run before.
 struct KernelOracle {
   std::string_view name;
   const char* passes;  // Null: the pipeline.
 };
 constexpr KernelOracle kKernelOracles[] = {
     {"optimized", nullptr},
-    // What has no kernel of its own is expanded all the same.
+    // Instructions that never have a kernel are expanded here, too.
     {"unfused", "batchnorm_expander,shuffle-expander"},
 };
 
@@ -123,7 +123,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   if (!report) return AddError(report.error(), oracle, outcome);
   if (report->exit == ExitCode::kOk) return;
   if (report->exit == ExitCode::kInconclusive) {
-    // What the passes could not be judged for stands before the counts.
+    // If the passes were inconclusive, the reason is in `widened`.
     const bool passes = report->widened_verdict == Verdict::kInconclusive;
     const std::string& why = passes ? report->widened : report->verdict;
     outcome->inconclusive.push_back(Str(oracle, passes ? ": passes: " : ": ", why.substr(0, why.find("  "))));
@@ -136,7 +136,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
-// Each that changes the module is verified, and judged by itself.
+// Verifies the module after each pass that changed it, and judges each of these passes.
 void CheckPasses(const Module& grown, const RunOptions& options, const std::function<void(const std::string&)>& doing,
                  FuzzOutcome* outcome) {
   Progress progress(true);
@@ -166,7 +166,8 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Exact passes keep the bits of all values, segment by segment; each other instance is judged by itself.
+// Runs the pipeline. Exact passes keep the bits of all values and are judged by segments. Other instances are judged
+// alone.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments,
                                  const RunOptions& options) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -186,8 +187,8 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on the arguments of a run, then on arguments that reach more. Only a mismatch of exact passes counts on the
-// latter, whose numbers are extreme.
+// Judges on the arguments of a run, then on arguments that reach more. The latter have extreme numbers, so that only a
+// mismatch of an exact pass counts.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
@@ -224,8 +225,8 @@ Status CheckOracles(const std::vector<std::string>& names) {
 
 RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
   if (run.platform == RunOptions().platform) run.platform = "cpu";
-  run.reoptimize = true;                   // Also where it has fusions.
-  run.reference_platform = "interpreter";  // Beyond the limit too.
+  run.reoptimize = true;                   // Also if it has fusions.
+  run.reference_platform = "interpreter";  // Even where the default is another reference.
   run.input_profile = ProfileOf(seed, profiles);
   run.seed = static_cast<int64_t>(seed);
   run.work_limit = seed % kSampled == kSampled - 1 ? 100'000 : 0;
@@ -260,7 +261,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
   Count(module, &outcome);
   if (const Status valid = Verify(module); !valid) {
     outcome.findings.push_back({"verify", Words(valid.error())});
-    return outcome;  // What is not valid means nothing.
+    return outcome;  // An invalid module has no meaning.
   }
   const auto judges = [&](std::string_view oracle) {
     return only.empty() || std::ranges::find(only, oracle) != only.end();
@@ -271,14 +272,14 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes && judges("passes")) {
-    // As text it is read again: what a finding names is found in what --print shows.
+    // The text is read again, so that findings have the names that --print shows.
     const auto read = Parse(source);
     if (!read) {
       AddError(read.error(), "print", &outcome);
       return outcome;
     }
     CheckPasses(**read, *RunOfOracle("passes", run), doing, &outcome);
-    if (!outcome.findings.empty()) return outcome;  // Once is enough.
+    if (!outcome.findings.empty()) return outcome;  // One finding is enough.
   }
   if (judges("bits")) {
     if (doing) doing("bits");
@@ -288,7 +289,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
   Progress progress(true);
   const Experiment experiment(source, run, progress);
   for (const KernelOracle& oracle : kKernelOracles) {
-    // A fault planted in a pass shows where passes run.
+    // A fault planted in a pass has an effect only in the pipeline.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
     if (!judges(oracle.name)) continue;
     const auto set_passes = [&](RunOptions& own) {
@@ -306,7 +307,7 @@ std::string KindOf(std::string_view what) {
     const char c = what[i];
     if (c == '\'' || c == '"') {
       const size_t end = what.find(c, i + 1);
-      // Opcodes and the like stay; numbered names go.
+      // Opcodes and other words stay. Names with numbers are removed.
       const std::string_view quoted = what.substr(i, end == std::string_view::npos ? end : end - i + 1);
       const bool name = quoted.find_first_of("0123456789._") != std::string_view::npos;
       kind += name ? "''" : std::string(quoted);

@@ -1,4 +1,4 @@
-// The loop that grows a module, and the text of the result.
+// Grows a module instruction by instruction, and prints it.
 #include "driver/fuzz/grow.h"
 
 #include "base/check.h"
@@ -27,7 +27,7 @@ Result<std::vector<GrowRow>> RowsOf(const GrowOptions& options, bool wide) {
     const std::string name(ToString(row.opcode));
     const bool asked = std::find(options.focus.begin(), options.focus.end(), name) != options.focus.end();
     if (!options.ops.empty() && !wanted.Matches(name)) continue;
-    // What was asked for by name grows in all modules.
+    // Opcodes that are named in --focus grow in all modules.
     if (!row.kernels && !wide && options.ops.empty() && !asked) continue;
     if (asked) row.weight *= kFocus;
     rows.push_back(row);
@@ -54,11 +54,11 @@ Status CheckGrowOptions(const GrowOptions& options) {
 }
 
 void Grower::GrowSome(int64_t count) {
-  if (rows_.empty()) rows_ = *RowsOf(options_, wide_);  // CheckGrowOptions has read the pattern.
+  if (rows_.empty()) rows_ = *RowsOf(options_, wide_);  // CheckGrowOptions has checked the pattern.
   int64_t weights = 0;
   for (const GrowRow& row : rows_) weights += row.weight;
   SetBudget(count);
-  // Tries are bounded: not every row finds what it needs.
+  // The number of tries is bounded, because a row does not always find its operands.
   for (int64_t tries = 0; tries < 8 * count && scope_.budget > 0; ++tries) {
     int64_t at = chance.Below(weights);
     const GrowRow* row = rows_.data();

@@ -1,4 +1,4 @@
-// Growing dot, ragged-dot and convolution.
+// Grows dot, ragged-dot and convolution.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -8,7 +8,7 @@ namespace {
 
 using enum PrimitiveType;
 
-// Both small enough for a sum of `terms` products.
+// Bounds both operands, so that a sum of `terms` products stays within the limit of the type.
 void BoundBoth(Grower& g, Instruction** a, Instruction** b, int64_t terms) {
   const double limit = Grower::LimitOf((*a)->shape().type());
   const double most = std::max(0.25, std::sqrt(4 * limit / static_cast<double>(std::max<int64_t>(1, terms))));
@@ -23,7 +23,7 @@ void KeepSum(Grower& g, Instruction& inst, const Instruction& a, const Instructi
   g.Keep(inst);
 }
 
-// The element type of the result: the operands', or one that holds sums better.
+// Element type of the result: the operands' type, or a wider type for sums.
 PrimitiveType SumType(Grower& g, PrimitiveType type) {
   if ((type == kBF16 || type == kF16 || (IsFloat(type) && BitWidth(type) < 16)) && g.chance.Percent(40)) return kF32;
   if ((type == kS8 || type == kU8) && g.chance.Percent(60)) return type == kS8 ? kS32 : kU32;
@@ -48,7 +48,7 @@ bool GrowDot(Grower& g, Opcode opcode) {
       elements *= shape.dim(d);
   }
 
-  // rhs: its batch, contracting and free dimensions shuffled.
+  // The batch, contracting and free dimensions of rhs are shuffled.
   const int64_t free = g.chance.Between(0, rank + 1 < 4 ? 2 : 1);
   const int64_t rhs_rank = contracting + batch + free;
   const std::vector<int64_t> places = g.chance.Sample(rhs_rank, rhs_rank);
@@ -84,8 +84,8 @@ bool GrowDot(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The ragged dimension is a free, a contracted or a batch one of the left side; the sizes of its groups may add up to
-// less than it has, or more.
+// The ragged dimension is a free, contracting or batch dimension of lhs. The sizes of its groups may add up to less or
+// more than its size.
 bool GrowRaggedDot(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction* lhs = &g.PickOf([](PrimitiveType type) { return type != kPred; }, 2);
@@ -101,7 +101,8 @@ bool GrowRaggedDot(Grower& g, Opcode opcode) {
   const int64_t groups = g.chance.Between(1, 4);
   const int64_t terms = shape.dim(dims[0]);
 
-  // rhs: what pairs with lhs, the groups where there are any, and a free dimension or none.
+  // Dimensions of rhs: partners of lhs's dimensions, the groups if the ragged dimension is free, and an optional free
+  // dimension.
   Dims rhs_dims;
   attrs.rhs_contracting = {std::ssize(rhs_dims)};
   rhs_dims.push_back(terms);
@@ -133,7 +134,7 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
   if (!IsFloat(type) && !(g.wide() && type != kPred)) type = kF32;
   const int64_t spatial = g.chance.OneOf<int64_t>({1, 2, 2, 2, 3, 0});
   ConvolutionAttrs attrs;
-  const int64_t grouping = g.chance.Below(4);  // 0, 1: none; 2: features; 3: batch.
+  const int64_t grouping = g.chance.Below(4);  // 0, 1: none. 2: features. 3: batch.
   const int64_t groups = grouping < 2 ? 1 : g.chance.Between(2, 4);
   if (grouping == 2) attrs.feature_group_count = groups;
   if (grouping == 3) attrs.batch_group_count = groups;
@@ -173,7 +174,7 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
     dim.reversed = g.chance.Percent(15);
     const int64_t base = (size - 1) * dim.base_dilation + 1;
     if (base + dim.pad_low + dim.pad_high < 0) dim.pad_low = dim.pad_high = 0;
-    // A window that fits nowhere is an empty result: rarely wanted.
+    // A window that fits nowhere gives an empty result, which is rarely wanted.
     const int64_t room = base + dim.pad_low + dim.pad_high - ((dim.size - 1) * dim.window_dilation + 1);
     if (room < 0 && !g.chance.Percent(5)) dim = {};
     lhs_dims[labels.lhs_spatial[i]] = size;

@@ -1,4 +1,4 @@
-// Growing what calls computations, and tuples.
+// Grows instructions that call computations, and tuples.
 #include "base/text.h"
 #include "driver/fuzz/grower.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using enum PrimitiveType;
 
-// What the grown computation gives: one of its values, or a tuple of up to three.
+// Makes one value, or a tuple of up to three values, the root of the grown computation.
 void SetSomeRoot(Grower& g, bool tuple) {
   std::vector<Instruction*> values;
   for (Instruction* inst : g.Unused()) {
@@ -34,7 +34,7 @@ bool GrowCall(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Of elementwise ops and movement alone, as fusions are made of.
+// Grows a fusion of elementwise and movement instructions.
 bool GrowFusion(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 3) return false;
   const std::vector<GrowRow> rows = [] {
@@ -50,8 +50,8 @@ bool GrowFusion(Grower& g, Opcode opcode) {
       const GrowRow& row = rows[g.chance.Below(std::ssize(rows))];
       if (row.kernels || g.wide()) row.grow(g, row.opcode);
     }
-    // Nothing in a fusion is dead, parameters included, which an op may have asked for before it gave up: what would be
-    // is put together to one value most of the time.
+    // Nothing in a fusion is dead, not even a parameter that was added for an instruction that was given up. Most of
+    // the time, unused values are combined into one.
     const auto unused = [&] {
       std::vector<Instruction*> ends = g.Unused();
       for (Instruction* parameter : g.computation().parameters()) {
@@ -100,18 +100,19 @@ bool GrowMap(Grower& g, Opcode opcode) {
   return true;
 }
 
-// (counter, bound, values...): the body grows over the values, each of which stays within what it is kept to.
+// Grows a loop over (counter, bound, values...). The body grows over the values and keeps them within the limits of
+// their types.
 bool GrowWhile(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const PrimitiveType counter = g.chance.OneOf({kS32, kS32, kS32, kU32, kS64});
   Instruction* bound = &g.Scalar(counter, static_cast<double>(g.chance.Between(0, 5)));
-  if (g.chance.Percent(30)) {  // Known at run time only.
+  if (g.chance.Percent(30)) {  // Known only at run time.
     Instruction& low = g.Scalar(counter, 0);
     bound = &g.Add(Opcode::kClamp, {&low, &g.Any(counter, {}), bound});
   }
   Operands state = {&g.Scalar(counter, 0), bound};
   for (int64_t i = g.chance.Between(1, 3); i > 0; --i) state.push_back(&g.PickOf(IsArrayType));
-  // Constants that are carried are not the counter's own: a copy in the tuple is enough.
+  // A constant can be several elements of the state. Each has a copy of it in the tuple.
   Instruction& init = g.computation().AddTuple(state);
   const int64_t count = std::max<int64_t>(2, g.budget() / 3);
   g.SetBudget(g.budget() - count);
@@ -146,7 +147,7 @@ bool GrowWhile(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Branches take an array or a tuple, and give values of the shapes that were agreed on.
+// Grows a conditional. Branches take an array or a tuple, and all return values of the same shapes.
 bool GrowConditional(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const bool two = g.chance.Percent(60);
@@ -165,7 +166,7 @@ bool GrowConditional(Grower& g, Opcode opcode) {
     made.push_back(&g.InComputation("branch", [&] {
       Instruction& given = g.Parameter(operand->shape());
       if (given.shape().IsTuple()) g.SetInterval(given, {-1e300, 1e300});
-      // Whatever came in is within what its type is kept to: no guards here.
+      // An operand is already within the limit of its type and needs no guard.
       if (given.shape().IsArray()) {
         g.Keep(given);
       } else {
@@ -197,7 +198,7 @@ bool GrowConditional(Grower& g, Opcode opcode) {
   return true;
 }
 
-// In and out of a tuple, nested half of the time.
+// Puts values into a tuple, nested half of the time, and takes one out.
 bool GrowTuple(Grower& g, Opcode) {
   if (g.scalars_only()) return false;
   Instruction& a = g.PickOf(IsArrayType);

@@ -1,4 +1,5 @@
-// Growing elementwise ops: operands of one type and shape, guarded so that floats stay finite and in the domain.
+// Grows elementwise instructions. Operands have one type and shape, and are guarded so that floats stay finite and in
+// the domain.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -20,20 +21,20 @@ bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
   return true;
 }
 
-// Within the domain of the function and away from its poles, which is where it begins if that is at 0; a square root is
-// too steep there.
+// Brings a value into the domain of the function and away from its poles. If the domain begins at 0, the value is kept
+// away from 0, where a square root is too steep.
 Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
   const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
   if (domain.high < HUGE_VAL) return g.Bounded(x, 0.75 * domain.high);
   if (domain.low > -HUGE_VAL) return g.Positive(x, domain.low == 0 ? 0.25 : std::max(0.0, made_up.low));
   if (IsComplex(x.shape().type())) return g.Bounded(x, tame_complex);
-  // What narrow types do not hold comes of less: nothing here grows faster than e^x.
+  // Narrow types overflow earlier. No function here grows faster than e^x.
   const double limit = Grower::LimitOf(x.shape().type());
   const bool too_much = tame < HUGE_VAL && function.f64(tame) > limit;
   return g.Bounded(x, too_much ? std::min(tame, std::log(limit)) : tame);
 }
 
-// Where the values over an interval of the domain lie.
+// Interval of the function's values over an interval of the domain.
 Interval ValuesOf(const FloatFunction& function, Interval x) {
   if (function.course == Course::kWaves) return {-1, 1};
   const double a = function.f64(std::max(x.low, function.facts.domain.low)), b = function.f64(x.high);
@@ -52,7 +53,7 @@ bool GrowFunction(Grower& g, Opcode opcode) {
     const double most = function.facts.complex_values > 0 ? function.facts.complex_values : is.size() + 4;
     values = {-most, most};
   }
-  // A quarter more: types of one bit of mantissa round so far.
+  // The interval is widened by a quarter, because types with one bit of mantissa round that far.
   return KeepWithin(g, g.Add(opcode, {&x}), values.low - values.size() / 4, values.high + values.size() / 4);
 }
 
@@ -112,8 +113,8 @@ bool GrowConvert(Grower& g, Opcode) {
   return true;
 }
 
-// To and from integers of the same width, of twice the width, of half. What bits make of floats has no bound, so it
-// goes on as bits, or as what is-finite and compare say of it.
+// Converts the bits to integers of the same or of a smaller width. Floats from arbitrary bits would have no bound, so
+// the result is never a float.
 bool GrowBitcastConvert(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return HasBits(type) || IsFloat(type); });
   const PrimitiveType from = x.shape().type();
@@ -138,7 +139,7 @@ bool GrowBitcastConvert(Grower& g, Opcode opcode) {
 bool GrowReducePrecision(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return IsFloat(type) && BitWidth(type) >= 16; });
   const Interval is = g.IntervalOf(x);
-  // Five bits of exponent hold up to 65504 at ten bits of mantissa, 32768 at least.
+  // With five bits of exponent the largest number is between 32768 and 65504, for zero to ten bits of mantissa.
   const ReducePrecisionAttrs attrs{g.chance.OneOf<int64_t>({5, 6, 8, 11}),
                                    g.chance.OneOf<int64_t>({0, 1, 2, 7, 10, 23})};
   return KeepWithin(g, g.Add(opcode, {&x}, attrs), 1.5 * is.low, 1.5 * is.high);
@@ -157,7 +158,7 @@ bool GrowBinary(Grower& g, Opcode opcode) {
   }
   const double limit = Grower::LimitOf(a->shape().type());
   const bool complex = IsComplex(a->shape().type());
-  // A complex divisor or base cannot be kept from 0 by |b| + c.
+  // A complex divisor or base cannot be kept away from 0 by |b| + c.
   if (complex && (opcode == Opcode::kDivide || opcode == Opcode::kPower)) {
     b = &g.Splat(b->shape().type(), b->shape().dims(), 2);
     a = &g.Bounded(*a, 8);
@@ -168,7 +169,7 @@ bool GrowBinary(Grower& g, Opcode opcode) {
     const double small = limit < 100 ? 1 : 4;
     a = &g.Bounded(g.Positive(g.Bounded(*a, small), 0.5), small);
     b = &g.Bounded(*b, 2);
-    // Scaling may have brought it below a half; not below a sixteenth.
+    // Bounding scales the base, which may become less than 0.5, but not less than 1/16.
     return KeepWithin(g, g.Add(opcode, {a, b}), 0, 256);
   }
   if (opcode == Opcode::kMultiply) {
@@ -204,7 +205,7 @@ bool GrowBits(Grower& g, Opcode opcode) {
 
 bool GrowShift(Grower& g, Opcode opcode) {
   Instruction& a = g.PickOf(IsInteger);
-  // Amounts beyond the width are defined too, and what the pool has is mostly that.
+  // Amounts beyond the width are defined, too. Most values in the pool are such amounts.
   Instruction& amount = g.chance.Percent(60)
                             ? g.Splat(a.shape().type(), a.shape().dims(),
                                       static_cast<double>(g.chance.Below(std::min(7, BitWidth(a.shape().type())))))
@@ -245,14 +246,14 @@ bool GrowClamp(Grower& g, Opcode opcode) {
   const Dims dims = scalars ? Dims() : x.shape().dims();
   Instruction& low = g.Any(x.shape().type(), dims);
   Instruction& high = g.Any(x.shape().type(), dims);
-  // Bounds in the wrong order are defined: the upper one wins.
+  // Bounds in the wrong order are defined: the upper bound wins.
   const double size = std::max({g.IntervalOf(x).size(), g.IntervalOf(low).size(), g.IntervalOf(high).size()});
   return KeepWithin(g, g.Add(opcode, {&low, &x, &high}), -size, size);
 }
 
-// To other types it has no meaning (docs/ops.md#bits).
+// Conversions to other types are not defined (docs/ops.md#bits).
 bool GrowStochasticConvert(Grower& g, Opcode opcode) {
-  constexpr double kMost = 100;  // Inside the narrowest of the results.
+  constexpr double kMost = 100;  // Within the narrowest result type.
   Instruction& x = g.PickOf([](PrimitiveType type) { return type == kF32; });
   const PrimitiveType to = g.chance.OneOf({kS8, kS16, kS32});
   Instruction& bounded = g.Bounded(x, kMost);
@@ -261,7 +262,7 @@ bool GrowStochasticConvert(Grower& g, Opcode opcode) {
                     kMost + 1);
 }
 
-// The rows before and behind those of the functions of one float.
+// Rows before and after the functions of one float.
 constexpr GrowRow kBefore[] = {
     {Opcode::kAbs, 2, true, GrowSignUnary},
     {Opcode::kNegate, 2, true, GrowSignUnary},

@@ -1,4 +1,4 @@
-// Growing ops that find elements by indices computed at run time.
+// Grows instructions with indices that are computed at run time.
 #include "driver/fuzz/grower.h"
 
 namespace hlo {
@@ -8,7 +8,7 @@ using enum PrimitiveType;
 
 PrimitiveType IndexType(Grower& g) { return g.chance.OneOf({kS32, kS32, kS32, kS64, kU32, kU8}); }
 
-// Any integer is an index: those out of range are clamped, or dropped by scatter. Most are in range.
+// Any integer is an index, because indices out of range are clamped, or dropped by scatter. Most are in range.
 Instruction& Index(Grower& g, PrimitiveType type, int64_t most) {
   if (g.chance.Percent(50)) return g.Any(type, {});
   return g.Scalar(type, static_cast<double>(g.chance.Between(0, std::min<int64_t>(100, most + 1))));
@@ -36,11 +36,11 @@ bool GrowDynamicSlice(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Which dimensions of the operand are indexed, and how the indices and the result are laid out around them. The same
-// for gather and scatter.
+// Attributes of a gather or scatter: the indexed dimensions of the operand, and the order of dimensions in the indices
+// and in the result.
 struct Indexed {
   std::vector<int64_t> slice_sizes, dropped, operand_batch, indices_batch, index_map, window_dims;
-  Dims indices, result;  // Sizes; of scatter, result is that of the updates.
+  Dims indices, result;  // Sizes. For scatter, `result` has the sizes of the updates.
   int64_t index_vector_dim = 0;
 };
 
@@ -64,7 +64,7 @@ Indexed AnyIndexed(Grower& g, const Shape& operand) {
   }
   if (x.index_map.size() > 1 && g.chance.Percent(30)) std::swap(x.index_map.front(), x.index_map.back());
 
-  // Batch sizes of the indices, with the operand's own among them, and the index vector somewhere.
+  // Batch sizes of the indices, with the operand's batch among them, and the position of the index vector.
   int64_t window = 1;
   for (const int64_t size : x.slice_sizes) window *= std::max<int64_t>(1, size);
   int64_t left = std::max<int64_t>(1, g.max_elems() / window);
@@ -129,7 +129,7 @@ bool GrowGather(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The later value: what overwrites.
+// A reducer that returns the second value, so that an update overwrites an element.
 Computation& Overwrite(Grower& g, PrimitiveType type) {
   return g.InComputation("overwrite", [&] {
     g.Parameter(Shape::Scalar(type));
@@ -155,13 +155,13 @@ bool GrowScatter(Grower& g, Opcode opcode) {
   Interval a = g.IntervalOf(x);
   int64_t how = g.chance.Below(4);
   if (type == kPred) how = how == 0 ? 0 : 3;
-  // Each destination at most once, or which of the updates stays is nobody's promise.
+  // Each destination is written at most once, because the order of updates is not defined.
   if (how == 0) {
     if (std::ssize(of.index_map) != 1 || Elements(of.result) == 0) return false;
     int64_t rows = 1;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i) rows *= i == of.index_vector_dim ? 1 : of.indices[i];
     const int64_t step = of.slice_sizes[of.index_map[0]];
-    // 0, step, 2 step, ... along the only dimension of the indices.
+    // The indices are 0, step, 2 step, ... along the only dimension of the indices.
     int64_t longest = 0;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i)
       if (of.indices[i] > of.indices[longest]) longest = i;

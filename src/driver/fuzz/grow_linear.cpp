@@ -1,4 +1,4 @@
-// Growing linear algebra, transforms, normalisation and random bits.
+// Grows linear algebra, transforms, normalisation and random bits.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -35,7 +35,7 @@ bool GrowFft(Grower& g, Opcode opcode) {
   return true;
 }
 
-// n on the diagonal, added to what is at most 1: diagonally dominant.
+// Adds n + 1 to the diagonal. If the elements are at most 1, the matrix becomes diagonally dominant.
 Instruction& Dominant(Grower& g, Instruction& x) {
   const Shape& shape = x.shape();
   const int64_t rank = shape.rank(), n = shape.dim(rank - 1);
@@ -72,7 +72,7 @@ bool GrowCholesky(Grower& g, Opcode opcode) {
   Instruction& half = g.Add(Opcode::kMultiply, {&sum, &g.Splat(type, dims, 0.5)});
   Instruction& inst = g.Add(opcode, {&Dominant(g, half)}, CholeskyAttrs{.lower = g.chance.Percent(50)});
   g.SetInterval(inst, {-4, 4});
-  // The other triangle holds nothing that anybody promised.
+  // The other triangle of the result is undefined and replaced by zeros.
   const int64_t rank = std::ssize(dims);
   Instruction& rows = g.AddShaped(Opcode::kIota, Shape(kS32, dims), {}, IotaAttrs{rank - 2});
   Instruction& columns = g.AddShaped(Opcode::kIota, Shape(kS32, dims), {}, IotaAttrs{rank - 1});
@@ -99,7 +99,7 @@ bool GrowTriangularSolve(Grower& g, Opcode opcode) {
   right[std::ssize(dims) - (attrs.left_side ? 1 : 2)] = g.chance.Between(1, 6);
   Instruction& b = g.Bounded(g.Any(type, right), 4);
   Instruction& inst = g.Add(opcode, {&a, &b}, attrs);
-  // With ones for the diagonal, a row of 8 may double at each step.
+  // With a diagonal of ones, each step may double a row of 8.
   g.SetInterval(inst, attrs.unit_diagonal ? Interval{-2048, 2048} : Interval{-8, 8});
   g.Keep(inst);
   return true;

@@ -1,10 +1,10 @@
-// Growing ops that move elements, whole ranges at a time.
+// Grows instructions that move whole ranges of elements.
 #include "driver/fuzz/grower.h"
 
 namespace hlo {
 namespace {
 
-// A moved value has the elements of `from`, and zeros at most.
+// Keeps a value that has elements of `from`, and possibly zeros.
 bool KeepMoved(Grower& g, Instruction& inst, const Instruction& from) {
   const Interval is = g.IntervalOf(from);
   g.SetInterval(inst, {std::min(0.0, is.low), std::max(0.0, is.high)});
@@ -28,7 +28,8 @@ bool GrowBroadcast(Grower& g, Opcode opcode) {
   return KeepMoved(g, g.AddShaped(opcode, Shape(x.shape().type(), dims), {&x}, DimensionsAttrs{places}), x);
 }
 
-// The count of elements, factored anew: neighbours merge, sizes split, ones come and go.
+// Dimensions with the same number of elements: neighbours are merged, sizes are split, and dimensions of size 1 are
+// added.
 Dims Refactored(Grower& g, const Shape& shape) {
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   for (int64_t steps = g.chance.Between(1, 3); steps > 0; --steps) {
@@ -79,7 +80,7 @@ bool GrowShuffle(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf(IsArrayType, 1);
   const int64_t rank = x.shape().rank();
   ShuffleAttrs attrs{.dimensions = g.chance.Sample(rank, g.chance.Between(1, rank)), .shifts = {}};
-  // Zero, whole turns and more than one among them.
+  // Shifts may be zero, a whole turn, or more than a turn.
   for (const int64_t d : attrs.dimensions)
     attrs.shifts.push_back(g.chance.Between(-x.shape().dim(d) - 1, 2 * x.shape().dim(d)));
   return KeepMoved(g, g.Add(opcode, {&x}, attrs), x);
