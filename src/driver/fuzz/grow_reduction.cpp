@@ -1,4 +1,4 @@
-// Growing reductions: over dimensions, over windows, and sorting.
+// Grows reductions over dimensions, reductions over windows, and sorts.
 #include <cmath>
 
 #include "base/text.h"
@@ -18,7 +18,7 @@ Opcode AnyReducer(Grower& g, PrimitiveType type) {
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply, Opcode::kAnd, Opcode::kOr, Opcode::kXor});
 }
 
-// What changes nothing, most of the time; any number else.
+// The initial value of a reduction: most of the time one that does not change the result, otherwise any number.
 Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   if (g.chance.Percent(20)) return g.Bounded(g.Any(type, {}), 1);
   switch (reducer) {
@@ -29,7 +29,7 @@ Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   }
 }
 
-// `x` small enough for `count` of its elements to be put together, and the interval of the result.
+// Bounds `x` so that `count` of its elements can be combined. Sets `result` to the interval of the combined value.
 Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Interval* result) {
   const PrimitiveType type = x.shape().type();
   *result = {-4, 4};
@@ -42,7 +42,7 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
     Instruction& bounded = g.Bounded(x, BitWidth(type) < 16 ? 0.25 : Grower::LimitOf(type) / 8);
     const double size = 1 + g.IntervalOf(bounded).size() * static_cast<double>(count);
     *result = {-size, size};
-    // Narrow floats hold no sum of many.
+    // Narrow floats cannot hold the sum of many elements.
     if (size > 16 * Grower::LimitOf(type)) {
       *result = {-Grower::LimitOf(type), Grower::LimitOf(type)};
       return g.Bounded(x, Grower::LimitOf(type) / static_cast<double>(count + 1));
@@ -54,7 +54,8 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
   return x;
 }
 
-// (best, index), (value, place) -> the greater value and its place; the earlier place among equals.
+// A reducer: (best, index), (value, place) -> the better value and its place. The earlier place wins among equal
+// values.
 Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction) {
   return g.InComputation("argmax", [&] {
     Instruction& best = g.Parameter(Shape::Scalar(type));
@@ -62,7 +63,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
     Instruction& value = g.Parameter(Shape::Scalar(type));
     Instruction& value_at = g.Parameter(Shape::Scalar(kS32));
     Instruction* better = &g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{direction});
-    // NaN stays, as JAX has it: else what comes out depends on what is combined first.
+    // NaN is always better, as in JAX. Otherwise the result would depend on the order in which elements are combined.
     if (IsFloat(type)) {
       Instruction& is_nan = g.Add(Opcode::kCompare, {&best, &best}, CompareAttrs{ComparisonDirection::kNe});
       better = &g.Add(Opcode::kOr, {better, &is_nan});
@@ -75,7 +76,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
   });
 }
 
-// Of `x`: each result is put together from `count` of its elements.
+// Adds a reduction of `x` whose results combine `count` elements each.
 template <class Attrs>
 void KeepFold(Grower& g, Opcode opcode, Instruction& x, int64_t count, Attrs attrs) {
   const PrimitiveType type = x.shape().type();
@@ -112,7 +113,7 @@ bool GrowReduce(Grower& g, Opcode opcode) {
   return true;
 }
 
-// A window that fits at least once, or not at all where padding takes away.
+// A window that fits at least once into each dimension that is not empty.
 Window AnyWindow(Grower& g, const Shape& shape, bool plain, int64_t* count) {
   Window window;
   *count = 1;
@@ -137,7 +138,7 @@ Window AnyWindow(Grower& g, const Shape& shape, bool plain, int64_t* count) {
   return window;
 }
 
-// Output elements of a window over `dims`.
+// Number of results of a window over a shape.
 int64_t Outputs(const Shape& shape, const Window& window) {
   int64_t outputs = 1;
   for (int64_t i = 0; i < shape.rank(); ++i) {
@@ -196,7 +197,8 @@ bool GrowSelectAndScatter(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Running sums, products, ...: each step's result is that after it, or the one before.
+// Grows running sums, products and the like. The result of a step includes the step's element, or only earlier
+// elements.
 bool GrowScan(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);
@@ -224,7 +226,7 @@ bool GrowScan(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Less or greater on the first key, and among equals on the second where there is one.
+// Grows a sort by the first operand, in ascending or descending order.
 bool GrowSort(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& keys = g.PickOf([](PrimitiveType type) { return !IsComplex(type) && type != kPred; }, 1);

@@ -1,4 +1,4 @@
-// The pool, values of a wished shape, intervals, computations.
+// The pool of values, values of a given shape, intervals, and computations.
 #include "driver/fuzz/grower.h"
 
 #include <cmath>
@@ -54,7 +54,7 @@ int64_t Product(const Dims& dims) {
   return product;
 }
 
-// Where the sizes of `from` stand within `to`, in order; empty and false when they do not.
+// Positions in `to` at which the sizes of `from` occur in order. Returns false if they do not occur.
 bool Injection(const Dims& from, const Dims& to, std::vector<int64_t>* places) {
   size_t next = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(to.size()) && next < from.size(); ++i) {
@@ -146,7 +146,7 @@ Instruction& Grower::PickOf(const std::function<bool(PrimitiveType)>& fits, int6
   }
   PrimitiveType type = AnyType();
   for (int tries = 0; tries < 100 && !fits(type); ++tries) type = AnyType();
-  // Types that no quarter of the draws has: converted from what there is.
+  // If no drawn type fits, takes one from the tables, also a type that only wide modules have.
   if (!fits(type)) {
     for (const auto& list : {std::span<const WeightedType>(kKernelTypes), std::span<const WeightedType>(kWideTypes)}) {
       for (const WeightedType& row : list) {
@@ -158,7 +158,7 @@ Instruction& Grower::PickOf(const std::function<bool(PrimitiveType)>& fits, int6
 }
 
 Instruction& Grower::Any(PrimitiveType type, const Dims& dims) {
-  // What algebra knows rules for.
+  // Algebraic simplification has rules for 0 and 1.
   if (chance.Percent(8)) return Splat(type, dims, static_cast<double>(chance.Below(2)));
   if (chance.Percent(75)) {
     Instruction* same = Pick([&](const Shape& shape) { return shape.type() == type && shape.dims() == dims; });
@@ -249,7 +249,7 @@ Instruction& Grower::Leaf(PrimitiveType type, const Dims& dims) {
 
 Instruction& Grower::Parameter(const Shape& shape) {
   Instruction& parameter = computation().AddParameter(std::ssize(computation().parameters()), shape);
-  // Made-up floats lie in [-1, 1); a caller's value may be larger, but not than what is kept.
+  // Generated floats are in [-1, 1). A caller's value may be larger, but is within the limit of its type.
   SetInterval(parameter, {-1, 1});
   if (scope_.depth > 0 && shape.IsArray()) SetInterval(parameter, {-LimitOf(shape.type()), LimitOf(shape.type())});
   return parameter;
@@ -261,7 +261,7 @@ Instruction& Grower::Constant(PrimitiveType type, const Dims& dims) {
   if (number && !dims.empty() && type != kS1 && type != kU1 && chance.Percent(35)) {
     IotaAttrs iota{chance.Below(std::ssize(dims))};
     const int64_t size = dims[iota.iota_dimension];
-    // Beyond what the type holds, an iota of floats would be infinite.
+    // Without this limit, an iota of floats could be infinite.
     if (IsInteger(type) || size <= LimitOf(type)) {
       Instruction& inst = AddShaped(Opcode::kIota, Shape(type, dims), {}, iota);
       SetInterval(inst, {0, static_cast<double>(size)});
@@ -315,7 +315,7 @@ Dims Grower::AnyDims(int64_t least_rank, int64_t most_rank) {
   int64_t left = options_.max_elems;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = chance.Percent(1) ? 0 : AnySize(left);
-    // Equal sizes hide which dimension is which from all but the values.
+    // If sizes are equal, only the values show that two dimensions were exchanged.
     if (!dims.empty() && dims.back() <= left && chance.Percent(20)) size = dims.back();
     if (size > 0) left /= size;
     dims.push_back(size);
@@ -326,7 +326,7 @@ Dims Grower::AnyDims(int64_t least_rank, int64_t most_rank) {
 // ---- Intervals -----------------------------------------------------------------------------------------------------
 
 double Grower::LimitOf(PrimitiveType type) {
-  using enum PrimitiveType;  // Small floats have formats of the same names.
+  using enum PrimitiveType;  // The formats of small floats have the same names.
   switch (type) {
     case kF64:
     case kF32:
@@ -364,7 +364,7 @@ Instruction& Grower::Bounded(Instruction& value, double limit) {
   if ((!IsFloat(type) && !IsComplex(type)) || is.size() <= limit) return value;
   const int64_t how = IsComplex(type) ? 0 : chance.Below(4);
   if (how >= 2) {
-    // The constants must not be rounded up beyond the limit: powers of two are exact in every type.
+    // Powers of two are exact in every type. Other bounds might be rounded up beyond the limit.
     const double bound = std::exp2(std::floor(std::log2(limit)));
     Instruction& low = Scalar(type, -bound);
     Instruction& result = Add(Opcode::kClamp, {&low, &value, &Scalar(type, bound)});
@@ -458,7 +458,7 @@ void Grower::ChangeLayouts() {
   for (Instruction* inst : computation().Instructions()) {
     const Shape& shape = inst->shape();
     if (!shape.IsArray() || shape.rank() < 2 || !chance.Percent(30)) continue;
-    // What hands on an element of a tuple has its layout.
+    // Instructions that pass on an element of a tuple have the element's layout.
     if (inst->Is(Opcode::kGetTupleElement) || inst->Is(Opcode::kCall) || inst->Is(Opcode::kFusion) ||
         inst->Is(Opcode::kConditional) || inst->Is(Opcode::kBitcast) || inst->Is(Opcode::kOptimizationBarrier))
       continue;
@@ -492,7 +492,7 @@ void Grower::GrowEntry() {
   } else {
     SetRoot();
   }
-  // As reading the text would have it.
+  // The header is the same as after parsing the text.
   std::vector<Shape> parameters;
   for (const Instruction* parameter : computation().parameters()) parameters.push_back(parameter->shape());
   module_.header.entry_parameters = Shape::Tuple(std::move(parameters));
