@@ -18,8 +18,8 @@
 namespace hlo {
 namespace {
 
-// The kernels of its plan; else it is one. What a library launches in its part of a call is not known, and counts as
-// one.
+// Number of launches: the kernels of the plan, or 1 without a plan. The launches of a library are not known, and its
+// part of a call counts as one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan || !*plan) return 1;
@@ -28,7 +28,7 @@ double LaunchesOf(const Instruction& inst) {
   return launches;
 }
 
-// No kernel of ours takes them (src/ir/region.h).
+// Whether only a library can run the region as one step (src/ir/region.h).
 bool IsForLibrary(const Instruction& inst) {
   const std::string region = RegionOf(inst);
   return region == "statistics" || region == "attention_gradient";
@@ -40,7 +40,7 @@ bool IsLibrarys(const Instruction& inst) {
   return plan && *plan && (*plan)->kernels.front().kind == KernelKind::kLibraryAttention;
 }
 
-// What the number of launches leaves open, on a GPU.
+// Notes on launches of a GPU whose number is not known.
 std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   std::vector<std::string> texts;
   const auto calls = std::ranges::count_if(rows, [](const CostRow& row) { return IsLibrarys(*row.inst); });
@@ -56,7 +56,7 @@ std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   return texts;
 }
 
-// As its plan says; without one, what is known of it.
+// The kinds of the kernels in the plan, or a description of an instruction without a plan.
 std::string KindOf(const Instruction& inst) {
   if (const auto plan = ReadPlan(inst); plan && *plan) {
     std::vector<std::string_view> kinds;
@@ -72,7 +72,7 @@ std::string KindOf(const Instruction& inst) {
 }
 
 std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6); }
-// Of a whole run: the golden files leave out what stands before "us".
+// Time of a whole run. The golden files leave out the number before "us".
 std::string WithUnit(double seconds) { return Microseconds(seconds) + " us"; }
 double Intensity(const Cost& cost) { return cost.bytes() > 0 ? (cost.flops + cost.transcendentals) / cost.bytes() : 0; }
 double Share(const TimeEstimate& time, const CostReport& report) {
@@ -83,7 +83,7 @@ bool IsMeasured(const CostReport& report) {
   return std::ranges::any_of(report.rows, [](const CostRow& row) { return row.measured_us.has_value(); });
 }
 
-// A field of a CSV line: quoted, since names of ops hold commas.
+// A field of a CSV line. It is quoted, because names of operations may have commas.
 std::string CsvText(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -97,7 +97,7 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// One block has one multiprocessor's share.
+// Time of one run. A block runs on one multiprocessor and has only its share of the device.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
@@ -158,12 +158,13 @@ TimeEstimate TimeModel::Of(const Instruction& inst) const {
 
 namespace {
 
-// A row would be all that it calls. Of branches it is the one that counts.
+// Whether the called computations have rows, instead of one row for the instruction. A conditional keeps its row,
+// because only one of its branches counts.
 bool IsExpanded(const Instruction& inst, const CostOptions& options) {
   return options.expand_loops && !inst.Is(Opcode::kConditional) && (inst.Is(kControl) || inst.Is(Opcode::kAsyncStart));
 }
 
-// Callers first, what one run of `root` enters, and how often.
+// The computations that one run of `root` enters, callers first, and how often each runs.
 std::vector<Runs> Entered(const Module& module, const Computation& root, const CostOptions& options) {
   std::unordered_map<const Computation*, double> times = {{&root, 1}};
   std::vector<Runs> entered;
@@ -222,7 +223,7 @@ std::string InText(const CostRow& row, const CostReport& report) {
   return row.inst->computation().IsEntry() || name == report.computation ? "" : std::string(name);
 }
 
-// The columns that rows and groups share.
+// Cells of the columns that rows and groups share.
 std::vector<std::string> Figures(const Cost& cost, const TimeEstimate& time, std::optional<double> measured_us,
                                  const CostReport& report) {
   std::vector<std::string> cells = {HumanCount(cost.flops), HumanCount(cost.transcendentals), HumanBytes(cost.bytes()),
@@ -274,7 +275,7 @@ std::string GroupsText(const CostReport& report, int64_t top) {
   for (std::string title : FigureTitles(report)) titles.push_back(std::move(title));
   titles.push_back(report.by);
   TextTable table(std::move(titles));
-  std::vector<std::string_view> around;  // By depth.
+  std::vector<std::string_view> around;  // Names of the enclosing groups, by depth.
   const std::vector<CostGroup> groups = CostGroupsOf(report, top);
   for (const CostGroup& group : groups) {
     around.resize(group.depth);

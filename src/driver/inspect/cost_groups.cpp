@@ -1,4 +1,4 @@
-// Rows of a cost report put together: by scope, source line, computation, kind.
+// Sums rows of a cost report by scope, source line, computation or kind.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 struct CostKey {
   std::string_view word;
-  bool is_scope;  // "a/b" stands in "a".
+  bool is_scope;  // Whether names are scopes, so that "a/b" is inside "a".
   std::string (*of)(const CostRow& row);
 };
 const CostKey kCostKeys[] = {
@@ -35,7 +35,8 @@ void Add(const CostRow& row, Sum* sum) {
   if (row.measured_us) sum->group.measured_us = sum->group.measured_us.value_or(0) + *row.measured_us;
 }
 
-// The ends of the scopes of "a/b/c": of "a", "a/b" and the whole. Deeper ones than anybody nests stand as one.
+// Ends of the scopes of a name. "a/b/c" has the scopes "a", "a/b" and "a/b/c". Deeper levels than kDeepest count as
+// one.
 std::vector<size_t> ScopesOf(const std::string& name) {
   constexpr size_t kDeepest = 64;
   std::vector<size_t> ends;
@@ -45,7 +46,7 @@ std::vector<size_t> ScopesOf(const std::string& name) {
   return ends;
 }
 
-// The nearest one around it that is shown; null: none.
+// The innermost shown scope around `name`. Null if there is none.
 Sum* Around(const std::string& name, std::map<std::string, Sum>& sums) {
   for (size_t at = name.rfind('/'); at != std::string::npos && at > 0; at = name.rfind('/', at - 1)) {
     const auto found = sums.find(name.substr(0, at));
@@ -59,9 +60,9 @@ bool IsLonger(const Sum* a, const Sum* b) {
   return left != right ? left > right : a->group.name.size() < b->group.name.size();
 }
 
-// Each scope behind the one around it, the longest first.
+// Orders the groups: each scope follows the scope around it, and scopes with longer times come first.
 std::vector<CostGroup> InTheirScopes(std::map<std::string, Sum>& sums, const std::vector<Sum*>& shown) {
-  std::map<const Sum*, std::vector<Sum*>> inside;  // Null: what stands in none.
+  std::map<const Sum*, std::vector<Sum*>> inside;  // The key null has the groups outside of all scopes.
   for (Sum* sum : shown) inside[Around(sum->group.name, sums)].push_back(sum);
   std::vector<CostGroup> groups;
   std::vector<std::pair<Sum*, int>> pending;

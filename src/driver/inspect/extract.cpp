@@ -16,7 +16,7 @@ Error NotFound(std::string_view what, std::string_view name, const std::vector<s
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
 }
 
-// As the text has it: reading makes names unique in the module, and a person knows the text.
+// The name of an instruction in the text. Parsing makes names unique in the module, but users know the text.
 std::string_view NameInText(const Instruction& inst) {
   std::string_view text = inst.module().source->text();
   text = text.substr(inst.range().begin, inst.range().end - inst.range().begin);
@@ -25,7 +25,7 @@ std::string_view NameInText(const Instruction& inst) {
   return WithoutPercent(text);
 }
 
-// A module that takes its instructions from another one.
+// A module that takes its instructions from another module.
 class Piece {
  public:
   explicit Piece(const Computation& from) : from_(from), module_(std::make_unique<Module>(from.module().name())) {
@@ -45,7 +45,7 @@ class Piece {
     copies_[&inst] =
         &entry_->AddParameter(static_cast<int64_t>(entry_->parameters().size()), inst.shape(), inst.name());
   }
-  // Its operands must be there.
+  // The copies of its operands must exist.
   void AddCopy(const Instruction& inst) {
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst.operands()) operands.push_back(&Of(*operand));
@@ -57,7 +57,7 @@ class Piece {
     entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(copies));
   }
 
-  // Brings what is called, callees first: in a text they stand above their callers.
+  // Adds the called computations. Callees come first, as a text requires.
   std::unique_ptr<Module> Finish() {
     std::unordered_set<const Computation*> called;
     std::vector<const Computation*> pending;
@@ -95,7 +95,8 @@ class Piece {
   std::unordered_map<const Instruction*, Instruction*> copies_;
 };
 
-// What comes along, by id: `start` and what computes their operands, breadth first.
+// The instructions to extract, by id: `level` and the instructions that compute their operands, at most `height` steps
+// away. Constants are always extracted.
 std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> level, int64_t height) {
   std::vector<bool> inside(module.id_limit());
   for (const Instruction* inst : level) inside[inst->id()] = true;
@@ -177,7 +178,7 @@ std::unique_ptr<Module> Extract(const Instruction& inst, int64_t height, bool us
   const std::vector<bool> inside = Cone(from.module(), std::move(start), height);
 
   const std::vector<Instruction*> order = from.PostOrder();
-  std::vector<const Instruction*> ends;  // What they use from outside, and parameters that are results themselves.
+  std::vector<const Instruction*> ends;  // Outside operands, and parameters that are results.
   std::vector<bool> is_end(from.module().id_limit());
   const auto add_end = [&](const Instruction& end) {
     if (!is_end[end.id()]) ends.push_back(&end);

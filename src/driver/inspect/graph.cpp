@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// A scalar constant or its broadcast: shown where it is used.
+// A scalar constant or its broadcast, which is shown in the labels of its users. Null for other instructions.
 const Instruction* ScalarConstant(const Instruction& inst) {
   if (inst.Is(Opcode::kBroadcast)) return ScalarConstant(inst.operand(0));
   return inst.Is(Opcode::kConstant) && inst.shape().IsScalar() ? &inst : nullptr;
@@ -50,7 +50,7 @@ std::vector<std::string> LabelOf(const Instruction& inst) {
   return lines;
 }
 
-// By id: at most `width` edges away, either way.
+// Whether an instruction is at most `width` edges away from `center` in any direction, by id.
 std::vector<bool> Near(const Instruction& center, int64_t width) {
   std::vector<bool> near(center.module().id_limit());
   std::vector<const Instruction*> level = {&center};
@@ -195,7 +195,7 @@ class Builder {
   // Adds a line "result {2}" to the label of the node that computes element 2 of a folded root.
   void MarkResults(const Instruction& root, const std::unordered_map<const Instruction*, int>& nodes) {
     if (!IsFolded(root)) return;
-    std::map<int, std::string> results;  // By node.
+    std::map<int, std::string> results;  // Keys are nodes.
     for (int64_t i = 0; i < root.operand_count(); ++i) {
       for (const Instruction* source : SourcesOf(root.operand(i))) {
         const auto node = nodes.find(source);
@@ -213,14 +213,14 @@ class Builder {
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
   void AddEdge(GraphEdge edge) {
-    // An operand that is used twice is one line.
+    // An operand that is used twice has one edge.
     for (auto it = graph_.edges.rbegin(); it != graph_.edges.rend() && it->to == edge.to; ++it) {
       if (it->from == edge.from && it->port == edge.port) return;
     }
     graph_.edges.push_back(edge);
   }
 
-  // Gives the ports, by parameter.
+  // Adds the nodes of a fused computation. Returns the nodes of its parameters, which are ports of the frame.
   std::vector<int> AddInside(int frame) {
     graph_.nodes[frame].is_frame = true;
     const Instruction& fusion = *graph_.nodes[frame].inst;
@@ -261,7 +261,7 @@ std::string DotText(std::string_view text) {
   return out + '"';
 }
 
-// What no trait says.
+// Families that do not follow from traits.
 struct FamilyRow {
   Opcode opcode;
   OpFamily family;
@@ -313,13 +313,13 @@ std::string FrameTitle(const GraphNode& frame) {
 }
 
 std::string GraphDot(const Graph& graph, const std::string& title) {
-  // By family. Light, so that black text stands out.
+  // Colors of the families. They are light, because the text is black.
   constexpr const char* kColors[] = {"#dbeafe", "#e5e7eb", "#dcfce7", "#fde68a",
                                      "#fecaca", "#f3f4f6", "#e9d5ff", "#fbcfe8"};
   std::string out =
       Str("digraph ", DotText(title), " {\n  node [shape=box style=filled fontname=monospace fontsize=10]\n");
   out += "  compound=true\n";
-  std::vector<int> root_of(graph.nodes.size(), -1);  // Of frames: the last node inside.
+  std::vector<int> root_of(graph.nodes.size(), -1);  // The last node inside each frame.
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].frame >= 0) root_of[graph.nodes[i].frame] = static_cast<int>(i);
   }

@@ -35,10 +35,10 @@ std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
 
-// Groups of nodes: a picture shows each group as one node. The graph of the groups has no cycles.
+// Groups of nodes. A picture shows each group as one node. The graph of the groups has no cycles.
 class Groups {
  public:
-  // `operands`: of each node, by index into the nodes, which come in topological order.
+  // `operands`: indices of the operands of each node. Nodes are in topological order.
   explicit Groups(const std::vector<std::vector<int>>& operands)
       : operands_(operands), users_(operands.size()), group_of_(operands.size(), -1) {
     for (size_t node = 0; node < operands.size(); ++node) {
@@ -46,7 +46,8 @@ class Groups {
     }
   }
 
-  // Nodes of one key become one group, unless that makes a cycle; a node with an empty key is a group of its own.
+  // Puts nodes with equal keys into one group, unless that makes a cycle. A node with an empty key has a group of its
+  // own.
   void MergeByKey(const std::vector<std::string_view>& keys) {
     std::map<std::string_view, int> open;  // The last group of a key.
     for (int node = 0; node < static_cast<int>(operands_.size()); ++node) {
@@ -63,8 +64,8 @@ class Groups {
     }
   }
 
-  // Moves a node without a key into the group that reads it, where that is one group alone. No cycle comes of it: a
-  // path from the group to an operand of the node would be one already.
+  // Moves a node without a key into the group that reads it, if only one group does. This makes no cycle: a path from
+  // the group to an operand of the node would already be a cycle.
   void MergeIntoUsers(const std::vector<std::string_view>& keys) {
     for (int node = static_cast<int>(operands_.size()); node-- > 0;) {
       if (!keys[node].empty() || users_[node].empty()) continue;
@@ -76,7 +77,7 @@ class Groups {
     }
   }
 
-  // The groups, operands first; members in their order.
+  // The groups in topological order, operands first. Members are in the order of the nodes.
   std::vector<std::vector<int>> InOrder() const {
     std::vector<std::set<int>> below(members_.size());
     std::vector<int> waits_for(members_.size());
@@ -143,8 +144,8 @@ class Groups {
 
   const std::vector<std::vector<int>>& operands_;
   std::vector<std::vector<int>> users_;
-  std::vector<int> group_of_;              // By node; -1: none yet.
-  std::vector<std::vector<int>> members_;  // By group.
+  std::vector<int> group_of_;              // Group of each node. -1: none yet.
+  std::vector<std::vector<int>> members_;  // Nodes of each group.
 };
 
 class Folder {
@@ -285,7 +286,7 @@ class Folder {
 
   const Graph& all_;
   const size_t most_nodes_;
-  std::vector<std::string> scopes_;      // By node: ScopesOf.
+  std::vector<std::string> scopes_;      // ScopesOf each node.
   std::vector<std::vector<int>> below_;  // The nodes outside of frames that read a node.
   std::vector<GraphPicture> pictures_;
 };

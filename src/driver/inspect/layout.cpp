@@ -1,5 +1,6 @@
-// The classic steps (Sugiyama): layers, one point for each layer that an edge passes, order within layers by the mean
-// of neighbours, then positions that keep the order and come nearest to the neighbours' (isotonic regression).
+// Lays out a graph by the steps of Sugiyama. Boxes get layers, and an edge gets a point in each layer that it passes.
+// The vertices of a layer are ordered by the mean place of their neighbours. Their positions keep this order and are as
+// near as possible to the neighbours (isotonic regression).
 #include "driver/inspect/layout.h"
 
 #include <algorithm>
@@ -11,12 +12,12 @@ namespace {
 constexpr double kBoxGap = 14, kLineGap = 7, kLayerGap = 34;
 constexpr int kOrderSweeps = 12, kPositionSweeps = 12;
 
-// A box, or a point that an edge passes.
+// A box, or a point of the edges that pass a layer.
 struct Vertex {
-  int box = -1;  // Or -1.
-  int source;    // The box, or the one whose edges pass here.
+  int box = -1;  // Number of the box. -1: a point.
+  int source;    // The box, or the box whose edges pass here.
   int layer;
-  double width, out_x;  // As of boxes; a point has none.
+  double width, out_x;  // LayoutBox's values. 0 for a point.
   double left = 0;
 };
 
@@ -35,7 +36,8 @@ std::vector<int> LayersOf(const std::vector<LayoutBox>& boxes, const std::vector
   for (size_t i = 0; i < boxes.size(); ++i) {
     for (const int user : below[i]) layers[user] = std::max(layers[user], layers[i] + 1);
   }
-  // Down to the users: what has at most one input shortens its outputs, or as much as it lengthens.
+  // Moves a box with at most one input down to its users. Its outputs become shorter, and its input longer by at most
+  // as much.
   for (size_t i = boxes.size(); i-- > 0;) {
     if (boxes[i].at_top || below[i].empty() || inputs[i] > 1) continue;
     int first_user = layers[below[i].front()];
@@ -71,7 +73,8 @@ class Layering {
       below_[links_[l].from].push_back(static_cast<int>(l));
       above_[links_[l].to].push_back(static_cast<int>(l));
     }
-    // Points beside the box whose edges they carry: boxes come in an order in which neighbours are near.
+    // A point is put beside the box whose edges it carries, because the given order of boxes has neighbours near each
+    // other.
     for (std::vector<int>& row : rows_) {
       std::stable_sort(row.begin(), row.end(), [&](int a, int b) { return vertices_[a].source < vertices_[b].source; });
     }
@@ -169,8 +172,9 @@ class Layering {
     return vertices_[left].box < 0 && vertices_[right].box < 0 ? kLineGap : kBoxGap;
   }
 
-  // The positions nearest to where the neighbours would have them (least squares), in the order of the row and apart:
-  // with the widths before it taken off, positions must not decrease; runs that would are pooled at their mean.
+  // Places the vertices of a row as near as possible to their neighbours (least squares), in order and with gaps.
+  // Without the widths of the vertices before them, positions must not decrease. Runs of vertices that would decrease
+  // share their mean.
   void PlaceRow(const std::vector<int>& row, bool look_up, bool look_down) {
     struct Run {
       double sum, weight;
@@ -190,7 +194,7 @@ class Layering {
       if (look_down) {
         for (const int l : below_[row[i]]) want(vertices_[links_[l].to].left + links_[l].in_x - v.out_x);
       }
-      const double weight = count == 0 ? 0.1 : v.box < 0 ? 4 : 1;  // Long edges are straight first of all.
+      const double weight = count == 0 ? 0.1 : v.box < 0 ? 4 : 1;  // Straight long edges matter most.
       const double left = count == 0 ? v.left : sum / count;
       runs.push_back({(left - offsets[i]) * weight, weight, i + 1});
       while (runs.size() > 1) {
@@ -208,8 +212,8 @@ class Layering {
   }
 
   const std::vector<LayoutBox>& boxes_;
-  std::vector<Vertex> vertices_;  // The boxes first.
-  std::vector<Link> links_;       // From each layer to the next.
+  std::vector<Vertex> vertices_;  // Boxes come before points.
+  std::vector<Link> links_;       // Each leads from a layer to the next.
   std::vector<std::vector<int>> rows_, above_, below_;
 };
 

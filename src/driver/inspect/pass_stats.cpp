@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// "+3", "-41"; nothing for nothing.
+// Examples: "+3", "-41". "" for 0.
 std::string Signed(double difference) {
   return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", HumanCount(std::abs(difference)));
 }
@@ -18,7 +18,7 @@ std::string SignedBytes(double difference) {
   return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", HumanBytes(std::abs(difference)));
 }
 
-// Of the time that the module took before any pass.
+// The difference in per cent of `whole`, the time before any pass.
 std::string Percent(double difference, double whole) {
   if (difference == 0 || whole <= 0) return "";
   const std::string text = Format("%+.1f%%", 100 * difference / whole);

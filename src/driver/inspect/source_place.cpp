@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// `12` of "{line=12 column=3}". 0: there is none.
+// Value of a field: 12 for `line` in "{line=12 column=3}". 0 if the field is missing.
 int64_t FieldOf(std::string_view entry, std::string_view name) {
   int64_t value = 0;
   const size_t at = entry.find(Str(name, "="));
@@ -19,7 +19,7 @@ int64_t FieldOf(std::string_view entry, std::string_view name) {
   return value;
 }
 
-// Of a list whose ids count from 1; null for others.
+// The item with that id. Ids count from 1. Null for other ids.
 template <class T>
 const T* At(const std::vector<T>& items, int64_t id) {
   return id >= 1 && id <= std::ssize(items) ? &items[id - 1] : nullptr;
@@ -27,7 +27,7 @@ const T* At(const std::vector<T>& items, int64_t id) {
 
 }  // namespace
 
-// As parser/stack_frames.h writes them: a title, then "ID ENTRY" on each line, from 1 on.
+// Reads the text that parser/stack_frames.h writes: for each section a title, then lines "ID ENTRY" with ids from 1 on.
 SourcePlaces::SourcePlaces(const Module& module) {
   std::string_view section;
   for (const std::string_view line : Split(module.header.stack_frames, '\n')) {
@@ -39,7 +39,7 @@ SourcePlaces::SourcePlaces(const Module& module) {
     const std::string_view entry = line.substr(blank + 1);
     if (section == "FileNames") files_.emplace_back(entry.substr(1, entry.size() - 2));
     if (section == "FileLocations") locations_.emplace_back(FieldOf(entry, "file_name_id"), FieldOf(entry, "line"));
-    // docs/language.md#stack-frames
+    // The text has the parent's id plus 1 (docs/language.md#stack-frames).
     if (section == "StackFrames")
       frames_.push_back({FieldOf(entry, "file_location_id"), FieldOf(entry, "parent_frame_id") - 1});
   }
@@ -62,7 +62,7 @@ std::vector<std::string> SourcePlaces::CallsOf(const Instruction& inst) const {
   std::vector<std::string> calls = {Of(inst)};
   if (!inst.metadata().source_file.empty()) return calls;
   const Frame* frame = At(frames_, inst.metadata().stack_frame_id);
-  // Tables of a stranger may have a circle.
+  // The tables of a foreign file may have a cycle.
   for (size_t depth = 0; frame != nullptr && depth < frames_.size(); ++depth) {
     const int64_t parent = frame->parent;
     frame = At(frames_, parent);

@@ -1,4 +1,4 @@
-// The graph as SVG and HTML. Frames are laid out by themselves first and are boxes of the whole then.
+// Draws a graph as SVG and HTML. A frame is laid out first and then is a box in the layout of the whole graph.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,13 +29,13 @@ struct Sections {
   size_t of_scopes = 0;  // The section of the first picture of the graph that is drawn; the others follow it.
 };
 
-// A line of a box that leads to a section.
+// A line of text in a box that links to a section.
 struct SectionLink {
   size_t section;
   std::string text;
 };
 
-// What a box leads to: what runs as steps of its own.
+// The computations that a box links to. They run as steps of their own.
 std::vector<const Computation*> Entered(const Instruction& inst) {
   std::vector<const Computation*> entered;
   if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart)) return entered;
@@ -45,7 +45,7 @@ std::vector<const Computation*> Entered(const Instruction& inst) {
 
 class Drawing {
  public:
-  // `sections`: where boxes lead to; null: they do not.
+  // `sections`: the sections that boxes link to. Null: boxes have no links.
   Drawing(const Graph& graph, const Sections* sections)
       : graph_(graph), sections_(sections), places_(graph.nodes.size()), lines_(graph.nodes.size()) {}
 
@@ -54,7 +54,7 @@ class Drawing {
       if (graph_.nodes[i].is_frame) TRY(LayOutFrame(static_cast<int>(i)));
     }
     TRY(LayOutNodes(-1));
-    // Insides move with their frames.
+    // Nodes inside a frame move with the frame.
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const int frame = graph_.nodes[i].frame;
       if (frame < 0) continue;
@@ -65,7 +65,7 @@ class Drawing {
         for (LayoutPoint* point : {&stroke.from, &stroke.to}) point->x += dx, point->y += dy;
       }
     }
-    // From a frame's border to its ports and from its root: the padding between.
+    // Lines through a frame's padding, from its border to its ports.
     for (const GraphEdge& edge : graph_.edges) {
       if (edge.port < 0) continue;
       const double x = places_[edge.port].x + places_[edge.port].width / 2;
@@ -106,7 +106,7 @@ class Drawing {
 
   static std::string Number(double value) { return Format("%.1f", value); }
 
-  // Nodes of one frame, or of none.
+  // Lays out the nodes of a frame, or with -1 the nodes outside of frames.
   Status LayOutNodes(int frame) {
     std::vector<int> own, box_of(graph_.nodes.size(), -1);
     std::vector<LayoutBox> boxes;
@@ -130,7 +130,7 @@ class Drawing {
     for (const GraphEdge& edge : graph_.edges) {
       if (graph_.nodes[edge.to].frame != frame) continue;
       const Place& port = places_[edge.port >= 0 ? edge.port : edge.to];
-      // Inside places are still relative to their frame.
+      // Places inside a frame are still relative to the frame.
       const double in_x = edge.port >= 0 ? kFramePadding + port.x + port.width / 2 : port.width / 2;
       edges.push_back({box_of[edge.from], box_of[edge.to], in_x});
     }
@@ -161,7 +161,8 @@ class Drawing {
     return {};
   }
 
-  // The frame is as wide as its title at least; its value leaves below its root, the last node inside.
+  // Lays out a frame. It is at least as wide as its title. Its value leaves below its root, which is the last node
+  // inside.
   Status LayOutFrame(int frame) {
     TRY(LayOutNodes(frame));
     int root = frame;
@@ -237,15 +238,15 @@ class Drawing {
 
   const Graph& graph_;
   const Sections* const sections_;
-  std::vector<Place> places_;                     // By node.
-  std::vector<std::vector<LayoutStroke>> lines_;  // Of the edges that leave a node.
-  std::vector<double> exits_;                     // Of frames: LayoutBox::out_x.
+  std::vector<Place> places_;                     // One place for each node.
+  std::vector<std::vector<LayoutStroke>> lines_;  // Edges that leave each node.
+  std::vector<double> exits_;                     // LayoutBox::out_x of each frame.
   double width_ = 0, height_ = 0;
 };
 
-// Wheel or two fingers: zoom. Drag: pan. Double click: fit the window. Pointing at a box: details, and its edges in
-// red. Typing: finds nodes by words of their details; Enter goes to the next one, Shift and Enter to the one before. A
-// link in a box opens the computation or scope; "up" and the browser's Back return.
+// A page with these controls. Wheel or two fingers: zoom. Drag: pan. Double click: fit the window. Pointing at a box:
+// details, and its edges in red. Typing: finds nodes by words of their details. Enter goes to the next node, Shift and
+// Enter to the previous one. A link in a box opens the computation or scope. "up" and the browser's Back return.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>TITLE</title><style>
@@ -366,7 +367,7 @@ void Replace(std::string& text, std::string_view what, const std::string& by) {
     text.replace(at, what.size(), by);
 }
 
-// All that it enters by calls, itself first.
+// The computation and all computations that it enters by calls.
 std::vector<const Computation*> Reached(const Computation& computation) {
   std::vector<const Computation*> reached = {&computation};
   std::unordered_set<const Computation*> seen = {&computation};
