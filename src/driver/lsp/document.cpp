@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kStep = 256;  // Bytes between two entries of PositionMap::units_.
 
-// How many of the bytes begin a unit: a character of four bytes has two units of UTF-16.
+// Number of units that begin in the bytes. A character of four bytes has two units of UTF-16.
 size_t CountUnits(std::string_view bytes) {
   size_t units = 0, at = 0;
   const auto count_to = [&](size_t end) {
@@ -20,7 +20,7 @@ size_t CountUnits(std::string_view bytes) {
       units += static_cast<size_t>(!IsContinuation(bytes[at])) + static_cast<size_t>(wide);
     }
   };
-  while (bytes.size() - at >= 8) {  // ASCII, nearly always.
+  while (bytes.size() - at >= 8) {  // Fast path for ASCII.
     uint64_t eight;
     std::memcpy(&eight, bytes.data() + at, 8);
     if ((eight & 0x8080808080808080) != 0) {
@@ -40,9 +40,9 @@ size_t CountUnits(std::string_view bytes) {
 
 PositionMap::PositionMap(std::string_view text, PositionEncoding encoding) : text_(text), encoding_(encoding) {
   line_begins_.push_back(0);
-  // By two searches for one byte, which are fast.
+  // Two searches for single bytes are faster than looking at each byte.
   size_t lf = text.find('\n'), cr = text.find('\r');
-  while (lf != cr) {  // Until neither is left.
+  while (lf != cr) {  // They are equal only if both are npos.
     const size_t end = std::min(lf, cr);
     line_begins_.push_back(end + (text.substr(end).starts_with("\r\n") ? 2 : 1));
     if (lf < line_begins_.back()) lf = text.find('\n', line_begins_.back());
@@ -71,7 +71,7 @@ Position PositionMap::PositionOf(size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto next = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset);
   const size_t line = next - line_begins_.begin() - 1;
-  // The line's end is the farthest place that an editor knows.
+  // The end of a line is the farthest position that an editor knows.
   const size_t at = std::min(offset, LineEnd(line));
   return {static_cast<int64_t>(line), static_cast<int64_t>(UnitsBefore(at) - UnitsBefore(line_begins_[line]))};
 }
@@ -89,7 +89,7 @@ size_t PositionMap::OffsetOf(Position position) const {
     const size_t target = UnitsBefore(begin) + character;
     const size_t step = std::upper_bound(units_.begin(), units_.end(), target) - units_.begin() - 1;
     at = std::max(begin, step * kStep);
-    // Behind the character whose last unit is the target's.
+    // Goes to the character with the target unit. All units of a character count at its first byte.
     for (size_t units = UnitsBefore(at); at < end; ++at) {
       const size_t more = CountUnits(text_.substr(at, 1));
       if (units + more > target) break;
@@ -166,7 +166,7 @@ Document::Analysis Document::Analyze() {
     one.module = std::move(*module);
     std::vector<Diagnostic> warnings;
     Status verified = Verify(*one.module, VerifyLevelOf(options_.load), &warnings);
-    // The cost in a hover counts on the rules, whether they are shown or not.
+    // The cost in a hover requires that the rules hold, even if their errors are not shown.
     one.valid = verified && (options_.load.verify != "off" || Verify(*one.module));
     if (!verified) append(analysis.errors, std::move(verified.error().diagnostics));
     append(analysis.warnings, std::move(warnings));

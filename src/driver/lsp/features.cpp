@@ -1,4 +1,4 @@
-// Names, outline, layout and completion.
+// Features of the language server: names, outline, layout and completion.
 #include "driver/lsp/features.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void AppendLocation(JsonWriter& json, Document& document, SourceRange range) {
   json.Close('}');
 }
 
-// f(mention) for each place of the symbol under `offset`, its definition included.
+// Calls f(mention) for each mention of the symbol at `offset`, including its definition.
 template <class F>
 void ForEachMention(Document& document, uint32_t offset, F&& f) {
   const SymbolIndex& index = document.symbols();
@@ -51,11 +51,11 @@ SymbolKind SymbolKindOf(const Document& document, const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::kModule) return kModuleKind;
   if (symbol.kind == Symbol::Kind::kComputation) return kFunctionKind;
   const std::string_view opcode = TextOf(document, symbol.opcode);
-  if (opcode == ToString(Opcode::kParameter)) return kParameterKind;  // TypeParameter: there is no other.
+  if (opcode == ToString(Opcode::kParameter)) return kParameterKind;  // TypeParameter is the only kind for parameters.
   return opcode == ToString(Opcode::kConstant) ? kConstantKind : kVariableKind;
 }
 
-// Shape and opcode of an instruction; what else is beside the name.
+// Shape and opcode of an instruction. Other symbols have a word or nothing.
 std::string DetailOf(const Document& document, const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::kModule) return "HloModule";
   if (symbol.kind == Symbol::Kind::kComputation) return symbol.is_root ? "ENTRY" : "";
@@ -68,8 +68,8 @@ std::string DetailOf(const Document& document, const Symbol& symbol) {
 
 std::string NameOf(const Symbol& symbol) { return symbol.name.empty() ? "{...}" : std::string(symbol.name); }
 
-// The symbols from `at` on whose parent is `parent`; `at` ends behind them. Deep nesting is that of computations in
-// attributes, which the index bounds.
+// Appends the symbols from `at` on whose parent is `parent`, and moves `at` past them. The recursion is as deep as
+// computations are nested in attributes, which the index bounds.
 void AppendTree(JsonWriter& json, Document& document, int parent, size_t& at) {
   const auto symbols = document.symbols().symbols();
   json.Open('[');
@@ -92,19 +92,19 @@ void AppendTree(JsonWriter& json, Document& document, int parent, size_t& at) {
 
 enum CompletionKind : int { kFunctionItem = 3, kVariableItem = 6, kPropertyItem = 10, kKeywordItem = 14 };
 
-// Where in an instruction a place is.
+// The part of an instruction in which a position is.
 struct Context {
   int symbol = -1;
-  std::string_view opcode;     // Empty: before its parenthesis.
-  std::string_view attribute;  // Whose value is being written.
-  bool operands = false;       // In the parentheses.
+  std::string_view opcode;     // Empty before the parenthesis.
+  std::string_view attribute;  // The attribute whose value is being written.
+  bool operands = false;       // Whether the position is in the parentheses.
 };
 
 Context ContextAt(Document& document, uint32_t offset) {
   const SymbolIndex& index = document.symbols();
   Context context;
   context.symbol = index.SymbolAt(offset, Symbol::Kind::kInstruction);
-  // Behind the end, but for blanks: what is written there belongs to it.
+  // If only blanks separate the position from the instruction before it, the position belongs to that instruction.
   for (size_t i = 0; i < index.symbols().size() && context.symbol < 0; ++i) {
     const Symbol& symbol = index.symbols()[i];
     if (symbol.kind != Symbol::Kind::kInstruction || symbol.range.end > offset) continue;
@@ -269,7 +269,7 @@ std::expected<std::string, std::string> RenameJson(Document& document, uint32_t 
 std::string SymbolsJson(Document& document, const ClientAbilities& client) {
   JsonWriter json;
   if (client.symbol_trees) {
-    // Modules and what has none above it are at the top.
+    // Symbols without a parent, such as modules, are at the top.
     size_t at = 0;
     AppendTree(json, document, -1, at);
     return json.text();
@@ -293,7 +293,7 @@ std::string FoldingRangesJson(Document& document) {
     if (symbol.kind != Symbol::Kind::kComputation) continue;
     const int64_t first = document.positions().PositionOf(symbol.range.begin).line;
     const int64_t last = document.positions().PositionOf(symbol.range.end).line;
-    // The line of the brace stays visible.
+    // The line of the closing brace stays visible.
     if (last > first + 1) json.Open('{').Key("startLine").Value(first).Key("endLine").Value(last - 1).Close('}');
   }
   return json.Close(']').text();
@@ -308,7 +308,7 @@ std::expected<std::string, std::string> FormattingJson(Document& document) {
   if (!formatted) return std::unexpected(formatted.error().message());
   const std::string_view before = document.text(), after = *formatted;
   if (before == after) return "[]";
-  // Without the whole lines that both begin and end with.
+  // Replaces only the lines from the first to the last difference.
   size_t begin = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin();
   begin = begin == 0 ? 0 : before.rfind('\n', begin - 1) + 1;
   const auto differ = std::mismatch(before.rbegin(), before.rend() - static_cast<ptrdiff_t>(begin), after.rbegin(),

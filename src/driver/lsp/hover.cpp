@@ -1,4 +1,4 @@
-// Diagnostics, and what is shown of the thing under the cursor.
+// Diagnostics, and the text that is shown for the thing under the cursor.
 #include <algorithm>
 #include <unordered_set>
 
@@ -48,7 +48,7 @@ void AppendDiagnostic(JsonWriter& json, Document& document, const Diagnostic& di
 
 // ---- Hover -------------------------------------------------------------------------------------------------------
 
-// What is shown: code, and sentences of which some words are code.
+// The text of a hover: code, and sentences in which words can be code.
 class HoverText {
  public:
   explicit HoverText(bool markdown) : markdown_(markdown) {}
@@ -100,7 +100,7 @@ std::string CostText(const Cost& cost) {
   return Join(parts, ", ");
 }
 
-// What it does, and what the op table says of it.
+// Describes an opcode by its sentence and its traits in the op table.
 std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   const OpRow& row = RowOf(opcode);
   std::vector<std::string> parts;
@@ -116,7 +116,7 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   return text;
 }
 
-// The cost, where it is known: of what a valid module's entry reaches.
+// Appends the cost. It is known only for computations that the entry of a valid module reaches.
 void AppendCost(HoverText& hover, const DocumentModule& document, const Computation& computation,
                 const Instruction* inst) {
   if (!document.valid) return hover.Line("no cost: the module has errors");
@@ -131,10 +131,10 @@ void AppendCost(HoverText& hover, const DocumentModule& document, const Computat
   }
 }
 
-// As written: where two computations share a name, the module has another one.
+// The name as written. If two computations have the same name, the module has another name for one of them.
 std::string_view NameOf(const Instruction& inst) {
   const SourceRange range = NameRange(inst);
-  if (range == inst.range()) return "";  // Nested: it has none.
+  if (range == inst.range()) return "";  // A nested instruction has no name.
   const std::string_view name = inst.module().source->text().substr(range.begin, range.end - range.begin);
   return name.substr(static_cast<size_t>(name.starts_with('%')));
 }
@@ -172,7 +172,7 @@ void AppendComputation(HoverText& hover, const DocumentModule& document, const C
   AppendCost(hover, document, computation, nullptr);
 }
 
-// A text that does not parse still says how it defines the name.
+// For a text that does not parse, shows the first line of the definition.
 void AppendDefinition(HoverText& hover, std::string_view text, const Symbol& symbol) {
   const std::string_view definition = text.substr(symbol.range.begin, symbol.range.end - symbol.range.begin);
   hover.Code(Cut(definition.substr(0, definition.find('\n'))));
@@ -181,7 +181,7 @@ void AppendDefinition(HoverText& hover, std::string_view text, const Symbol& sym
 
 // ---- From the text to the module ---------------------------------------------------------------------------------
 
-// Of the module whose text holds `offset`; null when that does not parse.
+// The module whose text holds `offset`. Null if it does not parse.
 const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   const DocumentModule* found = nullptr;
   for (const DocumentModule& one : document.modules()) {
@@ -190,12 +190,12 @@ const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   return found != nullptr && found->module != nullptr ? found : nullptr;
 }
 
-// By place, since names that two computations share are not kept.
+// Finds an instruction by its position in the text, because computations can share names there.
 const Instruction* InstructionOf(const Module& module, const Symbol& symbol) {
   for (const Computation* computation : module.Computations()) {
-    if (computation->range.empty()) continue;  // Made for an asynchronous op, which begins at the same place.
+    if (computation->range.empty()) continue;  // Made for an asynchronous instruction, which begins at the same place.
     for (const Instruction* inst : computation->instructions()) {
-      const SourceRange range = inst->range();  // From the '%' on.
+      const SourceRange range = inst->range();  // Begins at the '%'.
       if (range.begin <= symbol.name_range.begin && range.begin + 1 >= symbol.name_range.begin) return inst;
     }
   }
@@ -211,7 +211,7 @@ const Computation* ComputationOf(const Module& module, const Symbol& symbol) {
   return nullptr;
 }
 
-// The instruction whose opcode stands at `offset`: named, or an operand of one.
+// The instruction whose opcode is at `offset`, which may be nested as an operand. `opcode` receives the opcode's range.
 const Instruction* AtOpcode(const Module& module, const SymbolIndex& index, uint32_t offset, SourceRange& opcode) {
   const int at = index.SymbolAt(offset, Symbol::Kind::kInstruction);
   if (at >= 0) {

@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kLongestHeader = 4096;
 constexpr std::string_view kLength = "content-length:";
 
-// Where "Content-Length:" stands, in letters of any case.
+// Position of "Content-Length:" in upper or lower case. The size of the line if it is missing.
 size_t FindLength(std::string_view line) {
   const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
   return std::search(line.begin(), line.end(), kLength.begin(), kLength.end(), same) - line.begin();
 }
 
-// `Name: value`, of a name that may be a header's.
+// Whether the line has the form `Name: value` of a header.
 bool IsHeader(std::string_view line) {
   const size_t colon = line.find(':');
   return colon != std::string_view::npos && colon > 0 &&
@@ -115,7 +115,8 @@ bool MessageReader::ExtractFrame() {
   return true;
 }
 
-// Up to the empty line behind them. False when more bytes are needed; sets next_ when there is something to say first.
+// Reads the headers up to the empty line after them. Returns false if more bytes are needed. Sets next_ for a bad
+// header.
 bool MessageReader::ReadHeaders() {
   while (!headers_ended_ && !next_) {
     const std::string_view rest = Rest();
@@ -123,7 +124,7 @@ bool MessageReader::ReadHeaders() {
     if (end == std::string_view::npos) {
       scanned_ = rest.size();
       if (rest.size() <= kLongestHeader) return false;
-      // No header is as long. Its end may be the beginning of one.
+      // Headers are shorter than this. The last bytes may be the beginning of a header.
       if (!std::exchange(skipping_, true)) BadHeader(rest);
       begin_ += rest.size() - kLength.size();
       scanned_ = 0;

@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Source: JSON-RPC 2.0, 5.1; LSP 3.17, ErrorCodes.
+// Sources: JSON-RPC 2.0, section 5.1, and LSP 3.17, ErrorCodes.
 enum RpcCode : int {
   kParseError = -32700,
   kInvalidRequest = -32600,
@@ -41,10 +41,10 @@ class Server {
     documents_options_.load = options.load;
   }
 
-  // A message waits its turn; what cancels it may stand among those behind it.
+  // Queues a message. A later message in the queue may cancel it.
   void Receive(const IncomingMessage& message);
   bool HasWaiting() const { return !waiting_.empty(); }
-  bool HasRoom() const { return waiting_.size() < 100; }  // The rest waits in the pipe.
+  bool HasRoom() const { return waiting_.size() < 100; }  // Further messages stay in the pipe.
   void HandleNext();
   void PublishPending();
   bool running() const { return !exited_ && !output_failed_; }
@@ -54,7 +54,7 @@ class Server {
   enum class Stage : uint8_t { kStarted, kInitialized, kShutDown };
   struct Method {
     std::string_view name;
-    bool is_request;  // Else a notification, whose answer is only looked at for errors.
+    bool is_request;  // Notifications have no answer, except an error in the log.
     Answer (Server::*run)(const JsonValue& params);
   };
   static const Method kMethods[];
@@ -71,7 +71,7 @@ class Server {
 
   // ---- Parameters ----
   std::expected<Document*, RpcError> DocumentOf(const JsonValue& params);
-  // The document and, as a byte of it, the position.
+  // The document, and the position as a byte of its text.
   struct Place {
     Document* document;
     uint32_t offset;
@@ -104,8 +104,8 @@ class Server {
   std::deque<Result<JsonValue>> waiting_;
   bool exited_ = false;
   bool output_failed_ = false;
-  std::map<std::string, Document> documents_;  // By URI.
-  std::set<std::string> unpublished_;          // Those whose text changed.
+  std::map<std::string, Document> documents_;  // Keys are URIs.
+  std::set<std::string> unpublished_;          // Documents with changed text.
 };
 
 constexpr Server::Method Server::kMethods[] = {
@@ -153,7 +153,7 @@ void Server::Handle(const JsonValue& message) {
   const JsonValue& id = message["id"];
   const bool is_request = id.String() != nullptr || id.Number().has_value();
   if (name == nullptr) {
-    // Responses, to requests that this server does not make, are none of our business.
+    // Responses are ignored, because this server makes no requests.
     const bool is_response = !message["result"].IsNull() || !message["error"].IsNull();
     if (!is_response) Respond(id, Failed(kInvalidRequest, "a message is an object with a method"));
     return;
@@ -169,7 +169,7 @@ void Server::Request(const JsonValue& id, std::string_view name, const JsonValue
   if (stage_ == Stage::kShutDown) return Respond(id, Failed(kInvalidRequest, "after 'shutdown' comes 'exit'"));
   for (const Method& method : kMethods) {
     if (method.name != name || !method.is_request) continue;
-    // These two change what later messages mean, so they are never dropped.
+    // These two change the meaning of later messages and cannot be cancelled.
     const bool changes_state = name == "initialize" || name == "shutdown";
     if (!changes_state && IsCancelled(id)) return Respond(id, Failed(kRequestCancelled, "cancelled"));
     return Respond(id, (this->*method.run)(params));
@@ -182,7 +182,7 @@ void Server::Notification(std::string_view name, const JsonValue& params) {
     exited_ = true;
     return;
   }
-  if (stage_ != Stage::kInitialized) return;  // As LSP asks.
+  if (stage_ != Stage::kInitialized) return;  // Required by LSP.
   for (const Method& method : kMethods) {
     if (method.name != name || method.is_request) continue;
     const Answer answer = (this->*method.run)(params);
@@ -293,7 +293,7 @@ Answer Server::DidOpen(const JsonValue& params) {
   return "null";
 }
 
-// All or nothing: changes build on each other.
+// Applies all changes or none, because a change builds on the changes before it.
 Answer Server::DidChange(const JsonValue& params) {
   const auto document = DocumentOf(params);
   if (!document) return std::unexpected(document.error());

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Whether the value of an attribute names computations. By the types of the fields, of any opcode.
+// Whether the value of an attribute names computations. Depends on the types of the fields of all opcodes.
 enum class Names : uint8_t { kNothing, kComputation, kComputations };
 
 template <class... Structs>
@@ -44,22 +44,22 @@ class SymbolScanner {
   void Run();
 
  private:
-  // Names of one kind. What is used before its definition, in a text that is wrong, is resolved at the end.
+  // Names of one kind. In a wrong text a name may be used before its definition. Such uses are resolved at the end.
   struct Scope {
     int owner = -1;
     std::unordered_map<std::string_view, int> defined;
-    std::vector<Token> open;        // Uses without a definition so far.
+    std::vector<Token> open;        // Uses that have no definition yet.
     std::vector<Token> parameters;  // Names in the signature.
-    bool defines_operands = false;  // Of an instruction that stands alone: operands are its parameters.
+    bool defines_operands = false;  // For a lone instruction: operands are its parameters.
   };
 
   void Advance();
-  Token Bare(const Token& token) const;  // Its range without '%', ':' and '='.
+  Token Bare(const Token& token) const;  // The token's range without '%', ':' and '='.
   bool IsName(const Token& token) const {
     return token.kind == TokenKind::kName || (token.kind == TokenKind::kWord && !IsReserved(token.text));
   }
   bool BeginsLine(const Token& token) const;
-  // `[ROOT] NAME =`, where an instruction may begin though brackets are open.
+  // Whether `[ROOT] NAME =` begins here. Inside brackets an instruction begins only at the beginning of a line.
   bool AtInstruction(bool in_brackets) const;
   bool AtComputation(bool opcode_possible) const;
 
@@ -85,7 +85,7 @@ class SymbolScanner {
   Lexer lexer_;
   Token token_, next_;
   uint32_t last_end_ = 0;
-  int depth_ = 0;  // Of computations in computations.
+  int depth_ = 0;  // Nesting of computations in attributes.
   int module_ = -1;
   int open_strings_ = 0;
 };
@@ -97,8 +97,9 @@ void SymbolScanner::Advance() {
   token_ = next_;
   next_ = lexer_.Next();
   if (next_.kind != TokenKind::kError) return;
-  // Behind the first byte of what is no token. A string without end ends with its line, a comment with the text, and so
-  // does what comes after many of them, each of which takes a search to the end.
+  // Skips bytes that are not a token: an unterminated string to the end of its line, an unterminated comment to the end
+  // of the text, otherwise one byte. An unterminated string costs a search to the end of the text, so the rest of the
+  // text is skipped after many of them.
   constexpr int kMostOpen = 100;
   const std::string_view rest = text_.substr(next_.begin, piece_.end - next_.begin);
   const bool is_string = rest.starts_with('"') || rest.starts_with('\'');
@@ -127,7 +128,7 @@ bool SymbolScanner::AtInstruction(bool in_brackets) const {
   return (root || named) && (!in_brackets || BeginsLine(token_));
 }
 
-// Where brackets that should be closed before are open.
+// Whether a computation begins here, although brackets before it are still open.
 bool SymbolScanner::AtComputation(bool opcode_possible) const {
   if (token_.IsWord("ENTRY") || token_.IsWord("HloModule")) return true;
   const bool first_column = token_.begin == piece_.begin || text_[token_.begin - 1] == '\n';
@@ -202,7 +203,7 @@ void SymbolScanner::Signature(Scope& body) {
   }
 }
 
-// From '{' to behind '}'.
+// Reads from '{' to the position after '}'.
 void SymbolScanner::Body(Scope& body, Scope& computations) {
   Advance();
   while (token_.kind != TokenKind::kEnd && !token_.Is('}')) {
@@ -232,7 +233,7 @@ void SymbolScanner::Instruction(Scope& body, Scope& computations) {
   Advance();
   RightSide(symbol, body, computations);
   index_.symbols_[symbol].range.end = last_end_;
-  // Known from the next one on: what is called so in its own operands is another one, or an error.
+  // The name is defined after the operands: an operand of the same name is another instruction or an error.
   Define(body, symbol);
 }
 
@@ -293,7 +294,7 @@ void SymbolScanner::AttributeValue(Scope& body, Scope& computations) {
   if (token_.Is('}')) Advance();
 }
 
-// A computation that stands in an attribute and has no name.
+// Reads a computation without a name in an attribute.
 void SymbolScanner::Inline(int parent, Scope& computations) {
   constexpr int kDeepest = 256;
   if (depth_ >= kDeepest) return SkipGroup();
@@ -305,7 +306,7 @@ void SymbolScanner::Inline(int parent, Scope& computations) {
   --depth_;
 }
 
-// From '{' to behind its partner, or to where an instruction shows that it has none.
+// Skips from '{' to the position after its '}', or to an instruction that shows that the '}' is missing.
 void SymbolScanner::SkipGroup() {
   int braces = 0;
   for (; token_.kind != TokenKind::kEnd; Advance()) {

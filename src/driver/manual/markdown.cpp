@@ -10,16 +10,16 @@ namespace {
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// The marks within one text: of a paragraph, an item, a cell.
+// Reads the marks within a text: a paragraph, an item or a cell.
 class SpanReader {
  public:
-  // `text` lies in the source, `begin` bytes from its start.
+  // `text` is at byte `begin` of the source.
   SpanReader(std::string_view text, uint32_t begin) : text_(text), begin_(begin) {}
 
   Result<Spans> Read() { return Until(""); }
 
  private:
-  // Up to `mark`, which is taken, or to the end where it is "".
+  // Reads up to `mark` and takes it. If `mark` is "", reads to the end.
   Result<Spans> Until(std::string_view mark) {
     const size_t opened = at_;
     Spans spans;
@@ -38,7 +38,7 @@ class SpanReader {
     const std::string_view rest = text_.substr(at_);
     if (rest[0] == '`') return Code(spans);
     if (rest.starts_with("**")) return Marked(spans, Span::Kind::kStrong, "**");
-    // f8* and a * b are no emphasis.
+    // `f8*` and `a * b` have no emphasis.
     const bool opens = (at_ == 0 || !IsWordChar(text_[at_ - 1])) && rest.size() > 1 && IsWordChar(rest[1]);
     if (rest[0] == '*' && opens) return Marked(spans, Span::Kind::kEmphasis, "*");
     if (rest.starts_with("![")) return Picture(spans);
@@ -56,7 +56,7 @@ class SpanReader {
     const size_t close = text_.find('`', at_ + 1);
     if (close == std::string_view::npos) FAIL(Wrong(at_, "nothing closes this `"));
     std::string code(text_.substr(at_ + 1, close - at_ - 1));
-    // In a table a '|' of code is escaped, too.
+    // In a table, a '|' in code is escaped.
     for (size_t bar = code.find("\\|"); bar != std::string::npos; bar = code.find("\\|", bar)) code.erase(bar, 1);
     spans->push_back({.kind = Span::Kind::kCode, .text = std::move(code), .begin = Here()});
     at_ = close + 1;
@@ -71,7 +71,7 @@ class SpanReader {
     return {};
   }
 
-  // [text](target), not the brackets of f32[4] or [a, b).
+  // Whether the brackets begin a link [text](target), unlike f32[4] or [a, b).
   static bool LinkBegins(std::string_view rest) {
     const size_t close = rest.find("](");
     const size_t other = rest.find_first_of("[]", 1);
@@ -112,7 +112,7 @@ class SpanReader {
   size_t at_ = 0;
 };
 
-// Lines as one, the blanks that indent them left out.
+// The lines as a single line, without their indentation.
 std::string Unfolded(std::string_view text) {
   std::string line;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -129,7 +129,7 @@ void Unfold(Spans* spans) {
   }
 }
 
-// Where the text of an item begins: behind "- " or "12. "; 0: it is none.
+// Position at which the text of an item begins: after "- " or "12. ". 0 if the line is not an item.
 size_t ItemIndent(std::string_view line) {
   if (line.starts_with("- ")) return 2;
   size_t digits = 0;
@@ -266,7 +266,7 @@ class PageReader {
       const auto begin = static_cast<uint32_t>(first.begin + indent);
       block.rows.push_back({TRY(Read(begin, last.begin + last.text.size() - begin))});
       at_ = end;
-      // A blank line may stand between items of one kind.
+      // A blank line may separate items of one list.
       if (at_ + 1 < lines_.size() && Trim(Line()).empty() && ItemIndent(lines_[at_ + 1].text) > 0 &&
           lines_[at_ + 1].text.starts_with("- ") == (block.kind == Block::Kind::kBullets))
         ++at_;

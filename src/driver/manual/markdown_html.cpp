@@ -21,7 +21,7 @@ std::string Html(const Spans& spans) {
   return out;
 }
 
-// What is typed stands out from what is printed.
+// Commands are marked, so that they differ from their output.
 std::string CodeHtml(const Block& block) {
   std::string out = "<pre>";
   bool typed = false;
@@ -30,7 +30,7 @@ std::string CodeHtml(const Block& block) {
     out += typed ? Str("<span class=\"h\">", XmlText(line), "</span>\n") : Str(XmlText(line), "\n");
     typed = typed && line.ends_with('\\');
   }
-  out.pop_back();  // What is split ends with a line end.
+  out.pop_back();  // The text ends with an end of line.
   return out + "</pre>\n";
 }
 

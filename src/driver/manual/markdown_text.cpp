@@ -6,13 +6,13 @@
 namespace hlo {
 namespace {
 
-// Columns of UTF-8, each code point one.
+// Columns of a UTF-8 text. Each code point counts as one.
 size_t Columns(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// Code keeps its marks, which part it from the words around it; an address that is not the text of its link follows it.
+// Code keeps its marks, which separate it from other words. An address follows its link, unless it is the link's text.
 std::string Text(const Spans& spans) {
   std::string out;
   for (const Span& span : spans) {
@@ -25,7 +25,7 @@ std::string Text(const Spans& spans) {
   return out;
 }
 
-// Lines of at most `width` columns, but for longer words.
+// Lines of at most `width` columns. Longer words have their own lines.
 std::vector<std::string> Filled(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : Split(text, ' ')) {
@@ -56,7 +56,7 @@ std::string ListText(const Block& block, size_t width) {
   return out;
 }
 
-// The widest columns give way until all fit beside each other, two blanks between.
+// Shrinks the widest columns until all fit beside each other with two blanks between them.
 std::vector<size_t> ColumnWidths(const std::vector<std::vector<std::string>>& rows, size_t width) {
   std::vector<size_t> widths(rows[0].size());
   for (const std::vector<std::string>& row : rows) {
@@ -111,7 +111,7 @@ std::string TableText(const Block& block, size_t width) {
 std::string CodeText(const Block& block) {
   std::string out;
   for (const std::string_view line : Split(block.text, '\n')) out += line.empty() ? "\n" : Str("    ", line, "\n");
-  out.pop_back();  // What is split ends with a line end.
+  out.pop_back();  // The text ends with an end of line.
   return out;
 }
 

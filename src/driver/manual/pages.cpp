@@ -30,7 +30,7 @@ std::string Folded(std::string_view text) {
   return folded;
 }
 
-// Where in the program a link to a page leads: "comparison#sums".
+// The topic of `hlo help` to which a link leads, such as "comparison#sums". "" if the target is not a page.
 std::string Topic(const ManualPage& from, std::string_view target) {
   const size_t hash = std::min(target.find('#'), target.size());
   const ManualPage* page = hash == 0 ? &from : FindPage(target.substr(0, hash));
@@ -109,7 +109,7 @@ Result<std::vector<GlossaryTerm>> Glossary() {
   std::vector<GlossaryTerm> terms;
   for (const Block& block : TRY(ReadPage(*FindPage("glossary"))).blocks) {
     if (block.kind != Block::Kind::kTable) continue;
-    for (size_t i = 1; i < block.rows.size(); ++i)  // Row 0 holds the titles.
+    for (size_t i = 1; i < block.rows.size(); ++i)  // Row 0 has the titles.
       terms.push_back({PlainText(block.rows[i][0]), PlainText(block.rows[i][1])});
   }
   return terms;

@@ -1,4 +1,4 @@
-// The manual for a browser.
+// The manual as HTML pages.
 #include <filesystem>
 #include <map>
 #include <set>
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Of running text, beside what all pages have.
+// Rules for running text, in addition to the rules of all pages.
 constexpr std::string_view kRules =
     "nav{margin:12px 0 24px;font-size:12px}\n"
     "code{font:12px ui-monospace,monospace}\n"
@@ -21,7 +21,7 @@ constexpr std::string_view kRules =
     "th,td{white-space:normal;overflow-wrap:break-word}td:last-child{min-width:16ch}\n"
     "a{margin:0}\n";
 
-// The anchors of each page, by its file.
+// The anchors of each page. Keys are files.
 using Anchors = std::map<std::string, std::set<std::string>, std::less<>>;
 
 std::set<std::string> AnchorsOf(const MarkdownPage& page) {
@@ -32,7 +32,7 @@ std::set<std::string> AnchorsOf(const MarkdownPage& page) {
   return anchors;
 }
 
-// Each link to a page leads to one that there is, and to a section that it has.
+// Checks that each link to a page leads to an existing page and section.
 Status CheckLinks(std::string_view file, const MarkdownPage& page, const Anchors& anchors) {
   const Span* broken = nullptr;
   const auto check = [&](const Span& link) {
@@ -55,7 +55,7 @@ Status CheckLinks(std::string_view file, const MarkdownPage& page, const Anchors
   FAIL(std::move(error));
 }
 
-// All pages, as links from `file`; it itself is none.
+// The names of all pages, with links relative to `file`. `file` itself has no link.
 std::string Contents(std::string_view file, bool guides) {
   std::string out;
   for (const ManualPage& page : AllPages()) {
