@@ -11,7 +11,7 @@ namespace {
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
 
-// The rows for which something holds: their time, and the names of the longest.
+// The rows for which a condition holds: their time, and the names of the longest.
 struct Chosen {
   double ms = 0;
   std::vector<const StepRow*> rows;

@@ -12,20 +12,20 @@ namespace {
 using Event = gpu::TimelineEvent;
 using Kind = gpu::TimelineEvent::Kind;
 
-constexpr double kMs = 1e-6, kUs = 1e-3;  // Of nanoseconds.
+constexpr double kMs = 1e-6, kUs = 1e-3;  // From nanoseconds.
 
 bool IsStep(const Event& event) { return event.kind == Kind::kStep && event.step >= 0; }
 bool IsInterpreted(const Event& event, const Profile& profile) {
   return IsStep(event) && profile.steps[event.step].IsInterpreted();
 }
-// Kernels and library calls: what precision and tensor cores are asked of.
+// Kernels and library calls, which can use tensor cores and have a precision.
 bool Computes(const Event& event, const Profile& profile) {
   if (!IsStep(event)) return false;
   const gpu::StepKind sort = profile.steps[event.step].sort;
   return sort == gpu::StepKind::kKernel || gpu::CallsLibrary(sort);
 }
 
-// f(event) over the counted runs, and how many these are.
+// Calls f(event) for the events of the counted runs. Returns the number of these runs, at least 1.
 template <class F>
 double ForEachEvent(const Profile& profile, const F& f) {
   const auto runs = CountedRuns(profile);
@@ -47,7 +47,7 @@ double Mean(std::span<const double> values) {
 
 std::vector<double> Doubles(std::span<const int64_t> values) { return {values.begin(), values.end()}; }
 
-// Mean milliseconds of a run in which at least one of the chosen events goes on.
+// Mean time of a run, in milliseconds, during which at least one of the chosen events goes on.
 template <class F>
 double UnionMs(const Profile& profile, const F& is_chosen) {
   const auto runs = CountedRuns(profile);
@@ -138,13 +138,13 @@ std::string_view ToString(GapCause cause) {
   return kWords[static_cast<int>(cause)];
 }
 
-// Steps come in the order in which they were queued, on one queue: they begin in that order, too.
+// Steps are queued on one queue and so begin in the order in which they were queued.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile) {
   if (run.waits_for_each) return {};
   std::vector<Gap> gaps;
   int64_t until = run.begin;
   int after = -1;
-  bool waited = false;  // Since then.
+  bool waited = false;  // Since `until`.
   for (const Event& event : run.events) {
     if (event.kind == Kind::kWait) {
       waited |= event.end > until;
@@ -312,7 +312,7 @@ std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile) {
 
 std::vector<LoopExecution> LoopExecutionsOf(const gpu::Timeline& run, int64_t until) {
   std::vector<LoopExecution> executions;
-  std::map<std::pair<int, int>, size_t> open;  // By the trip around the loop, and the loop: index of its execution.
+  std::map<std::pair<int, int>, size_t> open;  // Index of the execution by the enclosing trip and the loop.
   for (const gpu::TimelineTrip& trip : run.trips) {
     if (trip.end > until || trip.end == 0) continue;
     const auto [at, is_first] = open.try_emplace({trip.parent, trip.loop}, executions.size());

@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// "while.2{1}": which array of several.
+// Example: "while.2{1}". The index tells the arrays of a tuple apart.
 std::string NameOf(const gpu::Value& value) {
   const Instruction& inst = *value.definition;
   if (value.kind == gpu::ValueKind::kScratch) return Str("scratch of ", inst.name());
@@ -31,7 +31,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
                        .kept_bytes = plan.packed_bytes,
                        .planned_bytes = plan.peak_bytes(),
                        .peak_bytes = curve.at[curve.peak].bytes()};
-  // Positions that are no step's are those of control flow: the step before stands for them.
+  // Positions without a step belong to control flow. The step before them is reported instead.
   std::vector<std::pair<int64_t, const Instruction*>> steps;
   for (size_t i = 0; i < executable.steps().size(); ++i)
     steps.emplace_back(curve.position_of_step[i], executable.steps()[i].instruction);
@@ -55,7 +55,8 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
-// Of the origins of instructions, fusions opened, those that the module that was read has: their names.
+// Adds the names of the input's instructions from which `inst` was made, also inside fusions. `names`: names of the
+// input's instructions by id.
 using NamesById = std::unordered_map<int, std::string_view>;
 void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::string_view>* made_of) {
   if (const auto known = names.find(inst.origin()); known != names.end()) made_of->insert(known->second);
@@ -65,7 +66,7 @@ void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::st
   }
 }
 
-// For as much as the run before had, touched: so that no memory is made meanwhile.
+// Allocates and touches as much memory as the run before needed, so that the run allocates none.
 void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->events.resize(std::min(timeline->most_events, before.events.size()));
   timeline->events.clear();
@@ -73,7 +74,7 @@ void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->trips.clear();
 }
 
-// One run, with a timeline where there is one.
+// Nanoseconds of one run. `timeline` may be null.
 Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline, std::vector<std::string>* notes) {
   TRY(executable.MakeReady());
   const int64_t begin = gpu::Timeline::Now();
@@ -95,7 +96,7 @@ std::string_view ToString(TimeClass time_class) {
   return kWords[static_cast<int>(time_class)];
 }
 
-// A collective is one, whoever computes it.
+// A collective counts as such even if the interpreter computes it.
 TimeClass ProfiledStep::Class() const {
   if (is_collective) return TimeClass::kCollective;
   constexpr std::pair<gpu::StepKind, TimeClass> kClasses[] = {
@@ -109,7 +110,7 @@ TimeClass ProfiledStep::Class() const {
 int BitsOf(const Instruction& inst, const Cost& cost) {
   const auto widest = std::ranges::max_element(cost.dot_flops);
   if (*widest > 0) return 8 << (widest - cost.dot_flops.begin());
-  std::map<int, int64_t> bytes;  // By bits.
+  std::map<int, int64_t> bytes;  // Keys are bits.
   const auto add = [&](const Shape& shape) {
     ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
       if (!leaf.IsArray()) return;
@@ -156,7 +157,7 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
     step.bits = BitsOf(inst, step.cost);
     step.tensor_cores = TensorCoresOf(info, target, profile.is_host, allow_tf32);
     TimeEstimate least = EstimateOf(inst, step.cost, profile.roof);
-    least.seconds[static_cast<int>(Bound::kLaunch)] = 0;  // Launches are timed apart.
+    least.seconds[static_cast<int>(Bound::kLaunch)] = 0;  // Launches are timed separately.
     step.least_seconds = least.total();
     step.bound = least.bound();
     step.live_bytes = curve.at[curve.position_of_step[profile.steps.size()]].bytes();
@@ -201,7 +202,7 @@ uint64_t WorkOf(const Instruction& inst) {
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile) {
   constexpr size_t kFew = 3, kRuns = 10, kMostRuns = 1000;
   constexpr int64_t kEnough = 200'000'000, kLong = 2'000'000'000, kTooLong = 20'000'000'000;
-  constexpr size_t kMostEvents = size_t{1} << 22;  // 300 MB.
+  constexpr size_t kMostEvents = size_t{1} << 22;  // About 300 MB.
   progress.Stage("profiling");
   size_t events = 0;
   const int64_t begin = gpu::Timeline::Now();
@@ -220,7 +221,7 @@ Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile
     if (!profile->runs.empty()) MakeRoom(profile->runs.back(), &timeline);
     profile->profiled_ns.push_back(TRY(TimeRun(executable, &timeline, &profile->notes)));
     no_log = timeline.no_log;
-    if (timeline.is_lost) {  // Once: from here on the log is not asked.
+    if (timeline.is_lost) {  // Happens once, because the next runs do not use the log.
       profile->plain_ns.pop_back();
       profile->profiled_ns.pop_back();
       continue;

@@ -1,4 +1,5 @@
-// A summary as JSON ("hlo.profile/1"), and back. The fields of each part are listed once, for both ways.
+// Writes a summary as JSON ("hlo.profile/1") and reads it. The fields of each part are listed once, for both
+// directions.
 #include <cstdlib>
 #include <span>
 #include <type_traits>
@@ -191,7 +192,7 @@ class Writer {
   JsonWriter& json_;
 };
 
-// What is not there keeps its default.
+// Reads fields from JSON. A missing string keeps its default, a missing number is 0, and a missing flag is false.
 class Reader {
  public:
   explicit Reader(const JsonValue& json) : json_(&json) {}
@@ -258,7 +259,7 @@ std::string ProfileJson(const ProfileSummary& summary) {
   JsonWriter json;
   json.Open('{').Key("schema").Value(kSchema);
   Writer writer(json);
-  ProfileSummary written = summary;  // Fields takes what can be read into.
+  ProfileSummary written = summary;  // Fields takes a reference to values that can be changed.
   Fields(writer, written);
   json.Key("advice").Open('[');
   for (const std::string& one : AdviceOn(summary)) json.Value(one);
@@ -283,7 +284,7 @@ Result<ProfileSummary> ReadProfileSummary(const std::string& path) {
   ProfileSummary summary;
   Reader reader(json);
   Fields(reader, summary);
-  // What indexes rows is what a stranger may have written.
+  // Checks the indices of rows, because the file may come from anywhere.
   for (SampleSpan& span : summary.sample) {
     if (span.step < -1 || span.step >= std::ssize(summary.steps)) span.step = -1;
   }

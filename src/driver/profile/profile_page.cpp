@@ -30,7 +30,7 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .b{min-width:60px}}
 )html";
 
-// By what a step is; the same in all pictures.
+// The colour of a kind of step. It is the same in all pictures.
 struct Colour {
   std::string_view what, code;
 };
@@ -60,23 +60,23 @@ std::string Svg(double height, const std::string& content) {
              "</svg></div>\n");
 }
 
-// About the width of a character of 11 pixels.
+// Approximate width of a character in a font of 11 pixels.
 constexpr double kCharacter = 6.2;
 
-// The text, cut to `width` pixels; "" where fewer than four characters fit.
+// The text, cut to `width` pixels. "" if fewer than four characters fit.
 std::string Fitted(std::string_view text, double width) {
   auto fits = static_cast<size_t>(std::max(0.0, width / kCharacter));
   if (text.size() <= fits) return std::string(text);
-  while (fits >= 4 && (text[fits - 1] & 0xC0) == 0x80) --fits;  // No part of a character.
+  while (fits >= 4 && (text[fits - 1] & 0xC0) == 0x80) --fits;  // Not inside a character.
   return fits < 4 ? "" : Str(text.substr(0, fits - 1), "\u2026");
 }
 
-// The origin of a step, as far as it is known: "jit(f)/model/mul  model.py:9".
+// The origin of a step as far as it is known. Example: "jit(f)/model/mul  model.py:9".
 std::string OriginOf(const std::string& op_name, const std::string& source) {
   return Str(op_name, op_name.empty() || source.empty() ? "" : "  ", source);
 }
 
-// Length of the path that all names begin with, its last '/' included.
+// Length of the path that all names begin with, including its last '/'.
 size_t SharedPrefix(const std::vector<std::string_view>& names) {
   if (names.empty()) return 0;
   size_t shared = names.front().rfind('/') + 1;  // 0 without a '/'.
@@ -87,7 +87,7 @@ size_t SharedPrefix(const std::vector<std::string_view>& names) {
   return shared;
 }
 
-// 1, 2 or 5 times a power of ten, at most `most` of them in `range`.
+// The distance between marks: 1, 2 or 5 times a power of ten, so that `range` has at most `most` marks.
 double StepOf(double range, int most) {
   const double rough = std::max(range, 1e-12) / most, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -156,7 +156,7 @@ class Page {
     out_ += "</ul>\n";
   }
 
-  // Of the run that is drawn.
+  // Horizontal position of a time in the drawn run, in microseconds.
   double X(double us) const {
     return kLeft + (kWidth - kLeft - kRight) * us / std::max(1e-9, 1000 * summary_.sample_ms);
   }
@@ -171,11 +171,11 @@ class Page {
     return axis;
   }
 
-  // A bar from `begin` to `end` microseconds with its name in it, as far as that fits, and a tooltip.
+  // A bar from `begin` to `end` microseconds, with as much of its name as fits, and a tooltip.
   std::string NamedBar(double begin, double end, double top, std::string_view name, const std::string& tooltip) const {
     const double width = std::max(0.5, X(end) - X(begin));
     const std::string label = Fitted(name, width - 6);
-    constexpr double kWideEnough = 3;  // For a border.
+    constexpr double kWideEnough = 3;  // Wide enough for a border.
     return Str("<rect class=\"", width < kWideEnough ? "o i" : "o", "\" x=\"", Number(X(begin)), "\" y=\"",
                Number(top + 2), "\" width=\"", Number(width), "\" height=\"", kNamedLane - 4, "\"><title>",
                XmlText(tooltip), "</title></rect>\n",
@@ -204,7 +204,7 @@ class Page {
     return out;
   }
 
-  // A lane for each level of loops in loops.
+  // Adds a lane for each level of nested loops.
   std::string LoopLanes(double* top) const {
     constexpr int kMostLanes = 3;
     std::string out;
@@ -224,7 +224,7 @@ class Page {
     return out;
   }
 
-  // Lanes for the scopes of op_names, from the first part in which they differ.
+  // Adds lanes for the scopes of op_names, from the first part in which they differ.
   std::string ScopeLanes(double* top) const {
     constexpr size_t kMostLanes = 3;
     std::vector<std::string_view> names;
@@ -244,7 +244,7 @@ class Page {
     MergedLane<double> scopes(/*is_nested=*/true);
     for (const SampleSpan& span : summary_.sample) {
       const ProfiledStep* const step = StepOfSpan(span);
-      if (step == nullptr || step->op_name.empty()) continue;  // Does not interrupt a scope.
+      if (step == nullptr || step->op_name.empty()) continue;  // Such a step does not end a scope.
       const std::string_view name = step->op_name;
       const size_t end = name.rfind('/');  // The last part is the operation.
       const bool has_scope = end != std::string_view::npos && end > shared;
@@ -301,7 +301,8 @@ class Page {
     std::string_view name;
   };
 
-  // The names of the first discs, which take the most time, each beside its disc where no disc or name is in the way.
+  // Names the first discs, whose steps take the most time. A name is beside its disc, if there is a place without other
+  // discs and names.
   static std::string NamesOf(const std::vector<Labelled>& discs, double top, double bottom) {
     constexpr size_t kMost = 12;
     constexpr double kHeight = 12;
@@ -340,7 +341,7 @@ class Page {
     return out;
   }
 
-  // Arithmetic for each byte against arithmetic for each second, both by powers of ten.
+  // Plots operations per byte against operations per second, both on logarithmic axes.
   void Roofline() {
     struct Dot {
       const StepRow* row;
@@ -400,7 +401,7 @@ class Page {
     out_ += Svg(kTop + kHeight + 40, plot);
   }
 
-  // Titles that begin with '>' are of numbers.
+  // Titles that begin with '>' belong to columns of numbers.
   void Head(std::span<const std::string_view> titles) {
     out_ += "<div class=\"t\"><table>\n<tr>";
     for (const std::string_view title : titles) {
@@ -411,7 +412,7 @@ class Page {
   }
   static std::string Cell(const std::string& text) { return Str("<td>", XmlText(text), "</td>"); }
   static std::string NumberCell(const std::string& text) { return Str("<td class=\"n\">", XmlText(text), "</td>"); }
-  // A name with its origin below it, where that is known.
+  // A name, with its origin below it if that is known.
   static std::string NameCell(const std::string& name, const std::string& op_name, const std::string& source) {
     const std::string origin = OriginOf(op_name, source);
     return Str("<td class=\"x\">", XmlText(name),

@@ -9,9 +9,9 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostSpans = 4000;  // Of the run that is drawn.
+constexpr size_t kMostSpans = 4000;  // Limit of the drawn run.
 
-// "a/b" of "a/b/add": the scope that an operation stands in.
+// The scope of an operation: "a/b" for "a/b/add".
 std::string ScopeOf(const std::string& op_name) {
   const size_t slash = op_name.rfind('/');
   return slash == std::string::npos ? "" : op_name.substr(0, slash);
@@ -46,7 +46,7 @@ const gpu::Timeline* TypicalRun(const Profile& profile) {
   return typical;
 }
 
-// `row_of`: of a step of the profile, its row; `loop_row_of`: of the id of a loop.
+// `row_of`: the row of each step of the profile. `loop_row_of`: the row of each loop, by the loop's id.
 void AddSample(const Profile& profile, const std::vector<int>& row_of, const std::map<int, int>& loop_row_of,
                ProfileSummary* summary) {
   const gpu::Timeline* const run = TypicalRun(profile);

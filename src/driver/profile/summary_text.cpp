@@ -1,4 +1,4 @@
-// A profile as a person reads it. Every word of it is in tools/words.def.
+// A profile as text. Each of its words is explained in tools/words.def.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kFewRows = 15, kFewLoops = 5;
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
-// "12", "0.5": as often as it happens in a run, which differs where branches do.
+// Number of executions in a run, such as "12". It can be a fraction, such as "0.5", if branches differ between runs.
 std::string Times(double count) {
   const bool is_whole = count == std::floor(count) || count >= 1000;
   return Format(is_whole ? "%.0f" : "%.1f", count);
@@ -21,7 +21,7 @@ std::string Times(double count) {
 std::string Microseconds(double us) { return Format(us < 100 ? "%.2f us" : "%.0f us", us); }
 std::string Rate(double per_second, const char* unit) { return Str(HumanCount(per_second), unit); }
 
-// One line: what, its share of a run, the time, and what else there is to say.
+// A line with the name of a part, its share of a run, its time and more text.
 std::string Part(const ProfileSummary& summary, std::string_view what, double ms, const std::string& more = "") {
   std::string line = Format("      %-18s %7s  %10s", std::string(what).c_str(), Percent(summary.Share(ms)).c_str(),
                             HumanMilliseconds(ms).c_str());
@@ -58,7 +58,7 @@ std::string TimeText(const ProfileSummary& summary) {
   return out;
 }
 
-// Of all that runs.
+// The time of each class of steps, as a share of the time of all classes.
 std::string ClassText(const ProfileSummary& summary) {
   double ms = 0;
   for (const TimeShare& share : summary.classes) ms += share.ms;
@@ -72,7 +72,7 @@ std::string ClassText(const ProfileSummary& summary) {
   return parts.empty() ? "" : Str("    spent on  ", Join(parts, ", "), "\n");
 }
 
-// Of the time in kernels and library calls.
+// The time of each width of elements, as a share of the time in kernels and library calls.
 std::string PrecisionText(const ProfileSummary& summary) {
   double ms = 0, count = 0;
   for (const auto& [bits, share] : summary.bits) ms += share.ms, count += share.count;
@@ -197,7 +197,7 @@ std::string GroupTable(const ProfileSummary& summary, const std::vector<GroupRow
   return table.Text("    ");
 }
 
-// Reasons once, with the steps that have them.
+// Steps that could use tensor cores and do not, each with the reason.
 std::string UnusedText(const ProfileSummary& summary) {
   std::string out;
   for (const StepRow& row : summary.steps) {

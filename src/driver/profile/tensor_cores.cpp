@@ -10,9 +10,9 @@
 namespace hlo {
 namespace {
 
-// From which compute capability on there are matrix instructions for operands of a type, and of how many of them a row
-// has to be a multiple for libraries to take them (16 bytes). Source: PTX ISA, mma.sync and wgmma; cuBLAS, tensor core
-// usage.
+// For an operand type, the first compute capability with matrix instructions. For libraries to use them, the length of
+// a row has to be a multiple of `multiple` elements (16 bytes). Sources: PTX ISA, mma.sync and wgmma; cuBLAS, tensor
+// core usage.
 struct TypeRow {
   PrimitiveType type;
   int compute_capability;
@@ -40,7 +40,7 @@ void AddProducts(const Instruction& inst, std::vector<const Instruction*>* produ
   }
 }
 
-// A size that is no multiple of what matrix instructions take, as words; "": all are.
+// Text about a size that is not a multiple of `multiple`. "" if there is none.
 std::string OddSize(const Instruction& product, int64_t multiple) {
   const auto odd = [&](int64_t size, std::string_view what) {
     return size % multiple == 0 ? "" : Str(what, " ", size, " is no multiple of ", multiple);

@@ -18,11 +18,11 @@ namespace {
 using Event = gpu::TimelineEvent;
 
 constexpr int kHost = 1, kDevice = 100;
-// Threads. Lanes that what overlaps moves to follow the first.
+// Thread numbers. Events that overlap move to the lanes after the first one.
 constexpr int kMain = 1, kRunsOfHost = 2, kLauncher = 3, kCompute = 1, kCopies = 40, kLoops = 60, kScopes = 70,
               kSources = 80, kGaps = 90, kRuns = 95;
 
-// "12.345" microseconds of nanoseconds.
+// Appends nanoseconds as microseconds, such as "12.345".
 void AppendMicroseconds(std::string& out, int64_t ns) {
   if (ns < 0) out += '-', ns = -ns;
   AppendTo(out, ns / 1000);
@@ -31,7 +31,7 @@ void AppendMicroseconds(std::string& out, int64_t ns) {
   for (const int digit : {rest / 100, rest / 10 % 10, rest % 10}) out += static_cast<char>('0' + digit);
 }
 
-// With one decimal.
+// Appends a number with one decimal.
 void AppendTenths(std::string& out, double value) {
   const int64_t tenths = std::llround(value * 10);
   AppendTo(out, tenths / 10);
@@ -45,7 +45,7 @@ std::string Quoted(std::string_view text) {
   return json.text();
 }
 
-// What all executions of a step have in common, without the closing brace.
+// Arguments that all executions of a step have in common, as JSON without the closing brace.
 std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   JsonWriter json;
   json.Open('{').Key("hlo_op").Value(step.name).Key("module").Value(module);
@@ -54,7 +54,7 @@ std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   json.Key("kind").Value(step.kind).Key("how").Value(step.how).Key("dtype_class").Value(step.bits);
   json.Key("tc_eligible").Value(step.tensor_cores.eligible).Key("tc_used").Value(step.tensor_cores.used);
   if (!step.library.empty()) json.Key("library").Value(step.library);
-  // Of one kernel; of several in one step each has its own in "launches".
+  // Size of a kernel's launch. If a step has several kernels, each has an entry in "launches".
   const auto size = [&](const LaunchSize& one) {
     json.Key("grid").Open('[').Value(one.blocks).Value(1).Value(1).Close(']');
     json.Key("block").Open('[').Value(one.threads).Value(1).Value(1).Close(']').Key("smem").Value(one.shared_bytes);
@@ -128,7 +128,7 @@ class Tracer {
     return json.text();
   }
 
-  // An event without its closing brace.
+  // Writes an event that lacks its closing brace.
   void Emit(std::string_view event) {
     if (!first_) buffer_ += ",\n";
     first_ = false;
@@ -162,7 +162,7 @@ class Tracer {
     if (!profile_.is_host) NameThread(kHost, kLauncher, "launcher");
   }
 
-  // `args`: a JSON object without its closing brace, or nothing.
+  // `args`: a JSON object without its closing brace, or "".
   void Complete(int process, int thread, int64_t begin, int64_t end, std::string_view quoted_name,
                 std::string_view category, std::string_view args = "") {
     if (!first_) buffer_ += ",\n";
@@ -196,9 +196,9 @@ class Tracer {
     Emit(event + "}");
   }
 
-  // Parts lie in what they are parts of, one behind the other.
+  // Writes spans one after the other. Parts are inside the span that they belong to.
   void HostSpans(const std::vector<HostSpan>& spans, int64_t begin) {
-    std::vector<int64_t> next = {begin};  // By depth.
+    std::vector<int64_t> next = {begin};  // Begin of the next span of each depth.
     for (const HostSpan& span : spans) {
       next.resize(span.depth + 2);
       const int64_t from = next[span.depth], until = from + static_cast<int64_t>(span.ms * 1e6);
@@ -208,7 +208,7 @@ class Tracer {
     }
   }
 
-  // The first lane from `first` on that is free by then.
+  // The first lane from `first` on that is free at `begin`.
   int FreeLane(int first, std::string_view name, int64_t begin, int64_t end) {
     for (int lane = first;; ++lane) {
       int64_t& until = lane_ends_.try_emplace(lane, INT64_MIN).first->second;
@@ -219,7 +219,7 @@ class Tracer {
     }
   }
 
-  // Give their lanes.
+  // Step and CopiesOfPlan write an event and return its lane.
   int Step(const Event& event) {
     const ProfiledStep& step = profile_.steps[event.step];
     const double ns = static_cast<double>(std::max<int64_t>(1, event.end - event.begin));
@@ -246,7 +246,8 @@ class Tracer {
     return lane;
   }
 
-  // The call that queued it, and an arrow to what it queued: of a graph once, to the first.
+  // Writes the call that queued the event, and an arrow to the event. A graph has one call, with an arrow to its first
+  // event.
   void Launch(const Event& event, std::string_view quoted_name, int lane) {
     if (event.graph >= 0) {
       if (event.graph < graphs_) return;
@@ -325,7 +326,8 @@ class Tracer {
     }
   }
 
-  // Shorter ones are what any two steps have between them: as many events, and nothing to see.
+  // Writes gaps. Shorter gaps than this are between any two steps. They would double the number of events and not be
+  // visible.
   void Gaps(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kShortNs = 1000;
     for (const Gap& gap : GapsOf(run, profile_)) {
@@ -339,7 +341,7 @@ class Tracer {
     }
   }
 
-  // Of each hundredth of the run, how much of it something ran.
+  // Writes for each hundredth of the run the share of time in which something ran.
   void BusyCounter(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kWindows = 100;
     const int64_t window = std::max<int64_t>(1, (until - run.begin) / kWindows);
@@ -361,15 +363,15 @@ class Tracer {
   const Profile& profile_;
   const TraceOptions& options_;
   const TraceSink& sink_;
-  std::vector<std::string> names_, args_;  // By step: as JSON.
-  int64_t origin_ = 0;                     // What is 0 in the trace.
+  std::vector<std::string> names_, args_;  // JSON texts of each step.
+  int64_t origin_ = 0;                     // Time of the zero of the trace.
   TraceReport report_;
   std::string buffer_, scratch_;
   bool first_ = true;
   int64_t flows_ = 0;
-  int graphs_ = 0;  // Launches of graphs of the run, as far as they have been drawn.
+  int graphs_ = 0;  // Number of the run's graph launches that have been drawn.
   std::map<int, int64_t> lane_ends_;
-  std::map<int, std::string> lanes_;  // Of the device, that are used.
+  std::map<int, std::string> lanes_;  // Names of the device's lanes that are used.
 };
 
 }  // namespace

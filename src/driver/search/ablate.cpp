@@ -23,7 +23,8 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// Of the median: 2,000 samples as large as the one at hand, drawn from it with replacement; their middle 95 %.
+// The 95 % interval of the median: the middle 95 % of the medians of 2,000 samples of the same size, drawn with
+// replacement.
 Interval BootstrapOfMedian(const std::vector<double>& values, uint64_t seed) {
   constexpr int kSamples = 2000;
   std::mt19937_64 random(seed);
@@ -37,14 +38,14 @@ Interval BootstrapOfMedian(const std::vector<double>& values, uint64_t seed) {
   return {medians[kSamples * 25 / 1000], medians[kSamples * 975 / 1000 - 1]};
 }
 
-// What is switched off, and how.
+// The passes, pass instances, stages or rules that are switched off together.
 struct Candidate {
   std::string name;
   std::vector<std::string> disabled, disabled_rules;
   bool all = false;
 };
 
-// Where a stage has the pass's name too, the pass alone.
+// Selectors of a pass. If a stage has the same name, they select the pass in its stages, and not the stage.
 std::vector<std::string> SelectorsOf(const std::string& pass, const std::vector<VariantOutcome::Instance>& instances) {
   std::set<std::string> stages;
   bool is_stage = false;
@@ -92,13 +93,13 @@ RunOptions Without(RunOptions options, const Candidate& candidate) {
   return options;
 }
 
-// Each row's process and the baseline's run once in each round, in random order.
+// Runs the processes of the rows and of the baseline once in each round, in random order.
 void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<AblationRow*> rows,
              const AblateOptions& options, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<size_t> order(processes.size());
   std::iota(order.begin(), order.end(), 0);
-  for (const auto& process : processes) process->Run();  // Warm.
+  for (const auto& process : processes) process->Run();  // Warms up.
   for (int64_t round = 0; round < options.rounds; ++round) {
     std::ranges::shuffle(order, random);
     for (const size_t i : order) {
@@ -120,10 +121,11 @@ void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<Abl
 
 using Tell = std::function<void(const std::string&)>;
 
-// `rows_of_all`: those of the candidates, in any order.
+// `rows_of_all`: the rows of the candidates, in any order.
 void MeasureAll(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
                 std::vector<AblationRow>& rows_of_all, Ablation* ablation, const Tell& tell) {
-  constexpr size_t kTogether = 7;  // And the baseline: so many modules' code and values are in memory at once.
+  // Besides the baseline. The code and values of so many modules are in memory at once.
+  constexpr size_t kTogether = 7;
   std::vector<double> baseline_ms = ablation->baseline.ms;
   for (size_t first = 0; first < rows_of_all.size(); first += kTogether) {
     const size_t end = std::min(first + kTogether, rows_of_all.size());
@@ -137,7 +139,7 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
       if (!rows_of_all[i].outcome.failure.empty() || rows_of_all[i].same) continue;
       const auto candidate = std::ranges::find(candidates, rows_of_all[i].name, &Candidate::name);
       processes.push_back(std::make_unique<VariantProcess>(path, Without(options.run, *candidate), /*runs=*/true));
-      processes.back()->outcome();  // One after the other: judging takes all cores.
+      processes.back()->outcome();  // One process after the other, because judging uses all cores.
       rows.push_back(&rows_of_all[i]);
     }
     tell(Str("measuring ", first + 1, " to ", end, " of ", rows_of_all.size()));
@@ -150,7 +152,7 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
     ablation->baseline.ms_interval = BootstrapOfMedian(ablation->baseline.ms, static_cast<uint64_t>(options.run.seed));
 }
 
-// Each candidate off, by the description of the device.
+// Switches off each candidate. The effect is estimated with the description of the device.
 std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& options,
                                  const std::vector<Candidate>& candidates, const VariantOutcome& baseline,
                                  const Tell& tell) {
@@ -167,7 +169,8 @@ std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& o
   return rows;
 }
 
-// Two at a time of the rows with the largest effects, of either sign; then of those that do each other's work, too.
+// Switches off pairs of the rows with the largest effects, positive or negative. Passes that do each other's work have
+// an effect only together.
 void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
               Ablation* ablation, const Tell& tell) {
   std::vector<const AblationRow*> most;
@@ -222,7 +225,7 @@ double AblationRow::milliseconds() const { return ms.empty() ? 1e3 * outcome.sec
 
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, const Tell& tell) {
   Ablation ablation{.path = path, .baseline = {}, .rows = {}, .pairs = {}, .unchanged = {}};
-  TRY(LoadModule(path, options.run.load));  // What is wrong with it, at its place.
+  TRY(LoadModule(path, options.run.load));  // Reports an error in the module at its place.
   tell("the baseline");
   ablation.baseline.name = "nothing";
   ablation.baseline.outcome = VariantProcess(path, options.run, /*runs=*/false).outcome();

@@ -14,7 +14,8 @@
 namespace hlo {
 namespace {
 
-// What chooses without measuring: whoever reads that it is worth nothing must know.
+// Passes that choose by a rule and do not measure. The report says so, because their effect is not the effect of
+// autotuning.
 constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
 
 std::string_view WordOf(AblateBy by) {
@@ -83,7 +84,8 @@ std::string NotesOf(const Ablation& ablation) {
   return out;
 }
 
-// Its name, its time and effect, two more cells, how it ended; of what failed the ends alone.
+// Adds a row with name, time, effect, two more cells and the result. A row that failed has only its name and the
+// result.
 void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std::string, 2> more, TextTable* table) {
   std::vector<std::string> cells = {row.name, TimeText(row.milliseconds()), EffectText(row.effect)};
   if (options.measured) cells.push_back(IntervalText(row.interval));
@@ -93,7 +95,7 @@ void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std
   table->Row(std::move(cells));
 }
 
-// Of one module.
+// The table of one module.
 std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   const VariantOutcome& baseline = ablation.baseline.outcome;
   std::vector<std::string> titles = {Str("without the ", WordOf(options.by)), ">time", ">effect"};
@@ -131,7 +133,8 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   return out + NotesOf(ablation);
 }
 
-// Two off together: what they are worth beyond the sum of each.
+// The table of pairs that were switched off together: their effect, and its difference from the sum of the single
+// effects.
 std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options) {
   if (options.pairs == 0) return "";
   std::vector<std::string> titles = {
@@ -162,7 +165,7 @@ double RateOf(const AblationRow& row, const AblateOptions& options) {
   return static_cast<double>(options.examples_per_run) / row.milliseconds() * 1e3;
 }
 
-// All passes against none, of several modules.
+// The table that compares all passes with none, one module in each row.
 std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptions& options) {
   std::vector<std::string> titles = {"module", ">with passes", ">without", ">speedup"};
   if (options.measured) titles.emplace_back(">95 %");
@@ -203,7 +206,7 @@ std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptio
   return out;
 }
 
-// In quotes where it must be.
+// Quotes a cell of a CSV file if it has to be quoted.
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";

@@ -25,7 +25,7 @@ std::string Line(double x1, double y1, double x2, double y2, std::string_view st
              style, "/>\n");
 }
 
-// 1, 2 or 5 times a power of ten, so that there are about six of them.
+// The distance between marks: 1, 2 or 5 times a power of ten, so that there are about six marks.
 double StepOf(double range) {
   const double rough = range / 6, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -34,7 +34,7 @@ double StepOf(double range) {
   return 10 * power;
 }
 
-// What the axis spans: all bars and whiskers, and 0, to whole steps.
+// The range of the axis: 0, all bars and their intervals, in whole steps.
 struct Scale {
   double low = 0, high = 0, step = 1, left = 0;
 
@@ -54,7 +54,7 @@ Scale ScaleOf(const BarChart& chart) {
   }
   if (scale.high <= scale.low) scale.high = scale.low + 1;
   scale.step = StepOf(scale.high - scale.low);
-  // A small loss needs no whole step.
+  // A small negative value does not extend the axis by a whole step.
   scale.low = std::max(std::floor(scale.low / scale.step) * scale.step, scale.low - 0.1 * scale.step);
   scale.high = std::ceil(scale.high / scale.step) * scale.step;
   scale.left = kMargin + static_cast<double>(widest) * kCharacter + 10;

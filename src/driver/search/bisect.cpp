@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kSlower = 1.2;  // As many times the good end's are slower, where nothing is said.
+constexpr double kSlower = 1.2;  // Limit of the time relative to the good end, if none is given.
 
 using Tell = std::function<void(const std::string&)>;
 using Text = std::shared_ptr<const SourceText>;
@@ -35,7 +35,8 @@ std::string_view ToString(Answer answer) {
 
 std::string_view PassOf(std::string_view instance) { return instance.substr(0, instance.find('#')); }
 
-// Failures that are one and the same here: who is accused, and where it crashes, changes with what is left out.
+// The class of a failure. The culprit and the place of a crash depend on the variant, so failures of a class count as
+// the same.
 std::string_view ClassOf(std::string_view way) {
   constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
       {"MISMATCH", "wrong"}, {"INCONCLUSIVE", "wrong"}, {"crash", "crash"}, {"no end", "crash"}, {"script", "script"}};
@@ -47,18 +48,18 @@ std::string_view ClassOf(std::string_view way) {
 
 Error NotHeld(std::string message) { return Error(ExitCode::kInconclusive, "N003", std::move(message)); }
 
-// One thing or another is tried, and has the bad end's symptom or not.
+// Tries variants and decides whether they have the symptom of the bad end.
 class Judge {
  public:
   Judge(std::string path, const BisectOptions& options) : path_(std::move(path)), options_(options) {
     trial_.property = options.property;
     trial_.threads = threads_;
-    SetThreads(1);  // A pool of threads does not come along into a child: this process has none.
+    SetThreads(1);  // A child process does not have the parent's pool of threads, so the parent has no pool.
   }
   ~Judge() { SetThreads(threads_); }
   Judge(const Judge&) = delete;
 
-  // The symptom of the bad end, and what a good one has.
+  // Determines the symptom of the bad end and the limit of the good end.
   Result<Symptom> LookAtEnds(const Text& bad_text, const RunOptions& bad, const Text& good_text,
                              const RunOptions& good) {
     constexpr double kFirst = 300, kTimes = 10, kMore = 10;
@@ -95,7 +96,7 @@ class Judge {
     return same ? Answer::kBad : Answer::kUntried;
   }
 
-  // What of a run is known when its passes are through, and what is taken from a lock.
+  // The part of a run that is known after its passes, and the decisions that were taken from a lock.
   Symptom Look(const Text& text, const RunOptions& run) {
     TrialOptions trial = trial_;
     trial.depth = Depth::kPasses;
@@ -103,7 +104,7 @@ class Judge {
     return Trial(text, run, trial).symptom();
   }
 
-  // How often of `confirm` times it answers so. `known`: so many times it has done so before.
+  // The number of tries, of options_.confirm, with this answer. `known`: the number of earlier tries that had it.
   int Count(const Text& text, const RunOptions& run, Answer answer, int known = 0) {
     int count = known;
     for (int i = known; i < options_.confirm; ++i) count += Ask(text, run) == answer;
@@ -121,7 +122,7 @@ class Judge {
     return options_.property.limit.value_or(good.figure);
   }
 
-  // Measured, it is the median of the quotients of some rounds.
+  // A measured figure is the median of the quotients of several rounds.
   bool IsBeyond(double figure, const RunOptions& run) {
     if (!options_.measured) return figure > limit_;
     constexpr int kRounds = 7;
@@ -152,7 +153,7 @@ class Judge {
   TrialOptions trial_;
   Symptom way_, last_;
   double limit_ = 0;
-  double times_ = 0;  // Measured: what the last one took, in times of the good end.
+  double times_ = 0;  // The last measured time, as a multiple of the good end's time.
   std::unique_ptr<VariantProcess> good_process_;
 };
 
@@ -179,7 +180,7 @@ class Bisector {
     RunOptions run;
   };
 
-  // The ends, each as often as is to be confirmed.
+  // Checks both ends, each options_.confirm times.
   Status ConfirmEnds(const Variant& good, const Variant& bad) {
     tell_("confirming both ends");
     result_.symptom = TRY(judge_.LookAtEnds(bad.text, bad.run, good.text, good.run));
@@ -197,7 +198,7 @@ class Bisector {
              .Hint(ElsewhereText()));
   }
 
-  // Where to look for who is accused, if that is not among what was searched.
+  // Suggests a search in case the culprit is not among the searched items.
   std::string ElsewhereText() const {
     const Symptom& symptom = result_.symptom;
     const bool is_kernel = symptom.accused == Culprit::Kind::kKernel && options_.over != BisectOver::kFusions;
@@ -239,7 +240,7 @@ class Bisector {
     result_.good_end = "no pass";
     TRY(ConfirmEnds({text_, Limited(0)}, {text_, options_.run}));
     Symptom symptom = result_.symptom;
-    if (options_.property.kind == PropertyKind::kScript)  // Which says nothing of passes.
+    if (options_.property.kind == PropertyKind::kScript)  // A script tells nothing of passes.
       symptom = PassesOf(options_.run);
     int64_t good = 0, bad = symptom.instances.empty() ? symptom.pass : symptom.instances.back().number;
     if (options_.run.pipeline.opt_bisect_limit > 0)
@@ -258,17 +259,17 @@ class Bisector {
                     " goes on from there"));
     }
     TRY(NameInstance(good, bad));
-    // A script is told of limits alone.
+    // Only limits are tried with a script.
     if (bad - good == 1 && options_.property.kind != PropertyKind::kScript) TRY(NameRewrite(bad));
     return ShowChange(good, bad);
   }
 
-  // Which pass instances run, and which rules.
+  // The pass instances that run and the rules that are applied.
   Symptom PassesOf(const RunOptions& run) const {
     return Trial(text_, run, {.depth = Depth::kPasses, .threads = 1}).symptom();
   }
 
-  // The middle, or what is nearest to it of what can be tried.
+  // The middle between `good` and `bad`, or the nearest limit that can be tried.
   static std::optional<int64_t> Between(int64_t good, int64_t bad, const std::set<int64_t>& untried) {
     const int64_t middle = good + (bad - good) / 2;
     for (int64_t away = 0; away < bad - good; ++away) {
@@ -279,7 +280,7 @@ class Bisector {
     return std::nullopt;
   }
 
-  // With the limit at an instance that may be skipped later on, its name is that of a run that comes so far.
+  // Names the instance as in a run with the limit `bad`, which reaches the instance.
   Status NameInstance(int64_t good, int64_t bad) {
     result_.bad_with = judge_.Count(text_, Limited(bad), Answer::kBad, std::min(1, options_.confirm - 1));
     Symptom with = judge_.last();
@@ -304,7 +305,7 @@ class Bisector {
     return {};
   }
 
-  // The smallest fuel of the guilty pass with which it is still bad.
+  // Finds the smallest fuel of the culprit pass with which the module is still bad.
   Status NameRewrite(int64_t limit) {
     constexpr int64_t kMostFuel = int64_t{1} << 20;
     const std::string pass(PassOf(result_.guilty.front()));
@@ -345,7 +346,7 @@ class Bisector {
     return out;
   }
 
-  // What is good can be made in this process; what crashes cannot.
+  // Shows the change from good to bad. A bad module cannot be made in this process if making it crashes.
   Status ShowChange(int64_t good, int64_t bad) {
     const std::string pass(PassOf(result_.guilty.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);
@@ -388,7 +389,7 @@ class Bisector {
     return left;
   }
 
-  // The items that bring the property, none of which can be left out.
+  // Finds a set of items that is bad and from which no item can be removed.
   Status OverSet(const Items& all, const std::string& noun, const Make& make) {
     result_.good_end = Str("no ", noun);
     result_.bad_end = all.size() == 1 ? Str("the ", noun) : Str("all ", all.size(), " ", noun, "s");
@@ -423,7 +424,7 @@ class Bisector {
     return {};
   }
 
-  // One part, or all parts but one, that is bad by itself.
+  // A part of the items, or all parts except one, that is bad by itself. Returns nullopt if there is none.
   static Result<std::optional<Items>> Smaller(const Items& items, size_t parts,
                                               const std::function<Result<bool>(const Items&)>& is_bad) {
     const auto part = [&](size_t i) {
@@ -445,7 +446,7 @@ class Bisector {
     const Symptom run = PassesOf(options_.run);
     Items rules;
     for (const auto& [rule, count] : run.rewrites) {
-      if (!FindRules(rule).empty()) rules.push_back(rule);  // A planted one cannot be switched off.
+      if (!FindRules(rule).empty()) rules.push_back(rule);  // A planted rule cannot be switched off.
     }
     TRY(OverSet(rules, "rule", [&](const Items& enabled) -> Result<Variant> {
       RunOptions options = options_.run;
@@ -472,7 +473,7 @@ class Bisector {
     return {};
   }
 
-  // Some fusions of the optimized module stay, the instructions of the others stand by themselves.
+  // Keeps some fusions of the optimized module. The instructions of the other fusions become instructions of the entry.
   Status OverFusions() {
     tell_("the optimized module");
     const std::unique_ptr<Module> optimized = OptimizedAs(text_, options_.run);
@@ -517,7 +518,7 @@ class Bisector {
     return {};
   }
 
-  // Of those of the lock that the module takes some count; other steps have what is taken without measuring.
+  // Uses only some of the lock's decisions. Other steps get the choice that is made without measuring.
   Status OverDecisions() {
     tell_("which decisions of the lock count for the module");
     const gpu::Lock lock = TRY(gpu::Lock::Parse(TRY(ReadSource(options_.run.tuning.read_from))));
@@ -525,7 +526,7 @@ class Bisector {
     run.tuning.names_defaults = true;
     const Symptom whole = judge_.Look(text_, run);
     if (!whole.way.empty()) FAIL(NotHeld(Str("the lock cannot be taken: ", whole.detail)));
-    std::map<std::string, Symptom::Decision> decisions;  // By item.
+    std::map<std::string, Symptom::Decision> decisions;  // Keys are items.
     Items items;
     for (const Symptom::Decision& decision : whole.decisions) {
       items.push_back(Str("'", decision.step, "' key=", decision.key));
@@ -553,7 +554,7 @@ class Bisector {
                decision.without.empty() ? "no kernel" : decision.without, "\n+ ", decision.chosen, "\n");
   }
 
-  // The lock with the guilty decisions alone, and the one without them.
+  // Writes a lock with only the culprit decisions and a lock without them.
   Status WriteLocks(const gpu::Lock& lock, const std::vector<std::string>& guilty) {
     if (options_.directory.empty()) return {};
     TRY(MakeDirectories(options_.directory));
@@ -575,7 +576,7 @@ class Bisector {
   const Tell& tell_;
   Judge judge_;
   Bisection result_;
-  std::map<int64_t, std::map<std::string, int64_t>> rewrites_;  // By fuel.
+  std::map<int64_t, std::map<std::string, int64_t>> rewrites_;  // Keys are amounts of fuel.
   int64_t fuel_ = 0;
 };
 

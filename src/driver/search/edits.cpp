@@ -37,7 +37,7 @@ Instruction* SplatOf(Instruction& inst, double value) {
   return &computation.AddLike(inst, Opcode::kBroadcast, inst.shape(), {&scalar}, DimensionsAttrs());
 }
 
-// What stands for `inst`; null: nothing does.
+// The value that replaces `inst`. Null if there is none of this kind.
 Instruction* StandFor(Instruction& inst, Stand stand) {
   Computation& computation = inst.computation();
   switch (stand) {
@@ -62,7 +62,7 @@ Instruction* StandFor(Instruction& inst, Stand stand) {
   return nullptr;
 }
 
-// The body of `callee` on `operands`, in place of `call`.
+// Replaces `call` by the body of `callee` on `operands`.
 void Inline(Instruction& call, const Computation& callee, std::span<Instruction* const> operands) {
   std::vector<Instruction*> copies(callee.place_limit());
   for (const Instruction* inst : callee.PostOrder()) {
@@ -77,7 +77,7 @@ void Inline(Instruction& call, const Computation& callee, std::span<Instruction*
   call.ReplaceAllUses(*copies[callee.root().place()]);
 }
 
-// What a size becomes; nothing: it stays.
+// The new size of a dimension. Nullopt: it stays.
 std::optional<int64_t> NewSize(int64_t size, int64_t from, int64_t to, bool multiples) {
   if (size == from) return to;
   if (multiples && size > from && size % from == 0) return size / from * to;
@@ -92,7 +92,7 @@ Shape MapLeaves(const Shape& shape, const F& change) {
   return Shape::Tuple(std::move(elements));
 }
 
-// The first elements along each dimension, or the same again where there are more.
+// The first elements along each dimension. A larger dimension repeats its elements.
 Literal Resized(const Literal& literal, const Shape& shape) {
   Literal out(shape);
   const std::vector<int64_t> from = RowMajorStrides(literal.shape().dims()), to = RowMajorStrides(shape.dims());
@@ -112,7 +112,7 @@ Literal Retyped(const Literal& literal, const Shape& shape) {
   return out;
 }
 
-// What is padded by all but one of a window's elements, as prefixes are, stays so.
+// If the padding is one less than the window, as for prefix sums, it stays so.
 void ResizeWindow(Window& window, const std::function<void(int64_t&)>& resize) {
   for (WindowDim& dim : window.dims) {
     const int64_t before = dim.size;
@@ -148,8 +148,8 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
   }
 }
 
-// Every leaf of every shape changes, operands before users, callees before callers. Where an op says what its shape is,
-// that is asked; where it asks for what the text has, the leaves are changed.
+// Changes each leaf of each shape, operands before users and callees before callers. If the rule of an opcode infers
+// another shape, the inferred shape is used.
 bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
              const std::function<Literal(const Literal&, const Shape&)>& convert,
              const std::function<void(int64_t&)>& resize) {
@@ -167,7 +167,7 @@ bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
         continue;
       }
       const Shape before = inst->shape();
-      inst->SetShape(std::move(shape));  // Which some rules read.
+      inst->SetShape(std::move(shape));  // Some shape rules read it.
       if (const auto inferred = InferShape(*inst); inferred && !Compatible(*inferred, inst->shape()))
         inst->SetShape(*inferred);
       changed |= inst->shape() != before;
@@ -207,7 +207,7 @@ void RemoveUnreadParameters(Computation& entry) {
 }  // namespace
 
 ModuleSize SizeOf(const Module& module, size_t characters) {
-  // A parameter for an operation is a step forward, and so is one parameter less.
+  // Replacing an operation by a parameter makes a module smaller, and so does removing a parameter.
   constexpr int64_t kOperation = 4, kOther = 2;
   int64_t weight = 0;
   for (const Computation* computation : module.Computations()) {

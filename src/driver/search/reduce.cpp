@@ -35,7 +35,7 @@ using Edit = std::function<bool(Module&)>;
 
 int64_t LineCount(std::string_view text) { return std::ranges::count(text, '\n'); }
 
-// A folder for arguments that are given, which change with the module.
+// A temporary folder for given arguments, which change with the module.
 class ArgumentFolder {
  public:
   ~ArgumentFolder() {
@@ -53,10 +53,10 @@ class ArgumentFolder {
 
 struct Candidate {
   std::shared_ptr<const SourceText> text;
-  std::unique_ptr<Module> module;  // Null of a text that cannot be read.
+  std::unique_ptr<Module> module;  // Null if the text cannot be read.
   ModuleSize size;
   RunOptions run;
-  std::vector<Literal> arguments;  // Where they are given.
+  std::vector<Literal> arguments;  // Empty unless arguments are given.
 };
 
 class Reducer {
@@ -65,7 +65,7 @@ class Reducer {
       : options_(options), tell_(tell), line_(line), text_(std::move(text)) {
     trial_.property = options.property;
     trial_.threads = std::max(1, threads_ / std::max(1, options.jobs));
-    SetThreads(1);  // A pool of threads does not come along into a child: this process has none.
+    SetThreads(1);  // A child process does not have the parent's pool of threads, so the parent has no pool.
   }
   ~Reducer() { SetThreads(threads_); }
   Reducer(const Reducer&) = delete;
@@ -78,7 +78,7 @@ class Reducer {
   }
 
  private:
-  // The symptom, and that it is there each time.
+  // Determines the symptom and checks that it occurs each time.
   Status LookAtWhatFails() {
     constexpr double kFirst = 120, kTimes = 10, kMore = 10;
     trial_.seconds = options_.trial_seconds > 0 ? options_.trial_seconds : kFirst;
@@ -97,7 +97,7 @@ class Reducer {
       }
       bool same = IsTheSame(symptom);
       if (i == 1 && !same && trial_.depth != Depth::kRun && !options_.property.IsFigure()) {
-        trial_.depth = Depth::kRun;  // Less does not show it: values that a run leaves, say.
+        trial_.depth = Depth::kRun;  // A smaller part of a run does not show the symptom.
         same = IsTheSame(Trial(text_, options_.run, trial_).symptom());
       }
       result_.confirmed += same;
@@ -117,7 +117,7 @@ class Reducer {
     return trial;
   }
 
-  // More than the limit is the way in which figures fail.
+  // A figure above the limit is a failure.
   void JudgeFigure(Symptom* symptom) const {
     const Property& property = options_.property;
     if (!property.IsFigure() || !symptom->way.empty() || symptom->figure <= property.limit.value_or(0)) return;
@@ -130,7 +130,7 @@ class Reducer {
     return symptom.Shows(options_.property) && symptom.way == result_.symptom.way;
   }
 
-  // What can be read, if not verified; null otherwise.
+  // The module as read without verifying. Null if it cannot be read.
   Result<std::unique_ptr<Module>> ReadTextOnly() const {
     LoadOptions load = options_.run.load;
     load.verify = "off";
@@ -187,14 +187,14 @@ class Reducer {
     return run;
   }
 
-  // Then the arguments need not be carried along, and shapes may shrink.
+  // Whether generated arguments show the symptom. If so, the arguments need not be kept, and shapes may shrink.
   bool FailsOnMadeUp() {
     tell_("with made-up arguments");
     Trial trial(text_, OnMadeUp(), trial_);
     return IsTheSame(trial.symptom());
   }
 
-  // Those of the whole module, to be carried along.
+  // Keeps the arguments of the whole module.
   Status TakeArguments() {
     Progress progress(/*quiet=*/true);
     Experiment experiment(text_, options_.run, progress);
@@ -202,7 +202,7 @@ class Reducer {
     return {};
   }
 
-  // The accused alone, or with a part of what leads to it.
+  // Tries the culprit alone, and with a part of the instructions that lead to it.
   void Jump() {
     const Symptom& symptom = result_.symptom;
     std::vector<std::function<std::unique_ptr<Module>()>> pieces;
@@ -265,13 +265,13 @@ class Reducer {
     Simplify(title);
   }
 
-  // What does not make it shorter by instructions.
+  // Removes remarks on instructions, and makes shapes and types smaller.
   void Simplify(const std::string& title) {
     tell_(title + "what is said of instructions");
     for (const Remark remark :
          {Remark::kMetadata, Remark::kSharding, Remark::kPlan, Remark::kConfig, Remark::kLayout, Remark::kPrecision})
       TakeEdits({[remark](Module& m) { return ForgetRemarks(m, remark); }});
-    if (keeps_arguments_) return;  // They have the shapes that they have.
+    if (keeps_arguments_) return;  // The shapes of given arguments are fixed.
     for (const int64_t size : SizesOf(*base_.module)) {
       if (IsOver()) return;
       tell_(Str(title, "dimensions of ", size));
@@ -286,7 +286,8 @@ class Reducer {
     }
   }
 
-  // The smallest first: parity and what is left beyond a tile matter, so both neighbours of a half are tried.
+  // The smallest sizes come first. Both neighbours of a half are tried, because parity and the rest beyond a tile can
+  // matter.
   void ShrinkDimension(int64_t size) {
     for (int64_t from = size; from > 1 && !IsOver();) {
       std::set<int64_t> smaller;
@@ -313,8 +314,8 @@ class Reducer {
     return numbers;
   }
 
-  // All of a list at once, then halves, quarters, ... of it; down to each by itself. `renumbers`: what is left of the
-  // list after a step has other numbers.
+  // Applies the edit to the whole list, then to halves of it, quarters and so on, at last to each element. `renumbers`:
+  // an edit changes the numbers of the remaining elements.
   void Sweep(const std::string& what, const std::function<std::vector<int>(const Module&)>& list,
              const std::function<bool(Module&, std::span<const int>)>& edit, bool renumbers = false) {
     for (size_t chunk = std::max<size_t>(1, list(*base_.module).size()); !IsOver(); chunk /= 2) {
@@ -344,7 +345,7 @@ class Reducer {
     return Take(edits.size(), [&](size_t i) { return Edited(edits[i], of_same_size); });
   }
 
-  // Nothing: the edit says nothing to the module, which is not smaller, or valid, afterwards.
+  // Returns nullopt if the edit changes nothing, or if the edited module is not smaller or not valid.
   std::optional<Candidate> Edited(const Edit& edit, bool of_same_size) {
     std::unique_ptr<Module> module = base_.module->Clone();
     if (!edit(*module)) return std::nullopt;
@@ -371,7 +372,7 @@ class Reducer {
     return options_.output.empty() || options_.output == "-" ? text_->name() : options_.output;
   }
 
-  // What its parameters were, or the values that they stand for had.
+  // Gives each parameter the value of the original parameter, or of the instruction that it replaces.
   bool GiveArguments(Candidate* candidate) {
     if (values_.empty() && !FindValues()) return false;
     for (const Instruction* parameter : candidate->module->entry().parameters()) {
@@ -386,7 +387,8 @@ class Reducer {
     return true;
   }
 
-  // Of all instructions of the entry, by name; a parameter in the place of one has its name, or that and a number.
+  // Finds the values of all instructions of the entry, by name. A parameter has the name of the instruction that it
+  // replaces, or the name and a number.
   bool FindValues() {
     InterpretOptions interpret = InterpreterOptions(options_.run);
     const Computation& entry = base_.module->entry();
@@ -395,14 +397,14 @@ class Reducer {
     interpret.on_value = [&](const Instruction& inst, const Literal& value) {
       if (&inst.computation() == &entry) values_[std::string(inst.name())] = value;
     };
-    // What it cannot evaluate has no value, and no parameter in its place.
+    // An instruction that cannot be evaluated has no value, and no parameter can replace it.
     std::ignore = Interpret(*base_.module, base_.arguments, interpret);
     return true;
   }
 
   // ---- Trying ----
 
-  // The first of the candidates that fails in the same way becomes the base.
+  // Makes the first candidate that fails in the same way the base.
   std::optional<size_t> Take(size_t count, const std::function<std::optional<Candidate>(size_t)>& make) {
     struct Running {
       size_t number;
@@ -448,7 +450,7 @@ class Reducer {
     Keep();
   }
 
-  // The smallest so far is on disk, whatever happens next.
+  // Writes the smallest module so far to the disk, in case a later step fails.
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;
@@ -460,7 +462,7 @@ class Reducer {
 
   // ---- A text ----
 
-  // Lines, as a module that cannot be read has nothing else.
+  // Removes lines from a text that cannot be read as a module.
   Status ReduceText() {
     result_.is_text = true;
     std::vector<std::string> lines;
@@ -508,7 +510,7 @@ class Reducer {
     const auto text = std::make_shared<const SourceText>(NameOfCandidates(), result_.text);
     for (int i = 0; i < options_.confirm; ++i) {
       tell_("once more");
-      // All of the run, so that what was left out for speed has its say, unless nothing was smaller.
+      // Tries the whole run, including the parts that were left out for speed.
       Trial trial(text, base_.run, Trying(trial_, true));
       result_.reproduced += IsTheSame(trial.symptom());
     }

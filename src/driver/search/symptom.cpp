@@ -57,11 +57,11 @@ std::string_view NameOf(Culprit::Kind kind) {
   }
 }
 
-// "algsimp" of "algsimp#2": which instance it is changes with the module.
+// "algsimp" for "algsimp#2". The number of the instance depends on the module.
 std::string_view WithoutInstance(std::string_view name) { return name.substr(0, name.find('#')); }
 
-// The reason with '...' for names and N for numbers, which change with the module. "1 element is" and "2 elements are"
-// become the same words.
+// The reason with '...' for names and N for numbers, which depend on the module. "1 element is" and "2 elements are"
+// become equal.
 std::string WithoutNames(std::string_view reason) {
   const auto is_digit = [&](size_t i) {
     return i < reason.size() && std::isdigit(static_cast<unsigned char>(reason[i])) != 0;
@@ -70,7 +70,7 @@ std::string WithoutNames(std::string_view reason) {
   bool quoted = false;
   for (size_t i = 0; i < reason.size(); ++i) {
     const char c = reason[i];
-    // Not the apostrophe of "the interpreter's".
+    // The apostrophe in "the interpreter's" is not a quote.
     const bool is_quote =
         c == '\'' && (quoted || i == 0 || std::isalnum(static_cast<unsigned char>(reason[i - 1])) == 0);
     if (is_quote) {
@@ -131,7 +131,7 @@ void SetDecisions(const gpu::TuningReport& tuning, Symptom* symptom) {
 
 bool HasNan(const Literal& value) { return FindFirst(value, Oddity::kNan).has_value(); }
 
-// What a child does of one trial, told to its parent where it is.
+// Performs a trial in the child process, and tells the parent its stages.
 class Examination {
  public:
   Examination(Experiment& experiment, const TrialOptions& options, std::function<void(std::string_view)> doing)
@@ -203,7 +203,7 @@ class Examination {
   const std::function<void(std::string_view)> doing_;
 };
 
-// Which instruction makes the first NaN is an error, at it.
+// Sets the symptom from the error of the first NaN, which names the instruction that made it.
 void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
   const auto input = experiment.Input();
   if (!input) return;
@@ -217,7 +217,7 @@ void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
   }
 }
 
-// What only judging needs is left out where it is not asked for.
+// Options of a trial. It writes no files and judges only as much as the property needs.
 RunOptions OptionsFor(RunOptions run, const TrialOptions& options) {
   run.dump = {};
   run.reproducer = {};
@@ -241,7 +241,7 @@ Symptom Examine(const std::shared_ptr<const SourceText>& text, const RunOptions&
   Experiment experiment(text, OptionsFor(std::move(run), options), progress);
   auto symptom = Examination(experiment, options, doing).Run();
   if (symptom) return std::move(*symptom);
-  if (symptom.error().code() == "F004" && !given.inject.empty()) {  // The planted fault is meant for what is not there.
+  if (symptom.error().code() == "F004" && !given.inject.empty()) {  // The module has no place for the planted fault.
     RunOptions sound = given;
     sound.inject.clear();
     Symptom without = Examine(text, sound, options, doing);
@@ -254,7 +254,7 @@ Symptom Examine(const std::shared_ptr<const SourceText>& text, const RunOptions&
   return failed;
 }
 
-// The command on the module in a file, in a group of processes that ends with it.
+// Runs the command on the module in a file, in a process group that ends with the command.
 Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOptions& options) {
   Symptom symptom;
   const auto folder = MakeTemporaryDirectory("hlo-script");
@@ -272,7 +272,7 @@ Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOpti
   if (shell == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
-    setenv("HLO_OPT_BISECT_LIMIT", Str(run.pipeline.opt_bisect_limit).c_str(), 1);  // -1: all.
+    setenv("HLO_OPT_BISECT_LIMIT", Str(run.pipeline.opt_bisect_limit).c_str(), 1);  // -1: no limit.
     dup2(STDERR_FILENO, STDOUT_FILENO);
     execl("/bin/sh", "sh", "-c", command.c_str(), "sh", file.c_str(), nullptr);
     std::_Exit(127);
@@ -363,7 +363,7 @@ ChildProcess::Body BodyOf(std::shared_ptr<const SourceText> text, const RunOptio
                                                                            : Examine(text, run, options, doing);
     std::fprintf(answers, "S%s\n", AsJson(symptom).c_str());
     std::fflush(answers);
-    std::_Exit(0);  // What was made need not be freed.
+    std::_Exit(0);  // Memory need not be freed.
   };
 }
 
@@ -434,7 +434,7 @@ Depth DepthOf(const Symptom& symptom, const Property& property) {
 
 Trial::Trial(std::shared_ptr<const SourceText> text, const RunOptions& run, const TrialOptions& options)
     : kind_(options.property.kind),
-      // A script's end is seen by the child, which has to end it.
+      // The child itself ends a script that takes too long, so the child may take longer.
       child_(BodyOf(std::move(text), run, options),
              {.seconds = options.seconds + (options.property.kind == PropertyKind::kScript ? 5 : 0),
               .keeps_words = true}) {}

@@ -127,7 +127,7 @@ class Triager {
     return symptom.accused == Culprit::Kind::kPass || symptom.stage.starts_with("pass ");
   }
 
-  // What is searched for again: the way of failing, as --property says it.
+  // The property for further searches: the symptom's way of failing.
   Property PropertyOfSymptom() const {
     Property property;
     const std::string& way = report_.symptom.way;
@@ -162,7 +162,7 @@ class Triager {
                found->files.empty() ? "" : Str("   (", Join(found->files, " "), ")"));
   }
 
-  // In a process of its own: a wrong kernel may do anything.
+  // Asks in a child process, because a wrong kernel may do anything.
   std::optional<std::string> AskChild(const std::function<std::string()>& question) const {
     ChildProcess child(
         [&question](int, std::FILE* answers) {
@@ -195,7 +195,7 @@ class Triager {
     return answer.value_or("it came to no end, or crashed");
   }
 
-  // The same with one thing changed: what has to be there for it to fail.
+  // Runs again with one thing changed, to find the conditions of the failure.
   std::string Elsewhere() {
     struct Change {
       const char* name;
@@ -259,7 +259,7 @@ class Triager {
     const auto answer = AskChild([&]() -> std::string {
       Progress progress(/*quiet=*/true);
       Experiment experiment(path, run, progress);
-      if (ends) {  // It does not come back to tell.
+      if (ends) {  // The run does not return.
         const auto folder = WriteBundle(experiment, std::unexpected(InternalError(report_.symptom.detail)));
         return folder ? *folder : Str("none: ", folder.error().message());
       }
@@ -278,7 +278,7 @@ class Triager {
   const Clock::time_point start_ = Clock::now();
   TriageReport report_;
   Depth depth_ = Depth::kRun;
-  std::string args_;  // Of the smaller module.
+  std::string args_;  // Arguments of the smaller module.
 };
 
 }  // namespace
