@@ -31,7 +31,8 @@ size_t EndOfPiece(std::string_view text, size_t at) {
 
 bool IsComment(std::string_view piece) { return piece.starts_with("//") || piece.starts_with("/*"); }
 
-// The first place in [begin, end) where f(piece) holds for a piece that is no blank and no comment; else `end`.
+// The first position in [begin, end) of a piece that is neither blank nor comment and for which f(piece) holds. `end`
+// if there is none.
 template <class F>
 size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   for (size_t at = begin; at < end; at = EndOfPiece(text, at)) {
@@ -41,9 +42,9 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   return end;
 }
 
-// One line of code: blanks only between words, after commas of parentheses and around the '=' behind the name and '->'.
-// Attributes' braces and brackets stay as written: some values are kept by their text. `is_nameless`: an instruction
-// that has no name, as one that stands alone.
+// Formats code on one line. Blanks stay only between words, after commas in parentheses, around `->` and around the '='
+// after the name. Braces and brackets of attributes stay as written, because some values are kept as text.
+// `is_nameless`: the instruction has no name.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // Whether a parenthesis was seen.
@@ -62,24 +63,24 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     const char before = out.empty() ? '\0' : out.back();
     const bool names = c == '=' && nesting.empty() && !named && !operands;
     if (verbatim || inside == '{') {
-      // As written; in a literal runs of blanks are one.
+      // Verbatim text keeps its blanks. In other braces, a run of blanks becomes one.
     } else if (before == ':' && inside == '(' && !named) {
-      blank = true;  // From a parameter's name to its shape.
+      blank = true;  // A blank between a parameter's name and its shape.
     } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
       blank = inside != '[';
     } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {
       blank = false;
     } else if (c == '(') {
-      blank = nesting.empty() && !named;  // Before a signature, not before operands.
+      blank = nesting.empty() && !named;  // A blank before a signature, none before operands.
     } else if (nesting.empty() && !operands && c >= 'a' && c <= 'z' && (before == ']' || before == '}')) {
-      blank = true;  // From the shape to the opcode.
+      blank = true;  // A blank between the shape and the opcode.
     }
     if (blank && !out.empty()) out += ' ';
     blank = false;
     out += piece;
     named |= names;
     operands |= c == '(';
-    // In braces only braces count: what stands there need not be balanced otherwise.
+    // In braces only braces are counted, because other brackets need not be balanced there.
     const bool braces_only = !nesting.empty() && nesting[0] == '{';
     if (c == '{' || (!braces_only && (c == '(' || c == '['))) nesting += c;
     if ((c == '}' || (!braces_only && (c == ')' || c == ']'))) && !nesting.empty()) nesting.pop_back();
@@ -94,7 +95,7 @@ bool HasLineComment(std::string_view text) {
   return false;
 }
 
-// How many more braces it opens than it closes, outside strings and comments.
+// Number of opening braces minus closing braces, outside strings and comments.
 int OpenBraces(std::string_view text) {
   int open = 0;
   for (size_t at = 0; at < text.size(); at = EndOfPiece(text, at)) open += (text[at] == '{') - (text[at] == '}');
@@ -105,12 +106,12 @@ class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
-      // What the text does not have: the computation of a lone instruction, and those that reading makes for
-      // asynchronous ones.
+      // Computations without text are the computation of a lone instruction and computations that the parser makes for
+      // asynchronous instructions.
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
     }
-    // What is nested in another instruction's text is part of that.
+    // An instruction inside another instruction's text is a part of that text.
     std::stable_sort(instructions_.begin(), instructions_.end(), [](const Placed& a, const Placed& b) {
       return a.range.begin != b.range.begin ? a.range.begin < b.range.begin : a.range.end > b.range.end;
     });
@@ -145,10 +146,11 @@ class Formatter {
     const Computation* computation;
   };
   struct Line {
-    std::string text, comment;  // The comment behind the code.
+    std::string text, comment;  // The comment after the code.
   };
 
-  // From the end of what came before to behind the '{'. A lone instruction has no computation in the text.
+  // Writes the text from `at` to the '{' of a computation and returns the position after it. A lone instruction has no
+  // computation in the text.
   size_t Open(size_t at, const Placed& first) {
     const size_t begin = first.range.begin;
     size_t brace = begin;
@@ -171,7 +173,7 @@ class Formatter {
     return brace + 1;
   }
 
-  // The last comments, '}' and what belongs to it.
+  // Writes the last comments of a computation, '}' and its attribute. Returns the position after them.
   size_t Close(size_t at) {
     const size_t brace = FindCode(text_, at, text_.size(), [](auto) { return true; });
     Comments(text_.substr(at, brace - at));
@@ -187,7 +189,7 @@ class Formatter {
     return end;
   }
 
-  // Comments above the instruction, then the instruction.
+  // Writes the comments above an instruction, then the instruction.
   void InstructionAt(size_t at, const Placed& placed) {
     const size_t root = FindCode(text_, at, placed.range.begin, [](auto) { return true; });
     std::string above(text_.substr(at, root - at));
@@ -200,24 +202,24 @@ class Formatter {
     Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
-  // Text that may hold the header and its tables: lines stay lines. True when it ends in a comment that stands right
-  // above what follows.
+  // Writes text outside computations line by line, such as the header and its tables. Returns true if the text ends in
+  // a comment directly above the following code.
   bool Between(size_t begin, size_t end) {
     const std::string_view text = text_.substr(begin, end - begin);
     if (Trim(text).empty()) return false;
     size_t first = 0;
-    if (!lines_.empty() && begin > 0) {  // What stands behind the '}'.
+    if (!lines_.empty() && begin > 0) {  // The rest of the line after the '}'.
       first = std::min(text.find('\n'), text.size());
       lines_.back().comment = Trim(text.substr(0, first));
     }
     std::vector<std::string_view> lines = Split(text.substr(first), '\n');
     while (!lines.empty() && Trim(lines.front()).empty()) lines.erase(lines.begin());
-    // The last one is the beginning of the line on which the computation begins.
+    // The last line is the beginning of the line on which the computation begins.
     const bool parted = lines.size() > 1 && Trim(lines.back()).empty() && Trim(lines[lines.size() - 2]).empty();
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;
     if (!lines_.empty()) BlankLine();
-    int depth = 0;  // Of the braces that a value of the header has open: what stands in them is kept as it is.
+    int depth = 0;  // Number of open braces in a value of the header. Text inside stays as it is.
     for (const std::string_view line : lines) {
       const bool verbatim = depth > 0;
       depth += OpenBraces(line);
@@ -233,7 +235,7 @@ class Formatter {
     return IsComment(lines_.back().text) && !parted;
   }
 
-  // Comments between instructions; the first may stand behind the code before.
+  // Writes comments between instructions. The first one may follow the preceding code on its line.
   void Comments(std::string_view text) {
     int newlines = 0;
     bool behind = !lines_.empty();
@@ -257,7 +259,7 @@ class Formatter {
     if (newlines > 1 && !BeginsBody()) BlankLine();
   }
 
-  // On one line, unless comments up to a line's end are inside: then it stays as it is.
+  // Writes code on one line. Code with a line comment inside stays as it is.
   void Code(std::string_view code, std::string_view keyword = "", bool is_nameless = false) {
     const std::string text = HasLineComment(code) ? std::string(code) : OneLine(code, is_nameless);
     lines_.push_back({Str(std::string(indent_, ' '), keyword, text), ""});
@@ -269,7 +271,7 @@ class Formatter {
     if (!lines_.empty() && !lines_.back().text.empty()) lines_.push_back({});
   }
 
-  // Comments behind the code of consecutive lines stand in a column, where that is not far out.
+  // Comments after the code of consecutive lines are aligned in a column, unless the column would be too far right.
   std::string Text() const {
     constexpr size_t kFarthest = 100;
     std::string out;

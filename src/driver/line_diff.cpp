@@ -19,12 +19,12 @@ Lines LinesOf(std::string_view text) {
   return lines;
 }
 
-// Lines [from_begin, from_end) became [to_begin, to_end).
+// Lines [from_begin, from_end) were replaced by lines [to_begin, to_end).
 struct Edit {
   size_t from_begin, from_end, to_begin, to_end;
 };
 
-// Between two lines that stayed: what is equal at either end stayed, too.
+// Adds an edit between two unchanged lines, without the equal lines at its beginning and end.
 void AddEdit(const Lines& from, const Lines& to, Edit edit, std::vector<Edit>* edits) {
   auto& [from_begin, from_end, to_begin, to_end] = edit;
   while (from_begin < from_end && to_begin < to_end && from[from_begin] == to[to_begin]) ++from_begin, ++to_begin;
@@ -48,7 +48,7 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
     line.to = i;
     ++line.to_count;
   }
-  std::vector<size_t> there, here;  // Of lines that are once in both: in `from`, in `to`.
+  std::vector<size_t> there, here;  // Positions in `from` and in `to` of lines that occur once in both.
   for (const std::string_view line : to) {
     const Places& place = places[line];
     if (place.from_count != 1 || place.to_count != 1) continue;
@@ -67,7 +67,8 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
   return edits;
 }
 
-// "12,3": where lines begin, from 1 on, and how many; before the first of them where there are none.
+// A range in a hunk's head, such as "12,3": the first line, from 1 on, and the number of lines. An empty range has the
+// number of the line before it.
 std::string RangeText(size_t begin, size_t end) {
   return Str(end == begin ? begin : begin + 1, end - begin == 1 ? "" : Str(",", end - begin));
 }
@@ -75,7 +76,8 @@ std::string RangeText(size_t begin, size_t end) {
 }  // namespace
 
 std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places) {
-  std::vector<size_t> tails, previous(places.size(), SIZE_MAX);  // tails[n]: where the best of length n + 1 ends.
+  // tails[n]: the end of the best sequence of length n + 1.
+  std::vector<size_t> tails, previous(places.size(), SIZE_MAX);
   for (size_t i = 0; i < places.size(); ++i) {
     const auto at = std::ranges::lower_bound(tails, places[i], {}, [&](size_t tail) { return places[tail]; });
     if (at != tails.begin()) previous[i] = *(at - 1);
@@ -98,7 +100,7 @@ std::string UnifiedDiff(std::string_view from_name, std::string_view from_text, 
     for (size_t i = begin; i < end; ++i) out += Str(sign, lines[i], "\n");
   };
   std::string_view computation;
-  size_t seen = 0;  // Lines of `from` that were looked at for its head.
+  size_t seen = 0;  // Lines of `from` that were searched for the head of their computation.
   for (size_t first = 0, last = 0; first < edits.size(); first = last + 1) {
     // Edits whose contexts touch are one hunk.
     for (last = first; last + 1 < edits.size(); ++last) {

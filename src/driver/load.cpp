@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a .txt file of a directory may hold a module. A file that cannot be read may: reading it gives the reason.
+// Whether a .txt file of a directory may hold a module. An unreadable file counts, so that loading it reports the
+// reason.
 bool MayHoldModule(const std::string& path) {
   constexpr size_t kMostBytes = 1 << 20;  // A module's header follows few comments.
   std::ifstream file(path, std::ios::binary);
@@ -33,7 +34,8 @@ bool MayHoldModule(const std::string& path) {
   return text.empty() || text.contains("HloModule") || text.contains("ENTRY");
 }
 
-// Hidden directories, directories without permission, and texts such as readme.txt are left out.
+// The modules in a directory. Hidden directories, directories without permission, and texts such as readme.txt are left
+// out.
 std::vector<std::string> ModulesIn(const std::string& directory, bool subdirectories) {
   std::vector<std::string> files;
   const auto below = fs::directory_options::skip_permission_denied;
@@ -42,7 +44,7 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
     if (!subdirectories || entry.path().filename().string().starts_with('.')) at.disable_recursion_pending();
     const std::string extension = entry.path().extension();
     const std::string name = entry.path().filename().string();
-    // Reports that lie beside the modules in a dump directory.
+    // Reports of XLA that a dump directory also has.
     constexpr std::string_view kReports[] = {"buffer-assignment", "memory-usage-report", "thunk_sequence",
                                              "live-range",        "gpu_target_config",   "autotune_results",
                                              "execution_options", "debug_options",       "flagfile"};
@@ -58,8 +60,8 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
   return files;
 }
 
-// Chooses the files of a directory that are run: the recorded runs of a module, else the first of its states, and all
-// files of other names. A state that is there as text and as a protocol buffer is taken as text.
+// Chooses the files of a directory to run: the recorded runs of a module, or else its first state, and all files of
+// other names. A state that exists as text and as a protocol buffer is taken as text.
 std::vector<std::string> FirstStates(const std::vector<std::string>& files) {
   const auto state_of = [](const std::string& file) { return DumpedStateOf(fs::path(file).filename().string()); };
   const auto is_proto = [](const std::string& file) { return file.ends_with(".pb") || file.ends_with(".pbtxt"); };
@@ -91,7 +93,7 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return files;
 }
 
-// What cannot be looked up, a name too long or in a closed directory, is none of the two; reading it says why.
+// A path that cannot be examined, such as a name that is too long, does not count as existing. Reading it reports why.
 bool Exists(const std::string& path) {
   std::error_code unknown;
   return fs::exists(path, unknown);
@@ -102,7 +104,7 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, unknown);
 }
 
-// "FILE#2": the file and 2; the path and 0 when there is such a file, or no number.
+// Splits "FILE#2" into the file and 2. Returns the path and 0 if a file has this name or there is no number.
 std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
   const size_t hash = path.rfind('#');
   int64_t piece = 0;
@@ -146,9 +148,9 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
   return !a.IsArray() || !b.IsArray() || bits_of(a) == bits_of(b);
 }
 
-// What XLA's verifier lets pass and nothing says the meaning of. It takes the lines of an FFT of other lengths from
-// where the memory happens to hold them, dies of a bitcast of another size, and compiles no movement of one type into
-// another. Errors: [U009].
+// Rejects instructions that XLA's verifier accepts but whose meaning is not defined. XLA reads the lines of an FFT of
+// other lengths from whatever memory follows, crashes on a bitcast of another size, and does not compile a movement
+// into another type. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
   constexpr OpcodeSet kMovements = {Opcode::kBroadcast,
                                     Opcode::kReshape,
@@ -183,7 +185,7 @@ Status CheckIsMeant(const Module& module) {
           FAIL(UnsupportedAt(*inst, "U009", Str("'sort' of ", inst->operand(i).shape(), " that gives ", result))
                    .Hint("write a convert"));
       }
-      for (const int64_t i : {3, 4}) {  // The mean and the variance, whose sizes nobody looks at.
+      for (const int64_t i : {3, 4}) {  // The mean and the variance, whose sizes XLA does not check.
         if (!inst->Is(Opcode::kBatchNormInference)) break;
         const Shape &shape = inst->operand(i).shape(), &scale = inst->operand(1).shape();
         if (shape.dims() != scale.dims())
@@ -281,7 +283,7 @@ Result<std::vector<std::string>> PiecesOf(const std::vector<std::string>& files,
   for (const std::string& file : files) {
     if (file == "-") FAIL(UsageError("F004", "--split_input_file wants a file: stdin is read once"));
     const auto source = ReadSource(file, options.max_input);
-    const size_t count = source ? SplitInput(**source).size() : 1;  // What cannot be read is said when it is loaded.
+    const size_t count = source ? SplitInput(**source).size() : 1;  // Loading an unreadable file reports the reason.
     if (count <= 1) pieces.push_back(file);
     for (size_t i = 1; count > 1 && i <= count; ++i) pieces.push_back(Str(file, "#", i));
   }

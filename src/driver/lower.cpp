@@ -40,13 +40,13 @@ constexpr StageRow kStages[] = {
 
 const StageRow& RowOf(LowerStage stage) { return kStages[static_cast<int>(stage)]; }
 
-// A fusion and its kernels, or why it has none.
+// A fusion with its kernels, or with the reason why it has none.
 struct Lowered {
   const Instruction* inst = nullptr;
   Result<std::vector<gpu::EmittedKernel>> kernels;
 };
 
-// What runs, or would in place of a library call or a fill.
+// The kernels of a fusion. For a library call or a fill, the kernels that could replace it.
 Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const DeviceDescription& device) {
   return gpu::EmitFusion(inst, TRY(gpu::KernelPlanOf(inst, device)));
 }
@@ -73,7 +73,7 @@ std::vector<Lowered> LowerFusions(const Module& module, const std::string& name,
   return fusions;
 }
 
-using Texts = std::vector<Result<std::string>>;  // Of kernels.
+using Texts = std::vector<Result<std::string>>;  // One for each kernel.
 using Emitted = std::vector<const gpu::EmittedKernel*>;
 
 Texts Each(const Emitted& kernels, const std::function<Result<std::string>(size_t)>& text) {
@@ -90,7 +90,7 @@ std::string TextOf(const kernel::PtxasKernel& kernel) {
              " of shared memory\n");
 }
 
-// Which of the kernels keep registers in memory.
+// Text that lists the kernels that spill registers.
 std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKernel> found) {
   std::string spilling;
   int64_t bad = 0;
@@ -104,7 +104,7 @@ std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKern
                   : Str("// spills in ", bad, " of ", Counted(std::ssize(kernels), "kernel"), ":\n", spilling);
 }
 
-// What ptxas makes of the kernels.
+// Assembles the kernels with ptxas. Returns the resources of each kernel.
 Texts Assemble(const Emitted& kernels, std::span<const kernel::Ptx> ptx, const std::string& arch, std::string* spills) {
   std::vector<kernel::PtxasKernel> found(kernels.size());
   Texts texts = Each(kernels, [&](size_t i) -> Result<std::string> {
@@ -141,7 +141,7 @@ Result<Texts> MachineCode(const Emitted& kernels, std::span<const kernel::Kernel
   return texts;
 }
 
-// One text for each kernel; `after` comes at the end.
+// One text for each kernel. `after` receives text for the end.
 Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::NvptxOptions& options,
                       const SassOptions& sass, std::string* after) {
   std::vector<const kernel::Kernel*> plain;
@@ -165,7 +165,7 @@ Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::Nv
   });
 }
 
-// What libraries say to a call whose kernels are shown in its place.
+// The libraries' answers to a call whose kernels are shown instead.
 std::string LibrariesText(const Instruction& call, bool on_host) {
   std::string out;
   for (const gpu::Refusal& refusal : gpu::AskLibraries(call, on_host)) {
@@ -184,7 +184,7 @@ std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass) {
-  // Kernels for what is no GPU, and for later ones than LLVM knows, are shown as those of sm_90.
+  // Kernels for targets that are not GPUs, or that are newer than LLVM knows, are shown for sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
   const std::unique_ptr<Module> compiled = module.Clone();

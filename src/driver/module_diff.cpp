@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// What the result, a side effect or somebody who waits needs. The rest waits for dce.
+// Instructions that are needed by the result, by a side effect or as control predecessors. dce removes the others.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -32,7 +32,7 @@ std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& o
   return live;
 }
 
-// As people read it: no layouts that say nothing, no metadata, large constants as {...}.
+// A short form for readers: no default layouts, no metadata, large constants as {...}.
 PrintOptions LineForm() {
   PrintOptions form = ShortForm();
   form.constants = Constants::kSmall;
@@ -40,7 +40,7 @@ PrintOptions LineForm() {
   return form;
 }
 
-// "x" of "ROOT x = ...".
+// Name of an instruction's line: "x" for "ROOT x = ...".
 std::string_view NameOf(std::string_view line) {
   if (line.starts_with("ROOT ")) line.remove_prefix(5);
   return line.substr(0, line.find(' '));
@@ -50,12 +50,12 @@ class Differ {
  public:
   explicit Differ(const DiffOptions& options) : options_(options) {}
 
-  // Names are unique in a module, so that equal lines are one instruction, and the lines that stayed in place the
+  // Names are unique in a module, so that equal lines are the same instruction. The lines that stayed in place are the
   // longest increasing sequence of places.
   void Compare(const ModuleLines::Part& before, const ModuleLines::Part& after) {
     std::unordered_map<std::string_view, size_t> place;
     for (size_t i = 0; i < before.lines.size(); ++i) place[before.lines[i]] = i;
-    std::vector<size_t> places, there;  // Of lines that both have: in `before`, in `after`.
+    std::vector<size_t> places, there;  // Positions in `before` and in `after` of lines that both have.
     std::vector<bool> kept(before.lines.size(), false), known(after.lines.size(), false);
     for (size_t i = 0; i < after.lines.size(); ++i) {
       const auto found = place.find(after.lines[i]);
@@ -90,7 +90,7 @@ class Differ {
     Append(lines);
   }
 
-  // What it was stands with those that called it, or nobody did.
+  // The changes of its callers show the instructions that were removed with it.
   void Gone(const ModuleLines::Part& part) {
     Head(part, Str("gone, ", Counted(std::ssize(part.lines), "instruction")));
   }
@@ -105,7 +105,7 @@ class Differ {
     size_t begin, end;
   };
 
-  // Both sides in their order; an instruction that changed stands under what it was.
+  // Both sides in their order. A changed instruction follows its earlier form.
   static void Pairs(const ModuleLines::Part& before, const ModuleLines::Part& after, const std::vector<bool>& kept,
                     const std::vector<bool>& known, Range from, Range to, std::vector<std::string>* lines) {
     std::unordered_map<std::string_view, size_t> was;
@@ -160,8 +160,8 @@ class Differ {
   }
 
   const DiffOptions options_;
-  size_t told_ = 0;    // Lines.
-  size_t untold_ = 0;  // Computations.
+  size_t told_ = 0;    // Lines so far.
+  size_t untold_ = 0;  // Number of computations that are left out.
   std::string out_;
 };
 
@@ -188,7 +188,7 @@ std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const Di
   for (const ModuleLines::Part& part : before.parts) old[part.name] = &part;
   Differ differ(options);
   std::vector<const ModuleLines::Part*> fresh;
-  // Users ahead of what they call: what is new or gone is told behind what it is new or gone for.
+  // Callers precede callees. So new and removed computations follow the changes of their callers.
   for (const ModuleLines::Part& part : std::views::reverse(after.parts)) {
     const auto was = old.find(part.name);
     if (was == old.end()) {

@@ -25,8 +25,8 @@ bool HasPlans(const Module& module) {
   return false;
 }
 
-// XLA fuses slices of what a library reads and writes with the call of it: as that runs, it is no kernel, but a slice
-// and a call. A call of the fused computation computes the same. Are there any?
+// XLA fuses slices of a library call's operands and results with the call. Such a fusion runs as slices and a call, not
+// as a kernel. Replaces each by a call of its computation, which computes the same. Returns whether there were any.
 bool OpenFusionsOfLibraryCalls(Module& module) {
   bool any = false;
   for (Computation* computation : SequentialComputations(module)) {
@@ -56,8 +56,8 @@ bool HasBitcast(const Module& module) {
   return false;
 }
 
-// Whether the pipeline leaves the bytes of every bitcast's operand as they are. No pass runs, or none assigns layouts
-// and there is no bitcast.
+// Whether the pipeline keeps the bytes of each bitcast's operand: no pass runs, or no pass assigns layouts and there is
+// no bitcast.
 bool KeepsBytesOfBitcasts(const Module& module, const PipelineOptions& options) {
   if (!options.passes) return false;
   if (Trim(*options.passes).empty()) return true;
@@ -102,7 +102,7 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper, MisfitLayouts misfits) {
   Verified verified;
-  bool layouts_are_normal = false;  // From layout assignment on.
+  bool layouts_are_normal = false;  // Set by layout assignment.
   if (!options.verify) {
     options.verify = [&](const Module& m) -> Status {
       TRY(VerifyAgain(m, &verified));
@@ -129,8 +129,8 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
       return before ? before(run, m) : Status();
     };
   }
-  // A layout never changes a value, but for bitcast, which reads the bytes: where values change theirs on the way, a
-  // pass that takes such a step away, or a kernel that reads what was handed to it, would change what a bitcast sees.
+  // A layout changes no value except a bitcast's, which reads the bytes. If layouts do not fit, a pass that removes a
+  // step between them, or a kernel that takes a value as it is, would change the bytes that a bitcast reads.
   const bool keeps = misfits == MisfitLayouts::kKeep && KeepsBytesOfBitcasts(module, options);
   const bool fits = keeps || CheckLayoutsFit(module).has_value();
   if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));
@@ -138,7 +138,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   auto report = RunPipeline(module, options);
   if (!report) return report;
   report->changed |= !fits;
-  // They were for what the fusions were before. What passes chose goes with them; without them it stays.
+  // The plans were made for the earlier fusions. If the pipeline changed nothing, they stay.
   if (report->changed && had_plans) RemovePlans(module);
   return report;
 }
@@ -162,7 +162,7 @@ std::string Describe(const PassRun& run) {
              run.pipeline, ")");
 }
 
-// A stable sort, so that two runs say the same.
+// A stable sort gives the same text in each run.
 std::string RulesText(const PassRun& run) {
   std::vector<std::pair<std::string_view, int64_t>> rules(run.rewrites);
   std::ranges::stable_sort(rules, [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -33,7 +33,7 @@ a{margin-right:10px}
 @media(max-width:720px){body{padding:0 10px 32px}h1{font-size:22px}.x{min-width:18ch}}
 )html";
 
-// "m" of a line that went, "p" of one that came, "h" of a hunk's head; "" of others.
+// CSS class of a line in a diff: "m" for a removed line, "p" for an added line, "h" for a hunk's head, "" for others.
 std::string_view ClassOf(std::string_view line) {
   if (line.starts_with("--- ") || line.starts_with("+++ ")) return "";
   return line.starts_with('-') ? "m" : line.starts_with('+') ? "p" : line.starts_with("@@ ") ? "h" : "";

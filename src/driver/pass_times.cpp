@@ -13,12 +13,12 @@
 namespace hlo {
 namespace {
 
-// What runs had in common.
+// Sums over executions of passes.
 struct Spent {
   int runs = 0, changed = 0, skipped = 0;
-  double wall_ms = 0, processor_ms = 0;              // In the passes...
-  double after_wall_ms = 0, after_processor_ms = 0;  // ...and in the fingerprint and the verifier after them.
-  int64_t instructions = 0;                          // More than before.
+  double wall_ms = 0, processor_ms = 0;              // Time in the passes.
+  double after_wall_ms = 0, after_processor_ms = 0;  // Time in the fingerprint and the verifier after them.
+  int64_t instructions = 0;                          // Number of instructions that were added.
 
   void Add(const PassRun& run, int64_t more_instructions) {
     ++runs;
@@ -42,12 +42,12 @@ struct Spent {
   }
 };
 
-// A stage, or a pass within one: then it has no parts.
+// A stage, or a pass in a stage, which has no parts.
 struct Node {
   std::string_view name;
   bool is_pass = false;
   Spent spent;
-  std::vector<std::unique_ptr<Node>> parts;  // In order of their first run.
+  std::vector<std::unique_ptr<Node>> parts;  // In the order of their first runs.
 
   Node& Part(std::string_view part, bool part_is_pass) {
     for (const auto& known : parts) {
@@ -77,7 +77,7 @@ Node TreeOf(const PipelineReport& report) {
 
 double ShareOf(const Spent& spent, const Spent& all) { return all.wall_ms > 0 ? spent.wall_ms / all.wall_ms : 0; }
 
-// Numbers first: however deep a name stands and however long it is, the columns keep their places.
+// The numbers come first, so that the columns stay aligned for names of any depth and length.
 std::string Line(const Spent& spent, const Spent& all, int depth, std::string_view name) {
   std::string line =
       Format("%9.1f %9.1f %6.1f %5d %7d %+8lld  ", spent.wall_ms, spent.processor_ms, 100 * ShareOf(spent, all),
@@ -86,7 +86,7 @@ std::string Line(const Spent& spent, const Spent& all, int depth, std::string_vi
 }
 
 void AddLines(const Node& node, const Spent& all, int depth, std::string* out) {
-  constexpr double kNextToNothingMs = 0.05;  // What the columns show as 0.
+  constexpr double kNextToNothingMs = 0.05;  // Shown as 0 in the columns.
   *out += Line(node.spent, all, depth, node.name);
   Spent rest;
   int rest_passes = 0;

@@ -13,13 +13,13 @@ RE2::Options Quiet() {
   return options;
 }
 
-// Where the piece stands that RE2 complains of; it says what, not where. It reads from the left and stops at the first
-// fault, so every beginning of the text that holds the piece has the same complaint. 0 when that is the whole text, or
-// none of it.
+// Column of the piece that RE2's error names, because RE2 does not report its position. RE2 reads from the left and
+// stops at the first error, so each prefix that contains the piece has the same error. 0 if the piece is the whole text
+// or not in it.
 size_t ColumnOf(const RE2& bad) {
   const std::string& text = bad.pattern();
   const std::string& piece = bad.error_arg();
-  constexpr size_t kMost = 4096;  // The reading below takes the square of it.
+  constexpr size_t kMost = 4096;  // The search below takes quadratic time.
   if (piece.empty() || piece == text || text.size() > kMost) return 0;
   size_t end = text.size();
   while (end > piece.size()) {
