@@ -1,4 +1,4 @@
-// hlo bisect: who brought it?
+// hlo bisect: finds the cause of a problem.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -53,7 +53,8 @@ const std::vector<std::string> kOwnFlags = {"over",       "property",  "bad",   
                                             "fail_regex", "confirm",   "trial_timeout", "metric",
                                             "flags_good", "flags_bad", "out",           "json"};
 
-// Of --over=autotune: what says which lock is read, and what is measured. The locks that are found take their place.
+// Flags that name a lock or decide about measuring. With --over=autotune, shown commands have the locks that were found
+// instead.
 const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "xla_gpu_per_fusion_autotune_cache_dir",
                                              "xla_gpu_load_autotune_results_from",
@@ -64,7 +65,7 @@ const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "autotune_level",
                                              "autotune_report"};
 
-// The options of hlo-run's flags and of more of them.
+// The options of the given flags of hlo-run and of `more`.
 Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::string>& given,
                                const std::vector<std::string>& more,
                                std::vector<std::shared_ptr<const Target>>* targets) {
@@ -79,12 +80,12 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
   TRY(SettleRunFlags(&f));
   SettleRecording(flags, &f.run);
   TakeRecording(path, &f.run);
-  targets->push_back(f.passes.device);  // Which the pipeline's device is part of.
+  targets->push_back(f.passes.device);  // The pipeline's device is part of the target.
   return f.run;
 }
 
 std::string CommandWith(const BisectFlags& f, const std::string& more) {
-  // A module of its own takes the place of the one that was given.
+  // A module that was written by the search replaces the given module.
   const size_t blank = more.rfind(' ');
   if (more.starts_with("--passes= ")) return RunAgain(f.run.run.flags, more.substr(0, blank), more.substr(blank + 1));
   return RunAgain(f.run.run.flags, more, f.run.path);
@@ -132,7 +133,7 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
   return json.text() + "\n";
 }
 
-// With the lock as it is: nothing is measured, and nothing written.
+// Uses the lock as it is. Nothing is measured or written.
 Status SettleLock(BisectOptions* options) {
   gpu::TuningOptions& tuning = options->run.tuning;
   const Property& property = options->property;
@@ -175,7 +176,7 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
     const std::vector<std::string> good = SplitXlaFlags(f.flags_good);
     std::vector<std::string> shared = f.run.run.flags;
     std::ranges::copy(good, std::back_inserter(shared));
-    // What both ends have is no difference.
+    // Flags that both ends have make no difference.
     std::erase_if(options.flags, [&](const auto& flag) { return std::ranges::find(good, flag) != good.end(); });
     options.with_flags = [path = f.run.path, shared, targets](const std::vector<std::string>& flags) {
       return OptionsWith(path, shared, flags, targets);

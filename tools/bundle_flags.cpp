@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 struct Row {
   std::string_view flag;
   bool kept;
-  std::string_view file;  // The name of the copy of a file; "": values are no files.
+  std::string_view file;  // Name of the copy of a file. "": the values are not files.
 };
 constexpr Row kRows[] = {
 #define KEPT(flag) {flag, true, ""},
@@ -40,7 +40,7 @@ bool IsFile(std::string_view value) {
   return fs::is_regular_file(value, error);
 }
 
-// "stub.hlo", "stub-2.hlo", ...
+// A name that no file has yet: "stub.hlo", "stub-2.hlo" and so on.
 std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::File>& files) {
   const fs::path path(wanted);
   std::string name(wanted);
@@ -49,7 +49,7 @@ std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::F
   return name;
 }
 
-// The value with its file's copy in place of the file: of FILE, TARGET=FILE and TARGET=FILE:COMPUTATION.
+// Replaces the file in a value by its copy. Values are FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
 Result<std::string> WithCopy(std::string_view value, const Row& row, std::vector<BundleOptions::File>* files) {
   const size_t begin = row.flag == "custom_call" ? value.find('=') + 1 : 0;
   const std::string_view given = value.substr(begin);
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
   if (files.size() == 1 && IsBundle(files[0])) {
     const Bundle bundle = TRY(ReadBundle(files[0]));
     for (const std::string& note : bundle.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
-    // What says the same in another way, of which the command takes one.
+    // Whether a given flag replaces a flag of the bundle that says the same in another way.
     const auto is_replaced = [&](std::string_view name) {
       constexpr std::string_view kEither[] = {"passes", "pipeline"};
       const auto is_either = [&](std::string_view one) { return std::ranges::find(kEither, one) != std::end(kEither); };
@@ -97,13 +97,13 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
                return arg.starts_with("--") && is_either(NameOf(arg));
              });
     };
-    // A flag of that name may be another one here, as --platform of hlo-opt is: it has words of its own.
+    // A command may have another flag of this name, which takes other words, as --platform of hlo-opt does.
     const auto is_taken = [&](std::string_view flag) {
       const size_t equals = flag.find('=');
       return equals == flag.npos ? flags.Knows(NameOf(flag)) : flags.Takes(NameOf(flag), flag.substr(equals + 1));
     };
     for (const std::string& flag : bundle.flags) {
-      // The arguments are the one flag that is not kept from who made it, but added.
+      // The flag --args is added to a bundle. All other flags are kept from the command that made it.
       const bool is_known = NameOf(flag) == "args" || RowOf(NameOf(flag)) != nullptr;
       if (!is_known) std::fprintf(stderr, "note: no flag of a bundle: %s\n", Escaped(flag).c_str());
       else if (!is_replaced(NameOf(flag)) && is_taken(flag)) words.push_back(flag);

@@ -1,4 +1,4 @@
-// hlo check: parse and verify only.
+// hlo check: parses and verifies, and does nothing else.
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -19,11 +19,11 @@ namespace hlo {
 namespace {
 
 struct LoadTimes {
-  double parse_ms = 0, verify_ms = 0;  // The best of several; parsing counts the freeing of the module.
+  double parse_ms = 0, verify_ms = 0;  // Best of several repetitions. Parsing includes freeing the module.
   int64_t bytes = 0;
 };
 
-// Repeats for half a second, at least five times.
+// Repeats loading for half a second, at least five times.
 Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto ms = [](Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
@@ -45,7 +45,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// The first warning of each kind, and how many there are of it, by code.
+// The first warning of each kind and the number of warnings of this kind, by code.
 using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
 WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
   WarningKinds kinds;

@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// In all of them files are what is left where the program has nothing to say. bash and zsh part words at `=` or not, by
-// the user's settings, so that the line is read instead.
+// All scripts offer files if the program has no completions. bash can split words at `=`, depending on the user's
+// settings, so its script reads the line instead of the words.
 constexpr std::string_view kBash = R"sh(_hlo() {
   local line="${COMP_LINE:0:COMP_POINT}" word="" one
   local -a words found
@@ -27,7 +27,7 @@ constexpr std::string_view kBash = R"sh(_hlo() {
 }
 complete -o default -F _hlo PROGRAMS
 )sh";
-// As a file of the function path it is run when a word is first completed, to complete that too.
+// In a file of zsh's function path, the script runs when a word is first completed, and completes this word, too.
 constexpr std::string_view kZsh = R"sh(#compdef PROGRAMS
 _hlo() {
   local -a found

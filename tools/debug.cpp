@@ -1,4 +1,4 @@
-// hlo debug: a module in the interpreter, stopped where one wants to look.
+// hlo debug: the interpreter with breakpoints.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// hlo diff: what differs between two modules, dump directories, profiles, autotune locks or files of arrays?
+// hlo diff: the differences between two modules, dump directories, profiles, autotune locks or files of arrays.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>

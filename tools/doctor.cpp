@@ -1,4 +1,4 @@
-// hlo doctor: what works on this machine, and why not.
+// hlo doctor: reports which parts of hlokit work on this machine, and why others do not.
 #include <cstdio>
 #include <optional>
 #include <vector>

@@ -15,11 +15,11 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
-// What CLI11 is told that --json alone means: of an empty value it would tell nobody. No argument holds
-// a NUL. It takes --json={} for the same; a file of that name is ./{}.
+// The value that CLI11 gets for a flag without one, such as --json, because it does not report an empty value. No
+// argument can have a NUL. CLI11 takes --json={} for the same. A file of that name is ./{}.
 constexpr std::string_view kNoValue("\0", 1);
 
-// Names compare with `-` as `_`.
+// Names that differ only in `-` and `_` are equal.
 std::string Canonical(std::string_view name) {
   std::string canonical(name);
   std::replace(canonical.begin(), canonical.end(), '-', '_');
@@ -36,7 +36,7 @@ std::optional<bool> ParseBool(std::string_view value) {
   return std::nullopt;
 }
 
-// 2e9 is how people write large limits.
+// A count. It may have the form 2e9, in which people write large limits.
 std::optional<int64_t> ParseCount(std::string_view text) {
   int64_t count = 0;
   double number = 0;
@@ -46,7 +46,7 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   return static_cast<int64_t>(number);
 }
 
-// 2e9, or a number with a unit, as HumanBytes prints it or as it stands on a box: 512MiB, 1.5 GiB, 64MB, 100 B.
+// A count, or a number with a unit in a form that HumanBytes prints or that is usual: 512MiB, 1.5 GiB, 64MB, 100 B.
 std::optional<int64_t> ParseBytes(std::string_view text) {
   struct Unit {
     std::string_view name;
@@ -54,7 +54,7 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
   };
   constexpr Unit kUnits[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
                              {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-                             {"TB", 1e12},    {"B", 1}};  // At last what ends each.
+                             {"TB", 1e12},    {"B", 1}};  // Last, because the other units end in B, too.
   constexpr double kMost = 9.2e18;
   for (const Unit& unit : kUnits) {
     std::string_view digits = text;
@@ -68,7 +68,7 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
   return ParseCount(text);
 }
 
-constexpr size_t kColumns = 100;  // As wide as help is.
+constexpr size_t kColumns = 100;  // Width of the help text.
 
 // `text` broken into lines of at most `width` bytes at spaces.
 std::vector<std::string> Wrap(std::string_view text, size_t width) {
@@ -123,7 +123,7 @@ void FlagSet::Bool(const std::string& name, std::optional<bool>* value, std::str
 }
 
 void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int64_t least, int64_t most) {
-  least = std::min(least, *value);  // The default that help shows may be given.
+  least = std::min(least, *value);  // The default is always allowed.
   Add(name, "N", std::move(help), Str(*value), true, false,
       [name, value, least, most](std::string_view text) -> Status {
         const std::optional<int64_t> parsed = ParseCount(text);
@@ -233,7 +233,7 @@ const FlagSet::Flag* FlagSet::Find(std::string_view name) const {
   return found != flags_.end() ? &*found : nullptr;
 }
 
-// noname, no-name, no_name of a Bool.
+// The Bool that noname, no-name or no_name negates. Null if there is none.
 const FlagSet::Flag* FlagSet::FindNegated(std::string_view name) const {
   if (!name.starts_with("no")) return nullptr;
   name.remove_prefix(name.starts_with("no-") || name.starts_with("no_") ? 3 : 2);
@@ -278,7 +278,7 @@ std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) 
   return files;
 }
 
-// The placeholder lists the words: "local|all". Upper case describes a value instead: NAME|FILE.
+// The words that the placeholder lists, as in "local|all". Upper case describes a value instead: NAME|FILE.
 std::vector<std::string_view> FlagSet::Flag::Words() const {
   if (!placeholder.contains('|')) return {};
   std::vector<std::string_view> words = Split(placeholder, '|');
@@ -301,7 +301,7 @@ std::vector<std::string> FlagSet::Completions(std::span<const std::string> args,
     return name.substr(std::min(name.find_first_not_of('-'), name.size()));
   };
   std::vector<std::string> found;
-  // A value of a list completes the text after the last comma: "cse,dce".
+  // In a list, the text after the last comma is completed: "cse,dce".
   const auto add_values = [&](const Flag* flag, std::string_view before) {
     if (flag == nullptr) return;
     if (flag->completions) {
@@ -409,13 +409,13 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   app.set_help_flag();
   app.allow_extras();
   std::optional<Error> bad_value;
-  // Only those that stand there: CLI11 compares each option that it is told of with all others.
+  // Only the flags of the line are added, because CLI11 compares each option with all others.
   for (const Flag* flag : line.flags) {
     const std::string name = Str("--", flag->name);
     CLI::Option* const option = flag->needs_value ? app.add_option(name)
                                 : flag->is_bool   ? app.add_flag(Str(name, ",!--no", flag->name))
                                                   : app.add_flag(Str(name, "{", kNoValue, "}"));
-    option->trigger_on_parse();  // In the order of the words, and the first error ends it.
+    option->trigger_on_parse();  // Flags are set in the order of the words, up to the first error.
     option->each([this, flag, &bad_value](const std::string& value) {
       Status status = flag->set(value == kNoValue ? "" : value);
       if (status) given_.push_back(Str("--", flag->meant, value == kNoValue ? "" : "=" + value));
@@ -428,10 +428,10 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
       throw CLI::ValidationError(flag->name, bad_value->message());
     });
   }
-  std::reverse(line.words.begin(), line.words.end());  // CLI11 takes them from the end.
+  std::reverse(line.words.begin(), line.words.end());  // CLI11 takes words from the end.
   try {
     app.parse(line.words);
-  } catch (const CLI::ArgumentMismatch&) {  // The last word is a flag, and there is no word behind it.
+  } catch (const CLI::ArgumentMismatch&) {  // The last word is a flag without its value.
     const Flag* flag = line.flags.back();
     FAIL(UsageError("F005", Str("--", flag->name, " wants a value (--", flag->name, "=", flag->placeholder, ")")));
   } catch (const CLI::ValidationError&) {
@@ -443,8 +443,8 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   return {};
 }
 
-// One flag a line, for which it is a command line of its own. A # begins a comment where a word begins: algsimp#2 is a
-// value.
+// Reads a file with one flag on each line. Each line is parsed as a command line. A # begins a comment only at the
+// beginning of a word, because algsimp#2 is a value.
 Status FlagSet::ReadFile(const std::string& path, std::vector<std::string>* positionals) {
   constexpr int kMostFiles = 100;
   if (++files_read_ > kMostFiles)

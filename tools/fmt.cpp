@@ -1,4 +1,4 @@
-// hlo fmt: lay HLO text out anew.
+// hlo fmt: formats HLO text.
 #include <cstdio>
 
 #include "base/files.h"
@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// The text of the file at `path`, and what becomes of it.
+// The text of a file before and after formatting.
 struct Formatted {
   std::string before, after;
 };
@@ -30,7 +30,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
     const auto module = TRY(LoadModule(source, load));
     return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
   }
-  // Modules one by one; the borders between them stay, each with an empty line on either side.
+  // Formats the modules one by one. The text between them stays, with an empty line before and after it.
   for (const std::string& name : names) TRY(LoadModule(name, load));
   const auto source = TRY(ReadSource(path, load.max_input));
   Formatted formatted{std::string(source->text()), ""};

@@ -1,4 +1,4 @@
-// hlo fuzz: random modules through every oracle.
+// hlo fuzz: judges random modules with all oracles.
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -30,22 +30,22 @@
 namespace hlo {
 namespace {
 
-// Seconds of processor time for one module; a module of the usual size takes a tenth of one.
+// Limits of processor time and of wall time for one module. A module of the usual size takes far less.
 constexpr int kCpuSeconds = 60, kWallSeconds = 600;
 constexpr int64_t kChunk = 50;
-// They take a second or two to grow; many more would find the limits of memory and time, and nothing else.
+// Larger modules take long to grow, and find only limits of memory and time.
 constexpr int64_t kMostInstructions = 100'000;
 
 struct FuzzFlags {
   GrowOptions grow;
   RunOptions run;
-  PassFlags passes;                    // Of which --passes and --target are flags here.
-  std::shared_ptr<const Target> host;  // This machine.
+  PassFlags passes;                    // Only --passes and --target are flags of this command.
+  std::shared_ptr<const Target> host;  // The description of this machine.
   bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save, input_profile;
-  std::vector<std::string> profiles;  // Of it.
-  std::vector<std::string> oracles;   // That judge; empty: all.
+  std::vector<std::string> profiles;  // The profiles that input_profile lists.
+  std::vector<std::string> oracles;   // Oracles that judge. Empty: all.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;
   bool print = false, stats = false, reduce = false;
@@ -98,14 +98,14 @@ FlagSet MakeFlags(FuzzFlags* f) {
 struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
-  std::string oracle;  // That found it, or what was done when it crashed.
+  std::string oracle;  // The oracle that found it, or the activity during which it crashed.
   std::string report;  // The command that shows it, or "".
 };
 
 struct Totals {
   int64_t modules = 0, instructions = 0, unsupported = 0, inconclusive = 0, limits = 0;
   std::set<uint64_t> unsupported_seeds, inconclusive_seeds;
-  std::map<std::string, std::pair<int64_t, uint64_t>> reasons;  // By kind: how often, the first seed.
+  std::map<std::string, std::pair<int64_t, uint64_t>> reasons;  // Number of cases and first seed of each kind.
   FuzzCells cells;
   std::vector<Finding> findings;
 };
@@ -116,13 +116,13 @@ GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
   return options;
 }
 
-// Those that are judged on the module of `seed`; nullopt: the pipeline.
+// The passes that are judged on the module of `seed`. Nullopt: the pipeline.
 std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// What is planned for hosts is other kernels: without --target every third eight modules are, whatever else of the seed
-// JudgedAs goes by.
+// Whether the module is planned for hosts, which have other kernels. Without --target, every third group of eight seeds
+// is, independently of the choices that JudgedAs makes by the seed.
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
@@ -134,8 +134,8 @@ RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
   return JudgedAs(seed, std::move(run), f.profiles);
 }
 
-// What commands of more than one kind take. The passes by name, so that it is the same also when there are others to
-// draw from; the level of instructions where it is not what there is.
+// Flags for commands of several kinds. Drawn passes are named, so that the command stays the same if passes are added.
+// The level of instructions is named if it was chosen.
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
@@ -153,28 +153,28 @@ std::string Replay(const FuzzFlags& f, uint64_t seed) {
   return Str(ReplayCommand(OptionsOf(f, seed)), profile, oracles, SharedFlags(f, seed));
 }
 
-// Shows in full what `oracle` has found, or "".
+// The command that shows a finding of `oracle` in full. "" if there is none.
 std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle) {
   const std::string report = ReportCommand(oracle, RunOf(f, seed));
   if (report.empty()) return "";
   return Str(ReplayCommand(OptionsOf(f, seed)), " --print | ", report, SharedFlags(f, seed), " -");
 }
 
-// Under a line of comment that says what to do with it.
+// The text of a module, after comments with its passes and the command that grows it.
 std::string ModuleText(const FuzzFlags& f, uint64_t seed) {
   const GrowOptions options = OptionsOf(f, seed);
   const auto passes = PassesOf(f, seed);
   return Str(passes ? Str("// Passes: ", *passes, "\n") : "", GrownText(*Grow(options), options));
 }
 
-// One field a line: children send what they found through a pipe.
+// Sends a line from a child to its parent: a letter for the kind, then a text.
 void Send(FILE* out, char kind, const std::string& text) {
   std::fprintf(out, "%c%s\n", kind, Escaped(text).c_str());
   std::fflush(out);
 }
 
-// While it lives, the first Ctrl-C or SIGTERM ends the child and asks for the tally of what was judged; the second ends
-// the process.
+// While it lives, the first Ctrl-C or SIGTERM ends the child and makes the command print its tally. The second signal
+// ends the process.
 class StopAsked {
  public:
   StopAsked() {
@@ -190,13 +190,13 @@ class StopAsked {
   ~StopAsked() { Restore(); }
   StopAsked(const StopAsked&) = delete;
 
-  // In a child, too, which is to end at once.
+  // Restores the signal handlers. A child does this, too, because it must end at once.
   void Restore() const {
     sigaction(SIGINT, &interrupt_, nullptr);
     sigaction(SIGTERM, &terminate_, nullptr);
   }
   explicit operator bool() const { return asked_; }
-  // 0: there is none.
+  // 0: there is no child.
   void SetChild(pid_t child) const {
     child_ = child;
     if (asked_ && child != 0) kill(child, SIGKILL);
@@ -208,7 +208,7 @@ class StopAsked {
   struct sigaction interrupt_{}, terminate_{};
 };
 
-// Signals that end the child, should a module take too long; the parent tells by them what happened.
+// Sets timers whose signals end a child if a module takes too long. The parent recognises the signals.
 void SetTimeLimits() {
   itimerval cpu{};
   cpu.it_value.tv_sec = kCpuSeconds;
@@ -233,7 +233,7 @@ void SetTimeLimits() {
     for (const auto& [cell, times] : outcome.cells)
       Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
     Send(out, 'E', Str(outcome.instructions));
-    // After a fault on a GPU nothing works there any more in this process: the next module gets another.
+    // After a fault on a GPU, the process can no longer use it, so another process judges the next module.
     if (f.run.platform != "cpu" && !outcome.findings.empty()) break;
   }
   std::_Exit(0);
@@ -242,7 +242,7 @@ void SetTimeLimits() {
 void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   const std::string folder = Str(f.save, "/", finding.seed);
   const std::string command = Str(Replay(f, finding.seed), "\n", finding.report, finding.report.empty() ? "" : "\n");
-  // A crash while growing would be one here too.
+  // If growing the module crashed, growing it here would crash, too.
   const bool grows = finding.finding.what.find("while growing") == std::string::npos;
   const auto saved = [&]() -> Status {
     TRY(MakeDirectories(folder));
@@ -254,7 +254,7 @@ void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   if (!saved) std::fprintf(stderr, "hlo-fuzz: %s\n", saved.error().message().c_str());
 }
 
-// By `oracle`, or what was done when it crashed.
+// Adds and prints a finding. `oracle`: the oracle that found it, or the activity during which it crashed.
 void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_view oracle, Totals* totals) {
   totals->findings.push_back({seed, std::move(found), std::string(oracle), ReportOf(f, seed, oracle)});
   const Finding& finding = totals->findings.back();
@@ -265,13 +265,13 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// What children say, a line at a time: `last` is the seed that they began with last.
+// Reads the lines that children send. `last`: the seed that a child has begun last.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;
   uint64_t last;
   bool judging = false;
-  std::string doing;  // When it ends, as CheckAll tells it, or "".
+  std::string doing;  // The current activity, as CheckAll names it, or "".
 
   void Reason(std::string_view what, const std::string& why) {
     auto& [count, seed] = totals->reasons[Str(what, KindOf(why))];
@@ -337,7 +337,7 @@ std::string HowItEnded(int status, const std::string& words) {
   return words.empty() ? how : Str(how, ": ", words);
 }
 
-// What the child wrote on stderr, at the end.
+// The beginning of the text that the child wrote to stderr.
 std::string LastWords(FILE* file) {
   std::string text;
   if (std::fseek(file, 0, SEEK_SET) != 0) return "";
@@ -347,7 +347,7 @@ std::string LastWords(FILE* file) {
   return Escaped(words.substr(0, 400));
 }
 
-// Judges [first, end) in a child, or as far as it gets. The seed to go on with.
+// Judges [first, end) in a child, which may end earlier. Returns the next seed.
 Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const StopAsked& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();
@@ -356,7 +356,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, cons
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // A child must not outlive its parent.
     stop.Restore();
     LeaveCrashesToParent();
     close(ends[0]);
@@ -390,7 +390,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, cons
   return reader.last + 1;
 }
 
-// The seed behind the last that was judged: `end`, unless somebody did not want to wait.
+// Returns the seed after the last judged module. It is `end`, unless the user interrupted.
 Result<uint64_t> JudgeAll(const FuzzFlags& f, uint64_t first, uint64_t end, Totals* totals) {
   const StopAsked stop;
   Progress progress;
@@ -444,7 +444,7 @@ void PrintSummary(const Totals& totals) {
       static_cast<long long>(totals.limits));
 }
 
-// One finding of each kind, made smaller: what fails in the same way.
+// Reduces one finding of each kind to a smaller module that fails in the same way.
 Status ReduceFindings(const FuzzFlags& f, const std::vector<Finding>& findings) {
   constexpr double kSecondsOfEach = 60;
   std::set<std::string> kinds;

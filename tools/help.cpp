@@ -1,4 +1,4 @@
-// hlo help CODE, WORD, RULE, TOPIC, PAGE, TERM.
+// hlo help CODE, WORD, RULE, TOPIC, PAGE or TERM.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -30,7 +30,7 @@ constexpr CodeRow kCodes[] = {
 #include "tools/codes.def"
 };
 
-// A word of a report, and its other spellings behind '|'.
+// A word of a report, and its other spellings after '|'.
 struct WordRow {
   std::string_view words, explanation;
 };
@@ -55,13 +55,13 @@ void PrintRow(std::string_view code, std::string_view explanation) {
   std::printf("%s  %s\n", std::string(code).c_str(), std::string(explanation).c_str());
 }
 
-// A line of `hlo help algebra`.
+// Prints a line of `hlo help algebra`.
 void PrintRewrite(const Rule& rule) {
   std::printf("  %-11s %-13s %s%s%s\n", std::string(rule.id).c_str(), std::string(ToString(rule.preserves)).c_str(),
               std::string(rule.law).c_str(), rule.options.empty() ? "" : "  ", std::string(rule.options).c_str());
 }
 
-// By pass.
+// Prints the rules of each pass.
 void PrintRewrites() {
   std::printf(
       "Rewrite rules of each pass, in the order in which they are tried: id, what it preserves, the law, and in {}\n"
@@ -155,7 +155,7 @@ void PrintFunctions() {
   }
 }
 
-// A list in lines of its own.
+// Prints names in indented lines.
 void PrintNames(std::span<const std::string_view> names) {
   constexpr size_t kWidth = 100;
   std::string line = "     ";
@@ -219,7 +219,7 @@ void PrintPages() {
   std::printf("\n'hlo help --html=DIR' writes all of them for a browser.\n");
 }
 
-// A list that is printed as it is.
+// A topic that is a list.
 struct TopicRow {
   std::string_view name;
   void (*print)();
@@ -231,7 +231,7 @@ constexpr TopicRow kTopics[] = {
     {"oracles", PrintOracles},  {"advice", PrintAdvice}, {"inject", PrintFaults},       {"faults", PrintFaults},
 };
 
-// As people type it: in any case, '_' for a space.
+// Lower case, with spaces for '_', because people type both.
 std::string Folded(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -245,7 +245,7 @@ const WordRow* FindWord(std::string_view asked) {
       if (Folded(word) == folded) return &row;
     }
   }
-  // Pasted with its reason: INCONCLUSIVE(too many vacuous bounds).
+  // The word may have its reason: INCONCLUSIVE(too many vacuous bounds).
   const size_t reason = asked.find('(');
   return reason == std::string_view::npos || reason == 0 ? nullptr : FindWord(asked.substr(0, reason));
 }
@@ -262,7 +262,7 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   }
   for (const TopicRow& topic : kTopics) names.emplace_back(topic.name);
   for (const GlossaryTerm& term : glossary) names.push_back(Folded(term.term));
-  std::ranges::sort(names);  // Some are several of these.
+  std::ranges::sort(names);  // Some names are in several lists.
   names.erase(std::ranges::unique(names).begin(), names.end());
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::vector<std::string> near = NearNames(Folded(asked), known);

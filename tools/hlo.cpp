@@ -1,4 +1,4 @@
-// The one program: finds the command in argv[0] or argv[1], runs it, shows its error, ends with its exit code.
+// The program. Finds the command in argv[0] or argv[1], runs it, prints its error and returns its exit code.
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -115,7 +115,7 @@ const CommandRow* FindCommand(std::string_view name) {
   return nullptr;
 }
 
-// A file where the command belongs.
+// Whether the word in the place of the command is the name of a file.
 bool IsModuleFile(std::string_view name) {
   std::error_code ignored;
   if (std::filesystem::exists(name, ignored)) return true;
@@ -145,7 +145,7 @@ Result<ExitCode> PrintManPage(Args names) {
   return row->run(args);
 }
 
-// hlo help --html=DIR: the manual for a browser.
+// hlo help --html=DIR: the manual as HTML pages.
 constexpr std::string_view kHtml = "--html=";
 
 Result<ExitCode> HelpCommand(Args args) {
@@ -168,7 +168,7 @@ Result<ExitCode> HelpCommand(Args args) {
   if (const CommandRow* row = FindCommand(command); row != nullptr && row->run != HelpCommand) {
     const std::vector<std::string> help = {"--help"};
     TRY(row->run(help));
-    // `run` and `check` are both.
+    // `run` and `check` are commands and also words of reports.
     if (const std::string word = HelpOnWord(args[0]); !word.empty()) std::printf("\nIn a report, %s", word.c_str());
     PointToPage(args[0]);
     return ExitCode::kOk;
@@ -189,12 +189,12 @@ Result<ExitCode> CompletionCommand(Args args) {
   return PrintCompletionScript(args, programs);
 }
 
-// For a handler, which may not allocate.
+// Text for a signal handler, which may not allocate.
 char interrupt_advice[512];
 std::atomic<size_t> interrupt_advice_size = 0;
 
-// Ctrl-C: leave at once. Files are written under temporary names and renamed when whole (base/files.h), so nothing half
-// written stays under its final name.
+// Handles Ctrl-C and SIGTERM by leaving at once. Files are written under temporary names and renamed when they are
+// complete (base/files.h), so that no incomplete file has its final name.
 void OnInterrupt(int) {
   constexpr char kMessage[] = "\ninterrupted\n";
   [[maybe_unused]] auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -204,7 +204,7 @@ void OnInterrupt(int) {
 
 Result<ExitCode> Run(const CommandRow& command, Args args) {
   try {
-    // A level for all that a script runs; --host_isa of a command comes after it.
+    // Sets the level for all commands of a script. --host_isa of a command overrides it.
     if (const char* isa = std::getenv("HLO_HOST_ISA")) {
       if (const Status chosen = ChooseHostIsa(isa); !chosen)
         FAIL(UsageError("F004", Str("HLO_HOST_ISA: ", chosen.error().message())));
@@ -215,11 +215,12 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
   }
 }
 
-// Whoever reads the JSON of a command gets some, whatever happens. `hlo run` writes its own, which says more.
+// Writes the error as JSON, because a reader that asked for JSON expects some. `hlo run` writes its own, which has
+// more.
 void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
   const std::optional<std::string> json = JsonAsked(args);
   if (!json || command.run == RunCommand) return;
-  // Where that cannot be written, the first error is still the one to show.
+  // If this cannot be written, the first error is still the one to show.
   std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
 }
 
@@ -234,7 +235,7 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
           .says_json = JsonAsked(args) == ""};
 }
 
-// Has whoever read stdout seen enough, as `head` has? Then what could not be written is no error.
+// Whether the reader of stdout has closed it, as `head` does. Output that could not be written is then not an error.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
@@ -265,14 +266,14 @@ int Main(int argc, char** argv) {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error of writing.
+  std::signal(SIGXFSZ, SIG_IGN);  // Exceeding the limit of a file's size is an error of writing.
   std::vector<std::string> args(argv + 1, argv + argc);
   std::string_view program = argv[0];
   if (const size_t slash = program.rfind('/'); slash != std::string_view::npos) program.remove_prefix(slash + 1);
   std::string name;
   if (program.starts_with("hlo-")) {
     name = program.substr(4);
-  } else if (program == "run_hlo_module") {  // XLA's name of it, in people's scripts.
+  } else if (program == "run_hlo_module") {  // XLA's name of the command, which scripts use.
     name = "run";
   } else if (const auto word = WordToComplete(); word && args.empty()) {
     PrintCompletions(CommandNames(), *word);
@@ -305,8 +306,8 @@ int Main(int argc, char** argv) {
   return static_cast<int>(outcome.error().exit);
 }
 
-// Computations nested in one another are walked by recursion, --max_depth of them at most; comparing takes some 12 KiB
-// of stack for each level, of which the 8 MiB that a process begins with hold 700. Only what is used takes memory.
+// Nested computations are walked by recursion, up to --max_depth levels. Comparing takes some 12 KiB of stack for each
+// level, so the usual 8 MiB are enough for 700 levels. Only the part of the stack that is used takes memory.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {
@@ -329,7 +330,7 @@ int MainOnLargeStack(int argc, char** argv) {
   const bool runs = pthread_attr_setstacksize(&attributes, kStackBytes) == 0 &&
                     pthread_create(&thread, &attributes, RunInvocation, &invocation) == 0;
   pthread_attr_destroy(&attributes);
-  if (!runs) return Main(argc, argv);  // Where memory is not to be had, most programs do with the first stack.
+  if (!runs) return Main(argc, argv);  // Without memory for it, the first stack is enough for most modules.
   pthread_join(thread, nullptr);
   return invocation.exit;
 }

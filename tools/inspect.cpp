@@ -1,4 +1,4 @@
-// hlo inspect: read-only questions to a module. Each sub-command is a row, its function, and a report in src/driver.
+// hlo inspect: reports on a module. Each command has a row, a function, and a report in src/driver.
 #include "tools/inspect.h"
 
 #include <cstdio>
@@ -100,8 +100,8 @@ Result<ExitCode> InspectStats(Args args) {
 
 namespace {
 
-// What each row took in a run, by a profile of this very module, or of one that the passes made this one of. Errors:
-// A025.
+// Adds the measured times of the rows from a profile of this module, or of a module from which the passes made this
+// one. Errors: A025.
 Status AddMeasured(const std::string& path, const Module& module, CostReport* report) {
   const ProfileSummary profile = TRY(ReadProfileSummary(path));
   const auto fail = [&](const std::string& why) {
@@ -162,7 +162,7 @@ Result<ExitCode> InspectCost(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
-  // Else they would be custom calls, of which nobody knows what they compute.
+  // Otherwise they would be custom calls, whose cost is not known.
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!computation.empty() && !profile.empty())

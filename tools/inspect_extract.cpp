@@ -1,4 +1,4 @@
-// hlo inspect extract, slice: pieces of a module as modules.
+// hlo inspect extract, slice: parts of a module as modules.
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/inspect/extract.h"
@@ -19,7 +19,7 @@ void AddOutputFlags(FlagSet& flags, OutputFlags* output) {
   AddPrintFlags(flags, &output->print);
 }
 
-// The piece, verified: what cannot stand alone is said to be so.
+// Verifies and writes a piece. Errors: the piece is not valid without other instructions.
 Status WritePiece(const Module& piece, const OutputFlags& output) {
   if (const Status verified = Verify(piece, VerifyLevel::kDefault); !verified) {
     Error error = verified.error();

@@ -1,4 +1,4 @@
-// hlo inspect graph: a computation as a picture.
+// hlo inspect graph: draws a computation.
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/inspect/extract.h"

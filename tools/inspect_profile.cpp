@@ -1,4 +1,4 @@
-// hlo inspect profile, memory: what runs did, as --profile_json kept it; what a run will hold in memory.
+// hlo inspect profile, memory: a profile that --profile_json wrote, and the memory that a run needs.
 #include <cstdio>
 #include <map>
 
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// What is held where the most is, by where it comes from.
+// Bytes of the values that are held at the peak, by source.
 std::vector<std::pair<std::string, int64_t>> BytesBySource(const MemoryProfile& memory) {
   std::map<std::string, int64_t> by_source;
   for (const HeldValue& held : memory.at_peak)

@@ -28,8 +28,8 @@ constexpr ExitRow kExitCodes[] = {
     {ExitCode::kInterrupted, "interrupted"},
 };
 
-// As groff prints it unchanged: its own signs as themselves, and those that it would make typographic as ASCII, so that
-// what is copied from a page can be typed.
+// Escapes a text so that groff prints it unchanged. Signs that groff would make typographic stay ASCII, so that text
+// copied from a page can be typed.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -43,11 +43,11 @@ std::string Plain(std::string_view text) {
       default: out += c;
     }
   }
-  // A line that begins so would be a request.
+  // A line that begins with a full stop would be a request.
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
-// May be broken behind each '|', and each ',' within a word: lists of words are wider than a terminal.
+// The text may be broken after each '|' and, in a word, after each ','. Lists of words are wider than a terminal.
 std::string Breakable(std::string_view text) {
   const std::string plain = Plain(text);
   std::string out;
@@ -78,7 +78,7 @@ std::string Title(std::string_view text) {
   return Plain(title);
 }
 
-// "Parse and verify: one line a file." => "parse and verify".
+// Example: "Parse and verify: one line a file." => "parse and verify".
 std::string FirstClause(std::string_view about) {
   size_t end = about.size();
   for (const std::string_view sign : {". ", ": ", "; "}) end = std::min(end, about.find(sign));
@@ -93,7 +93,7 @@ std::string FirstClause(std::string_view about) {
 std::string Roff(const ManPage& page) {
   std::string name = page.command;
   std::ranges::replace(name, ' ', '-');
-  // Neither hyphens nor wide gaps: words are names.
+  // No hyphenation and no justification, because words are names.
   std::string out = Str(".TH ", Title(name), " 1 \"\" \"hlokit ", HLO_VERSION, "\" \"User Commands\"\n.nh\n.ad l\n");
   out += Str(".SH NAME\n", Plain(name), " \\- ", Plain(FirstClause(page.about)), "\n");
   out += Str(".SH SYNOPSIS\n\\fB", Plain(page.command), "\\fR ", Plain(page.usage), "\n");

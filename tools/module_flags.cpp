@@ -228,14 +228,14 @@ void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
 
 namespace {
 
-// Who set a variable long ago must hear where the flag stands.
+// Adds the variable's name to an error, because the user may have set the variable long ago.
 Error InVariable(std::string_view variable, Error error) {
   std::string& message = error.diagnostics.front().message;
   message = Str(variable, ": ", message);
   return error;
 }
 
-// A value that does not begin with - is the name of a file of flags, as in XLA.
+// A value that does not begin with '-' names a file of flags, as in XLA.
 Status ParseXlaFlags(FlagSet& flags, std::string value) {
   if (const std::string_view path = Trim(value); !path.empty() && path.front() != '-') {
     const auto file = ReadSource(std::string(path));
@@ -340,7 +340,7 @@ void WarnOfUnmetPatterns(const LogFlags& log, bool quiet) {
 
 namespace {
 
-// A file; where there is none, the name of a preset may have been meant.
+// Reads a pipeline from a file. If there is no such file, the error suggests names of presets.
 Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) {
   constexpr int64_t kMostBytes = 1 << 20;
   auto source = ReadSource(path, kMostBytes);
@@ -353,7 +353,7 @@ Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) 
            .Hint(Str("besides files there are: ", Join(names, ", "))));
 }
 
-// The observer that ends the process where the pass begins.
+// An observer that ends the process when the pass begins.
 Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pipeline) {
   const Pipeline parsed = TRY(ParsePipeline(TextOf(pipeline)));
   const Selector where = TRY(ParseSelector(name, parsed));
@@ -378,14 +378,14 @@ void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::v
     reproducer->target = Str("sm_", passes.device->device.compute_capability);
   if (!log.host_isa.empty()) reproducer->flags.push_back(Str("--host_isa=", log.host_isa));
   for (const std::string& entry : inject) {
-    // Whichever instance it was.
+    // The fault is kept for any instance of the pass.
     if (entry.starts_with(kCrash)) reproducer->flags.push_back(Str("--inject=", entry.substr(0, entry.find('#'))));
   }
 }
 
 Status ReadTargetFlag(PassFlags* passes) {
   if (passes->target.empty()) return {};
-  // This machine: its cores, and vectors of the level that --host_isa allows.
+  // The description of this machine has its cores and the vector level that --host_isa allows.
   passes->device =
       passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
   return {};

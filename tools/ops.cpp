@@ -1,4 +1,4 @@
-// hlo ops: which op is compiled for which element type, and which falls back.
+// hlo ops: which opcodes are compiled for which element types, and which fall back.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// One letter a type.
+// The letter for the support of an element type.
 const char* Cell(const Support& support) {
   if (!support.defined) return "";
   if (support.kernels) return "k";
@@ -31,7 +31,7 @@ void PrintRow(const OpCoverage& op) {
   std::printf("%s\n", std::string(row, 0, row.find_last_not_of(' ') + 1).c_str());
 }
 
-// "  p: scan_expander"; "  f: no emitter for 'sort' of s4 (s4, u4)".
+// Prints lines such as "  p: scan_expander" and "  f: no emitter for 'sort' of s4 (s4, u4)".
 void PrintWhy(const OpCoverage& op) {
   std::map<std::string, std::vector<std::string_view>> types;
   for (size_t t = 0; t < op.by_type.size(); ++t) {

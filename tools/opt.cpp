@@ -50,7 +50,7 @@ struct OptFlags {
   bool list_passes = false, list_pipelines = false, list_stages = false, emit_proto = false, print_pipeline = false,
        reoptimize = false, round_trip = false;
   PassWatchOptions watch;
-  RunOptions run;  // Arguments of --check_each_pass.
+  RunOptions run;  // Arguments for --check_each_pass.
   PrintFlags print;
 };
 
@@ -171,7 +171,7 @@ FlagSet MakeFlags(OptFlags* f) {
   return flags;
 }
 
-// Alone, so that it can be kept, changed and given to --pipeline.
+// The text of the pipeline alone, which can be kept, changed and given to --pipeline.
 Result<std::string> PipelineTextOf(const OptFlags& f) {
   const auto source = TextOf(TRY(PipelineOf(f.passes, {})));
   std::string text(source->text());
@@ -179,7 +179,7 @@ Result<std::string> PipelineTextOf(const OptFlags& f) {
   return text;
 }
 
-// True when a list was asked for.
+// Prints the requested lists. Returns true if there were any.
 Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& positionals) {
   if (f.list_passes) ListPasses();
   if (f.list_pipelines) std::fputs(PipelineList().c_str(), stdout);
@@ -193,7 +193,8 @@ Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& 
   return true;
 }
 
-// --time_passes was a switch, and is one under XLA's name.
+// Values of --time_passes. The flag was a switch, and XLA's name of it still is one, so true and false are accepted,
+// too.
 constexpr std::string_view kTimeForms[] = {"", "true", "1", "table", "tree", "json", "false", "0"};
 bool IsOff(std::string_view form) { return form == "false" || form == "0"; }
 
@@ -214,7 +215,7 @@ Status CheckFlags(const OptFlags& f) {
   return {};
 }
 
-// As whoever judges passes, and writes reproducers, takes them.
+// Run options for judging passes and for writing reproducers.
 RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = f.run;
   run.load = f.load;
@@ -223,7 +224,7 @@ RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
   return run;
 }
 
-// Those who look at the passes of one module.
+// The observers of one module's passes.
 struct Observers {
   PassWatch watch;
   std::optional<PassStats> stats;
@@ -253,7 +254,7 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
 // Whether the module is printed, and not a report or a lower stage.
 bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
-// Also of what says that it changed nothing.
+// Verifies the module also after a pass that reports no change.
 Status VerifyUnchanged(const PassRun& run, const Module& module) {
   if (run.changed || run.skipped) return {};
   auto sound = Verify(module);
@@ -283,14 +284,14 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
   return Optimize(module, std::move(pipeline), &dumper, IsModule(f) ? MisfitLayouts::kKeep : MisfitLayouts::kAssign);
 }
 
-// `form`: of kTimeForms.
+// `form`: one of kTimeForms.
 std::string TimesText(const PipelineReport& report, std::string_view form) {
   if (form == "tree") return PassTree(report);
   if (form == "json") return PassTimesJson(report);
   return IsOff(form) ? "" : PassTable(report) + RuleTable(report);
 }
 
-// What is said of the passes that ran, on stderr.
+// Prints the reports on the passes to stderr.
 Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
             const PipelineOptions& pipeline) {
   for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
@@ -311,7 +312,7 @@ Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& ob
   return {};
 }
 
-// Nothing is measured.
+// Sets the plans that a lock has for the module. Nothing is measured.
 Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = RunOptionsOf(f, pipeline);
   run.library_path = f.library_path;
@@ -328,10 +329,10 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
 struct Output {
   std::string text;
   ExitCode exit = ExitCode::kOk;
-  std::string finding;  // What a report says, in a line, where it says that something is not right.
+  std::string finding;  // The finding of a report in one line, or "".
 };
 
-// What comes out of one module.
+// The output for one module.
 Result<Output> OutputOf(const std::string& path, const OptFlags& f, const PipelineOptions& pipeline) {
   const DeviceDescription& device = *pipeline.device;
   std::vector<Diagnostic> warnings;
@@ -366,7 +367,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   }
   const bool is_judged = observers.check.has_value();
   if (!f.lock.empty()) TRY(ObeyLock(*module, f, pipeline));
-  if (f.stage == "hlo-backend") {  // What runs, with its plans.
+  if (f.stage == "hlo-backend") {  // The module as it runs, with its plans.
     for (const std::string& note : gpu::TakeUnplannedRegionsApart(*module, device)) Note(f, note);
   }
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
@@ -410,7 +411,7 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(OneStdin(f.passes, positionals));
   SettleRecording(flags, &f.run);
   if (f.check_each_pass) TakeRecordedArguments(positionals[0], &f.run);
-  // Code for this machine is shown as it runs here, planned for it.
+  // Code for this machine is planned for this machine.
   const std::optional<LowerStage> lower = LowerStageOf(f.stage);
   const bool is_for_host =
       f.platform == "cpu" || f.platform == "host" || lower == LowerStage::kHostLlvm || lower == LowerStage::kHostAsm;
@@ -420,9 +421,9 @@ Result<ExitCode> OptCommand(Args args) {
     f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);
   SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
-  // A lock is about the steps of runs.
+  // The decisions of a lock are for the steps of runs, which have this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
-  // Kernels and what they lie in need values, and so does who is interpreted.
+  // Kernels and interpreted modules need the values of constants.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
     f.load.fill_elided_constants = "random";
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();

@@ -1,4 +1,4 @@
-// hlo run: text to verdict, for one module or many.
+// hlo run: runs modules and judges them.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -221,7 +221,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
 
 namespace {
 
-// Bare, or as XLA's --xla_hlo_profile=true; of =false it is off.
+// --profile may have no value, or true or false as XLA's --xla_hlo_profile.
 Status SettleProfile(RunFlags* f) {
   ProfileOptions& profile = f->run.profile;
   const std::string word = f->profile.value_or("false");
@@ -264,7 +264,7 @@ Status SettleRunFlags(RunFlags* f) {
   if (f->concurrent) run.concurrency = *f->concurrent ? gpu::Concurrency::kAlways : gpu::Concurrency::kNever;
   TRY(ReadTargetFlag(&f->passes));
   TRY(SettleTuningFlags(f->tuning, f->inject, &run));
-  // What is measured is planned for where it is.
+  // Measured code is planned for the device on which it runs.
   const bool for_speed = run.bench || run.tuning.any();
   run.obeys_plans = for_speed && f->passes.device == nullptr;
   if (f->passes.device == nullptr)
@@ -282,7 +282,7 @@ Status SettleRunFlags(RunFlags* f) {
   if (!run.save_run.empty() && !run.bundle.directory.empty())
     FAIL(UsageError("F004", "--save_run is a --bundle with more in it: one of them is enough"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
-  // What the other run had.
+  // The arguments of the run that is the reference.
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
@@ -386,7 +386,7 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   return report->exit;
 }
 
-// What a child tells of its module: a row of the table, and the report as JSON.
+// The result that a child reports: a row of the table, and the report as JSON.
 struct Row {
   std::string verdict, error = "-", run = "-", detail, json;
   ExitCode exit = ExitCode::kOk;
@@ -402,7 +402,7 @@ std::string WorstError(const RunReport& report) {
 
 std::string FirstLineOf(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Long reasons stand with the details, so that the columns stay columns.
+// Long reasons become part of the details, so that the columns stay aligned.
 Row RowOf(const RunReport& report) {
   Row row;
   const size_t reason = report.verdict.find('(');
@@ -435,19 +435,19 @@ Row RowOf(const std::string& path, const Error& error, const RunOptions& options
           .exit = error.exit};
 }
 
-// Fields do not hold a NUL: text of reports and diagnostics is escaped.
+// No field has a NUL, because the text of reports and diagnostics is escaped.
 std::string Packed(const Row& row) {
   return Join(std::array{row.verdict, row.error, row.run, row.detail, row.json}, std::string(1, '\0'));
 }
 
-// Runs one module in a child process, so that whatever happens to it is one row of the table.
+// Runs one module in a child process, so that a crash becomes a row of the table.
 Row RunInChild(const std::string& path, const RunFlags& f, const std::string& title) {
   int ends[2];
   if (pipe(ends) != 0) return FailedRow(path, "FAILED(pipe)", std::strerror(errno), ExitCode::kDevice);
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // A child must not outlive its parent.
     close(ends[0]);
     LeaveCrashesToParent(ends[1]);
     Progress progress(f.quiet, title);
@@ -487,14 +487,14 @@ struct Job {
   int64_t seed = 0;
 };
 
-// The name of a file in its folder; a file of a dump directory has the name of its module and execution.
+// The name of a file without its folder. A file of a dump directory has the name of its module and execution.
 std::string TitleOf(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const auto state = DumpedStateOf(name);
   return state ? state->title : name;
 }
 
-// Each module on the data of each profile and seed. Titles say what differs.
+// The runs of each module with each profile and seed. Their titles name the differences.
 Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const RunFlags& f) {
   const std::vector<std::string> profiles = TRY(ParseProfiles(f.run.input_profile));
   const auto folder_of = [](const std::string& path) { return std::filesystem::path(path).parent_path(); };
@@ -529,7 +529,7 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
 
 Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   const bool table = !f.silent && (!f.json || !f.json->empty());
-  constexpr size_t kColumns = 100, kOthers = 42, kMostOfName = 32;  // Columns of a row, and of its other fields.
+  constexpr size_t kColumns = 100, kOthers = 42, kMostOfName = 32;  // Characters of a row, and of its other fields.
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   width = std::min(width, kMostOfName);
@@ -572,7 +572,8 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// Passes, code and who judges it. A comparison is there with --reference alone.
+// The given flags that have an effect only on kernels: passes, code generation and judging. Flags of the comparison are
+// among them unless there is a --reference to compare with.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
@@ -626,14 +627,14 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
 
 }  // namespace
 
-// Whoever reads the JSON gets some, with what to do next; the error is shown as text too, on stderr.
+// Runs the command. If it fails, JSON that was asked for is still written, with a proposal for the next step.
 Result<ExitCode> RunCommand(Args args) {
   RunFlags f;
   auto exit = RunParsed(args, f);
   if (exit) return exit;
-  // From XLA_FLAGS too.
+  // The flag may come from XLA_FLAGS.
   const std::optional<std::string> json = f.json ? f.json : JsonAsked(args);
-  // Where that cannot be written, the first error is still the one to show.
+  // If this cannot be written, the first error is still the one to show.
   if (json) {
     const std::string report = ErrorJson("hlo.run/1", f.path, exit.error(), NextOf(exit.error(), f.run, f.path));
     std::ignore = WriteFile(json->empty() ? "-" : *json, report);

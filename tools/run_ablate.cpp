@@ -25,7 +25,7 @@ void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
                "95 % intervals");
   flags.Int("ablate_repeats", &f->repeats, "rounds of measurements; each runs every variant once, in random order", 3);
   flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted and not listed");
-  constexpr int64_t kMostOfPairs = 20;  // 190 variants.
+  constexpr int64_t kMostOfPairs = 20;  // At most 190 variants.
   flags.Int(
       "ablate_pairs", &f->pairs,
       "also switch off the N most effective passes in pairs, and print the effect beyond the sum of both; 0: no pairs",
@@ -56,9 +56,9 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   options.pairs = f.pairs;
   if (f.pairs > 0 && *kind == AblateBy::kAll)
     FAIL(UsageError("F004", "--ablate_pairs is of passes that are off two at a time; --ablate_by=all has one variant"));
-  // Whether a module is optimized already is no question here: no passes at all is one of the variants.
+  // Passes run even if the module is optimized already, because one of the variants has no passes.
   options.run.reoptimize = true;
-  // The passes are what is compared; without a target they are for what the time is of.
+  // The passes are for the platform on which they are measured, by default the host.
   if (options.measured && run.platform == "auto") options.run.platform = "cpu";
   return options;
 }

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// What XLA measures at where nothing is said; here where a lock is to be filled.
+// XLA's default level. Here it is the default only if a lock is to be filled.
 constexpr int64_t kLevelOfCache = 4;
 
 }  // namespace
@@ -18,7 +18,7 @@ Result<std::string> LockFile(const std::string& path, bool written) {
   std::error_code error;
   const bool is_folder = std::filesystem::is_directory(path, error);
   if (path.empty() || (path.ends_with(".lock") && !is_folder)) return path;
-  if (!is_folder && std::filesystem::exists(path, error)) return path;  // Under a name of its own.
+  if (!is_folder && std::filesystem::exists(path, error)) return path;  // A file with another name.
   if (written) TRY(MakeDirectories(path));
   return path + "/autotune.lock";
 }
