@@ -1,8 +1,8 @@
 // A CUDA device through the driver's API, which is opened at first use. Kernels are loaded as PTX. The driver compiles
-// them and links the device functions of its own that they call (Op::kSetCondition).
+// and links them (Op::kSetCondition).
 //
 // All work is queued on one stream of the primary context, which libraries use, too. Any later call can report an error
-// of queued work, so a message has the name of the reporting call and the driver's words.
+// of queued work, so a message names the reporting call.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -26,16 +26,16 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int kOldestDriver = 12030;  // The first driver that reads PTX 8.3.
-// The first driver with loops and branches in graphs, and the first whose nodes have several branches and empty ones.
+// The first driver with loops and branches in graphs; the first with several branches, and empty ones, in a node.
 constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
-constexpr int kLeastThatWaits = 90;  // sm_90: the first kernels that can wait for earlier kernels.
+constexpr int kLeastThatWaits = 90;  // sm_90: kernels can wait for earlier ones.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
 
 struct CudaCode : KernelCode {
   kernel::Ptx ptx;
   std::string name;
   int64_t blocks = 1, threads = 32;
-  std::vector<size_t> first_arguments;  // Index of each parameter's first pointer in a launch.
+  std::vector<size_t> first_arguments;  // First pointer of each parameter.
 };
 
 struct CudaKernel : LoadedKernel {
@@ -46,7 +46,7 @@ struct CudaKernel : LoadedKernel {
     driver.Ended("cuModuleUnload", driver.unload_module(module));
   }
 
-  // Bytes of local memory of a thread. It is used when the registers are not enough.
+  // Local memory is used when the registers are not enough.
   int64_t spilled_bytes() const override {
     int bytes = 0;
     driver.Ended("cuCtxSetCurrent", driver.set_context(context));
@@ -69,7 +69,7 @@ class CudaDevice : public Device {
   CudaDevice(const Driver& driver, int ordinal, std::vector<std::string> search)
       : driver_(driver), ordinal_(ordinal), search_(std::move(search)) {}
 
-  // The primary context is kept until the process ends, because making a new one is slow.
+  // Making a primary context is slow, so it is kept until the process ends.
   ~CudaDevice() override {
     if (context_ != nullptr) driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
     EndLibraryStates();
@@ -195,7 +195,7 @@ class CudaDevice : public Device {
       CUDA_TRY("cuMemsetD32Async", driver_.fill32(Address(to), low, 2 * count, stream_));
       return {};
     }
-    // Fills every other word, then the words between.
+    // Every other word, then the words between.
     CUDA_TRY("cuMemsetD2D32Async", driver_.fill32_rows(Address(to), 8, low, 1, count, stream_));
     CUDA_TRY("cuMemsetD2D32Async", driver_.fill32_rows(Address(to) + 4, 8, high, 1, count, stream_));
     return {};
@@ -308,7 +308,7 @@ class CudaDevice : public Device {
     for (size_t i = 0; i < (one_node ? 1 : branches.size()); ++i) all.push_back(TRY(recorder_->MakeCondition()));
     const std::vector<void*> conditions = all;
     all.insert(all.end(), arguments.begin(), arguments.end());
-    // All conditions are set before any branch runs, because a branch may overwrite the selector.
+    // A branch may overwrite the selector, so all conditions are set before.
     TRY(Launch(set, all));
     if (one_node) return recorder_->Add(kSwitchNode, conditions.front(), branches);
     for (size_t i = 0; i < branches.size(); ++i) TRY(recorder_->Add(kIfNode, conditions[i], branches.subspan(i, 1)));
@@ -351,7 +351,7 @@ class CudaDevice : public Device {
 
  private:
   Status Queue(const CudaKernel& kernel, std::span<void* const> arguments) {
-    // The driver takes the address of each parameter. The parameter of a group of arrays is a sequence of pointers.
+    // The driver takes the address of each parameter. A group of arrays is a sequence of pointers.
     parameters_.clear();
     for (const size_t first : kernel.first_arguments) parameters_.push_back(const_cast<void**>(&arguments[first]));
     const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
@@ -372,10 +372,10 @@ class CudaDevice : public Device {
         .Hint("--platform=cpu runs on this machine without one");
   }
 
-  // Devices newer than sm_90 run sm_90 code. An older device runs code for its own architecture.
+  // Newer devices run sm_90 code.
   std::string Arch() const { return Str("sm_", std::min(compute_, 90)); }
 
-  // Runs `work` on all threads. Returns the error of the first item that has one.
+  // Returns the error of the first item that has one.
   static Status OnAllThreads(const std::vector<size_t>& items, const std::function<Status(size_t)>& work) {
     std::vector<Status> done(items.size());
     ParallelFor(std::ssize(items), 1, [&](int64_t begin, int64_t end) {
@@ -439,7 +439,7 @@ class CudaDevice : public Device {
   bool is_recording_ = false, launches_early_ = false;
   std::unique_ptr<ActivityLog> log_;
   CudaHandle started_ = nullptr, stopped_ = nullptr;  // Events: StartClock, StopClock.
-  std::vector<void*> parameters_;                     // Of the launch that is being queued.
+  std::vector<void*> parameters_;
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace hlo::gpu {
 namespace {
 
-// An instantiated graph. A graph with conditional nodes owns their conditions and must not be instantiated again
-// meanwhile, so it is kept as long as its instance.
+// A graph with conditional nodes owns their conditions and must not be instantiated again meanwhile, so it is kept,
+// too.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
@@ -45,7 +45,7 @@ void CudaRecorder::Drop() {
   if (graph != nullptr && !lost_) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
 }
 
-// Ends the capture in any case, because a capturing stream takes no other work.
+// A capturing stream takes no other work, so the capture ends in any case.
 Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   const bool decides = graph_ != nullptr;
   if (Status paused = Pause(); !paused) {
@@ -81,8 +81,8 @@ Result<CudaRecorder::Capture> CudaRecorder::Now() const {
   return capture;
 }
 
-// If a capture cannot be ended without an error, the driver drops its graph. A graph that has the dropped graph as a
-// body must then not be used any more and must not be destroyed.
+// If a capture cannot be ended, the driver drops its graph. A graph that has it as a body must then not be used or
+// destroyed.
 Status CudaRecorder::Pause() {
   captures_ = false;
   CudaHandle ended = nullptr;
@@ -109,7 +109,7 @@ Status CudaRecorder::After(std::span<const CudaHandle> nodes) {
   return {};
 }
 
-// The edges are set before the launch, as edges of the next node, which is the launched kernel.
+// The edges belong to the next node, which is the launched kernel.
 Status CudaRecorder::Early(const std::function<Status()>& launch) {
   Capture before = TRY(Now());
   std::vector<CudaGraphEdge> edges(before.after.size());
@@ -129,8 +129,7 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
-// Walks from the nodes that the next node would wait for back to known nodes. So nodes that a library queued are found,
-// too.
+// From the nodes that the next node would wait for back to known ones, so that nodes of libraries are found, too.
 Status CudaRecorder::ListNew() {
   if (!lists_) return {};
   std::vector<CudaHandle> open = TRY(Now()).after;

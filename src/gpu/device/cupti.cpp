@@ -1,6 +1,6 @@
-// Records are assigned to queued work in two ways. A launch, also of a whole graph, has a correlation id. A separate
-// record ties this id to the number that Enter passed to CUPTI. A node of a graph has an id, either of the captured
-// node or of its copy in the instantiated graph. A callback reports the copies.
+// A launch, also of a whole graph, has a correlation id, which a separate record ties to the number that Enter passed
+// to CUPTI. A node of a graph has the id of the captured node or of its copy in the instantiated graph, which a
+// callback reports.
 //
 // All state is global, as CUPTI is: its buffer callbacks get no pointer of ours.
 #include "gpu/device/cupti.h"
@@ -87,7 +87,7 @@ std::string VersionText(uint32_t version) {
   return Str(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
-// A record that is not assigned to a launch yet.
+// A record whose launch is not known yet.
 struct Raw {
   uint64_t start, end, node;
   uint32_t correlation;
@@ -97,12 +97,12 @@ struct Collector {
   std::mutex mutex;
   const Api* api = nullptr;
   std::vector<Raw> raw;
-  std::unordered_map<uint32_t, uint64_t> launches;  // Number of a launch by correlation id.
-  std::unordered_map<uint64_t, int64_t> pieces;     // Number of a piece by node id.
+  std::unordered_map<uint32_t, uint64_t> launches;  // Indexed by correlation id.
+  std::unordered_map<uint64_t, int64_t> pieces;     // Indexed by node id.
   std::vector<int64_t> clocks_mhz;
   int64_t memory_mhz = 0;
   uint64_t dropped = 0;
-  std::optional<Error> failed;  // The first error in a callback.
+  std::optional<Error> failed;  // The first error.
 
   void Note(std::string_view call, int status) {
     if (status != kSuccess && !failed) failed = api->Failed(call, status);
@@ -170,7 +170,7 @@ void TakeBuffer(Handle /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t
   std::free(buffer);
 }
 
-// Callback for the nodes of an instantiated graph, which are copies.
+// The nodes of an instantiated graph are copies.
 void NodeCloned(void* /*ours*/, int domain, uint32_t id, const void* data) {
   if (domain != kResource || id != kNodeCloned) return;
   const auto& graph = *static_cast<const GraphData*>(static_cast<const ResourceData*>(data)->descriptor);
@@ -270,7 +270,7 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // Reads CUPTI's clock between two readings of ours. The nearest readings of three attempts count.
+  // CUPTI's clock between two readings of ours. The nearest readings of three attempts count.
   Status TellTime() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {
@@ -285,7 +285,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // The records that tie correlation ids to numbers belong to calls, so calls have to be recorded, too.
+  // The records with numbers belong to calls, so calls are recorded, too.
   Status Enable() {
     TRY(TellTime());
     for (const ActivityKind kind :
@@ -310,7 +310,7 @@ class CuptiLog : public ActivityLog {
   GraphNodes nodes_;
   Handle subscriber_ = nullptr;
   std::vector<ActivityKind> enabled_;
-  int64_t to_steady_ = 0;  // Nanoseconds to add to CUPTI's clock.
+  int64_t to_steady_ = 0;  // To add to CUPTI's clock, in nanoseconds.
 };
 
 Result<uint32_t> KnownVersion(const Api& api) {

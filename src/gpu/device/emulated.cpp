@@ -19,12 +19,12 @@ struct Kept : EmulatedKernel {
   kernel::Kernel source;
   std::vector<Argument> all_arguments;
   std::vector<int64_t> all_pointers;
-  std::optional<kernel::EmulatedCode> code[2];  // Without and with the sanitizer. Made for the first run.
+  std::optional<kernel::EmulatedCode> code[2];  // Without and with the sanitizer.
 };
 
 struct Shelf {
   std::mutex mutex;
-  std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // Keys are PTX texts.
+  std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // Indexed by PTX text.
 };
 
 // Never destroyed, because queued work may run as late as the process ends.
@@ -33,7 +33,7 @@ Shelf& TheShelf() {
   return *shelf;
 }
 
-// Arguments of a kernel. A group member whose size only the launch knows requires 0 bytes.
+// A group member whose size only the launch knows requires 0 bytes.
 std::vector<EmulatedKernel::Argument> Arguments(const kernel::Kernel& kernel) {
   std::vector<EmulatedKernel::Argument> arguments;
   for (const kernel::KernelArgument& argument : kernel.Arguments()) {

@@ -12,10 +12,10 @@
 namespace hlo::gpu {
 namespace {
 
-// Least bytes for which several threads are faster.
+// Fewer bytes are not worth several threads.
 constexpr int64_t kParallelBytes = 1 << 20;
 
-// Host code is in the process's memory, so that compiled code is loaded code.
+// Compiled host code needs no loading.
 struct HostCode : KernelCode, LoadedKernel {
   explicit HostCode(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
   double compile_seconds() const override { return kernel.compile_seconds(); }

@@ -51,7 +51,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// The error or information log of a link. "" if there is none.
+// Returns "" if there is none.
 std::string Log(Handle handle, int (*size)(Handle, size_t*), int (*get)(Handle, char*)) {
   size_t bytes = 0;
   if (size(handle, &bytes) != 0 || bytes == 0) return "";

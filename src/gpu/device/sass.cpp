@@ -16,11 +16,11 @@
 namespace hlo::gpu {
 namespace {
 
-// Most kernels in one run of the assembler, whose set-up they share. Code for a cache is assembled kernel by kernel.
+// Kernels share the set-up of the assembler. Code for a cache is assembled kernel by kernel.
 constexpr size_t kMostTogether = 16;
 constexpr double kSecondsOfPtxas = 600;  // Limit for one run.
 
-// Numbers at the beginning of a cache entry. The cubin follows.
+// Precede the cubin in a cache entry.
 using Numbers = std::array<int64_t, 6>;
 
 std::string EntryOf(size_t number) { return Str("kernel", number); }
@@ -55,7 +55,7 @@ Result<kernel::PtxasReport> Assemble(const std::string& ptx, const std::string& 
   return kernel::Ptxas(ptx, arch, kSecondsOfPtxas);
 }
 
-// Assembles the parts as one module. Their entries are EntryOf(0), EntryOf(1) and so on.
+// The parts are one module with the entries EntryOf(0), EntryOf(1) and so on.
 Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, const std::string& arch,
                                            const Assembler& assembler) {
   kernel::PtxasReport report = TRY(Assemble(kernel::JoinPtx(parts), arch, assembler));
@@ -69,8 +69,7 @@ Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, c
   return made;
 }
 
-// Groups of kernels in the order of `missing`. There are several groups for each thread, so that threads end at about
-// the same time.
+// Several groups for each thread let threads end at about the same time.
 std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, std::span<const int64_t> sizes,
                                           size_t most) {
   int64_t all = 0;
@@ -91,8 +90,8 @@ std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, st
 
 }  // namespace
 
-// Prefers ptxas. nvJitLink treats PTX as a part of a larger program, whatever its options, and needs more registers
-// than ptxas of the same release (13.0, a row reduction for sm_90).
+// nvJitLink treats PTX as a part of a larger program and needs more registers than ptxas of the same release (13.0, a
+// row reduction for sm_90).
 Result<Assembler> FindAssembler(const std::vector<std::string>& search) {
   auto ptxas = kernel::PtxasVersion();
   if (ptxas) return Assembler{Assembler::Kind::kPtxas, "ptxas, " + *ptxas, {}};

@@ -8,7 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Folders that match a pattern. NVIDIA's wheels have libraries in folders such as site-packages/nvidia/cudnn/lib.
+// NVIDIA's wheels have libraries in folders such as site-packages/nvidia/cudnn/lib.
 std::vector<std::string> FoldersLike(const std::string& pattern) {
   glob_t found = {};
   std::vector<std::string> folders;

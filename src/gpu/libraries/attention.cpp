@@ -18,8 +18,7 @@ using Dims = std::vector<int64_t>;
 
 bool Has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// Whether two instructions compute equal values, once or in several places. `known` holds the pairs that were compared
-// before, so that each pair is compared only once.
+// Whether two instructions compute equal values. `known`: pairs that were compared before.
 using Pairs = std::set<std::pair<const Instruction*, const Instruction*>>;
 bool IsSame(const Instruction& a, const Instruction& b, Pairs& known) {
   if (&a == &b || !known.emplace(&a, &b).second) return true;
@@ -36,27 +35,26 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// Sizes of the dimensions larger than 1. Between the two products, reshapes may add and drop dimensions of size 1, so
-// dimensions are numbered without these.
+// Sizes of the dimensions larger than 1. They alone are numbered, because reshapes between the two products may add and
+// drop dimensions of size 1.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
   return sizes;
 }
-// Number of a dimension among those larger than 1. -1 for a dimension of size 1.
+// -1 for a dimension of size 1.
 int64_t NumberOf(const Shape& shape, int64_t dim) {
   if (shape.dim(dim) == 1) return -1;
   return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);
 }
-// The dimension with that number. -1 if there is none.
+// -1 if there is none.
 int64_t DimOf(const Shape& shape, int64_t number) {
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (number >= 0 && NumberOf(shape, d) == number) return d;
   }
   return -1;
 }
-// The only dimension of `dims` that is larger than 1, or the first one if none is. -1 if several are or `dims` is
-// empty.
+// The only dimension larger than 1, or the first one if none is. -1 if several are or `dims` is empty.
 int64_t Only(const Shape& shape, const Dims& dims) {
   int64_t only = -1;
   for (const int64_t d : dims) {
@@ -67,7 +65,7 @@ int64_t Only(const Shape& shape, const Dims& dims) {
   return only < 0 && !dims.empty() ? dims.front() : only;
 }
 
-// The value before float conversions and before reshapes that only add or drop dimensions of size 1.
+// The value before float conversions and before reshapes that add or drop dimensions of size 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
   const auto passes = [](const Instruction& at) {
     if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());
@@ -80,7 +78,6 @@ const Instruction& WithoutConverts(const Instruction& inst) {
   return *at;
 }
 
-// Whether `inst` reduces one array over one dimension by `op`, from the initial value `init`.
 bool IsFold(const Instruction& inst, Opcode op, double init) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ReduceAttrs>();
@@ -90,13 +87,12 @@ bool IsFold(const Instruction& inst, Opcode op, double init) {
          &root.operand(0) != &root.operand(1) && inst.operand(1).IsConstantOf(init);
 }
 
-// Number of the dimension that the reduction removes.
 int64_t RowOf(const Instruction& fold) {
   const Shape& shape = fold.operand(0).shape();
   return NumberOf(shape, Only(shape, fold.attrs<ReduceAttrs>().dimensions));
 }
 
-// The operand of a broadcast that adds the dimension with number `row` only. Null for other instructions.
+// The operand of a broadcast that adds only the dimension `row`. Null for others.
 const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   const Instruction& spread = WithoutConverts(inst);
   if (!spread.Is(Opcode::kBroadcast)) return nullptr;
@@ -110,8 +106,8 @@ const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   return kept == others ? &WithoutConverts(spread.operand(0)) : nullptr;
 }
 
-// Number of the dimension along which an iota counts, also below broadcasts. `place[d]`: number of dimension d of
-// `inst`. -1 if `inst` is not an iota.
+// The dimension along which an iota counts, also below broadcasts. `place`: numbers of the dimensions of `inst`. -1:
+// not an iota.
 int64_t CountsAlong(const Instruction& inst, const Dims& place) {
   if (inst.Is(Opcode::kIota)) return place[inst.attrs<IotaAttrs>().iota_dimension];
   if (!inst.Is(Opcode::kBroadcast)) return -1;
@@ -120,11 +116,10 @@ int64_t CountsAlong(const Instruction& inst, const Dims& place) {
   return CountsAlong(inst.operand(0), inner);
 }
 
-// An operand of a dot, with its dimensions by role.
 struct Side {
   const Instruction* operand = nullptr;
   Dims batch, contracting, free;
-  int64_t before = 0;  // Number of the result's dimensions before the operand's free dimensions.
+  int64_t before = 0;  // Dimensions of the result before the operand's free ones.
 };
 Side SideOf(const Instruction& dot, int number) {
   const auto& attrs = dot.attrs<DotAttrs>();
@@ -168,7 +163,7 @@ class Reader {
     return ReadSoftmax() && ReadScores() && ReadDimensions() && ReadOperands() && ReadResult(fused);
   }
 
-  // Reads from the second product back to the input of the softmax.
+  // From the second product back to the input of the softmax.
   bool ReadSoftmax() {
     for (int number : {0, 1}) {
       const Instruction& share = WithoutConverts(product_->operand(number));
@@ -195,7 +190,7 @@ class Reader {
     return No("its second product takes no shares of a sum");
   }
 
-  // Reads from the input of the softmax back to the first product: an optional mask, bias and scale, in this order.
+  // From there back to the first product: an optional mask, bias and scale, in this order.
   bool ReadScores() {
     const Instruction* at = masked_;
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;
@@ -231,7 +226,7 @@ class Reader {
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
-    // Brings the comparison into the form `key direction query`, which is true for scores that are kept.
+    // The form `key direction query`, which is true for kept scores.
     const auto turned = [](ComparisonDirection d) {
       return d == kGe ? kLe : d == kLe ? kGe : d == kGt ? kLt : d == kLt ? kGt : d;
     };
@@ -248,7 +243,7 @@ class Reader {
     return true;
   }
 
-  // Identifies the dimensions of the scores: batch, heads of the keys, groups of heads, queries and keys.
+  // Dimensions of the scores: batch, heads of the keys, groups of heads, queries and keys.
   bool ReadDimensions() {
     const Shape& shape = scores_->shape();
     row_ = DimOf(shape, row_);
@@ -261,7 +256,7 @@ class Reader {
     }
     if (key_number_ < 0) return No("its keys are not one dimension of the scores");
     const Side query = SideOf(*scores_, 1 - key_number_);
-    Dims batch, free;  // Dimensions larger than 1.
+    Dims batch, free;  // Larger than 1.
     for (int64_t d = 0; d < std::ssize(query.batch); ++d) {
       if (SizeOf(d) != 1) batch.push_back(d);
     }
@@ -281,8 +276,7 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of`: stride for a dimension of the scores. `third` and `last`: size and stride of the tensor's last
-  // dimensions.
+  // `stride_of`: for a dimension of the scores. `third`, `last`: size and stride of the last dimensions.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {
@@ -302,7 +296,7 @@ class Reader {
     return true;
   }
 
-  // Reads an operand of a dot. `batch_places`: the dimension of the scores for each batch dimension of the dot.
+  // `batch_places`: the dimension of the scores for each batch dimension.
   bool Operand(AttentionTensor* tensor, const Side& side, const Dims& batch_places, bool is_query, const char* what) {
     const auto view = ReadView(*side.operand);
     if (!view || view->operand < 0) return No(Str("its ", what, " is computed in the fusion"));
@@ -327,7 +321,7 @@ class Reader {
     return Tensor(tensor, stride_of, false, of(is_key ? own : summed), of(is_key ? summed : own), what);
   }
 
-  // The dimension of the scores for a dimension of `shape`, and the reverse. -1 for a dimension of size 1.
+  // -1 for a dimension of size 1.
   int64_t InScores(const Shape& shape, int64_t dim) const { return DimOf(scores_->shape(), NumberOf(shape, dim)); }
   int64_t FromScores(const Shape& shape, int64_t dim) const {
     return dim < 0 ? -1 : DimOf(shape, NumberOf(scores_->shape(), dim));
@@ -340,8 +334,7 @@ class Reader {
     if (!Operand(&problem_.query, query, batch_places, true, "query")) return false;
     if (!Operand(&problem_.key, key, batch_places, false, "key")) return false;
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
-    // The shares have the dimensions of the scores. The batch dimensions of the second product are the batch and heads
-    // of keys.
+    // The batch dimensions of the second product must be the batch and heads of the scores.
     const Shape& shares = share.operand->shape();
     const int64_t summed = Only(shares, share.contracting);
     Dims places, larger;
@@ -382,7 +375,7 @@ class Reader {
   // After the second product elements may only be moved or rounded.
   bool ReadResult(const Computation& fused) {
     const Shape& shape = product_->shape();
-    // Dimension of the product for each dimension of the current value.
+    // Dimension of the product for each dimension of the value.
     Dims strides = LayoutStrides(shape), order(shape.rank());
     for (int64_t d = 0; d < std::ssize(order); ++d) order[d] = d;
     std::vector<const Instruction*> way;
@@ -392,7 +385,7 @@ class Reader {
       if (!moves) return No("it goes on behind its second product");
       way.push_back(at);
     }
-    // Whether the dimensions are still known. After a bitcast or reshape only the order of the bytes is.
+    // After a bitcast or reshape, only the order of the bytes is known.
     bool is_told = true;
     for (size_t i = way.size(); i-- > 0;) {
       const Instruction& inst = *way[i];
@@ -412,7 +405,7 @@ class Reader {
     }
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
     problem_.result.type = fused.root().shape().type();
-    // Dimension of the product for a dimension of the scores.
+    // For a dimension of the scores.
     const auto place = [&](int64_t dim) -> int64_t {
       const int64_t d = FromScores(share.operand->shape(), dim);
       const auto at = std::ranges::find(share.batch, d);
@@ -433,10 +426,10 @@ class Reader {
   AttentionProblem problem_;
   std::string why_not_;
   const Instruction *scores_ = nullptr, *product_ = nullptr;
-  const Instruction *masked_ = nullptr, *bias_ = nullptr;  // Input of the softmax; value that is added to the scores.
-  // Operand numbers of the shares in the second product and of the keys in the first.
+  const Instruction *masked_ = nullptr, *bias_ = nullptr;  // Input of the softmax; added value.
+  // Operand numbers: shares in the second product, keys in the first.
   int share_number_ = -1, key_number_ = -1;
-  // Dimensions of the scores. -1: there is no such dimension.
+  // Dimensions in the scores. -1: there is none.
   int64_t row_ = -1, query_dim_ = -1, batch_dim_ = -1, head_dim_ = -1, group_dim_ = -1;
 };
 

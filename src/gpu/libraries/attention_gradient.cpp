@@ -28,11 +28,11 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   return view->constant;
 }
 
-// A dot of two batches of matrices. Its result has the batch dimensions, then one free dimension of each operand.
+// A dot of two batches of matrices: batch dimensions, then one free dimension of each operand.
 struct Product {
   const Instruction* dot = nullptr;
-  int64_t batch = 0;              // Number of batch dimensions, 1 or 2.
-  std::array<int64_t, 2> free{};  // The free dimension of each operand.
+  int64_t batch = 0;  // 1 or 2 dimensions.
+  std::array<int64_t, 2> free{};
 
   const Dims& BatchOf(int number) const {
     const auto& attrs = dot->attrs<DotAttrs>();
@@ -93,7 +93,6 @@ class Reader {
     return ReadShares(inner, outer) && ReadSlopes(outer) && ReadTensors() && ReadResults();
   }
 
-  // Finds the only product of the shares and reads from the shares back to the scores.
   bool ReadShares(const std::vector<Product>& inner, const std::vector<Product>& outer) {
     for (const Product& product : outer) {
       for (const int number : {0, 1}) {
@@ -134,7 +133,7 @@ class Reader {
     return true;
   }
 
-  // Reads select(query >= key, value, constant) and goes on with the value.
+  // select(query >= key, value, constant)
   bool ReadMask(const Instruction** at) {
     const Instruction& select = **at;
     const auto other = ConstantOf(select.operand(2));
@@ -161,7 +160,7 @@ class Reader {
     if (direction == ComparisonDirection::kLe) std::swap(query, key);
     else if (direction != ComparisonDirection::kGe)
       return No("its mask is another than that of the keys behind a query");
-    constexpr double kNothing = -1e6;  // A score of at most this value has a share of 0 beside any other score.
+    constexpr double kNothing = -1e6;  // A score of at most this value has a share of 0.
     if (*other > kNothing || query == key) return No("what it masks still counts");
     problem_.masked = other;
     mask_query_dim_ = query;
@@ -169,7 +168,7 @@ class Reader {
     return true;
   }
 
-  // Finds the two products of the slopes, which both use the same value.
+  // Both products have to use the same value.
   bool ReadSlopes(const std::vector<Product>& outer) {
     const Instruction* slope = nullptr;
     for (const Product& product : outer) {
@@ -203,7 +202,7 @@ class Reader {
     return ReadRowSums(WithoutConverts(less->operand(1)));
   }
 
-  // Reads the sum over c of gradient * result, broadcast over the keys.
+  // The sum over c of gradient * result, broadcast over the keys.
   bool ReadRowSums(const Instruction& spread) {
     if (!spread.Is(Opcode::kBroadcast)) return No("what is taken from its slopes is no sum for each query");
     const Instruction* sum = &WithoutConverts(spread.operand(0));
@@ -239,7 +238,7 @@ class Reader {
     return numbers;
   }
 
-  // `batch`, `third` and `fourth` are dimensions of the view. -1 gives a dimension of size 1.
+  // Dimensions of the view. -1 gives a dimension of size 1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};
@@ -263,7 +262,7 @@ class Reader {
   }
 
   bool ReadTensors() {
-    const int query = query_dim_ == scores_.batch ? 0 : 1;  // Number of the operand that has the queries.
+    const int query = query_dim_ == scores_.batch ? 0 : 1;  // The operand with the queries.
     AttentionTensor gradient, again_query, again_key;
     if (!Operand(scores_, query, &problem_.query, true) || !Operand(scores_, 1 - query, &problem_.key, true) ||
         !Operand(slopes_, query, &problem_.gradient, true) || !Operand(slopes_, 1 - query, &problem_.value, true) ||
@@ -288,7 +287,7 @@ class Reader {
     return fits || No("its operands have other dimensions");
   }
 
-  // Reads the three results. After its product a gradient may only be moved or rounded.
+  // After its product a gradient may only be moved or rounded.
   bool ReadResults() {
     const Instruction& root = FusedComputation(fusion_).root();
     if (!root.Is(Opcode::kTuple) || root.operand_count() != 3) return No("it has not three results");
@@ -298,7 +297,7 @@ class Reader {
     for (int64_t i = 0; i < 3; ++i) {
       const Instruction* at = &root.operand(i);
       const Shape& shape = at->shape();
-      Dims order = Numbers(shape.rank());  // Dimension of the result for each dimension of the current value.
+      Dims order = Numbers(shape.rank());  // Dimension of the result for each dimension of the value.
       while (at->Is(Opcode::kConvert) || at->Is(Opcode::kTranspose)) {
         if (at->Is(Opcode::kTranspose)) {
           Dims inner(order.size());
@@ -317,7 +316,6 @@ class Reader {
         view.dims.push_back(shape.dim(d));
         view.strides.push_back(lies[d]);
       }
-      // The rows are the free dimension of the shares or slopes, the columns the other operand's.
       const int64_t row = product.batch + numbers[which], column = product.batch + 1 - numbers[which];
       *tensors[which] = Tensor(view, Numbers(product.batch), row, column);
       problem_.numbers[which] = i;
@@ -329,12 +327,12 @@ class Reader {
   AttentionGradientProblem problem_;
   std::string why_not_;
   const Instruction* share_ = nullptr;
-  Product scores_, slopes_;               // Products of queries and keys, and of gradients and values.
-  Product of_value_, of_key_, of_query_;  // Products that give the gradients of values, keys and queries.
-  // In these products: the operand number of the shares or slopes.
+  Product scores_, slopes_;               // Queries and keys; gradients and values.
+  Product of_value_, of_key_, of_query_;  // The gradients of values, keys and queries.
+  // Operand numbers of the shares or slopes in these products.
   int share_number_ = -1, key_slope_ = -1, query_slope_ = -1;
   AttentionTensor row_terms_[2];
-  int64_t query_dim_ = -1, key_dim_ = -1, mask_query_dim_ = -1;  // Dimensions of the scores.
+  int64_t query_dim_ = -1, key_dim_ = -1, mask_query_dim_ = -1;  // Dimensions in the scores.
 };
 
 }  // namespace

@@ -12,14 +12,14 @@
 namespace hlo::gpu {
 namespace {
 
-// Sets the strides of dimensions of size 1, which are arbitrary, to 0, so that views can be compared.
+// Strides of dimensions of size 1 are arbitrary. Zeros make views comparable.
 void Normalize(View& view) {
   for (size_t d = 0; d < view.dims.size(); ++d) {
     if (view.dims[d] == 1) view.strides[d] = 0;
   }
 }
 
-// The view after a reshape. Returns nullopt if dimensions that are merged or split are not contiguous.
+// Nullopt: dimensions that are merged or split are not contiguous.
 std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
   View to = from;
   to.dims = dims;
@@ -37,7 +37,7 @@ std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& di
         b *= dims[j++];
       }
     }
-    // Dimensions [i0, i) hold the same elements as [j0, j), so that they must be contiguous.
+    // Both hold the same elements, so they must be contiguous.
     std::vector<int64_t> group(i - i0);
     std::iota(group.begin(), group.end(), static_cast<int64_t>(i0));
     Run run;
@@ -65,7 +65,7 @@ std::optional<View> ViewOfSource(const Instruction& inst) {
   return View{.constant = inst.literal().GetDouble(0), .type = inst.shape().type()};
 }
 
-// The view after `inst` has moved the elements of `from`. Returns nullopt if the result is not a view.
+// Nullopt: the result is not a view of `from`.
 std::optional<View> MoveView(const Instruction& inst, const View& from) {
   View to = from;
   switch (inst.opcode()) {
@@ -85,7 +85,7 @@ std::optional<View> MoveView(const Instruction& inst, const View& from) {
       return to;
     }
     case Opcode::kReshape: return ReshapeView(from, inst.shape().dims());
-    case Opcode::kBitcast: {  // The bytes stay, and the layout of the bitcast gives their order.
+    case Opcode::kBitcast: {  // The layout of the bitcast gives the order of the bytes.
       if (from.operand < 0 || inst.shape().type() != from.type) return std::nullopt;
       View dense{.dims = inst.operand(0).shape().dims(), .strides = LayoutStrides(inst.operand(0).shape())};
       Normalize(dense);
@@ -122,7 +122,7 @@ constexpr StepOp kStepOps[] = {
     {Opcode::kMaximum, EpilogueOp::kRelu},
 };
 
-// Reads `user` as an epilogue step on `value`. Returns false if it is not one.
+// Returns false if `user` is not an epilogue step on `value`.
 bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* step) {
   if (user.operand_count() != 2 || user.shape().type() != value.shape().type()) return false;
   const bool left = &user.operand(0) == &value;
@@ -140,8 +140,8 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
-// The value that the fusion stores. The other results must be channel sums of this value, or be computed from such
-// sums, and are added to `contraction`. Null if there are other results.
+// The value that the fusion stores. Channel sums of it, and results computed from such sums, are added to
+// `contraction`. Null: there are other results.
 const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
   const Instruction& root = computation.root();
   if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;
@@ -167,7 +167,6 @@ const Instruction* ReadResults(const Computation& computation, Contraction* cont
   return contraction->stored < 0 ? nullptr : stored;
 }
 
-// Dimensions of a dot's operand that are neither batch nor contracted.
 std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
                               const std::vector<int64_t>& contracting) {
   std::vector<int64_t> free;
@@ -182,7 +181,7 @@ std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
 
 struct DotGroups {
   std::vector<int64_t> lhs_free, rhs_free;
-  std::vector<int64_t> batch, rows, columns;  // Dimensions of the result.
+  std::vector<int64_t> batch, rows, columns;  // Dimensions in the result.
 };
 
 DotGroups GroupsOf(const Contraction& contraction) {

@@ -29,9 +29,9 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   return false;
 }
 
-// Whether the convolution is a gradient of weights, which has the same arithmetic as a forward convolution. Images have
-// their batch outermost in all usual orders, and a gradient of weights sums over the batch. If the batch or the feature
-// dimension has a single element, their order in the text decides.
+// A gradient of weights has the same arithmetic as a forward convolution. Images have their batch outermost in all
+// usual orders, and a gradient of weights sums over the batch. If the batch or the feature dimension has one element,
+// the order in the text decides.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
@@ -41,8 +41,8 @@ bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& at
   return feature < batch;
 }
 
-// Padding after the last element. With a stride, several values have the same result. Prefers the value of `pad_low`,
-// which more library kernels accept. Returns nullopt if the padding would be negative.
+// With a stride, several paddings have the same result. Prefers `pad_low`, which more library kernels accept. Nullopt:
+// it would be negative.
 std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, int64_t weights, int64_t outputs) {
   const int64_t least = (outputs - 1) * dim.stride + dim.dilation * (weights - 1) + 1 - images - dim.pad_low;
   const int64_t most = least + dim.stride - 1;
@@ -50,7 +50,7 @@ std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, 
   return std::clamp(dim.pad_low, std::max<int64_t>(least, 0), most);
 }
 
-// Reads a window of HLO as a window of the forward convolution. Returns "", or the reason why there is none.
+// The window of the forward convolution. Returns "", or the reason why there is none.
 std::string ReadWindow(const WindowDim& window, ConvolutionKind kind, int64_t weights, ConvolutionDim* dim) {
   switch (kind) {
     case ConvolutionKind::kDgrad:
@@ -142,8 +142,8 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
     problem.kind = ConvolutionKind::kWgrad;
     problem.groups = attrs.batch_group_count;
   } else {
-    // A dilated input, or negative padding, belongs to a gradient of images. Other gradients of images equal a forward
-    // convolution with reversed weights.
+    // Dilated inputs and negative padding belong to gradients of images. Other gradients equal a forward convolution
+    // with reversed weights.
     problem.kind = dilated || cut ? ConvolutionKind::kDgrad : ConvolutionKind::kFprop;
     problem.groups = attrs.feature_group_count;
     if (problem.kind == ConvolutionKind::kDgrad && problem.groups != 1)

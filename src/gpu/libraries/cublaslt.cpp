@@ -61,7 +61,7 @@ struct Api {
   Error Failed(std::string_view call, int status) const {
     return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")"));
   }
-  // Logs the failure of a call that frees an object, because no caller can handle it.
+  // No caller can handle the failure.
   void Ended(std::string_view call, int status) const {
     if (status != 0) VLOG(0, Failed(call, status).message());
   }
@@ -94,7 +94,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// One handle for each device, because a handle belongs to the context in which it was made. Any thread may use it.
+// A handle belongs to the context in which it was made. Any thread may use it.
 Result<Handle> GetHandle(const Api& api, Device& device) {
   return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     Handle handle = nullptr;
@@ -103,14 +103,14 @@ Result<Handle> GetHandle(const Api& api, Device& device) {
   });
 }
 
-// An operand of cuBLASLt: a column-major matrix.
+// A column-major operand.
 struct Column {
   int64_t operand = -1;
-  bool transposed = false;  // Whether cuBLASLt transposes the stored matrix, whose sizes follow.
+  bool transposed = false;  // The stored matrix has the sizes below.
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
 };
 
-// Reads the matrix as op(X) of size `rows` x `columns`, column-major. Returns false if neither dimension is contiguous.
+// The matrix as op(X), column-major. Returns false if neither dimension is contiguous.
 bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
   // Seen column-major the matrix is transposed: its rows are the columns of `row_major`.
   const int64_t row = row_major.column, col = row_major.row;
@@ -128,7 +128,7 @@ struct Plan {
   Column a, b, d;
   int type, compute;
   double alpha = 1;
-  int64_t bias = -1, residual = -1;  // Operand numbers. -1: none.
+  int64_t bias = -1, residual = -1;  // Operand numbers.
   Column c;
   bool relu = false;
   int64_t batch = 1;
@@ -174,7 +174,6 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
   return "";
 }
 
-// cuBLASLt's descriptors of the operation and of the layouts.
 class Descriptors {
  public:
   explicit Descriptors(const Api& api) : api_(api) {}
@@ -227,7 +226,7 @@ class Descriptors {
   const Api& api_;
 };
 
-// The algorithm with this number in the heuristic's order. Its state is 1 if there are fewer algorithms.
+// Its state is 1 if the heuristic has fewer algorithms.
 Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& plan, int number) {
   TRY(device.MakeCurrent());
   const Handle handle = TRY(GetHandle(api, device));
@@ -249,15 +248,15 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   return algorithms[number];
 }
 
-// Number of an algorithm in the heuristic's order, which depends only on the device and on cuBLASLt's version.
-// "heuristic_2" is the third algorithm, "" the first. Returns -1 for an unknown name.
+// Number in the heuristic's order, which depends on the device and on cuBLASLt's version. "heuristic_2" is the third,
+// "" the first. -1: an unknown name.
 int NumberOf(std::string_view algorithm) {
   int64_t number = algorithm.empty() ? 0 : -1;
   if (algorithm.starts_with(kHeuristic)) ParseInt(algorithm.substr(kHeuristic.size()), &number);
   return number >= 0 && number < kMostAlgorithms ? static_cast<int>(number) : -1;
 }
 
-// Each call has its own descriptors, because they hold the pointer to the bias.
+// The descriptors hold the pointer to the bias, so each call has its own.
 class BoundCublasLtCall : public BoundCall {
  public:
   BoundCublasLtCall(const Api& api, Device& device, const Plan& plan, const Algorithm& algorithm)

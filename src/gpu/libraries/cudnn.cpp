@@ -27,8 +27,8 @@ using cudnn::Choice;
 using cudnn::Laid;
 using cudnn::OnDevice;
 
-// Least bytes of a result for which compiling an engine is worth its time, if a kernel of ours can do the rest. That
-// kernel costs another pass over the result.
+// Least bytes for which compiling an engine is worth its time. A kernel of ours, which could do the rest instead, costs
+// a pass over the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -66,11 +66,11 @@ struct CudnnCall : LibraryCall {
   }
 
   const Api& api;
-  Laid laid;  // The convolution in cuDNN's terms, from which the graph is made.
+  Laid laid;
   const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
-  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Kernels of ours. Null: not needed.
-  std::vector<int64_t> part_results;  // Numbers of the results that `sums` or `of_sums` writes.
+  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null: not needed.
+  std::vector<int64_t> part_results;                           // Results that `sums` or `of_sums` writes.
   // Scratch memory after the graph's workspace. It holds the graph's result for `finish`, or the scratch of `sums`, or
   // the sums that are not results, each at a multiple of kBufferAlignment.
   int64_t part_offset = 0, part_bytes = 0, sum_bytes = 0;
@@ -191,8 +191,8 @@ Laid Read(const Contraction& contraction) {
   return laid;
 }
 
-// "parts_2" is number 2 of the graphs without the epilogue or without sums. "heuristic_2" is number 2 of the complete
-// graphs. An empty name allows any graph.
+// "parts_2" is number 2 of the graphs without epilogue or sums, "heuristic_2" of the complete graphs. "" allows any
+// graph.
 struct Wanted {
   std::string_view form;
   int64_t number = -1;
@@ -209,12 +209,11 @@ Wanted ReadAlgorithm(std::string_view algorithm) {
   return wanted;
 }
 
-// A way to make the call.
 struct Attempt {
   bool is_whole, may_compile;
 };
 
-// Calls with equal keys share an engine. Graphs refer to operands by number, so the numbers are part of the key.
+// Calls with equal keys share an engine. Graphs refer to operands by number.
 std::string KeyOf(const Laid& laid, bool with_epilogue) {
   const ConvolutionProblem& problem = laid.problem;
   std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, with_epilogue);
@@ -240,7 +239,7 @@ Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
   return ChoiceOn(on, choice, KeyOf(laid, with_epilogue), make, laid.problem.result().type, allow_tf32);
 }
 
-// In the order of preference. Compiling an engine takes long and can only save a pass over the result.
+// Compiling an engine takes long and can only save a pass over the result.
 std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   const bool is_whole_result = laid.problem.kind != ConvolutionKind::kWgrad || !laid.WeightsMove();
   const bool whole = is_whole_result && wanted.form != kParts;
@@ -255,7 +254,7 @@ std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   return attempts;
 }
 
-// Adds kernels of ours for the sums, or for results that are made of sums that the graph computes.
+// Kernels of ours for the sums, or for results made of sums that the graph computes.
 Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Device& device, CudnnCall& call) {
   if (own_sums) {
     call.sums = TRY(PartOnce(on, cudnn::SumsModule(contraction), device));

@@ -6,15 +6,14 @@
 //   e       = exp(masked - max over keys)
 //   result  = (e / sum over keys of e) * value
 //
-// The graph also has the log of the sum plus the maximum, which has no reader, because cuDNN 9 recognises no attention
-// without it. The shares have the operands' type, as the second product requires.
+// The graph also has the log of the sum plus the maximum, without which cuDNN 9 recognises no attention. The shares have
+// the operands' type, as the second product requires.
 //
-// The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph: first the sums of gradient *
-// result for each query, which cuDNN requires in memory. Then the shares and from them the gradients of the values, and
-// the slopes and from them the gradients of keys and queries. A transposition is a reshape to strides that the value
-// already has. The gradients of queries are a single product, for which cuDNN keeps the slopes in its workspace. The
-// alternative, f32 sums to which blocks add in no fixed order, is not reproducible.
-// in f32 that blocks add to in no order: cuDNN keeps the slopes in its workspace for that.
+// The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph: the sums of gradient * result
+// for each query, which cuDNN requires in memory; the shares and the gradients of the values; the slopes and the
+// gradients of keys and queries. A transposition is a reshape to strides that the value already has. The gradients of
+// queries are a single product, for which cuDNN keeps the slopes in its workspace. Sums in f32 to which blocks add in no
+// fixed order would not be reproducible.
 #include "gpu/libraries/cudnn_attention.h"
 
 #include <bit>
@@ -42,7 +41,7 @@ Dims PackedStrides(const Dims& dims) {
   return strides;
 }
 
-// A dimension of size 1 gets the stride that it would have if the dimensions inside of it were packed.
+// A dimension of size 1 gets the stride of a packed tensor of the inner dimensions.
 Dims StridesOf(const AttentionTensor& tensor) {
   Dims strides = tensor.strides;
   for (size_t d = strides.size(); d-- > 0;) {
@@ -51,7 +50,7 @@ Dims StridesOf(const AttentionTensor& tensor) {
   return strides;
 }
 
-// Swaps the last two dimensions: products take terms before keys.
+// Products take terms before keys.
 AttentionTensor Turned(AttentionTensor tensor) {
   std::swap(tensor.dims[2], tensor.dims[3]);
   std::swap(tensor.strides[2], tensor.strides[3]);
@@ -87,7 +86,7 @@ class Builder {
     const Descriptor* const query = TRY(AddOutside(p.query));
     const Descriptor* const key = TRY(AddOutside(Turned(p.key)));
     const Descriptor* const gradient = TRY(AddOutside(p.gradient));
-    // The sums are stored. cuDNN recognises them by the multiplication that follows.
+    // cuDNN recognises the sums by the multiplication that follows.
     const Descriptor* const products =
         TRY(AddPointwise(cudnn::kPointwiseMultiply, *gradient, TRY(AddOutside(p.result)), p.gradient.dims));
     const Descriptor* const row_sums = TRY(AddReduction(cudnn::kReduceAdd, *products, rows));
@@ -132,7 +131,7 @@ class Builder {
                                       std::optional<Slot> slot) {
     Descriptor& tensor = Add(cudnn::kTensor);
     tensor.Word(cudnn::kTensorType, cudnn::kTypeDataType, type).Integers(cudnn::kTensorDims, dims);
-    // Buffers have a larger alignment (kBufferAlignment), but cuDNN requires only this.
+    // cuDNN requires only this; buffers have more (kBufferAlignment).
     constexpr int64_t kAlignment = 16;
     tensor.Integers(cudnn::kTensorStrides, strides).Integer(cudnn::kTensorAlignment, kAlignment);
     if (slot) {
@@ -196,14 +195,14 @@ class Builder {
     return {};
   }
 
-  // Adds a view of the same memory with other dimensions.
+  // The same memory with other dimensions.
   Status AddReshape(const Descriptor& x, const Descriptor& y) {
     Descriptor& operation = Add(cudnn::kReshapeOperation);
     TRY(operation.Refer(cudnn::kReshapeX, x).Refer(cudnn::kReshapeY, y).Finalize());
     operations_.push_back(&operation);
     return {};
   }
-  // The value as [batch, heads, keys, queries], rounded to `type`. `all` is [batch, heads, queries, keys].
+  // Result: [batch, heads, keys, queries]. `all`: [batch, heads, queries, keys].
   Result<const Descriptor*> AddTurned(const Descriptor& value, const Dims& all, cudnn::DataType type) {
     const Dims strides = PackedStrides(all);
     const Descriptor* const turned = TRY(AddTensor(
@@ -241,12 +240,12 @@ class Builder {
   int64_t inside_ = 0;
 };
 
-// A graph that a call builds. Graphs with equal keys are equal.
+// Equal keys mean equal graphs.
 struct Told {
   std::string key;
   std::function<Result<Graph>(const Api& api, const cudnn::Where& where)> make;
   PrimitiveType type;
-  int64_t stored_bytes = 0;  // Bytes that the graph stores besides its workspace.
+  int64_t stored_bytes = 0;  // Besides the workspace.
 };
 
 struct AttentionCall : LibraryCall {
@@ -260,7 +259,6 @@ struct AttentionCall : LibraryCall {
     for (int i = 0; i < kMostAsked; ++i) names.push_back(Str(kHeuristic, i));
     return names;
   }
-  // The workspace follows the stored values.
   int64_t WorkspaceOffset() const { return AlignedBytes(told.stored_bytes); }
   int64_t ScratchBytes() const override { return WorkspaceOffset() + choice->plan.workspace; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
@@ -329,7 +327,7 @@ std::string WhyNotAsked(const AttentionGradientProblem& problem) {
   return "";
 }
 
-// Graphs refer to operands by number, so the number is part of the text.
+// Graphs refer to operands by number.
 std::string TextOf(const AttentionTensor& tensor) {
   return Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]{", Join(tensor.strides, ","), "}");
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Dimensions from the outermost to the innermost.
+// From the outermost to the innermost.
 Dims Order(size_t rank, bool channels_last) {
   Dims order = {0};
   if (!channels_last) order.push_back(1);
@@ -41,7 +41,7 @@ bool LiesSo(const ConvolutionTensor& tensor, bool channels_last) {
          OrderInMemory(tensor) == WithoutOnes(Order(tensor.dims.size(), channels_last), tensor.dims);
 }
 
-// Adds spatial dimensions of size 1, because cuDNN requires at least two.
+// cuDNN requires at least two spatial dimensions.
 void Widen(ConvolutionProblem& problem) {
   if (problem.spatial.size() >= 2) return;
   const auto widen = [](ConvolutionTensor& tensor) {
@@ -82,8 +82,8 @@ PointwiseMode ModeOf(EpilogueOp op) {
   return kPointwiseRelu;
 }
 
-// Among consecutive additions, moves whole arrays before vectors, because cuDNN then has engines that need not be
-// compiled for the graph. The terms are added in f32 in another order, with as many roundings of numbers as large.
+// Moves whole arrays before vectors in consecutive additions, for which cuDNN has engines that need not be compiled.
+// The f32 sum has another order, with as many roundings of numbers as large.
 std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, const ConvolutionTensor& result) {
   const auto adds = [](const ConvolutionStep& step) { return step.op == EpilogueOp::kAdd && step.tensor.operand >= 0; };
   for (auto first = steps.begin(); first != steps.end();) {
@@ -98,7 +98,7 @@ std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, cons
   return steps;
 }
 
-// Whether a tensor [N, C, spatial...] has one element for each channel.
+// One element for each channel of [N, C, spatial...].
 bool IsOfChannels(const Dims& dims) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i != 1 && dims[i] != 1) return false;
@@ -143,7 +143,7 @@ class Builder {
     Descriptor& tensor = Add(kTensor);
     tensor.Word(kTensorType, kTypeDataType, type).Integers(kTensorDims, dims);
     tensor.Integers(kTensorStrides, StridesOf(dims, laid_.channels_last));
-    // Buffers have a larger alignment (kBufferAlignment), but cuDNN requires only this.
+    // cuDNN requires only this; buffers have more (kBufferAlignment).
     constexpr int64_t kAlignment = 16;
     tensor.Integer(kTensorAlignment, kAlignment);
     if (slot) {
@@ -158,14 +158,14 @@ class Builder {
     return &tensor;
   }
 
-  // Adds the value of a step. Values between the steps are f32.
+  // Values between the steps are f32.
   Result<const Descriptor*> AddResult(bool is_last) {
     const ConvolutionTensor& result = problem_.result();
     if (!is_last) return AddTensor(result.dims, kFloat, std::nullopt);
     return AddTensor(result.dims, TypeOf(result.type), Slot{Slot::Source::kResult});
   }
 
-  // Adds a result with one number for each channel.
+  // One number for each channel.
   Result<const Descriptor*> AddSum(bool of_squares) {
     Dims dims(problem_.spatial.size() + 2, 1);
     dims[1] = problem_.result().dims[1];
@@ -173,7 +173,7 @@ class Builder {
     return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .number = place});
   }
 
-  // A single sum is a reduction. cuDNN computes a sum of squares only together with the sum.
+  // cuDNN computes a sum of squares only together with the sum.
   Status AddSums(const Descriptor& value) {
     const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
     if (squared > 1 || std::ssize(problem_.sums) - squared != 1)
@@ -204,7 +204,7 @@ class Builder {
       return AddTensor(Dims(problem_.spatial.size() + 2, 1), kFloat,
                        Slot{Slot::Source::kConstant, -1, static_cast<float>(step.constant)});
     }
-    // Engine 4 of cuDNN 9.14 reads a vector along rows as if it were along channels.
+    // Engine 4 of cuDNN 9.14 misreads a vector along rows as one along channels.
     if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
       FAIL(DeviceError("R018", "an operand of its epilogue is neither of all elements nor one for each channel"));
     if (!LiesSo(step.tensor, laid_.channels_last))

@@ -7,7 +7,7 @@
 namespace hlo::gpu::cudnn {
 namespace {
 
-// Adds an entry computation with parameters of `shapes`. Its root is a fusion of `fused` over the parameters in `used`.
+// main(parameters of `shapes`) = a fusion of `fused` over the parameters in `used`.
 void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shapes, const std::vector<int64_t>& used,
              FusionKind kind = FusionKind::kLoop) {
   Computation& main = module.AddComputation("main");
@@ -19,7 +19,7 @@ void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shape
   module.SetEntry(main);
 }
 
-// Removes dead instructions and unused parameters. Returns the numbers of the remaining parameters.
+// Removes unused parameters, too. Returns the numbers of the others.
 std::vector<int64_t> RemoveDead(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -72,7 +72,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid&
   Computation& fused = module->CloneComputation(from, "finish_convolution", &copies);
   Instruction& product = *copies.at(contraction.product);
   const DimLabels& labels = contraction.product->attrs<ConvolutionAttrs>().dim_labels;
-  // Dimensions of the product, from cuDNN's outermost to its innermost.
+  // From cuDNN's outermost to its innermost.
   std::vector<int64_t> order = labels.out_spatial;
   const bool exchanged = laid.problem.kind == ConvolutionKind::kWgrad;
   const int64_t first = exchanged ? labels.out_feature : labels.out_batch;
@@ -98,8 +98,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid&
 
 namespace {
 
-// A copy of a fused computation in which values are replaced by new parameters, after the others, and results are
-// removed.
+// A copy of a fused computation. New parameters, after the others, replace values, and results are removed.
 class Cut {
  public:
   explicit Cut(const Contraction& contraction)
@@ -111,7 +110,7 @@ class Cut {
     shapes_.push_back(value.shape());
     copies_.at(&value)->ReplaceAllUses(fused_.AddParameter(std::ssize(shapes_) - 1, shapes_.back()));
   }
-  // Gives the sum a reducer that belongs to this module.
+  // The reducer must belong to this module.
   void AddUpHere(const Instruction& sum) {
     const Shape number(PrimitiveType::kF32, {});
     if (adder_ == nullptr) {
@@ -123,7 +122,6 @@ class Cut {
   }
 
   std::unique_ptr<Module> Make(const std::vector<int64_t>& results, FusionKind kind) {
-    // The operands of the root tuple have been replaced already.
     Instruction& all = fused_.root();
     std::vector<Instruction*> left;
     for (const int64_t i : results) left.push_back(&all.operand(i));

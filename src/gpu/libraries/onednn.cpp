@@ -14,8 +14,7 @@ using namespace onednn;  // NOLINT: this file uses the whole namespace.
 
 namespace {
 
-// Replaces strides of 0, which dimensions of size 1 have, by strides of a dense tensor. oneDNN recognises formats by
-// strides.
+// Dimensions of size 1 have stride 0. oneDNN recognises formats by the strides of dense tensors.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (strides[d] != 0) continue;
@@ -34,16 +33,15 @@ int BinaryAlgorithm(EpilogueOp op) {
 
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
-// Whether oneDNN 2 is slow for the product with AVX2. If the rows of rhs are a multiple of 2 KiB apart, they share sets
-// of the first-level cache, and version 2 reads rhs without packing it. Our kernel packs rhs first
-// (emitters/packed_contraction.cpp) and is faster from 32 rows on (2026-11-26-cpu-2.md).
+// Rows of rhs that are a multiple of 2 KiB apart share sets of the first-level cache, and version 2 does not pack rhs.
+// Our kernel does (emitters/packed_contraction.cpp) and is faster from 32 rows on (2026-11-26-cpu-2.md).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&
          product.rhs.row >= kFloats && product.rhs.row % kFloats == 0;
 }
 
-// Removes a ReLU at the end of the steps. Returns false if a ReLU precedes other steps.
+// Returns false if a ReLU precedes other steps.
 template <class Step>
 bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   *relu = !steps.empty() && steps.back().op == EpilogueOp::kRelu;
@@ -51,7 +49,7 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
 }
 
-// Number of oneDNN's threads for a product. Waking them takes longer than a small product.
+// Waking oneDNN's threads takes longer than a small product.
 int ThreadsFor(const MatrixProduct& product) {
   constexpr double kSmallFlop = 4e6;
   return Flop(product) < kSmallFlop ? 1 : Threads();
@@ -100,8 +98,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
   if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
-  // oneDNN writes rows. If the columns of the result are contiguous instead, the transposed product D' = B' A' is
-  // computed.
+  // oneDNN writes rows. If columns are contiguous instead, the transposed product D' = B' A' is computed.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
     std::swap(product.lhs, product.rhs);
@@ -158,7 +155,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
 
-  // oneDNN's order is batch, feature, spatial. Weights have output feature, input feature, spatial.
+  // oneDNN's order: batch, feature, spatial, or output feature, input feature, spatial.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
     Tensor tensor{kTypeF32, {}, {}};
     const auto add = [&](int64_t dim) {
@@ -176,7 +173,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
     }
     return false;
   };
-  // Gives dimensions of size 1 the strides that they have in an array with channels last or channels first.
+  // Strides of dimensions of size 1, as with channels last or channels first.
   const auto closed = [](Tensor tensor) {
     const bool channels_last = tensor.strides[1] == 1 || tensor.dims[1] == 1;
     const int64_t rank = static_cast<int64_t>(tensor.dims.size());
@@ -212,7 +209,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
       }
       operand = closed(operand);
     }
-    // A residual with the layout of the result is added in place, which allows faster implementations of oneDNN.
+    // In-place addition allows faster implementations of oneDNN.
     const bool in_place =
         step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
         step.view.strides == contraction.result.strides &&

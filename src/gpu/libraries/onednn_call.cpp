@@ -50,7 +50,6 @@ class Descriptor {
   int status_;
 };
 
-// A handle with the function that frees it.
 struct Owned {
   Handle handle = nullptr;
   int (*destroy)(Handle) = nullptr;
@@ -68,13 +67,13 @@ struct Owned {
   }
 };
 
-// The memory object of a primitive's argument. Each run sets the address of its data.
+// The memory object of an argument. Each run sets its address.
 struct Slot {
-  int what;  // Number of the primitive's argument.
+  int what;  // Number of the argument.
   Owned memory;
   void* data = nullptr;
   enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
-  int64_t number = 0;  // kOperand: number of the operand.
+  int64_t number = 0;  // The operand's number.
   int64_t offset = 0;  // In bytes, for operands and results.
 };
 
@@ -115,10 +114,10 @@ class OneDnnCall : public LibraryCall {
   int64_t relu_elements_ = 0;
   int threads_ = Threads();
   std::string algorithm_;
-  std::vector<std::string> algorithms_;  // Empty unless they were asked for.
+  std::vector<std::string> algorithms_;
 };
 
-// A call has its own memory objects, because each run sets the addresses of their data.
+// Each run sets the addresses of the memory objects, so a call has its own.
 class BoundOneDnnCall : public BoundCall {
  public:
   explicit BoundOneDnnCall(const OneDnnCall& call)
@@ -180,10 +179,9 @@ Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
 
-// Whether gemm:jit, an implementation of oneDNN 2.6.3, misreads an operand of a binary step. If channels are last, its
-// convolutions read one element for each channel and ignore the operand's other dimensions. Scalars, operands with one
-// value for each channel, sums in place, channels first and all other implementations are right. A program against
-// oneDNN's own header shows the same with AVX2 and AVX-512.
+// In oneDNN 2.6.3, the convolutions of gemm:jit misread an operand of a binary step if channels are last: they read one
+// element for each channel and ignore its other dimensions. Scalars, operands with one value for each channel, sums in
+// place, channels first and other implementations are right. A program against oneDNN's own header shows the same.
 bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
   if (result.strides[1] != 1 && result.dims[1] != 1) return false;
   return std::ranges::any_of(steps, [](const BinaryStep& step) {
@@ -197,8 +195,8 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // `options` names the implementation; without a name it is the library's first choice. `threads`: oneDNN's threads,
-  // among which it divides the work when the primitive is made. So the number has to be set before.
+  // Without a name, the library's first choice is taken. oneDNN divides the work among `threads` when the primitive is
+  // made, so the number is set before.
   Builder(const Api& api, const LibraryOptions& options, int threads)
       : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {
     call_->threads_ = threads;
@@ -309,7 +307,7 @@ class Builder {
     return implementation;
   }
 
-  // Replaces the first implementation by the requested one. Returns "", or the reason why there is none.
+  // Returns "", or the reason why there is none.
   std::string ChooseImplementation(Owned& descriptor, Handle attr) const {
     if (algorithm_.empty()) return "";
     std::vector<std::string> names;
@@ -321,7 +319,7 @@ class Builder {
     return Str("there is no algorithm '", Escaped(algorithm_), "' for it; there are ", Join(names, ", "));
   }
 
-  // Stores the first implementation for which `is_it` holds in `descriptor`. Returns false if there is none.
+  // Stores the first implementation for which `is_it` holds. Returns false if there is none.
   bool FindImplementation(Owned& descriptor, Handle attr, const std::function<bool(std::string_view)>& is_it) const {
     if (api_.IsVersion3()) {
       do {
@@ -368,9 +366,8 @@ class Builder {
     return true;
   }
 
-  // Base of the numbers of post-op arguments, which changed from 2^14 to 2^15 within version 3. The query uses the
-  // smaller base: with the larger base its number means a step before `first`, which is the first step with an
-  // argument.
+  // The numbers of post-op arguments changed from multiples of 2^14 to 2^15 within version 3. With the larger base, the
+  // query's number means a step before `first`, which has no argument.
   int PostOpBase(Handle descriptor, size_t first) const {
     const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
     const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, what);
@@ -380,7 +377,7 @@ class Builder {
   const Api& api_;
   const std::string_view algorithm_;
   const bool list_;
-  alignas(64) std::byte operation_[kDescriptorBytes];  // Version 2: the operation's descriptor.
+  alignas(64) std::byte operation_[kDescriptorBytes];  // Version 2.
   std::unique_ptr<OneDnnCall> call_;
 };
 

@@ -56,15 +56,15 @@ class ProductInParts : public LibraryCall {
 
   std::vector<std::unique_ptr<LibraryCall>> parts_;
   int64_t relu_elements_;
-  std::vector<int64_t> offsets_;  // Offset of each part's scratch.
+  std::vector<int64_t> offsets_;
   int64_t scratch_bytes_ = 0;
 };
 
 }  // namespace
 
 std::vector<ProductPart> PartsOf(const MatrixProduct& product) {
-  // Parts below kLeastFlop take hardly longer than handing them over to a thread. Above kMostFlop, a product in parts
-  // is not faster than on oneDNN's own threads (2026-11-27-cpu-6.md).
+  // Smaller parts take hardly longer than handing them over. Larger products are not faster in parts
+  // (2026-11-27-cpu-6.md).
   constexpr double kLeastFlop = 1e6, kMostFlop = 1e9;
   const ProductPart whole = {{0, product.batch}, {0, product.m}, {0, product.n}};
   const double flop = Flop(product);

@@ -22,11 +22,11 @@
 namespace hlo::gpu {
 namespace {
 
-// Up to so many rows, oneDNN is faster with a pointwise convolution as a product than as a convolution, which reorders
-// its weights first (measured in commit 2c2fd2e3).
+// Up to so many rows, a pointwise convolution is faster as a product, because it need not reorder the weights (measured
+// in commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
-// Opens a call. If `device` is null, checks only the conditions that need no open library.
+// If `device` is null, checks only the conditions that need no open library.
 using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
@@ -43,7 +43,7 @@ Result<LibraryAnswer> OpenOneDnnProduct(const Contraction& contraction, Device* 
   return OneDnnMatrixProduct(matrix.product, device ? &options : nullptr);
 }
 
-// With few rows, a convolution would take longer to reorder its weights than to multiply.
+// With few rows, reordering the weights for a convolution would take longer than the product.
 Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* device, const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
   if (!point.why_not.empty()) return No(point.why_not);
@@ -52,9 +52,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// Reason to take our own kernel for a depthwise convolution. oneDNN has none for arrays whose channels are not the
-// minor dimension. It reorders the arrays before and after, which takes longer than the rest (measured in commit
-// e4d0ed59).
+// oneDNN has no depthwise convolution of arrays whose channels are not the minor dimension. It reorders them before and
+// after, which takes longer than the rest (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -79,7 +78,7 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
-// Any number of rows is accepted: the weights need no reordering, and products have more epilogues than convolutions.
+// The weights need no reordering, and products have more epilogues.
 Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
                                             const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
@@ -93,7 +92,7 @@ struct Library {
   Opcode product;
   bool on_host;
   Open* open;
-  bool takes_sums = false;  // Whether a call can also compute channel sums of its result.
+  bool takes_sums = false;  // It can also compute channel sums of the result.
 
   Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
     if (!contraction.sums.empty() && !takes_sums) return No("sums of its result are no part of its calls");
@@ -118,7 +117,6 @@ std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
   return libraries;
 }
 
-// The libraries for a product, or only the library that the plan names.
 Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const KernelPlan& plan, Opcode product,
                                                bool on_host) {
   std::vector<const Library*> libraries = LibrariesFor(product, on_host);
@@ -131,15 +129,15 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                              Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
 }
 
-// Runs work(i) for each i below `count`, on all threads unless the device is the host. Calls of a host's library depend
-// on the number of OpenMP threads, which each thread of ours has for itself.
+// In parallel unless the device is the host: each thread of ours has its own number of OpenMP threads, which a host's
+// library uses.
 void ForEachCall(int64_t count, const Device& device, const std::function<void(int64_t)>& work) {
   ParallelFor(count, device.IsHost() ? count : 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) work(i);
   });
 }
 
-// Opens a call for each of the algorithms, on several threads. An algorithm that fails has an answer without a call.
+// On several threads. An algorithm that fails has an answer without a call.
 template <class Open>
 std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::string> algorithms, const Device& device,
                                     const LibraryOptions& options) {
@@ -153,9 +151,8 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
   return answers;
 }
 
-constexpr std::string_view kCudnn = "cuDNN";  // The only library with attention and with calls in parts.
+constexpr std::string_view kCudnn = "cuDNN";  // Only cuDNN has attention and calls in parts.
 
-// An attention, or the gradients of one.
 struct AnyAttention {
   explicit AnyAttention(const Instruction& fusion) : forward(ReadAttention(fusion)) {
     if (!forward.why_not.empty()) gradient = ReadAttentionGradient(fusion);
@@ -183,7 +180,7 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
   if (!plan.library.empty() && plan.library != kCudnn)
     FAIL(PlanError(fusion,
                    Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
-  const bool is_own = plan.kind == KernelKind::kAttention;  // Its plan's algorithm is our kernel's.
+  const bool is_own = plan.kind == KernelKind::kAttention;  // The plan's algorithm is our kernel's.
   if (why_not.empty() && is_own) why_not = read.WhyNotTakenByRule();
   LibraryChoice choice;
   if (why_not.empty()) {
@@ -220,7 +217,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
       is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
   if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
-  // The plan does not fix the algorithm. Compiling it opens the call again, as for any convolution.
+  // Compiling the plan chooses the algorithm again.
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }
@@ -262,7 +259,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options) {
-  // The first of equal requests comes first and keeps its result for the others, which would otherwise wait for it.
+  // The first of equal requests comes first, and the others find its result without waiting.
   std::vector<size_t> order, again;
   std::set<uint64_t> seen;
   for (size_t i = 0; i < requests.size(); ++i)
@@ -303,7 +300,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     own.list = false;
     std::vector<std::string> others = first.call->algorithms();
     std::erase(others, first.call->algorithm());
-    // Opens as many at a time as may still be added, so that the choice does not depend on the number of threads.
+    // As many at a time as may still be added, so that the number of threads does not matter.
     int left = most - 1;
     for (size_t begin = 0; left > 0 && begin < others.size();) {
       const auto some = std::span(others).subspan(begin, std::min<size_t>(left, others.size() - begin));

@@ -12,12 +12,12 @@ namespace hlo::gpu {
 namespace {
 
 constexpr double kMostFlop = 4e6;  // For larger products, a library's packing pays.
-// Work that is worth another thread of ours, which takes it up in a microsecond or two while it spins.
+// Work that is worth another thread, which takes it up in a microsecond or two while it spins.
 constexpr double kFlopOfPiece = 4e5;
-constexpr int64_t kAhead = 16;  // Rows of rhs between the row in use and the row that is prefetched.
+constexpr int64_t kAhead = 16;  // Distance of the prefetched row of rhs.
 
-// The accumulators of a tile fill the registers that the operands leave free. They are enough to hide the latency of
-// fused multiply-adds.
+// A tile's accumulators use the registers that the operands leave free, which is enough to hide the latency of
+// multiply-adds.
 namespace avx2 {
 
 struct Simd {
@@ -106,14 +106,13 @@ class SmallProductCall : public LibraryCall {
   MatrixProduct product_;
 };
 
-// With AVX2, this product is faster than oneDNN 2.6 for 2 to 15 rows, which oneDNN computes with one thread
-// (2026-11-28-cpu-3.md).
+// Faster than oneDNN 2.6 for 2 to 15 rows, which oneDNN computes with one thread (2026-11-28-cpu-3.md).
 bool IsForAvx2(const MatrixProduct& product) {
   return product.m > 1 && product.m < 16 && product.n >= 2 * avx2::Simd::kTileColumns &&
          Flop(product) >= 2 * kFlopOfPiece;
 }
 
-// Reason why no processor computes the product this way. "" if the product fits.
+// "" if it fits on any processor.
 std::string WhyNot(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return Str("it is for f32 only, not ", type);

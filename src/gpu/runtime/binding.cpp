@@ -12,10 +12,9 @@
 namespace hlo::gpu {
 namespace {
 
-// Address of places that have no bytes. A kernel gets a valid pointer and never reads through it.
+// A valid address for places without bytes. It is never read.
 alignas(kBufferAlignment) std::byte g_nothing[kBufferAlignment];
 
-// Whether the host can use the literal's bytes without copying them.
 bool UsableInPlace(const Shape& shape, const Literal& literal) {
   return shape.HasDefaultLayout() && !shape.HasDynamicDims() &&
          reinterpret_cast<uintptr_t>(literal.raw()) % kHostAlignment == 0;
@@ -93,7 +92,7 @@ Status Binding::LoadConstant(const ConstantData& constant) {
   return Upload(constant.shape, constant.literal, constants_.back());
 }
 
-// Donated parameters. Their memory belongs to a result or is part of the arena.
+// The memory of a donated parameter belongs to a result or to the arena.
 void Binding::ListDonated() {
   const BufferPlan& buffers = program_->buffers;
   for (size_t v = 0; v < buffers.values.values.size(); ++v) {
@@ -113,7 +112,7 @@ Status Binding::TellLoops(int64_t stop_after, int64_t most_trips) {
   return {};
 }
 
-// Reads all counters in one copy, since the trip counts of all loops are counters.
+// One copy reads all counters, which include the trip counts.
 Result<std::vector<int64_t>> Binding::ReadLoops() const {
   std::vector<int64_t> all(program_->counter_bytes / 8), counted;
   TRY(device_.CopyOut(all.data(), counters_.data(), program_->counter_bytes));
@@ -138,7 +137,7 @@ Status Binding::Bind(std::span<const Literal> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i)
     TRY(LocatedAt(*program_->module->entry().parameters()[i], BindLeaves(arguments[i], leaf)));
   resolved_ = packed_now_ = false;
-  // The new arguments can change the trip counts, even of a loop whose text states one.
+  // New arguments can change the trip counts.
   trips_made_.clear();
   return {};
 }
@@ -189,7 +188,7 @@ Status Binding::MakeReady() {
   return device_.Synchronize();
 }
 
-// On the host, results are written straight into literals. Literals that Output() gave to the caller are replaced.
+// On the host, results are written into literals. Literals that the caller has received are replaced.
 Status Binding::MakeOutputs() {
   if (!device_.IsHost()) return {};
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -212,7 +211,6 @@ Status Binding::SpoilResults() {
   return {};
 }
 
-// Weights that stay packed until the next Bind.
 Status Binding::PackWeights() {
   if (program_->packed_bytes == 0) return {};
   Status status;
@@ -256,7 +254,7 @@ Status Binding::Upload(const Shape& shape, const Literal& literal, void* to) con
   return device_.CopyIn(to, staged.data(), shape.ByteSize());
 }
 
-// Stages the elements that exist, followed by the size of each dimension (layout: BytesInMemory).
+// Memory has the elements that exist, then the sizes (BytesInMemory).
 Status Binding::UploadSized(const Shape& shape, const Literal& literal, void* to) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   const Dims& sizes = literal.shape().dims();
@@ -283,7 +281,7 @@ Result<Literal> Binding::Read(const Instruction& inst, Lent lent) const {
   return Assemble(inst.shape(), leaves, next);
 }
 
-// The literal whose bytes are the place's memory on the host. Null if the value has to be copied.
+// Null: the value has to be copied.
 const Literal* Binding::LiteralAt(const Place& place, const Shape& shape, Lent lent) const {
   if (!device_.IsHost() || !shape.HasDefaultLayout() || shape.HasDynamicDims()) return nullptr;
   const Literal* literal = nullptr;
@@ -313,8 +311,7 @@ Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape
   return literal;
 }
 
-// Clamps the sizes to the bounds of the shape. A size out of range is a fault of the run time, and the comparison finds
-// it.
+// Sizes out of range are a fault of the run time, which the comparison finds.
 Result<Literal> Binding::ReadSized(const Shape& shape, const void* from) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   TRY(device_.CopyOut(staged.data(), from, std::ssize(staged)));
@@ -339,7 +336,7 @@ Result<Literal> Binding::Output() {
   return Assemble(root.shape(), leaves, next);
 }
 
-// Shares the bytes if they already are a literal's: copies of a literal share its bytes until one is written to.
+// Copies of a literal share its bytes until one of them is written to.
 Result<Literal> Binding::Give(const Instruction& root, int number, const Shape& shape) {
   if (BytesInMemory(shape) == 0 || !device_.IsHost()) return ReadLeaf(root, number, shape);
   const Place& place = program_->buffers.PlaceOf(root, number);

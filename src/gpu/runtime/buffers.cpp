@@ -31,7 +31,7 @@ struct Buffer {
   std::vector<int> values;
   std::vector<Interval> live;
   int64_t bytes = 0;
-  int output = -1;  // The value of the set that is a result of the module. -1 if none is.
+  int output = -1;  // The value that is a result. -1: none.
 };
 
 class Planner {
@@ -129,8 +129,8 @@ class Planner {
     gone = {};
   }
 
-  // Values that must share come first, then the state of loops, then copies, then pairs that only may share. Larger
-  // values precede smaller ones, because a copy in a loop costs in each trip.
+  // Obligatory pairs come first, then the state of loops, copies and optional pairs. Large values come first, because a
+  // copy in a loop costs in each trip.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {
@@ -163,8 +163,8 @@ class Planner {
 
   bool IsCopy(const InPlace& pair) { return all()[pair.result].definition->Is(Opcode::kCopy); }
 
-  // Orders the copies of one position, which happen at the same time. A copy is made once no pending copy reads the
-  // memory that it overwrites. If all copies wait for each other (a swap), one source is saved first.
+  // Copies of one position happen at the same time, so none may overwrite memory that a pending copy reads. If all
+  // copies wait for each other (a swap), one source is saved first.
   void ListCopies() {
     for (const InPlace& pair : plan_.values.in_place) {
       if (pair.must && all()[pair.result].bytes > 0 && !OneBuffer(pair.operand, pair.result)) {
@@ -227,8 +227,8 @@ class Planner {
     }
   }
 
-  // Gives a result memory of its own, which the caller receives. A result whose layout is not the default stays in the
-  // arena, because its elements are reordered for the caller.
+  // A result has memory of its own for the caller. If its layout is not the default, it stays in the arena and is
+  // reordered.
   void PlaceOutputs() {
     place_of_buffer_.resize(buffers_.size());
     const Instruction& root = module_.entry().root();
@@ -247,7 +247,7 @@ class Planner {
     });
   }
 
-  // Best fit, largest buffer first: the smallest sufficient gap between buffers that are alive at the same time.
+  // Best fit, largest buffer first.
   void PlaceArena() {
     std::vector<int> order;
     for (size_t b = 0; b < buffers_.size(); ++b) {
@@ -302,7 +302,7 @@ class Planner {
   const Module& module_;
   const BufferOptions& options_;
   BufferPlan plan_;
-  std::vector<Buffer> buffers_;  // A buffer that was merged into another is empty.
+  std::vector<Buffer> buffers_;  // Empty after a merge into another buffer.
   std::vector<Place> place_of_buffer_;
   std::map<std::pair<int, int>, int64_t> becomes_;
 };

@@ -1,4 +1,4 @@
-// Compiles a module to a program: plans the work of each step, plans the buffers, then lists the steps in run order.
+// Compiles a module to a program: plans, then buffers, then steps in run order.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -33,21 +33,20 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Keys of a library call's memory in StepPlan::scratch and StepPlan::scratch_value.
+// Keys in StepPlan::scratch and StepPlan::scratch_value.
 constexpr int kCallScratch = 0, kCallPacked = 1;
 
-// The work of one step: kernels, a library call, a fill or a host call.
 struct StepPlan {
   const Instruction* inst;
   StepKind kind = StepKind::kKernel;
-  FusionPlan plan;  // Plan of a step that is kernels, a library call or a fill.
+  FusionPlan plan;
   std::vector<EmittedKernel> kernels;
   std::unique_ptr<LibraryCall> call;
-  const Instruction* fill = nullptr;  // The scalar constant that a fill writes.
-  std::map<int, Place> scratch;       // By KernelBuffer::scratch: scratch that is zeroed, and packed weights.
-  std::map<int, int> scratch_value;   // By KernelBuffer::scratch: other scratch, as indices into Values.
-  Place trips;                        // Place of KernelBuffer::kTrips.
-  bool planted = false;               // Whether a kernel::Mutation changed the kernels.
+  const Instruction* fill = nullptr;  // The scalar constant.
+  std::map<int, Place> scratch;       // Zeroed scratch and packed weights.
+  std::map<int, int> scratch_value;   // Other scratch, as indices into Values.
+  Place trips;
+  bool planted = false;
 };
 
 class Compiler {
@@ -89,7 +88,7 @@ class Compiler {
   const CompileOptions& options() const { return program_.options; }
   const DeviceDescription& target() const { return *options().target; }
 
-  // Lists the steps in run order, including the steps of called computations.
+  // Steps of called computations are included.
   void ListSteps(const Computation& computation) {
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -103,7 +102,7 @@ class Compiler {
     }
   }
 
-  // Kind of a step as far as it is known without a plan. kKernel: its plan determines the kind.
+  // kKernel: the plan determines the kind.
   StepKind KindWithoutPlan(const Instruction& inst) {
     const HostCalls* const host = options().host.get();
     if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;
@@ -123,7 +122,7 @@ class Compiler {
     }
   }
 
-  // Errors: a plan for a fill or a library call that does not fit the instruction, or is not the fusion's only kernel.
+  // Errors: the plan of a fill or library call does not fit the instruction, or has other kernels.
   static Status CheckKind(const StepPlan& step) {
     const Instruction& inst = *step.inst;
     const bool is_fill = step.kind == StepKind::kFill;
@@ -136,7 +135,7 @@ class Compiler {
     return {};
   }
 
-  // Takes the plan in the instruction's text, or else asks the planners. Keeps the error of a step that has no plan.
+  // Takes the plan in the text, or else asks the planners.
   Status PlanSteps() {
     const Clock::time_point start = Clock::now();
     errors_.resize(plans_.size());
@@ -164,11 +163,10 @@ class Compiler {
     report().notes.push_back(Str("'", names.front(), "'", more, names.size() > 1 ? several : one, reason));
   }
 
-  // Removes the instruction's name (" ('multiply.3')") from a message, so that instructions with one reason share a
-  // note.
+  // Drops the name (" ('multiply.3')"), so that instructions with one reason share a note.
   static std::string WithoutName(const std::string& message) { return message.substr(0, message.find(" ('")); }
 
-  // Steps whose library call no library accepts become kernels, with a note.
+  // Calls that no library accepts become kernels, with a note.
   Status OpenLibraries() {
     const Clock::time_point start = Clock::now();
     std::vector<StepPlan*> calls;
@@ -208,8 +206,8 @@ class Compiler {
     return {};
   }
 
-  // Emits the kernels of a step, including a planted fault. A mutation of an instruction stays in the program while the
-  // kernel is planned and emitted, and is undone afterwards. A mutation of a kernel changes the emitted kernel.
+  // A mutation of an instruction is undone after its kernel is planned and emitted. A mutation of a kernel changes the
+  // emitted kernel.
   Result<std::vector<EmittedKernel>> Emit(StepPlan& step) {
     const std::string fault = FaultOf(step);
     const Mutation* const mutation = FindMutation(fault);
@@ -224,8 +222,8 @@ class Compiler {
         step.planted = PlantInKernels(*of_kernel, kernels);
       return kernels;
     }
-    Instruction& own = const_cast<Instruction&>(*step.inst);  // program_.module belongs to this compiler.
-    // The mutation may apply to the instruction, to a fused instruction or to one that a fused instruction calls.
+    Instruction& own = const_cast<Instruction&>(*step.inst);  // The compiler owns program_.module.
+    // Instructions that are fused or called in it are candidates, too.
     std::vector<Instruction*> candidates = {&own};
     for (size_t i = 0; i < candidates.size(); ++i) {
       for (Computation* called : CalledComputations(*candidates[i])) {
@@ -245,7 +243,7 @@ class Compiler {
   Status EmitKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<std::optional<Error>>& errors = errors_;
-    // A mutation of an instruction is visible to all threads, so a single thread emits the kernels.
+    // All threads see a mutated instruction, so a single thread emits.
     const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -286,7 +284,6 @@ class Compiler {
     return {};
   }
 
-  // Pairs of leaves of an operand and of the result that may, or should, share one buffer.
   std::vector<Share> SharesOf(const StepPlan& plan) const {
     std::vector<Share> shares;
     const Instruction& inst = *plan.inst;
@@ -349,7 +346,7 @@ class Compiler {
     bool has_trips = false;
     for (const EmittedKernel& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
-        // A kernel that both reads and writes a scratch buffer can list the buffer twice.
+        // A kernel can list a buffer twice, to read and to write.
         if (buffer.kind == KernelBuffer::Kind::kTrips && !std::exchange(has_trips, true))
           plan.trips = AddCounters(buffer.bytes);
         if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
@@ -447,7 +444,7 @@ class Compiler {
   PlaceNumber At(const Instruction& inst, int leaf) {
     return At(program_.buffers.values.of_instruction[inst.id()][leaf]);
   }
-  // A range that starts at the next place number. Close() sets its count.
+  // Close() sets the count.
   PlaceRange Open() const { return {static_cast<PlaceNumber>(program_.places.size()), 0}; }
   void Close(PlaceRange& range) const { range.count = static_cast<int32_t>(program_.places.size()) - range.first; }
   PlaceRange AllLeaves(const Instruction& inst) {
@@ -542,7 +539,7 @@ class Compiler {
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
     if (plan.kind == StepKind::kHostCall) step.work.push_back(MakeHostCall(*plan.inst));
     step.info = static_cast<int>(program_.steps.size());
-    // The kernels of a fusion promise the precision of different instructions, so that their promises can be joined.
+    // The kernels of a fusion make promises about different instructions.
     PrecisionPlan precision;
     for (const EmittedKernel& kernel : plan.kernels) {
       precision.instructions.insert(kernel.precision.instructions.begin(), kernel.precision.instructions.end());
@@ -598,7 +595,7 @@ class Compiler {
     return {At(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
   }
 
-  // Numbers kernels in the order in which CompileKernels lists them.
+  // In the order of CompileKernels.
   KernelWork MakeKernel(const StepPlan& plan, const EmittedKernel& kernel) {
     KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open(), .loops = kernel.loops};
     const Instruction& inst = *plan.inst;
@@ -641,13 +638,12 @@ class Compiler {
     return kernel_number_.at(&kernel);
   }
 
-  // The fault to plant in this step. "" if there is none.
+  // Returns "" if there is none.
   std::string FaultOf(const StepPlan& plan) const {
     return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // Counts a fault only if it changes the emitted code. Otherwise, for example without a sum to drop a term from, a
-  // test of the comparator would pass without testing anything.
+  // A fault that changes no code does not count, because a test with it would pass without testing anything.
   Status CountPlanted() {
     if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;
@@ -687,7 +683,7 @@ class Compiler {
   Program program_;
   Fault fault_;
   std::vector<StepPlan> plans_;
-  std::vector<std::optional<Error>> errors_;  // Reason why a step has no kernels, indexed by step.
+  std::vector<std::optional<Error>> errors_;  // Reasons why steps have no kernels.
   std::unordered_map<const Instruction*, int> plan_of_;
   std::unordered_map<const Instruction*, StepShare> shares_;
   std::vector<int> value_at_;  // Value at each place, or -1.

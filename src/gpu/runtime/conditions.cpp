@@ -24,7 +24,6 @@ using Scalar = kernel::Value;
 
 constexpr int kThreads = kernel::kWarpSize;
 
-// A kernel in which one thread executes `body`.
 kernel::Kernel OneThread(KernelBuilder&& k, const std::function<void()>& body) {
   k.Phase([&] { k.If(k.thread() == 0, body); });
   return std::move(k).Build();
@@ -96,8 +95,8 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // Computes the condition and sets it in a single kernel, if the condition is small. If the body ends in a kernel,
-  // that work is appended to it and needs no launch of its own.
+  // A small condition is computed by the kernel that sets it. This kernel is appended to the body's last kernel if
+  // possible.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {
@@ -156,7 +155,7 @@ class Adder {
       const BranchNode::Branch& one = branch.branches[i];
       if (!one.block.empty() || !one.end.empty()) branch.decided.asked.push_back(i);
     }
-    if (branch.decided.asked.empty()) return;  // No branch has anything to do.
+    if (branch.decided.asked.empty()) return;
     const bool by_pred = branch.conditional->operand(0).shape().type() == PrimitiveType::kPred;
     std::string name = Str("branch ", by_pred ? "by pred" : "by number", " of ", count);
     if (device_.Decides() == Decisions::kWithSwitch) {
@@ -187,7 +186,7 @@ class Adder {
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
 
-  // Returns the kernel's index into Program::code. Kernels with the same name are equal and are made once.
+  // Kernels with the same name are equal and are made once.
   template <class Make, class... Args>
   int Code(std::string_view name, const Make& make, const Args&... args) {
     const auto [found, is_new] =

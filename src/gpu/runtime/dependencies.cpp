@@ -10,8 +10,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Bytes [begin, end) of one area, or of the address space if a binding gives addresses. Parameters and constants are
-// not written, but a later value can take over a parameter's memory.
+// Bytes of an area or, with a binding, of the address space. A parameter is not written, but a later value can take
+// over its memory.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;
@@ -19,7 +19,7 @@ struct Extent {
 
 struct Effects {
   std::vector<Extent> reads, writes;
-  bool ordered = false;  // Instructions with side effects run in program order.
+  bool ordered = false;  // Side effects keep their order.
 };
 
 class EffectsOfNodes {
@@ -118,7 +118,7 @@ class EffectsOfNodes {
 // The last writer of each byte and its readers since then. Memory is cut into pieces where accesses begin and end.
 class Memory {
  public:
-  // Records an access to all pieces of `extent`. Adds the nodes that `node` must wait for to `waits`.
+  // Adds the nodes that `node` must wait for to `waits`.
   void Touch(const Extent& extent, int node, bool writes, std::set<int>& waits) {
     Pieces& pieces = memories_[extent.memory];
     CutAt(pieces, extent.begin);
@@ -150,7 +150,7 @@ class Memory {
     int writer = -1;
     std::vector<int> readers;
   };
-  using Pieces = std::map<int64_t, Piece>;  // Keys are the first bytes.
+  using Pieces = std::map<int64_t, Piece>;
 
   static void CutAt(Pieces& pieces, int64_t at) {
     auto piece = pieces.lower_bound(at);

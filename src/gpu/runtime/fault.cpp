@@ -20,7 +20,6 @@ const FaultKind* FindKind(std::string_view name) {
   return found == FaultKinds().end() ? nullptr : &*found;
 }
 
-// "; did you mean 'x'?", or "" if no word is near.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> words) {
   const std::vector<std::string> near = NearNames(word, words);
   return near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?");
@@ -34,14 +33,14 @@ int LeaveOut(std::vector<CopyWork>& copies) {
   return planted;
 }
 
-// Whether both parameters are the same memory of one step. One kernel of the step may write it and another read it.
+// Whether one kernel may write the memory that another kernel of the step reads.
 bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == KernelBuffer::Kind::kScratch) return a.scratch == b.scratch;
   return a.kind == KernelBuffer::Kind::kOutput && a.index == b.index;
 }
 
-// Finds the steering values of each kernel. An array that steers one kernel of the step steers all of them.
+// An array that steers one kernel of the step steers all of them.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));
@@ -76,7 +75,7 @@ class WrongBoundCall : public BoundCall {
 
   Status Pack(std::span<void* const> operands, void* packed) override { return call_->Pack(operands, packed); }
 
-  // Changes the result by `fault_`. Elements are counted in memory order.
+  // Elements are counted in memory order.
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
     TRY(call_->Run(operands, results, scratch, packed));
     Literal value(result_);

@@ -79,7 +79,7 @@ class Orderer {
     return blocks <= multiprocessors_;
   }
 
-  // Adds `more` to `side`. If the number of blocks of one node is unknown (0), the number of the whole side is unknown.
+  // An unknown number of blocks (0) of one node makes the side's number unknown.
   static void Add(NodeWeight* side, const NodeWeight& more, bool is_first) {
     side->seconds += more.seconds;
     side->blocks = more.blocks == 0 || (side->blocks == 0 && !is_first) ? 0 : std::max(side->blocks, more.blocks);
@@ -115,7 +115,7 @@ class Orderer {
   const int64_t multiprocessors_;
   Closure needed_;         // By the dependencies.
   Closure ordered_;        // By the order so far.
-  std::vector<int> ends_;  // Nodes that no other node follows yet, in ascending order.
+  std::vector<int> ends_;  // Nodes without a follower so far, ascending.
 };
 
 }  // namespace

@@ -9,14 +9,14 @@
 namespace hlo::gpu {
 namespace {
 
-// Bytes that a buffer occupies. Buffers in the arena are padded to the alignment, and results have memory of their own.
+// Only the arena pads its buffers.
 int64_t BytesIn(Area area, int64_t bytes) { return area == Area::kOutput ? bytes : AlignedBytes(bytes); }
 
 bool HoldsAt(const std::vector<Interval>& live, int64_t unit) {
   return std::ranges::any_of(live, [&](const Interval& part) { return part.begin <= unit && unit <= part.end; });
 }
 
-// Values of each buffer in the arena or in a result.
+// Buffers in the arena and in results.
 std::vector<std::vector<int>> ValuesOfBuffers(const BufferPlan& plan) {
   std::vector<std::vector<int>> values;
   for (size_t v = 0; v < plan.buffer_of.size(); ++v) {
@@ -29,7 +29,7 @@ std::vector<std::vector<int>> ValuesOfBuffers(const BufferPlan& plan) {
   return values;
 }
 
-// Disjoint intervals of units in which some value of the buffer is live.
+// Disjoint intervals in which the buffer has a live value.
 std::vector<Interval> LivesOf(const BufferPlan& plan, const std::vector<int>& buffer) {
   std::vector<Interval> all, lives;
   for (const int v : buffer) {
@@ -49,9 +49,9 @@ std::vector<Interval> LivesOf(const BufferPlan& plan, const std::vector<int>& bu
 MemoryCurve CurveOf(const BufferPlan& plan) {
   MemoryCurve curve;
   curve.at.resize(std::max<int64_t>(1, plan.values.positions));
-  // A position has four units (values.h). The unit with the most bytes gives the position's point.
+  // The unit with the most bytes counts for its position.
   const std::vector<std::vector<int>> buffers = ValuesOfBuffers(plan);
-  std::map<int64_t, MemoryPoint> changes;  // By unit.
+  std::map<int64_t, MemoryPoint> changes;
   for (const std::vector<int>& buffer : buffers) {
     const Area area = plan.place_of[buffer.front()].area;
     const int64_t bytes = BytesIn(area, plan.values.values[buffer.front()].bytes);

@@ -18,8 +18,7 @@ bool HasDynamicDims(const Shape& shape) {
 
 bool EntersComputations(const Instruction& inst) { return inst.Is(kControl); }
 
-// Gives each call its own copy of the called computation, starting at the entry. Each buffer and live range then
-// belongs to one call.
+// Each call gets its own copy of the computation, so that a buffer or live range belongs to one call.
 void FlattenCalls(Module& module) {
   std::unordered_set<const Computation*> entered;
   std::vector<Computation*> todo = {&module.entry()};

@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-// One dimension of a strided copy. Strides are in elements.
+// Strides are in elements.
 struct Dim {
   int64_t size, from, to;
 };
@@ -29,7 +29,7 @@ std::vector<Dim> Merged(std::vector<Dim> dims) {
   return merged;
 }
 
-// Tile edge in elements. Both the cache lines that are read and those that are written stay in the cache.
+// In elements. The cache holds the lines of both sides.
 constexpr int64_t kTile = 32;
 
 template <class Word>

@@ -54,13 +54,13 @@ class SerialRunner {
     return {};
   }
 
-  // Before a run: tells the loops that run inside kernels how many trips they may make.
+  // Before a run: limits the trips of loops inside kernels.
   Status TellLoops() {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
     return binding_.TellLoops(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
   }
-  // After a run: an error if a loop inside a kernel reached max_loop_iterations.
+  // After a run: an error if such a loop reached max_loop_iterations.
   Status CheckLoops() {
     const auto loops = binding_.loops();
     if (ReadsTripsAtOnce() || loops.empty() || program_.options.max_loop_iterations <= 0) return {};
@@ -78,7 +78,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // Number of steps that the node queues. -1 if the host has to compute or read back a value while the node runs.
+  // -1: the host computes or reads back a value meanwhile.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -101,8 +101,8 @@ class SerialRunner {
     return steps;
   }
 
-  // A loop is recorded trip by trip, without its condition, if its number of trips is known, its last run by the host
-  // made as many trips, and its steps are few. Fewer steps are allowed if the device can run the loop by itself.
+  // A loop is unrolled if its number of trips is known, the last run by the host made as many, and its steps are few.
+  // Fewer steps are allowed if the device can run the loop.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -112,8 +112,7 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // Steps of a loop or branch that the device decides, including the kernels that set its conditions. -1: the host
-  // decides.
+  // -1: the host decides.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
@@ -130,8 +129,8 @@ class SerialRunner {
     return steps;
   }
 
-  // Runs the nodes without recording the first time, because objects that are created at first use cannot be recorded.
-  // The second run records them. Nodes that cannot be recorded are not tried again.
+  // The first run is not recorded, because objects that are created at first use cannot be recorded. Nodes that cannot
+  // be recorded are not tried again.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
@@ -151,8 +150,8 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // Whether the recorded numbers of trips hold for the current arguments. If they do not, the next run lets the host
-  // evaluate the conditions. If they still do not hold after it, the nodes are recorded again.
+  // Whether the recorded numbers of trips hold for the arguments. If not, the host evaluates the conditions once. If
+  // they still do not hold, the nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }
@@ -170,7 +169,7 @@ class SerialRunner {
     return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
   }
 
-  // If the device cannot make a graph with early launches of kernels, records the nodes without early launches.
+  // Without early launches if the device cannot make a graph with them.
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
     device_.SetEarlyLaunches(options_.early_launches && !binding_.launches_late());
     auto recording = RecordOnce(nodes);
@@ -202,7 +201,7 @@ class SerialRunner {
     return recording;
   }
 
-  // Runs `queue` and collects descriptions of the nodes that it records in `nodes`, if they are wanted.
+  // Describes the nodes that `queue` records, if descriptions are wanted.
   template <class Queue>
   Status Into(std::vector<RecordedNode>* nodes, const Queue& queue) {
     auto* const outer = std::exchange(noted_, options_.graphs != nullptr ? nodes : nullptr);
@@ -221,7 +220,7 @@ class SerialRunner {
     Note({.kind = RecordedNode::Kind::kKernel, .instruction = &inst, .name = std::string(kernel), .how = "condition"});
   }
 
-  // Records each node after the nodes that it must follow, if the device supports it. Later nodes follow all of these.
+  // Each node follows its predecessors, if the device can record an order.
   Status RecordNodes(std::span<const Node> nodes) {
     if (nodes.size() < 2 || !device_.RecordsOrder()) return RunNodes(nodes);
     std::vector<NodeWeight> weights;
@@ -277,7 +276,7 @@ class SerialRunner {
     return {};
   }
 
-  // Runs the nodes of a block in a random order that keeps their dependencies (RunOptions::order).
+  // A random order that keeps dependencies.
   Status RunReordered(const Block& block) {
     std::vector<std::vector<int>> after = Dependencies(program_, block), next(block.size());
     std::vector<size_t> waits(block.size());
@@ -311,7 +310,7 @@ class SerialRunner {
     return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
-  // Performs `work` and times it as an event. While recording, only names the recorded piece.
+  // While recording, the event is not timed but names a piece.
   template <class Work>
   Status Timed(const TimelineEvent& event, const Work& work, bool on_host = false) {
     if (!recording_) return timeline_.Timed(event, on_host, work);
@@ -335,7 +334,6 @@ class SerialRunner {
     return {};
   }
 
-  // Reads a value that decides the control flow: a loop's predicate or a branch's selector.
   Status ReadBack(void* to, PlaceNumber from, int64_t bytes) {
     const auto read = [&] { return device_.CopyOut(to, binding_.Pointer(from), bytes); };
     return timeline_.is_on() ? Timed({.kind = TimelineEvent::Kind::kWait}, read, /*on_host=*/true) : read();
@@ -396,7 +394,7 @@ class SerialRunner {
         {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
         {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
         [&] { return Into(&noted.bodies.front(), body); }));
-    // The kernel that sets the condition: a kernel of its own, or part of the last step's kernel.
+    // The kernel that sets the condition, which may be part of the last step's kernel.
     if (decided.last != nullptr) timeline_.NameAs(last);
     else last = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
     timeline_.EndLoop(all_trips, last);
@@ -409,7 +407,7 @@ class SerialRunner {
     unrolled_.push_back(&node);
     RecordedNode noted{.kind = RecordedNode::Kind::kTrips, .instruction = node.loop, .trips = node.known_trips};
     noted.bodies.emplace_back();
-    // Copies after each trip, and copies made once after the last trip, from the place of the final state.
+    // Copies after each trip, and copies of the final state.
     std::vector<CopyWork> back, last;
     for (int i = 0; i < std::ssize(node.back); ++i) {
       const auto turn = std::ranges::find(node.turns, i, &LoopNode::Turn::copy);
@@ -486,7 +484,7 @@ class SerialRunner {
     return RunWork(step);
   }
 
-  // A step that only copies is one event. For other steps, the copies before the work are an event of their own.
+  // A step that only copies is one event. Copies before other work are an event of their own.
   Status RunTimed(const Step& step) {
     const TimelineEvent event{.kind = TimelineEvent::Kind::kStep, .step = step.info};
     if (step.info < 0) return RunCopies(step.copies);
@@ -559,7 +557,7 @@ class SerialRunner {
     return device_.Launch(binding_.Kernel(work.code), binding_.Pointers(work.arguments));
   }
 
-  // If the run does not wait for each step, CheckLoops() reads the loops' trip counts at the end of the run.
+  // Without waiting for each step, CheckLoops() reads the trips at the end of the run.
   Status LaunchLoops(const KernelWork& work) {
     TRY(Launch(work));
     return ReadsTripsAtOnce() ? ReadTrips(work) : Status();
@@ -620,13 +618,13 @@ class SerialRunner {
   std::vector<LoopStep> loops_;
   double host_call_seconds_ = 0;
   TimelineWriter timeline_;
-  int64_t named_ = -1;  // Number of the last recorded piece that was named.
+  int64_t named_ = -1;  // The last named piece.
   bool recording_ = false;
-  // The step whose last kernel also sets a loop's condition and is launched by the loop.
+  // Its last kernel also sets a loop's condition and is launched with it.
   const Step* left_out_ = nullptr;
-  std::vector<const LoopNode*> unrolled_;       // Loops that the current recording unrolls.
-  std::vector<RecordedNode>* noted_ = nullptr;  // Receives descriptions of the recorded nodes. Null: not wanted.
-  std::vector<int> noted_after_;                // Nodes that the next described node directly follows.
+  std::vector<const LoopNode*> unrolled_;       // In the current recording.
+  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes. Null: not wanted.
+  std::vector<int> noted_after_;                // Predecessors of the next description.
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Modelled time: a roofline of memory, dots and scalar work.
+// A roofline of memory, dots and scalar work.
 double Seconds(const Cost& cost, const DeviceDescription& device) {
   double dots = 0;
   for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
@@ -24,7 +24,7 @@ struct Entered {
   bool known;
 };
 
-// Entries into computations, with the number of times that each happens in a run.
+// Entries into computations, and how often each happens in a run.
 std::vector<Entered> EnteredBy(const Module& module) {
   std::vector<Entered> all = {{&module.entry(), 1, true}};
   for (size_t i = 0; i < all.size(); ++i) {

@@ -6,9 +6,8 @@
 
 namespace hlo::gpu {
 
-// If the device is the host, products and scatters are planned for the host, independently of the target.
-// Products replace a library, which is native to each device. Scatters for a GPU scan all indices in each block, which
-// is slow on a host. Without libraries the host runs the target's plans. A plan in the text is always obeyed.
+// On a host, products and scatters are planned for the host. Products replace a library, and scatters for a GPU scan
+// all indices in each block. Without libraries the host runs the target's plans. A plan in the text is obeyed.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options) {
   const bool has_host_form = std::ranges::any_of(plan.kernels, [](const KernelPlan& kernel) {

@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// One launch of a graph: the executions of its pieces, from the activity log's records of the graph's nodes.
+// The executions of a graph's pieces in one launch, from records of the log.
 class GraphRun {
  public:
   GraphRun(const RecordedPieces& pieces, Timeline& timeline)
@@ -22,8 +22,7 @@ class GraphRun {
   void Add(const Activity& activity) { nodes_[activity.piece - pieces_.first][activity.node].push_back(&activity); }
   bool is_empty() const { return std::ranges::all_of(nodes_, &Nodes::empty); }
 
-  // Adds an event for each execution of a piece. A piece that decides about a loop precedes the pieces of the loop's
-  // body.
+  // A piece that decides about a loop precedes the pieces of the body.
   void AddEvents(const TimelineEvent& launch) {
     for (size_t i = 0; i < nodes_.size(); ++i) Join(i);
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -64,15 +63,13 @@ class GraphRun {
     }
   }
 
-  // Number of executions of a piece that began before `time`.
   int64_t Before(int64_t piece, int64_t time) const {
     if (piece < 0) return 0;
     const auto& all = executions_[piece - pieces_.first];
     return std::ranges::lower_bound(all, time, {}, &Execution::begin) - all.begin();
   }
 
-  // Index into the timeline's trips of the trip of `recorded` that ran at `time`. `around`: the trip that holds the
-  // launch.
+  // The trip of `recorded` that ran at `time`, in the timeline. `around`: the launch's trip.
   int TripAt(int recorded, int64_t time, int around) {
     if (recorded < 0) return around;
     const RecordedPieces::Trip& trip = pieces_.trips[recorded];
@@ -93,8 +90,8 @@ class GraphRun {
 
   const RecordedPieces& pieces_;
   Timeline& timeline_;
-  std::vector<Nodes> nodes_;                        // By piece, then by node: the log's records of the node.
-  std::vector<std::vector<Execution>> executions_;  // By piece, in order of time.
+  std::vector<Nodes> nodes_;                        // Records of each node of each piece.
+  std::vector<std::vector<Execution>> executions_;  // For each piece, in order of time.
   std::map<std::tuple<int, int64_t, int, int64_t>, int> found_;
 };
 
@@ -130,9 +127,9 @@ void TimelineWriter::End() {
   timeline_->trips.clear();
 }
 
-// Assigns the log's activities to the launches. A launch without activity gets length zero. Activities of a graph's
-// launch that are not activities of its pieces are nodes that the driver adds for conditions; they count as waiting. An
-// activity without a launch belongs to the last launch of its graph that was queued before the activity began.
+// Assigns activities to launches. A launch without activity has length zero. Activities of no piece belong to nodes
+// that the driver adds for conditions, and count as waiting. An activity without launch belongs to the last launch of
+// its graph.
 void TimelineWriter::Sort(const Activities& told) {
   timeline_->dropped += static_cast<int64_t>(told.dropped);
   std::tie(timeline_->least_mhz, timeline_->most_mhz, timeline_->memory_mhz) =

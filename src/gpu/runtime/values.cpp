@@ -16,7 +16,7 @@ int64_t StepEnds(int64_t position) { return kUnits * position + 3; }
 
 struct Loop {
   int parent;
-  int64_t end;  // Position of B (values.h), at which the next state replaces the state.
+  int64_t end;  // Position B (values.h).
 };
 
 struct Use {
@@ -27,13 +27,12 @@ struct Use {
 
 using Leaves = std::vector<int>;
 
-// The leaves of element `index` of a tuple whose leaves are `leaves`.
 Leaves ElementLeaves(const Shape& tuple, const Leaves& leaves, int64_t index) {
   const auto begin = leaves.begin() + tuple.FirstLeaf(index);
   return Leaves(begin, begin + tuple.element(index).LeafCount());
 }
 
-// Walks the module in run order and numbers the positions. Live ranges are computed from the uses afterwards.
+// Numbers the positions in run order. Live ranges follow from the uses.
 class Finder {
  public:
   Finder(const Module& module, const ShareTable& shares) : module_(module), shares_(shares) {
@@ -203,7 +202,7 @@ class Finder {
     Of(conditional) = state;
   }
 
-  // Last unit at which a use needs its value. A value from outside of a loop is needed until the loop's end.
+  // A value from outside of a loop is needed until the loop's end.
   int64_t End(const Use& use, int home) const {
     int64_t end = OperandEnds(use.position);
     for (int loop = use.loop; loop >= 0 && !Encloses(loop, home); loop = loops_[loop].parent) {

@@ -45,7 +45,7 @@ constexpr KernelKind kKinds[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// Quotes a text with spaces, so that WordsOf reads it as one word. Names of libraries and algorithms contain no quotes.
+// Names of libraries and algorithms contain no quotes.
 std::string InQuotes(const std::string& text) { return text.find(' ') == text.npos ? text : Str('"', text, '"'); }
 
 std::string KernelText(const KernelPlan& plan, const std::vector<Instruction*>& fused) {
@@ -90,7 +90,6 @@ class Reader {
  public:
   explicit Reader(const Instruction& fusion) : fused_(FusedComputation(fusion).Instructions()) {}
 
-  // Reads the kind of a kernel, which is the first word of its text.
   static Result<KernelKind> Kind(const std::string& word) {
     const auto kind = std::ranges::find(kKinds, word, [](KernelKind each) { return ToString(each); });
     if (kind == std::end(kKinds)) FAIL(Wrong(Str("no kind of kernel is called '", Escaped(word), "'")));

@@ -23,7 +23,7 @@ std::string HeaderText(const LockContext& context) {
   return out;
 }
 
-// Reads the words after the title. Returns "", or the reason why the line is not a header.
+// Returns "", or the reason why the line is not a header.
 std::string ReadHeader(std::string_view line, LockContext* context) {
   const std::vector<std::string> words = WordsOf(line.substr(kTitle.size()));
   if (words.empty() || words[0] != kVersion)
@@ -37,14 +37,14 @@ std::string ReadHeader(std::string_view line, LockContext* context) {
   return context->tool.empty() || context->device.empty() ? "it names no tool or no device" : "";
 }
 
-// Reads the value of `name` from a word such as `n=10`. Returns false if the word is not of this form.
+// Returns false unless the word is of the form `n=10`.
 bool TakeNamed(std::string_view word, std::string_view name, std::string* value) {
   if (!word.starts_with(name) || word.substr(name.size(), 1) != "=") return false;
   *value = word.substr(name.size() + 1);
   return !value->empty();
 }
 
-// Reads a decision, which ends with time, spread, n, check and key. Returns "", or the reason why it is not one.
+// The line ends with time, spread, n, check and key. Returns "", or the reason why it is not a decision.
 std::string ReadDecision(std::string_view line, Decision* decision) {
   std::vector<std::string> words = WordsOf(line);
   constexpr size_t kEnd = 5, kBeginning = 2;
@@ -64,7 +64,7 @@ std::string ReadDecision(std::string_view line, Decision* decision) {
     return Str("expected a time in us, found '", Escaped(end[0]), "'");
   decision->category = words[0];
   decision->signature = words[1];
-  // Keeps the plan as it is written, since its quotes have a meaning.
+  // Keeps the quotes, which have a meaning.
   const size_t first = line.find(words[1]) + words[1].size(), last = line.rfind(end[0]);
   decision->choice = Trim(line.substr(first, last - first));
   return "";

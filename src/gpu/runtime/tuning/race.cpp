@@ -26,20 +26,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Most candidates with other numbers for one of our kernels, and most implementations of a library on the host and on a
-// GPU.
+// Candidates with other numbers for our kernel; implementations of a library on the host and on a GPU.
 constexpr size_t kMostVariants = 6;
 constexpr int kMostOfLibrary = 4, kMostOfLibraryOfGpu = 8;
-// Most candidates with other numbers for the kernel of ours that can replace a library call.
+// Candidates for our kernel that can replace a library call.
 constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The winner is measured in turns with the candidate that it would replace. Both are bound several times.
+// Rounds of the winner against the candidate that it would replace.
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
-// If other processes take the cores, measuring may last longer by this factor to get uninterrupted samples.
+// Factor by which sampling may last longer if other processes take the cores.
 constexpr int kPatience = 4;
 
 double MicrosecondsSince(Clock::time_point start) {
@@ -57,7 +56,7 @@ double SpreadOf(std::vector<double> values) {
   return values.empty() ? 0 : (values[values.size() * 3 / 4] - values[values.size() / 4]) / 2;
 }
 
-// Number of times that the process has lost a core to another process so far.
+// The number of times that the process lost a core to another.
 int64_t Interruptions() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -72,8 +71,7 @@ struct Sample {
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
 }
-// Takes the median of the uninterrupted samples. If they are too few, takes the fastest sample, the least disturbed
-// one.
+// If too few samples are uninterrupted, the fastest sample counts, because it was disturbed least.
 void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   const bool clean = CleanOf(samples) >= kLeastSamples;
   std::vector<double> times;
@@ -85,7 +83,7 @@ void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   candidate->samples = std::ssize(times);
 }
 
-// The plan with our own kernel fixed, so that no library is considered for it.
+// No library is considered for the plan.
 FusionPlan AsOurs(FusionPlan attention) {
   attention.kernels.front().library = kOwnLibrary;
   return attention;
@@ -106,7 +104,7 @@ Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const Co
   return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
 }
 
-// The plan without the parts that are not choices.
+// Drops the parts that are not choices.
 FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOptions& compile) {
   plan.target = compile.target->name;
   plan.slow.clear();
@@ -118,7 +116,6 @@ FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOption
   return plan;
 }
 
-// Whether kernels can be emitted with the plan. The remaining candidates are compiled.
 bool Emits(const Instruction& fusion, const FusionPlan& plan) {
   return !IsOwnKernel(plan.kernels.front().kind) || EmitFusion(fusion, plan).has_value();
 }
@@ -201,7 +198,7 @@ class Race {
     return zeros;
   }
 
-  // Kernels that spill registers run only if no other candidate could be measured. Returns true in this case.
+  // Candidates that spill registers run only if no other could be measured. Returns true in this case.
   bool DropThoseThatSpill() {
     const bool has_other =
         std::ranges::any_of(result_.candidates, [](const Candidate& each) { return each.samples > 0; });
@@ -244,10 +241,10 @@ class Race {
     return {};
   }
 
-  // Binds the program and runs it twice, to warm up.
+  // Two runs warm up.
   Result<std::unique_ptr<Executable>> Started(size_t i) {
     auto executable = TRY(BindProgram(programs_[i], guarded_));
-    // Binds the original arguments, because an earlier candidate may have overwritten its own.
+    // An earlier candidate may have overwritten its arguments.
     TRY(executable->Bind(arguments_));
     TRY(executable->Execute({.record = false}));
     TRY(executable->Execute({.record = false}));
@@ -305,7 +302,6 @@ class Race {
     });
   }
 
-  // Changes the bits of the middle element.
   static void Spoil(Literal& value) {
     Literal* array = &value;
     while (!array->shape().IsArray()) array = &array->mutable_elements().front();
@@ -322,9 +318,8 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // Measures the two programs in turns, so that a busy machine slows down both. The order in which the programs are
-  // bound decides about their addresses and so about their times. So each is bound several times, and the challenger
-  // has to win each time.
+  // Turns let a busy machine slow down both. The order of binding decides about addresses and so about times. So both
+  // are bound several times, and the challenger has to win each time.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;
@@ -454,7 +449,7 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
     add_some(VariantsOf(fusion, chosen, described), kMostVariants);
     return candidates;
   }
-  // A library call for a product can be replaced by one of our kernels.
+  // Our kernel can replace a library's product.
   const auto own = PlanKernels(fusion, described);
   if (!own || own->kernels.empty() || own->kernels.front().kind != KernelKind::kContraction) return candidates;
   add(*own);

@@ -13,14 +13,13 @@
 namespace hlo::gpu {
 namespace {
 
-// An access of a step to an array or to a part of it.
 struct Touch {
   int array;
   int64_t bytes;
-  int reader;  // Id of the step that reads. -1: the step writes.
+  int reader;  // Id of the step. -1: the step writes.
 };
 
-// Values that control flow passes to each other count as one array, because they share memory or are copied.
+// Values that control flow passes on are one array, because they share memory or are copied.
 class Arrays {
  public:
   explicit Arrays(const Values& values) : same_as_(values.values.size()) {
@@ -36,7 +35,7 @@ class Arrays {
   std::vector<int> same_as_;
 };
 
-// Lists the accesses of two runs in order.
+// The accesses of two runs.
 class Tracer {
  public:
   explicit Tracer(const Module& module) : module_(module), values_(FindValues(module, {})), arrays_(values_) {}
@@ -52,7 +51,7 @@ class Tracer {
 
  private:
   void Walk(const Computation& computation, int loops) {
-    // Loops are walked for two trips. Loops that are nested deeper than this are walked for one.
+    // Loops are walked for two trips, deeper ones for one.
     constexpr int kMostLoops = 4;
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -90,7 +89,7 @@ class Tracer {
   std::vector<Touch> touches_;
 };
 
-// Bytes by the time of their last access. A Fenwick tree: sums over all later times take logarithmic time.
+// Bytes by the time of their last access. Sums over later times take logarithmic time.
 class Timeline {
  public:
   explicit Timeline(size_t times) : sums_(times + 1, 0) {}
@@ -109,14 +108,12 @@ class Timeline {
   int64_t all_ = 0;
 };
 
-// The parts of an array by the time of their last access, oldest first. A step that accesses only a part is assumed to
-// access the oldest part.
+// Parts by their last access, oldest first. A step that accesses a part is assumed to access the oldest one.
 class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}
 
-  // Records an access to `bytes` bytes at `time`. Returns how many of these had left the cache before: bytes for which
-  // accesses to `cache_bytes` or more, over all arrays, followed their last access.
+  // Returns how many of the bytes had left the cache: accesses to `cache_bytes` or more followed their last access.
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {

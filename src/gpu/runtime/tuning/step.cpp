@@ -19,8 +19,7 @@
 namespace hlo::gpu {
 namespace {
 
-// The text of a fused computation: canonical names, no metadata, all constants. The instructions are in the order in
-// which choices number them.
+// Canonical names, no metadata, all constants, in the order in which choices number instructions.
 std::string TextOf(const Computation& computation) {
   PrintOptions options = std::ranges::find(PrintForms(), "fingerprint", &PrintForm::name)->options;
   options.layouts = true;
@@ -36,7 +35,6 @@ void AddLeaves(const Shape& shape, std::string* out) {
   });
 }
 
-// Number of the first operand that is the same instruction as operand `i`.
 int64_t FirstLike(const Instruction& step, int64_t i) {
   return std::ranges::find(step.operands(), &step.operand(i)) - step.operands().begin();
 }

@@ -23,10 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Equal fusions. All get the same plan.
+// Equal fusions, which get the same plan.
 struct Group {
   std::vector<Instruction*> steps;
-  // Share of the run's time, and the part of it whose steps read operands from memory, not from the cache.
+  // Share of a run, and the part of it that reads operands from memory instead of the cache.
   double share = 0, cold_share = 0;
   std::string key;
 
@@ -73,7 +73,7 @@ class Tuner {
   }
 
  private:
-  // The lock's decision for the group. Null if there is none, or if it is denied or excluded.
+  // Null: there is none, or it is denied or excluded.
   const Decision* DecisionFor(const Group& group) {
     if (options_.keys && std::ranges::find(*options_.keys, group.key) == options_.keys->end()) return nullptr;
     const Decision* const decision = lock_.Find(context_, group.key);
@@ -123,7 +123,7 @@ class Tuner {
                                   context_.tool, ": ", others));
   }
 
-  // Text that is equal for equal fusions of this module. It is cheaper than KeyOf.
+  // Cheaper than KeyOf, and equivalent in one module.
   static std::string EqualityOf(const Instruction& inst) {
     std::string text = Str(Fingerprint(FusedComputation(inst)), " ", LibraryOf(inst), " ",
                            inst.attrs<FusionAttrs>().kind, " ", inst.shape().ToStringWithLayout());
@@ -170,7 +170,7 @@ class Tuner {
     return {};
   }
 
-  // An error lists one step of each group that the lock lacks. A step with a single candidate needs no decision.
+  // A step with a single candidate needs no decision.
   Status CheckNothingMissing(const std::vector<Group*>& misses) {
     std::vector<std::string> missing;
     for (const Group* group : misses) {
@@ -214,7 +214,7 @@ class Tuner {
     if (!denylist_.empty())
       race.is_denied = [&](const Candidate& candidate) { return denylist_.Denies(group.key, candidate.words); };
     auto result = RunRace(*alone, device_, compile_, race, hooks_);
-    // The step has no kernel, so there is nothing to choose.
+    // There is nothing to choose.
     if (!result && result.error().exit == ExitCode::kUnsupported) return {};
     if (!result) FAIL(std::move(result).error());
     if (result->candidates.size() < 2) return {};
@@ -261,7 +261,7 @@ class Tuner {
     return std::ranges::any_of(result.candidates, &Candidate::is_wrong);
   }
 
-  // Reports wrong candidates and steps without a working candidate as notes, or as errors if the options ask for it.
+  // Notes, or errors if the options ask for them.
   Status Judge(const Group& group, const RaceResult& result) {
     const std::string_view name = group.steps[0]->name();
     for (const Candidate& candidate : result.candidates) {
