@@ -40,7 +40,7 @@ bool IsFile(std::string_view value) {
   return fs::is_regular_file(value, error);
 }
 
-// A name that no file has yet: "stub.hlo", "stub-2.hlo" and so on.
+// Example: "stub.hlo", "stub-2.hlo" and so on.
 std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::File>& files) {
   const fs::path path(wanted);
   std::string name(wanted);
@@ -49,7 +49,7 @@ std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::F
   return name;
 }
 
-// Replaces the file in a value by its copy. Values are FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
+// Values are FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
 Result<std::string> WithCopy(std::string_view value, const Row& row, std::vector<BundleOptions::File>* files) {
   const size_t begin = row.flag == "custom_call" ? value.find('=') + 1 : 0;
   const std::string_view given = value.substr(begin);

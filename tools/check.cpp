@@ -1,4 +1,4 @@
-// hlo check: parses and verifies, and does nothing else.
+// hlo check: parses and verifies.
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -45,7 +45,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// The first warning of each kind and the number of warnings of this kind, by code.
+// By code: the first warning and the number of warnings.
 using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
 WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
   WarningKinds kinds;

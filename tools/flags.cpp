@@ -36,7 +36,7 @@ std::optional<bool> ParseBool(std::string_view value) {
   return std::nullopt;
 }
 
-// A count. It may have the form 2e9, in which people write large limits.
+// People write large limits as 2e9.
 std::optional<int64_t> ParseCount(std::string_view text) {
   int64_t count = 0;
   double number = 0;
@@ -46,7 +46,7 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   return static_cast<int64_t>(number);
 }
 
-// A count, or a number with a unit in a form that HumanBytes prints or that is usual: 512MiB, 1.5 GiB, 64MB, 100 B.
+// A count, or a number with a unit: 512MiB, 1.5 GiB, 64MB, 100 B.
 std::optional<int64_t> ParseBytes(std::string_view text) {
   struct Unit {
     std::string_view name;
@@ -233,7 +233,7 @@ const FlagSet::Flag* FlagSet::Find(std::string_view name) const {
   return found != flags_.end() ? &*found : nullptr;
 }
 
-// The Bool that noname, no-name or no_name negates. Null if there is none.
+// The Bool that noname, no-name or no_name negates, or null.
 const FlagSet::Flag* FlagSet::FindNegated(std::string_view name) const {
   if (!name.starts_with("no")) return nullptr;
   name.remove_prefix(name.starts_with("no-") || name.starts_with("no_") ? 3 : 2);
@@ -443,8 +443,8 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   return {};
 }
 
-// Reads a file with one flag on each line. Each line is parsed as a command line. A # begins a comment only at the
-// beginning of a word, because algsimp#2 is a value.
+// Each line of the file has one flag. A # begins a comment only at the beginning of a word, because algsimp#2 is a
+// value.
 Status FlagSet::ReadFile(const std::string& path, std::vector<std::string>* positionals) {
   constexpr int kMostFiles = 100;
   if (++files_read_ > kMostFiles)

@@ -30,7 +30,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
     const auto module = TRY(LoadModule(source, load));
     return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
   }
-  // Formats the modules one by one. The text between them stays, with an empty line before and after it.
+  // The text between modules stays, with an empty line before and after it.
   for (const std::string& name : names) TRY(LoadModule(name, load));
   const auto source = TRY(ReadSource(path, load.max_input));
   Formatted formatted{std::string(source->text()), ""};

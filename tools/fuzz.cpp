@@ -30,7 +30,7 @@
 namespace hlo {
 namespace {
 
-// Limits of processor time and of wall time for one module. A module of the usual size takes far less.
+// A module of the usual size takes far less.
 constexpr int kCpuSeconds = 60, kWallSeconds = 600;
 constexpr int64_t kChunk = 50;
 // Larger modules take long to grow, and find only limits of memory and time.
@@ -44,8 +44,8 @@ struct FuzzFlags {
   bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save, input_profile;
-  std::vector<std::string> profiles;  // The profiles that input_profile lists.
-  std::vector<std::string> oracles;   // Oracles that judge. Empty: all.
+  std::vector<std::string> profiles;  // Input profiles.
+  std::vector<std::string> oracles;   // Empty: all.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;
   bool print = false, stats = false, reduce = false;

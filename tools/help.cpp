@@ -55,13 +55,11 @@ void PrintRow(std::string_view code, std::string_view explanation) {
   std::printf("%s  %s\n", std::string(code).c_str(), std::string(explanation).c_str());
 }
 
-// Prints a line of `hlo help algebra`.
 void PrintRewrite(const Rule& rule) {
   std::printf("  %-11s %-13s %s%s%s\n", std::string(rule.id).c_str(), std::string(ToString(rule.preserves)).c_str(),
               std::string(rule.law).c_str(), rule.options.empty() ? "" : "  ", std::string(rule.options).c_str());
 }
 
-// Prints the rules of each pass.
 void PrintRewrites() {
   std::printf(
       "Rewrite rules of each pass, in the order in which they are tried: id, what it preserves, the law, and in {}\n"
@@ -155,7 +153,6 @@ void PrintFunctions() {
   }
 }
 
-// Prints names in indented lines.
 void PrintNames(std::span<const std::string_view> names) {
   constexpr size_t kWidth = 100;
   std::string line = "     ";
@@ -219,7 +216,6 @@ void PrintPages() {
   std::printf("\n'hlo help --html=DIR' writes all of them for a browser.\n");
 }
 
-// A topic that is a list.
 struct TopicRow {
   std::string_view name;
   void (*print)();
@@ -231,7 +227,7 @@ constexpr TopicRow kTopics[] = {
     {"oracles", PrintOracles},  {"advice", PrintAdvice}, {"inject", PrintFaults},       {"faults", PrintFaults},
 };
 
-// Lower case, with spaces for '_', because people type both.
+// People type both spaces and '_'.
 std::string Folded(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

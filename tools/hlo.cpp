@@ -1,4 +1,4 @@
-// The program. Finds the command in argv[0] or argv[1], runs it, prints its error and returns its exit code.
+// Finds the command in argv[0] or argv[1], runs it, prints its error and returns its exit code.
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -100,8 +100,8 @@ Result<ExitCode> InspectStats(Args args) {
 
 namespace {
 
-// Adds the measured times of the rows from a profile of this module, or of a module from which the passes made this
-// one. Errors: A025.
+// Takes the times of the rows from a profile of this module, or of a module from which the passes made this one.
+// Errors: A025.
 Status AddMeasured(const std::string& path, const Module& module, CostReport* report) {
   const ProfileSummary profile = TRY(ReadProfileSummary(path));
   const auto fail = [&](const std::string& why) {

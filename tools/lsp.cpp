@@ -12,7 +12,7 @@
 namespace hlo {
 
 Result<ExitCode> LspCommand(Args args) {
-  // The limit is large, because files in an editor are only read and do not run.
+  // Files in an editor are only read and do not run.
   ServerOptions options{.load = {.max_input = int64_t{1} << 30}};
   bool lines = false, stdio = true;
   FlagSet flags(

@@ -28,8 +28,8 @@ constexpr ExitRow kExitCodes[] = {
     {ExitCode::kInterrupted, "interrupted"},
 };
 
-// Escapes a text so that groff prints it unchanged. Signs that groff would make typographic stay ASCII, so that text
-// copied from a page can be typed.
+// groff prints the escaped text unchanged. Signs that groff would make typographic stay ASCII, so that copied text can
+// be typed.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -47,7 +47,7 @@ std::string Plain(std::string_view text) {
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
-// The text may be broken after each '|' and, in a word, after each ','. Lists of words are wider than a terminal.
+// Lists of words are wider than a terminal.
 std::string Breakable(std::string_view text) {
   const std::string plain = Plain(text);
   std::string out;

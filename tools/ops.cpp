@@ -31,7 +31,7 @@ void PrintRow(const OpCoverage& op) {
   std::printf("%s\n", std::string(row, 0, row.find_last_not_of(' ') + 1).c_str());
 }
 
-// Prints lines such as "  p: scan_expander" and "  f: no emitter for 'sort' of s4 (s4, u4)".
+// Examples: "  p: scan_expander", "  f: no emitter for 'sort' of s4 (s4, u4)".
 void PrintWhy(const OpCoverage& op) {
   std::map<std::string, std::vector<std::string_view>> types;
   for (size_t t = 0; t < op.by_type.size(); ++t) {

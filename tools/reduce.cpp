@@ -53,7 +53,7 @@ std::string OutputOf(const ReduceFlags& f) {
   return Str(f.run.path == "-" ? "stdin" : stem, ".small.hlo");
 }
 
-// The command that shows the result, with the flags of the reduction.
+// Has the flags of the reduction.
 std::string ShowCommand(const ReduceFlags& f, const ReducedModule& reduction, const Property& property) {
   const std::string& path = OutputOf(f);
   if (property.kind == PropertyKind::kScript) {

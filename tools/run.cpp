@@ -480,14 +480,13 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
           std::string(parts[3]), std::string(parts[4]), static_cast<ExitCode>(WEXITSTATUS(status))};
 }
 
-// One run of one module.
 struct Job {
   std::string path, title;
   std::string profile;
   int64_t seed = 0;
 };
 
-// The name of a file without its folder. A file of a dump directory has the name of its module and execution.
+// A file of a dump directory has the name of its module and execution.
 std::string TitleOf(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const auto state = DumpedStateOf(name);
@@ -627,7 +626,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
 
 }  // namespace
 
-// Runs the command. If it fails, JSON that was asked for is still written, with a proposal for the next step.
+// If the command fails, requested JSON is still written, with a proposal for the next step.
 Result<ExitCode> RunCommand(Args args) {
   RunFlags f;
   auto exit = RunParsed(args, f);

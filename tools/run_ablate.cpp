@@ -56,7 +56,7 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   options.pairs = f.pairs;
   if (f.pairs > 0 && *kind == AblateBy::kAll)
     FAIL(UsageError("F004", "--ablate_pairs is of passes that are off two at a time; --ablate_by=all has one variant"));
-  // Passes run even if the module is optimized already, because one of the variants has no passes.
+  // One of the variants has no passes.
   options.run.reoptimize = true;
   // The passes are for the platform on which they are measured, by default the host.
   if (options.measured && run.platform == "auto") options.run.platform = "cpu";

@@ -14,13 +14,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kManifest = "manifest.json", kSchema = "hlo.bundle/1", kFolder = "{bundle}";
-constexpr int64_t kMostBytes = int64_t{1} << 40;  // Limit of one file. Arguments can be large.
+constexpr int64_t kMostBytes = int64_t{1} << 40;  // Arguments can be large.
 
 std::string HashText(std::string_view bytes) {
   return Format("%016llx", static_cast<unsigned long long>(HashBytes(bytes)));
 }
 
-// Whether the name is a file name and does not lead out of the folder.
+// A plain name does not lead out of the folder.
 bool IsPlainName(std::string_view name) {
   return !name.empty() && !name.contains('/') && !name.contains('\0') && name != "." && name != "..";
 }
@@ -49,7 +49,7 @@ bool IsBundle(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(manifest, error)) return false;
   const auto text = ReadSource(manifest);
-  // A folder of modules may also have a file of this name. A truncated manifest is still recognised by its beginning.
+  // A folder of modules may also have a file of this name. A truncated manifest is recognised by its beginning.
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 

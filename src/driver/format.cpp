@@ -31,8 +31,8 @@ size_t EndOfPiece(std::string_view text, size_t at) {
 
 bool IsComment(std::string_view piece) { return piece.starts_with("//") || piece.starts_with("/*"); }
 
-// The first position in [begin, end) of a piece that is neither blank nor comment and for which f(piece) holds. `end`
-// if there is none.
+// The first position in [begin, end) of a piece that is neither blank nor comment and for which f(piece) holds, or
+// `end`.
 template <class F>
 size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   for (size_t at = begin; at < end; at = EndOfPiece(text, at)) {
@@ -42,9 +42,9 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   return end;
 }
 
-// Formats code on one line. Blanks stay only between words, after commas in parentheses, around `->` and around the '='
-// after the name. Braces and brackets of attributes stay as written, because some values are kept as text.
-// `is_nameless`: the instruction has no name.
+// Blanks stay only between words, after commas in parentheses, around `->` and around the '=' after the name. Braces
+// and brackets of attributes stay as written, because some values are kept as text. `is_nameless`: the instruction has
+// no name.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // Whether a parenthesis was seen.
@@ -65,7 +65,7 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     if (verbatim || inside == '{') {
       // Verbatim text keeps its blanks. In other braces, a run of blanks becomes one.
     } else if (before == ':' && inside == '(' && !named) {
-      blank = true;  // A blank between a parameter's name and its shape.
+      blank = true;  // Between a parameter's name and its shape.
     } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
       blank = inside != '[';
     } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {
@@ -73,14 +73,14 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     } else if (c == '(') {
       blank = nesting.empty() && !named;  // A blank before a signature, none before operands.
     } else if (nesting.empty() && !operands && c >= 'a' && c <= 'z' && (before == ']' || before == '}')) {
-      blank = true;  // A blank between the shape and the opcode.
+      blank = true;  // Between the shape and the opcode.
     }
     if (blank && !out.empty()) out += ' ';
     blank = false;
     out += piece;
     named |= names;
     operands |= c == '(';
-    // In braces only braces are counted, because other brackets need not be balanced there.
+    // In braces, other brackets need not be balanced.
     const bool braces_only = !nesting.empty() && nesting[0] == '{';
     if (c == '{' || (!braces_only && (c == '(' || c == '['))) nesting += c;
     if ((c == '}' || (!braces_only && (c == ')' || c == ']'))) && !nesting.empty()) nesting.pop_back();
@@ -95,7 +95,7 @@ bool HasLineComment(std::string_view text) {
   return false;
 }
 
-// Number of opening braces minus closing braces, outside strings and comments.
+// Does not count braces in strings and comments.
 int OpenBraces(std::string_view text) {
   int open = 0;
   for (size_t at = 0; at < text.size(); at = EndOfPiece(text, at)) open += (text[at] == '{') - (text[at] == '}');
@@ -106,7 +106,7 @@ class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
-      // Computations without text are the computation of a lone instruction and computations that the parser makes for
+      // Computations without text are the computation of a lone instruction and those that the parser makes for
       // asynchronous instructions.
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
@@ -202,8 +202,8 @@ class Formatter {
     Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
-  // Writes text outside computations line by line, such as the header and its tables. Returns true if the text ends in
-  // a comment directly above the following code.
+  // Writes text outside computations line by line. Returns true if the text ends in a comment directly above the
+  // following code.
   bool Between(size_t begin, size_t end) {
     const std::string_view text = text_.substr(begin, end - begin);
     if (Trim(text).empty()) return false;
@@ -219,7 +219,7 @@ class Formatter {
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;
     if (!lines_.empty()) BlankLine();
-    int depth = 0;  // Number of open braces in a value of the header. Text inside stays as it is.
+    int depth = 0;  // Open braces in a value of the header. Text inside stays as it is.
     for (const std::string_view line : lines) {
       const bool verbatim = depth > 0;
       depth += OpenBraces(line);
@@ -235,7 +235,7 @@ class Formatter {
     return IsComment(lines_.back().text) && !parted;
   }
 
-  // Writes comments between instructions. The first one may follow the preceding code on its line.
+  // The first comment may follow the preceding code on its line.
   void Comments(std::string_view text) {
     int newlines = 0;
     bool behind = !lines_.empty();
@@ -259,7 +259,7 @@ class Formatter {
     if (newlines > 1 && !BeginsBody()) BlankLine();
   }
 
-  // Writes code on one line. Code with a line comment inside stays as it is.
+  // Code with a line comment inside stays as it is.
   void Code(std::string_view code, std::string_view keyword = "", bool is_nameless = false) {
     const std::string text = HasLineComment(code) ? std::string(code) : OneLine(code, is_nameless);
     lines_.push_back({Str(std::string(indent_, ' '), keyword, text), ""});
@@ -271,7 +271,7 @@ class Formatter {
     if (!lines_.empty() && !lines_.back().text.empty()) lines_.push_back({});
   }
 
-  // Comments after the code of consecutive lines are aligned in a column, unless the column would be too far right.
+  // Comments after consecutive lines are aligned, unless their column would be too far right.
   std::string Text() const {
     constexpr size_t kFarthest = 100;
     std::string out;

@@ -24,7 +24,7 @@ struct Edit {
   size_t from_begin, from_end, to_begin, to_end;
 };
 
-// Adds an edit between two unchanged lines, without the equal lines at its beginning and end.
+// Leaves out the equal lines at the beginning and end of the edit.
 void AddEdit(const Lines& from, const Lines& to, Edit edit, std::vector<Edit>* edits) {
   auto& [from_begin, from_end, to_begin, to_end] = edit;
   while (from_begin < from_end && to_begin < to_end && from[from_begin] == to[to_begin]) ++from_begin, ++to_begin;

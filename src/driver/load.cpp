@@ -23,8 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a .txt file of a directory may hold a module. An unreadable file counts, so that loading it reports the
-// reason.
+// An unreadable .txt file counts, so that loading it reports the reason.
 bool MayHoldModule(const std::string& path) {
   constexpr size_t kMostBytes = 1 << 20;  // A module's header follows few comments.
   std::ifstream file(path, std::ios::binary);
@@ -34,8 +33,7 @@ bool MayHoldModule(const std::string& path) {
   return text.empty() || text.contains("HloModule") || text.contains("ENTRY");
 }
 
-// The modules in a directory. Hidden directories, directories without permission, and texts such as readme.txt are left
-// out.
+// Leaves out hidden directories, directories without permission, and texts such as readme.txt.
 std::vector<std::string> ModulesIn(const std::string& directory, bool subdirectories) {
   std::vector<std::string> files;
   const auto below = fs::directory_options::skip_permission_denied;
@@ -60,8 +58,8 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
   return files;
 }
 
-// Chooses the files of a directory to run: the recorded runs of a module, or else its first state, and all files of
-// other names. A state that exists as text and as a protocol buffer is taken as text.
+// The files of a directory to run: the recorded runs of a module, or else its first state, and all files of other
+// names. A state that exists as text and as a protocol buffer is taken as text.
 std::vector<std::string> FirstStates(const std::vector<std::string>& files) {
   const auto state_of = [](const std::string& file) { return DumpedStateOf(fs::path(file).filename().string()); };
   const auto is_proto = [](const std::string& file) { return file.ends_with(".pb") || file.ends_with(".pbtxt"); };
@@ -93,7 +91,7 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return files;
 }
 
-// A path that cannot be examined, such as a name that is too long, does not count as existing. Reading it reports why.
+// A path that cannot be examined, such as a name that is too long, does not exist. Reading it reports why.
 bool Exists(const std::string& path) {
   std::error_code unknown;
   return fs::exists(path, unknown);
@@ -104,7 +102,7 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, unknown);
 }
 
-// Splits "FILE#2" into the file and 2. Returns the path and 0 if a file has this name or there is no number.
+// Splits "FILE#2" into the file and 2. The number is 0 if there is none or if a file has this name.
 std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
   const size_t hash = path.rfind('#');
   int64_t piece = 0;
@@ -300,7 +298,7 @@ std::optional<DumpedState> DumpedStateOf(std::string_view file_name) {
   DumpedState state{.kind = DumpedState::Kind::kPass,
                     .module = std::string(file_name.substr(0, end)),
                     .title = std::string(file_name.substr(number, file_name.rfind('.') - number))};
-  // The mark of the state follows the module's name, which may have dots as well.
+  // The module's name may have dots, too.
   const auto cut_at = [&](std::string_view mark) {
     const size_t found = file_name.find(mark, at);
     if (found == std::string_view::npos) return false;

@@ -46,7 +46,7 @@ struct Lowered {
   Result<std::vector<gpu::EmittedKernel>> kernels;
 };
 
-// The kernels of a fusion. For a library call or a fill, the kernels that could replace it.
+// For a library call or a fill, the kernels that could replace it.
 Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const DeviceDescription& device) {
   return gpu::EmitFusion(inst, TRY(gpu::KernelPlanOf(inst, device)));
 }
@@ -90,7 +90,7 @@ std::string TextOf(const kernel::PtxasKernel& kernel) {
              " of shared memory\n");
 }
 
-// Text that lists the kernels that spill registers.
+// Lists the kernels that spill registers.
 std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKernel> found) {
   std::string spilling;
   int64_t bad = 0;
@@ -104,7 +104,7 @@ std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKern
                   : Str("// spills in ", bad, " of ", Counted(std::ssize(kernels), "kernel"), ":\n", spilling);
 }
 
-// Assembles the kernels with ptxas. Returns the resources of each kernel.
+// Returns the resources of each kernel.
 Texts Assemble(const Emitted& kernels, std::span<const kernel::Ptx> ptx, const std::string& arch, std::string* spills) {
   std::vector<kernel::PtxasKernel> found(kernels.size());
   Texts texts = Each(kernels, [&](size_t i) -> Result<std::string> {

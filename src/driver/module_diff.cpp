@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// Instructions that are needed by the result, by a side effect or as control predecessors. dce removes the others.
+// Needed by the result, by a side effect or as control predecessors. dce removes other instructions.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -32,7 +32,6 @@ std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& o
   return live;
 }
 
-// A short form for readers: no default layouts, no metadata, large constants as {...}.
 PrintOptions LineForm() {
   PrintOptions form = ShortForm();
   form.constants = Constants::kSmall;
@@ -40,7 +39,7 @@ PrintOptions LineForm() {
   return form;
 }
 
-// Name of an instruction's line: "x" for "ROOT x = ...".
+// "x" for "ROOT x = ...".
 std::string_view NameOf(std::string_view line) {
   if (line.starts_with("ROOT ")) line.remove_prefix(5);
   return line.substr(0, line.find(' '));
@@ -161,7 +160,7 @@ class Differ {
 
   const DiffOptions options_;
   size_t told_ = 0;    // Lines so far.
-  size_t untold_ = 0;  // Number of computations that are left out.
+  size_t untold_ = 0;  // Computations that are left out.
   std::string out_;
 };
 

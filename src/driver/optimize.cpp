@@ -26,7 +26,7 @@ bool HasPlans(const Module& module) {
 }
 
 // XLA fuses slices of a library call's operands and results with the call. Such a fusion runs as slices and a call, not
-// as a kernel. Replaces each by a call of its computation, which computes the same. Returns whether there were any.
+// as a kernel. Replaces each by a call of its computation, which computes the same.
 bool OpenFusionsOfLibraryCalls(Module& module) {
   bool any = false;
   for (Computation* computation : SequentialComputations(module)) {
@@ -138,7 +138,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   auto report = RunPipeline(module, options);
   if (!report) return report;
   report->changed |= !fits;
-  // The plans were made for the earlier fusions. If the pipeline changed nothing, they stay.
+  // If the pipeline changed nothing, the plans for the earlier fusions stay.
   if (report->changed && had_plans) RemovePlans(module);
   return report;
 }

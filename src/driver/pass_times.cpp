@@ -13,12 +13,11 @@
 namespace hlo {
 namespace {
 
-// Sums over executions of passes.
 struct Spent {
   int runs = 0, changed = 0, skipped = 0;
-  double wall_ms = 0, processor_ms = 0;              // Time in the passes.
-  double after_wall_ms = 0, after_processor_ms = 0;  // Time in the fingerprint and the verifier after them.
-  int64_t instructions = 0;                          // Number of instructions that were added.
+  double wall_ms = 0, processor_ms = 0;              // In the passes.
+  double after_wall_ms = 0, after_processor_ms = 0;  // In the fingerprint and the verifier after them.
+  int64_t instructions = 0;                          // Added instructions.
 
   void Add(const PassRun& run, int64_t more_instructions) {
     ++runs;
@@ -77,7 +76,7 @@ Node TreeOf(const PipelineReport& report) {
 
 double ShareOf(const Spent& spent, const Spent& all) { return all.wall_ms > 0 ? spent.wall_ms / all.wall_ms : 0; }
 
-// The numbers come first, so that the columns stay aligned for names of any depth and length.
+// The numbers come first, so that the columns stay aligned.
 std::string Line(const Spent& spent, const Spent& all, int depth, std::string_view name) {
   std::string line =
       Format("%9.1f %9.1f %6.1f %5d %7d %+8lld  ", spent.wall_ms, spent.processor_ms, 100 * ShareOf(spent, all),

@@ -13,9 +13,8 @@ RE2::Options Quiet() {
   return options;
 }
 
-// Column of the piece that RE2's error names, because RE2 does not report its position. RE2 reads from the left and
-// stops at the first error, so each prefix that contains the piece has the same error. 0 if the piece is the whole text
-// or not in it.
+// RE2 does not report the position of the piece that its error names. It reads from the left and stops at the first
+// error, so each prefix that contains the piece has the same error. 0 if the piece is the whole text or not in it.
 size_t ColumnOf(const RE2& bad) {
   const std::string& text = bad.pattern();
   const std::string& piece = bad.error_arg();

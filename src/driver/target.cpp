@@ -128,7 +128,7 @@ class Config {
  public:
   Config(const ProtoReader& reader, const ProtoMessage& info) : reader_(reader), info_(info) {}
 
-  // A number of the device. Errors: it is missing or not above 0.
+  // Errors: the number is missing or not above 0.
   Result<double> Number(std::string_view name) const {
     const ProtoField* field = Find(info_, name);
     if (field == nullptr) FAIL(reader_.At({}, Str("gpu_device_info has no ", name)));

@@ -1,4 +1,4 @@
-// Compares two bundles file by file: the manifests, the modules, and the arrays of arguments and results.
+// Compares two bundles file by file.
 #include <algorithm>
 #include <filesystem>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kModules[] = {"module.hlo", "module.pb", "module.opt.hlo"};
 constexpr std::string_view kArrays[] = {"args.npz", "expected.npz", "actual.npz"};
-// Members of the manifest that are compared. Hashes and sizes are left out, because the files themselves are compared.
+// Hashes and sizes are left out, because the files themselves are compared.
 constexpr std::string_view kMembers[] = {"version", "verdict", "platform", "device", "flags", "environment"};
 
 bool Has(const std::string& folder, std::string_view file) {
@@ -23,7 +23,6 @@ bool Has(const std::string& folder, std::string_view file) {
   return std::filesystem::is_regular_file(Str(folder, "/", file), error);
 }
 
-// A string as it is, any other value as JSON.
 std::string TextOf(const JsonValue& value) {
   if (value.IsNull()) return "nothing";
   return value.String() != nullptr ? *value.String() : value.ToString();
@@ -55,7 +54,6 @@ Result<DiffReport> DiffModulesOfBundles(const std::string& left, const std::stri
   return DiffStructure(*was, *is, left, right, options);
 }
 
-// Adds the result for one file, under the file's name.
 void Add(std::string_view file, const DiffReport& part, DiffFormat format, DiffReport* all) {
   const std::string verdict = Str(part.verdict, part.detail.empty() ? "" : Str("  ", part.detail));
   all->text += format == DiffFormat::kText ? part.text : Str(file, "  ", verdict, "\n", part.text);

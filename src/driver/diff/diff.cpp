@@ -29,7 +29,7 @@ enum class Kind : uint8_t { kModule, kDump, kArrays, kBundle, kProfile, kLock };
 struct KindRow {
   Kind kind;
   std::string_view name;
-  std::vector<DiffMode> modes;  // Modes besides kAuto.
+  std::vector<DiffMode> modes;  // Besides kAuto.
 };
 const KindRow kKinds[] = {
     {Kind::kModule,
@@ -62,7 +62,6 @@ Result<Kind> KindOfDirectory(const std::string& path) {
   return Kind::kDump;
 }
 
-// The kind of a file by its first bytes.
 Kind KindOfBytes(std::string_view bytes) {
   if (bytes.starts_with("PK\x03\x04") || IsNpy(bytes)) return Kind::kArrays;
   const std::string_view text = Trim(bytes.substr(0, kEnough));
@@ -79,14 +78,14 @@ Result<Kind> KindOf(const std::string& path) {
   return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading it as a module reports the error.
 }
 
-// Whether the bytes can be read only once, as from stdin or a pipe.
+// Example: stdin or a pipe.
 bool IsReadOnce(const std::string& path) {
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// One side of the comparison. Bytes that can be read only once and are not a module are kept in a temporary file.
+// A side. Bytes that can be read only once and are not a module are kept in a temporary file.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;
@@ -133,7 +132,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
   return report;
 }
 
-// Adds the result of another comparison of the same two sides. The worse verdict of the two is kept.
+// Keeps the worse verdict of the two.
 void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;

@@ -1,6 +1,5 @@
-// Compares two dump directories. For each module of both, finds the first pass at which they diverge. States are
-// compared in order. A dump holds a state only for a pass that changed the module, so a state that one side lacks is a
-// divergence, too.
+// For each module of both dumps, finds the first pass at which they diverge. A dump holds a state only for a pass that
+// changed the module. A state that one side lacks is therefore a divergence, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -20,12 +19,11 @@
 namespace hlo {
 namespace {
 
-// A module of a dump, with its states in order and the data of its passes.
 struct DumpedModule {
   std::string directory, name;
   int64_t number = 0;
   std::vector<DumpFile> states;
-  JsonValue passes;  // Content of passes.json. Null if there is none.
+  JsonValue passes;  // passes.json. Null if there is none.
 
   std::string PathOf(const DumpFile& state) const { return Str(directory, "/", state.name); }
 };
@@ -55,7 +53,7 @@ Result<std::vector<DumpedModule>> ModulesOf(const std::string& directory) {
   return modules;
 }
 
-// The entry with that number in passes.json. Null if there is none.
+// The entry with that number in passes.json, or null.
 const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   static const JsonValue kNone;
   const JsonValue::Array* runs = module.passes["passes"].Items();
@@ -64,7 +62,7 @@ const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   return run != runs->end() ? *run : kNone;
 }
 
-// Example: "#66 fusion#2 in fusion". The number of the pass instance is added if passes.json has it.
+// Example: "#66 fusion#2 in fusion". passes.json has the number of the pass instance.
 std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   if (state.stage == kFirstState) return "before any pass";
   if (state.stage != "after_pass") return "after all passes";
@@ -112,7 +110,7 @@ Result<bool> AreEqual(const DumpedModule& left, const DumpFile& was, const Dumpe
 // The first divergence of two sequences of states.
 struct Parting {
   std::string pass, why;
-  const DumpFile *left = nullptr, *right = nullptr;  // The states to compare.
+  const DumpFile *left = nullptr, *right = nullptr;  // d
 };
 
 // Decides which of two states without a partner comes first. If the pass of one state changes the other side later,
@@ -203,7 +201,7 @@ std::vector<ModulePair> PairsOf(const std::vector<DumpedModule>& left, const std
   return PairsBy(left, right, [](const DumpedModule& module) { return module.name; });
 }
 
-// The difference of the final states. "" if the modules diverge only there.
+// "" if the modules diverge only in the final states.
 Result<std::string> EndText(const DumpedModule& left, const DumpedModule& right, const Parting& parting,
                             const DiffFilesOptions& options) {
   const DumpFile &was = left.states.back(), &is = right.states.back();
@@ -213,7 +211,6 @@ Result<std::string> EndText(const DumpedModule& left, const DumpedModule& right,
   return Str("in the end (", was.name, "): ", diff.is_equal() ? "equal again" : CountsText(diff));
 }
 
-// Compares a module of both sides.
 Result<DiffReport> DiffPair(const DumpedModule& left, const DumpedModule& right, const DiffFilesOptions& options) {
   const std::string name = left.name == right.name ? left.name : Str(left.name, " and ", right.name);
   const auto parting = TRY(FindParting(left, right, options));

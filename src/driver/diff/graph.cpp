@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-// First value of the hash over an instruction and its operands, which has the number of a parameter. The hash over an
-// instruction and its users does not have it.
+// First value of the hash over an instruction and its operands. It has the number of a parameter, unlike the hash over
+// an instruction and its users.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -47,7 +47,7 @@ class DiffGraphBuilder {
     int kernel, node = -1;
   };
 
-  // Adds the nodes of a computation. Fusions in fusions are opened by recursion.
+  // Opens fusions in fusions by recursion.
   Result<Value> Walk(const Computation& computation, std::span<const Value> arguments, int kernel) {
     const bool is_fused = kernel >= 0;
     std::vector<Value> values(computation.place_limit());
@@ -73,7 +73,7 @@ class DiffGraphBuilder {
     return values[computation.root().place()];
   }
 
-  // The tuple of fusion results from which `inst` takes an element. -1: `inst` is not such an element.
+  // The tuple of fusion results from which `inst` takes an element, or -1.
   static int ElementOf(const Instruction& inst, const std::vector<Value>& values) {
     return inst.Is(Opcode::kGetTupleElement) ? values[inst.operand(0).place()].tuple : -1;
   }
@@ -107,7 +107,7 @@ class DiffGraphBuilder {
     return number;
   }
 
-  // Returns the node of a value. A tuple of fusion results that is used as a whole becomes a node.
+  // A tuple of fusion results that is used as a whole becomes a node.
   Result<int> NodeOf(Value value) {
     if (value.node >= 0) return value.node;
     Tuple& tuple = tuples_[value.tuple];
@@ -164,7 +164,7 @@ class DiffGraphBuilder {
 
 namespace {
 
-// Hash of a computation without opening its fusions.
+// Does not open the fusions of the computation.
 uint64_t HashOfComputation(const Computation& computation, const std::vector<uint64_t>& operations) {
   std::vector<uint64_t> cones(computation.place_limit());
   uint64_t all = HashBytes(computation.execution_thread);

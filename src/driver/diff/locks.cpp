@@ -1,4 +1,4 @@
-// Compares two locks of autotuning. Steps with different choices count. Times are shown but do not count.
+// Compares two locks of autotuning. Times are shown but do not count.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ namespace {
 
 using gpu::Decision;
 
-// Decisions sorted by category, signature and key.
+// Keys: category, signature and key.
 std::map<std::string, const Decision*> DecisionsOf(const gpu::Lock& lock) {
   std::map<std::string, const Decision*> decisions;
   for (const gpu::Lock::Section& section : lock.sections()) {

@@ -48,8 +48,8 @@ class Matcher {
   }
   bool IsFree(int left, int right) const { return match_.right_of[left] < 0 && match_.left_of[right] < 0; }
 
-  // Pairs free nodes with equal keys, if each side has only one of them. With `equal_counts`, both sides may have the
-  // same number of them. Nodes with key 0 are left out.
+  // Pairs free nodes with equal keys, if each side has only one of them or, with `equal_counts`, the same number. Nodes
+  // with key 0 are left out.
   template <class Key>
   void Group(const Key& key, bool equal_counts = false) {
     using Entry = std::pair<uint64_t, int>;
@@ -184,7 +184,7 @@ class Matcher {
     FillGap(left, left_.size(), right, right_.size());
   }
 
-  // Pairs the roots, and parameters with equal numbers, whatever their shapes are.
+  // Pairs the roots, and parameters with equal numbers.
   void PairEnds() {
     const auto pair = [&](const Instruction* left, const Instruction* right, int l, int r) {
       if (IsFree(l, r) && left->opcode() == right->opcode()) Pair(l, r);
@@ -224,7 +224,7 @@ class Matcher {
 
   const DiffGraph &left_, &right_;
   DiffMatch match_;
-  std::vector<std::pair<int, int>> fresh_;  // Pairs whose neighbours were not examined yet.
+  std::vector<std::pair<int, int>> fresh_;  // Their neighbours were not examined yet.
   std::vector<User> left_users_, right_users_;
 };
 

@@ -19,10 +19,9 @@ constexpr IgnoreWord kIgnoreWords[] = {
     {"order", &DiffIgnore::order}, {"shapes", &DiffIgnore::shapes},     {"backend_config", &DiffIgnore::backend_config},
 };
 
-// Attributes that --ignore=metadata ignores: all that tell where an instruction comes from.
+// Attributes that tell where an instruction comes from.
 constexpr std::string_view kOfOrigin[] = {"metadata", "origin", "statistics", "origin_recovery_table",
                                           "debug_attributes"};
-// Attributes that --ignore=layouts ignores.
 constexpr std::string_view kOfLayouts[] = {"operand_layout_constraints", "entry_computation_layout"};
 
 PrintOptions FormOf(const DiffIgnore& ignore) {
@@ -49,7 +48,7 @@ std::string ShapeText(const Shape& shape, const DiffIgnore& ignore) {
 
 using AttributeTexts = std::vector<PrintedAttribute>;
 
-// Adds the attributes of `left` that differ in `right`, then those that only `right` has.
+// Attributes that only `right` has come last.
 void AddChanges(const AttributeTexts& left, const AttributeTexts& right, const DiffIgnore& ignore,
                 std::vector<AttributeChange>* changes) {
   const auto find = [](const AttributeTexts& in, std::string_view name) {
@@ -125,7 +124,7 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (both_known && !left.literal().BitEquals(right.literal())) {
     std::string was = ConstantText(left.literal(), Constants::kSmall);
     std::string is = ConstantText(right.literal(), Constants::kSmall);
-    // Equal numbers of different types are not a change of the value, because the shape changes.
+    // Equal numbers of different types are no change, because the shape changes.
     if (was != is || left.shape().type() == right.shape().type())
       changes.push_back({"value", std::move(was), std::move(is)});
   }

@@ -50,7 +50,7 @@ class Matcher {
   }
 
  private:
-  // Pairs steps with equal work and equal keys. A step with the key "" is not paired.
+  // A step with the key "" is not paired.
   void PairSameWork(const std::function<std::string(const ProfiledStep&)>& key) {
     std::map<std::pair<uint64_t, std::string>, Rows> waiting;
     for (const StepRow* row : right_) waiting[{row->step.work, key(row->step)}].push_back(row);
@@ -76,8 +76,8 @@ class Matcher {
     right_ = std::move(right);
   }
 
-  // Pairs each step with all steps of the other side that have one of its results. If no step there has one, pairs it
-  // with the steps that compute its results inside.
+  // Pairs each step with all steps of the other side that have one of its results. If there is none, pairs it with the
+  // steps that compute its results inside.
   void PairByResults() {
     const size_t count = left_.size() + right_.size();
     std::vector<size_t> parent(count);
@@ -123,7 +123,7 @@ class Matcher {
     }
   }
 
-  Rows left_, right_;  // Steps that are not paired yet.
+  Rows left_, right_;  // Not paired yet.
   const bool same_input_;
   std::vector<StepPair> pairs_;
 };
@@ -136,8 +136,8 @@ std::vector<double> Milliseconds(const std::vector<int64_t>& ns) {
   return ms;
 }
 
-// Times of the steps of the same names in another profile of the same code, summed for each run. Empty if the profile
-// has no times of single runs.
+// Times of the steps of the same names in another profile of the same code, summed for each run. Empty without times of
+// single runs.
 std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, const StepRow*>& steps) {
   std::vector<double> sums;
   for (const StepRow* row : rows) {

@@ -1,5 +1,4 @@
-// Compares two profiles, or two directories of profiles: which times differ, and whether the differences are
-// significant.
+// Compares two profiles, or two directories of profiles.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -21,7 +20,7 @@ namespace {
 
 using What = KernelDiff::What;
 
-// Reads a profile, or all profiles of a directory in the order of their names.
+// Profiles of a directory are in the order of their names.
 Result<std::vector<ProfileSummary>> ReadSide(const std::string& path) {
   std::error_code error;
   std::vector<std::string> files = {path};
@@ -47,7 +46,6 @@ struct Sides {
 
 bool IsOneSided(const StepPair& pair) { return pair.left.empty() || pair.right.empty(); }
 
-// Kinds of changes of a pair. Each kind has its own sum and its word in the table.
 enum class Change : uint8_t { kSlower, kFaster, kNew, kGone, kNone };
 constexpr std::string_view kChangeWords[] = {"slower", "faster", "new", "gone", "not told apart"};
 Change ChangeOf(const StepPair& pair) {
@@ -78,7 +76,7 @@ std::string NamesText(const std::vector<const StepRow*>& rows) {
   return Str(Join(names, ", "), rows.size() > kMost ? Str(" and ", rows.size() - kMost, " more") : "");
 }
 
-// For a step with the same work on both sides, how it is done. For other pairs, the word for how they were grouped.
+// For steps with the same work, how each side does it. For other pairs, the word for how they were grouped.
 std::string WhatText(const StepPair& pair) {
   if (!pair.same_work) return IsOneSided(pair) ? "" : std::string(ToString(pair.what));
   const StepRow &was = *pair.left[0], &is = *pair.right[0];
@@ -253,7 +251,6 @@ void WriteJson(JsonWriter& json, const ProfileDiff& diff, const Sides& sides, co
   json.Close(']');
 }
 
-// If no step was compared, the verdict is inconclusive.
 void SetVerdict(const ProfileDiff& diff, double significance, DiffReport* report) {
   const auto sums = SumsOf(diff);
   const bool run_differs = diff.run.p < significance;

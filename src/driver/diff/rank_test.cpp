@@ -8,9 +8,8 @@
 namespace hlo {
 namespace {
 
-// For each U of the Mann-Whitney test, the number of orders of n and m numbers that have it. An order ends either with
-// a number of the first sample, which follows all m numbers of the second sample and adds m to U, or with a number of
-// the second.
+// For each U of the Mann-Whitney test, the number of orders of n and m numbers that have it. If an order ends with a
+// number of the first sample, this number adds m to U.
 std::vector<double> OrdersByU(size_t n, size_t m) {
   std::vector<std::vector<double>> without(m + 1, {1});  // By size of the second sample, for an empty first sample.
   for (size_t i = 1; i <= n; ++i) {

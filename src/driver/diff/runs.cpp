@@ -1,4 +1,3 @@
-// Runs two modules on the same arguments and compares their results or their times.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -18,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// The two programs. Both get the arguments that are given or generated for the left one.
+// Both sides get the arguments that are given or generated for the left one.
 struct Runs {
   Experiment left, right;
 };
@@ -71,9 +70,8 @@ Result<double> TimeOnce(gpu::Executable& executable) {
   return ms / static_cast<double>(runs);
 }
 
-// Bytes of a run according to the plan of its buffers.
 struct Memory {
-  double planned, peak;  // In all; of temporaries and results that are live at the same time.
+  double planned, peak;  // Bytes in all; bytes of temporaries and results that are live at the same time.
 };
 Memory MemoryOf(const gpu::Executable& executable) {
   const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());
@@ -88,8 +86,8 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// The default tolerance is a rule of thumb. If other roundings of one program explain the results of the other program,
-// the results match. This is checked only if it takes at most kMostSeconds for each program.
+// The default tolerance is a rule of thumb. If other roundings of one program explain the results of the other, they
+// match. This is checked only if it takes at most kMostSeconds for each program.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
   constexpr double kMostSeconds = 30;
   const RunArguments& arguments = *TRY(runs.left.Arguments());

@@ -18,7 +18,6 @@
 namespace hlo {
 namespace {
 
-// A side of the comparison.
 struct Side {
   Side(const DiffModule& diff, const DeviceDescription& device)
       : diff(diff), times(diff.module(), device), places(diff.module()) {
@@ -28,8 +27,7 @@ struct Side {
     partner.resize(diff.module().computation_id_limit());
   }
 
-  // The representative of all computations that are equal to `computation`, which is the first of them. The entry
-  // represents itself.
+  // The first of all computations that are equal to `computation`. The entry represents itself.
   const Computation& FirstOf(const Computation& computation) const {
     return computation.IsEntry() ? computation : *first_of.at(diff.HashOf(computation));
   }
@@ -37,8 +35,8 @@ struct Side {
   const DiffModule& diff;
   const TimeModel times;
   const SourcePlaces places;
-  std::unordered_map<uint64_t, const Computation*> first_of;  // Representatives by hash.
-  // Computation of the other side that a representative is compared with, by id.
+  std::unordered_map<uint64_t, const Computation*> first_of;  // By hash.
+  // By id: the computation of the other side that a representative is compared with.
   std::vector<const Computation*> partner;
 };
 
@@ -75,15 +73,15 @@ struct PairOfGraphs {
 };
 
 // Sets of kernels of both sides that belong together. Each kernel is joined with the kernel of the other side with
-// which it shares most instructions. Joining all kernels that share an instruction would give large sets if kernels
-// have several results.
+// which it shares most instructions. If all kernels that share an instruction were joined, kernels with several results
+// would give large sets.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
     parent_.resize(pair.left.kernels.size() + pair.right.kernels.size());
     std::iota(parent_.begin(), parent_.end(), 0);
     const std::vector<bool> ties = TiesOf(pair.left), other_ties = TiesOf(pair.right);
-    std::map<std::pair<int, int>, int> shared;  // Number of shared instructions for each left and right kernel.
+    std::map<std::pair<int, int>, int> shared;  // Number of shared instructions by left and right kernel.
     for (int i = 0; i < pair.left.size(); ++i) {
       const int other = pair.match.right_of[i];
       if (other < 0 || (!ties[i] && !other_ties[other])) continue;
@@ -122,7 +120,7 @@ class KernelSets {
     return kernel;
   }
 
-  // Pairs equal fusions without nodes in their order, because they have no instruction that identifies them.
+  // Pairs equal fusions without nodes in their order.
   void PairEmpty(const DiffModule& left, const DiffModule& right) {
     std::map<uint64_t, std::vector<int>> rights;
     const auto hash = [](const DiffModule& side, const DiffKernel& kernel) {
@@ -143,7 +141,7 @@ class KernelSets {
   }
 
   // For each node, whether it shows that two kernels do the same work. Constants, broadcasts and the like are made
-  // again in each kernel that reads them. They count only in kernels that have no other nodes.
+  // again in each kernel that reads them. They count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kOnlyNames) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -243,8 +241,7 @@ class Differ {
     to->push_back(std::move(one));
   }
 
-  // Left nodes of parameters whose order has changed. A parameter whose number changed only because others were added
-  // or removed has not moved.
+  // Left nodes of parameters whose order has changed, not only their number.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
       int64_t number, other;  // On the side that comes first, and on the other one.
@@ -291,7 +288,7 @@ class Differ {
     return changes;
   }
 
-  // Pairs called computations. Each is compared once, with the computation that the first caller calls in its place.
+  // Compares each called computation once, with the one that the first caller calls in its place.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {
@@ -322,8 +319,8 @@ class Differ {
     }
   }
 
-  // Adds operands that are other instructions. An operand without partner is reported itself and is not a change of its
-  // user. Equal operands can replace each other.
+  // An operand without partner is reported itself and is not a change of its user. Equal operands can replace each
+  // other.
   static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
     const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
     const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
@@ -391,7 +388,6 @@ class Differ {
     return set.right.size() == 1 ? What::kMerged : What::kRegrouped;
   }
 
-  // Whether a kernel differs in its nodes or in its own attributes. Adds the differences to `changes`.
   bool IsChanged(const PairOfGraphs& pair, const DiffKernel& left, const DiffKernel& right,
                  const std::vector<bool>& differs, std::vector<AttributeChange>* changes) const {
     const bool same_nodes =
@@ -431,7 +427,7 @@ class Differ {
     add(right_, pair.right_computation, kernels->right, 1);
   }
 
-  // The source of an instruction. For a fusion without one, the last source of its instructions.
+  // For a fusion without a source, the last source of its instructions.
   static std::string SourceOfKernel(const Side& side, const Instruction& inst) {
     std::string source = SourceOf(side, inst);
     if (!source.empty() || !IsFusion(inst)) return source;
@@ -471,7 +467,7 @@ class Differ {
 
   Side &left_, &right_;
   const StructureOptions& options_;
-  // If true, pairs are made as if the right side came first, so that swapped sides give the mirrored result.
+  // If true, pairs are made as if the right side came first. Swapped sides then give the mirrored result.
   const bool is_mirrored_;
   StructureDiff diff_;
   std::vector<std::pair<const Computation*, const Computation*>> pairs_;

@@ -19,7 +19,6 @@ namespace {
 
 std::string Microseconds(double seconds) { return Format("%.2f us", seconds * 1e6); }
 
-// Text of one side of a change.
 std::string Said(const std::string& text) { return text.empty() ? "nothing" : text; }
 
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
@@ -86,7 +85,7 @@ std::string CountChange(std::string_view what, double left, double right) {
   return Str(what, " ", HumanCount(left), left == right ? " = " : " -> ", HumanCount(right));
 }
 
-// Lines about the modules as a whole: counts, attributes of the module, estimated time.
+// Lines about the modules as a whole.
 std::vector<std::string> HeadLines(const StructureDiff& diff, const StructureView& view) {
   const StructureFigures &left = diff.left, &right = diff.right;
   std::vector<std::string> lines = {

@@ -25,9 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// Locks a dump directory, so that no other process chooses a number there or writes the index. The lock is on the
-// directory and leaves no file. On a file system without locks nothing is locked, but names are still created
-// exclusively.
+// No other process chooses a number in a locked directory or writes its index. The lock leaves no file. On a file
+// system without locks nothing is locked, but names are still created exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -44,7 +43,7 @@ class DirectoryLock {
   int file_;
 };
 
-// Chooses module_N.NAME with N above the existing numbers. Reserves it by creating the file of the first state, empty.
+// Chooses module_N.NAME with N above the existing numbers. An empty file of the first state reserves it.
 Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
   const DirectoryLock lock(directory);
   int64_t number = 0;
@@ -130,7 +129,7 @@ bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 Status Dumper::Before(const Module& module) {
   first_count_ = module.InstructionCount();
   TRY(WriteState(kFirstState, StateFiles(module)));
-  // If the first state did not fit, removes the empty file that reserved the name.
+  // Removes the empty file that reserved the name.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
   if (!prefix_.empty() && !to_stdout_ && !active() && fs::is_empty(first, error)) fs::remove(first, error);
@@ -203,7 +202,7 @@ Dumper::Files Dumper::StateFiles(const Module& module) {
   return files;
 }
 
-// Notes the first state that could not be written in a format. Further states are not noted.
+// Notes only the first state that could not be written in a format.
 void Dumper::NoteMissing(std::string_view flag, const Error& error) {
   if (missing_.insert(std::string(flag)).second)
     notes_.push_back(Str("--", flag, ": ", error.message(), "; the text is there"));
@@ -295,8 +294,7 @@ Status Dumper::WriteIndex() const {
   if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
-  // The index ignores --dump_limit_mib, because it names the files that were left out. In a full folder, writing it may
-  // fail.
+  // The index ignores --dump_limit_mib, because it names the files that were left out.
   PutInAnyCase("index.json", DumpIndexJson(files));
   PutInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};

@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// The code of a kernel at one stage. `emitter`: the word for --xla_dump_emitter_re.
+// `emitter`: the word for --xla_dump_emitter_re.
 struct Stage {
   std::string_view emitter, suffix;
   Result<std::string> (*text)(const kernel::Kernel& kernel);
@@ -30,7 +30,7 @@ constexpr Stage kStages[] = {
      [](const kernel::Kernel& kernel) { return kernel::EmitHost(kernel, kernel::HostStage::kOptimized); }},
 };
 
-// A kernel and the files that were written for it. Launches of equal kernels share it.
+// Launches of equal kernels share a kernel and its files.
 struct DumpedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;
   std::string file_stem;
@@ -40,7 +40,7 @@ struct DumpedKernel {
 
 struct Launch {
   int64_t step;
-  size_t number;  // Number of the kernel in its step's plan.
+  size_t number;  // In its step's plan.
   const gpu::EmittedKernel* emitted;
   size_t kernel;  // Index into the list of kernels.
 };
@@ -70,7 +70,6 @@ void WriteStrings(JsonWriter& json, std::string_view key, const std::vector<std:
   json.Close(']');
 }
 
-// Instructions that the kernels of `inst` compute.
 std::vector<std::string> InstructionsOf(const Instruction& inst) {
   if (!inst.Is(Opcode::kFusion)) return {std::string(inst.name())};
   std::vector<std::string> names;

@@ -19,7 +19,7 @@ using Nodes = std::vector<RecordedNode>;
 
 struct KindInfo {
   std::string_view one, several;  // Such as "kernel" and "kernels".
-  std::string_view color;         // A light color, because the text is black.
+  std::string_view color;         // Light, because the text is black.
 };
 
 const KindInfo& InfoOf(Kind kind) {
@@ -44,7 +44,7 @@ std::string NameOf(const RecordedNode& node) {
   return std::string(inst);
 }
 
-// Describes a body by its number. Examples: "each trip, until its condition fails", "true".
+// Examples: "each trip, until its condition fails", "true".
 std::string BodyName(const RecordedNode& node, size_t body) {
   if (node.kind == Kind::kLoop) return "each trip, until its condition fails";
   if (node.kind == Kind::kTrips) return Str("each of ", node.trips, " trips, written out");
@@ -82,7 +82,7 @@ class DotWriter {
     return boxes_++;
   }
 
-  // Writes nodes in order. The first nodes follow `before`. Returns the boxes that the next node has to follow.
+  // The first nodes follow `before`. Returns the boxes that the next node has to follow.
   Ids Sequence(const Nodes& nodes, const Ids& before, const std::string& indent) {
     std::vector<Ids> ends(nodes.size());
     std::vector<bool> is_last(nodes.size(), true);

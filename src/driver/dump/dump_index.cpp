@@ -78,7 +78,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   return files;
 }
 
-// Sets the parent of each state to the state before it, and the parent of other files to the last state.
+// The parent of a state is the state before it. The parent of another file is the last state.
 void SetParents(std::vector<DumpFile>& files) {
   const auto rank = [](const DumpFile& file) {
     return file.stage == "before_optimizations"  ? 0

@@ -14,8 +14,8 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kModulesInFull = 20;  // So many of the last modules. For other modules only files are listed.
-constexpr size_t kMostLines = 200;     // Lines shown of one diff. The file has all lines.
+constexpr size_t kModulesInFull = 20;             // For modules before the last ones only files are listed.
+constexpr size_t kMostLines = 200;                // Lines shown of one diff.
 constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Bytes of all diffs in the page.
 
 std::string HrefOf(std::string_view name) {
@@ -31,7 +31,7 @@ std::string Link(std::string_view name, std::string_view text) {
   return Str("<a href=\"", HrefOf(name), "\">", XmlText(text), "</a>");
 }
 
-// The kind of a file as a word, such as "text" or "graph".
+// Examples: "text", "graph".
 std::string_view KindOf(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
       {".txt", "text"}, {".diff", "diff"}, {".html", "graph"}, {".dot", "dot"}, {".hlo.pb", "proto"}};
@@ -70,7 +70,7 @@ class Page {
   struct ModulePart {
     std::vector<const DumpFile*> files;
     bool in_full = false;
-    JsonValue passes;  // Content of passes.json.
+    JsonValue passes;  // passes.json.
     int64_t ran = 0, changed = 0, first_count = -1, last_count = -1;
     double ms = 0;
     const std::string& name() const { return files.front()->module; }
@@ -126,7 +126,6 @@ class Page {
     Others(module);
   }
 
-  // Adds a row with the files of a state.
   void State(const ModulePart& module, std::string_view stage, std::string_view title) {
     std::string links;
     for (const DumpFile* file : module.files) {
@@ -165,7 +164,7 @@ class Page {
     out_ += "</table></div>\n";
   }
 
-  // Lists the dumped states without passes.json, which a dump of XLA or a dump that ended too early lacks.
+  // A dump of XLA or a dump that ended too early lacks passes.json.
   void DumpedStates(const ModulePart& module) {
     std::map<int64_t, std::pair<const DumpFile*, std::string>> states;
     for (const DumpFile* file : module.files) {
@@ -182,7 +181,6 @@ class Page {
     out_ += "</table></div>\n";
   }
 
-  // Adds a folded and coloured diff in a row of its own.
   void Diff(const DumpFile& file) {
     if (diffs_ > kMostOfDiffs) return;
     const size_t begin = out_.size();
@@ -191,7 +189,6 @@ class Page {
     diffs_ += out_.size() - begin;
   }
 
-  // Lists the files that are not states of the module.
   void Others(const ModulePart& module) {
     std::string links;
     int64_t count = 0;
@@ -213,7 +210,7 @@ class Page {
   const std::string& directory_;
   std::map<int64_t, ModulePart> modules_;  // Keys are the numbers of the modules.
   std::string out_;
-  size_t diffs_ = 0;  // Bytes of the diffs so far.
+  size_t diffs_ = 0;  // Bytes so far.
 };
 
 }  // namespace

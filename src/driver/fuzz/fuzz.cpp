@@ -24,8 +24,8 @@ namespace {
 // For one of so many modules, kernels are judged by samples.
 constexpr uint64_t kSampled = 4;
 
-// Input profile for a seed. Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds
-// share a profile, so that each profile meets all kinds of runs that JudgedAs distinguishes.
+// Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds share a profile, so that
+// each profile meets all kinds of runs that JudgedAs distinguishes.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
@@ -52,8 +52,8 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// Checks that a printed module, read and printed again, is the same text and the same module. The long form reorders
-// instructions and computations, so its text is compared only after it was read once.
+// Checks that a printed module is the same after reading it. The long form reorders instructions and computations, so
+// its text is compared only after it was read once.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -77,7 +77,6 @@ void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutco
   }
 }
 
-// Records an error of an oracle as unsupported, as a limit or as a finding.
 void AddError(const Error& error, const std::string& oracle, FuzzOutcome* outcome) {
   if (error.exit == ExitCode::kUnsupported) outcome->unsupported.push_back(Str(oracle, ": ", error.message()));
   else if (error.exit == ExitCode::kLimit) outcome->limits.push_back(Str(oracle, ": ", error.message()));
@@ -103,7 +102,6 @@ void CheckThreads(const Module& module, const RunOptions& run, FuzzOutcome* outc
   });
 }
 
-// An oracle that judges kernels, with the passes that run before.
 struct KernelOracle {
   std::string_view name;
   const char* passes;  // Null: the pipeline.
@@ -136,7 +134,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
-// Verifies the module after each pass that changed it, and judges each of these passes.
+// Verifies the module after each pass that changed it, and judges the pass.
 void CheckPasses(const Module& grown, const RunOptions& options, const std::function<void(const std::string&)>& doing,
                  FuzzOutcome* outcome) {
   Progress progress(true);
@@ -166,8 +164,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Runs the pipeline. Exact passes keep the bits of all values and are judged by segments. Other instances are judged
-// alone.
+// Exact passes keep the bits of all values and are judged by segments. Other instances are judged alone.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments,
                                  const RunOptions& options) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -235,7 +232,7 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string
 
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
   if (IsOfPasses(oracle)) {
-    run.work_limit = 0;  // The work limit is for samples of kernels. Passes are judged by all bits.
+    run.work_limit = 0;  // The limit is for samples of kernels. Passes are judged by all bits.
     return run;
   }
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
@@ -272,7 +269,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes && judges("passes")) {
-    // The text is read again, so that findings have the names that --print shows.
+    // Findings have the names that --print shows.
     const auto read = Parse(source);
     if (!read) {
       AddError(read.error(), "print", &outcome);
@@ -307,7 +304,7 @@ std::string KindOf(std::string_view what) {
     const char c = what[i];
     if (c == '\'' || c == '"') {
       const size_t end = what.find(c, i + 1);
-      // Opcodes and other words stay. Names with numbers are removed.
+      // Names with numbers are removed.
       const std::string_view quoted = what.substr(i, end == std::string_view::npos ? end : end - i + 1);
       const bool name = quoted.find_first_of("0123456789._") != std::string_view::npos;
       kind += name ? "''" : std::string(quoted);

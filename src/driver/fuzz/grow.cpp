@@ -1,4 +1,3 @@
-// Grows a module instruction by instruction, and prints it.
 #include "driver/fuzz/grow.h"
 
 #include "base/check.h"
@@ -58,7 +57,7 @@ void Grower::GrowSome(int64_t count) {
   int64_t weights = 0;
   for (const GrowRow& row : rows_) weights += row.weight;
   SetBudget(count);
-  // The number of tries is bounded, because a row does not always find its operands.
+  // A row does not always find its operands.
   for (int64_t tries = 0; tries < 8 * count && scope_.budget > 0; ++tries) {
     int64_t at = chance.Below(weights);
     const GrowRow* row = rows_.data();

@@ -8,7 +8,7 @@ namespace {
 
 using enum PrimitiveType;
 
-// Bounds both operands, so that a sum of `terms` products stays within the limit of the type.
+// A sum of `terms` products stays within the limit of the type.
 void BoundBoth(Grower& g, Instruction** a, Instruction** b, int64_t terms) {
   const double limit = Grower::LimitOf((*a)->shape().type());
   const double most = std::max(0.25, std::sqrt(4 * limit / static_cast<double>(std::max<int64_t>(1, terms))));
@@ -23,7 +23,7 @@ void KeepSum(Grower& g, Instruction& inst, const Instruction& a, const Instructi
   g.Keep(inst);
 }
 
-// Element type of the result: the operands' type, or a wider type for sums.
+// The operands' type, or a wider type for sums.
 PrimitiveType SumType(Grower& g, PrimitiveType type) {
   if ((type == kBF16 || type == kF16 || (IsFloat(type) && BitWidth(type) < 16)) && g.chance.Percent(40)) return kF32;
   if ((type == kS8 || type == kU8) && g.chance.Percent(60)) return type == kS8 ? kS32 : kU32;
@@ -101,8 +101,7 @@ bool GrowRaggedDot(Grower& g, Opcode opcode) {
   const int64_t groups = g.chance.Between(1, 4);
   const int64_t terms = shape.dim(dims[0]);
 
-  // Dimensions of rhs: partners of lhs's dimensions, the groups if the ragged dimension is free, and an optional free
-  // dimension.
+  // Partners of lhs's dimensions, the groups if the ragged dimension is free, and an optional free dimension.
   Dims rhs_dims;
   attrs.rhs_contracting = {std::ssize(rhs_dims)};
   rhs_dims.push_back(terms);

@@ -34,7 +34,7 @@ bool GrowCall(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a fusion of elementwise and movement instructions.
+// The fusion has elementwise and movement instructions.
 bool GrowFusion(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 3) return false;
   const std::vector<GrowRow> rows = [] {
@@ -50,8 +50,8 @@ bool GrowFusion(Grower& g, Opcode opcode) {
       const GrowRow& row = rows[g.chance.Below(std::ssize(rows))];
       if (row.kernels || g.wide()) row.grow(g, row.opcode);
     }
-    // Nothing in a fusion is dead, not even a parameter that was added for an instruction that was given up. Most of
-    // the time, unused values are combined into one.
+    // Nothing in a fusion is dead, not even a parameter that was added for an instruction that was given up. Most
+    // unused values are combined into one.
     const auto unused = [&] {
       std::vector<Instruction*> ends = g.Unused();
       for (Instruction* parameter : g.computation().parameters()) {
@@ -100,8 +100,7 @@ bool GrowMap(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a loop over (counter, bound, values...). The body grows over the values and keeps them within the limits of
-// their types.
+// Grows a loop over (counter, bound, values...). The body keeps the values within the limits of their types.
 bool GrowWhile(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const PrimitiveType counter = g.chance.OneOf({kS32, kS32, kS32, kU32, kS64});
@@ -112,7 +111,7 @@ bool GrowWhile(Grower& g, Opcode opcode) {
   }
   Operands state = {&g.Scalar(counter, 0), bound};
   for (int64_t i = g.chance.Between(1, 3); i > 0; --i) state.push_back(&g.PickOf(IsArrayType));
-  // A constant can be several elements of the state. Each has a copy of it in the tuple.
+  // If a constant is several elements of the state, each has a copy of it.
   Instruction& init = g.computation().AddTuple(state);
   const int64_t count = std::max<int64_t>(2, g.budget() / 3);
   g.SetBudget(g.budget() - count);
@@ -147,7 +146,7 @@ bool GrowWhile(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a conditional. Branches take an array or a tuple, and all return values of the same shapes.
+// Branches take an array or a tuple, and all return values of the same shapes.
 bool GrowConditional(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const bool two = g.chance.Percent(60);
@@ -166,7 +165,7 @@ bool GrowConditional(Grower& g, Opcode opcode) {
     made.push_back(&g.InComputation("branch", [&] {
       Instruction& given = g.Parameter(operand->shape());
       if (given.shape().IsTuple()) g.SetInterval(given, {-1e300, 1e300});
-      // An operand is already within the limit of its type and needs no guard.
+      // An operand is already within the limit of its type.
       if (given.shape().IsArray()) {
         g.Keep(given);
       } else {
@@ -198,7 +197,7 @@ bool GrowConditional(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Puts values into a tuple, nested half of the time, and takes one out.
+// Nests the tuple half of the time.
 bool GrowTuple(Grower& g, Opcode) {
   if (g.scalars_only()) return false;
   Instruction& a = g.PickOf(IsArrayType);

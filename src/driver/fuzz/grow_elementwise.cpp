@@ -1,5 +1,4 @@
-// Grows elementwise instructions. Operands have one type and shape, and are guarded so that floats stay finite and in
-// the domain.
+// Operands have one type and shape, and are bounded so that floats stay finite and in the domain.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -21,8 +20,8 @@ bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
   return true;
 }
 
-// Brings a value into the domain of the function and away from its poles. If the domain begins at 0, the value is kept
-// away from 0, where a square root is too steep.
+// Brings a value into the function's domain and away from its poles. A domain that begins at 0 is left from 0 on, where
+// a square root is too steep.
 Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
   const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
   if (domain.high < HUGE_VAL) return g.Bounded(x, 0.75 * domain.high);
@@ -34,7 +33,7 @@ Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
   return g.Bounded(x, too_much ? std::min(tame, std::log(limit)) : tame);
 }
 
-// Interval of the function's values over an interval of the domain.
+// The function's values over an interval of the domain.
 Interval ValuesOf(const FloatFunction& function, Interval x) {
   if (function.course == Course::kWaves) return {-1, 1};
   const double a = function.f64(std::max(x.low, function.facts.domain.low)), b = function.f64(x.high);
@@ -113,8 +112,8 @@ bool GrowConvert(Grower& g, Opcode) {
   return true;
 }
 
-// Converts the bits to integers of the same or of a smaller width. Floats from arbitrary bits would have no bound, so
-// the result is never a float.
+// Converts the bits to integers of at most the same width. Floats from arbitrary bits would have no bound, so the
+// result is never a float.
 bool GrowBitcastConvert(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return HasBits(type) || IsFloat(type); });
   const PrimitiveType from = x.shape().type();
@@ -205,7 +204,7 @@ bool GrowBits(Grower& g, Opcode opcode) {
 
 bool GrowShift(Grower& g, Opcode opcode) {
   Instruction& a = g.PickOf(IsInteger);
-  // Amounts beyond the width are defined, too. Most values in the pool are such amounts.
+  // Amounts beyond the width are defined, too.
   Instruction& amount = g.chance.Percent(60)
                             ? g.Splat(a.shape().type(), a.shape().dims(),
                                       static_cast<double>(g.chance.Below(std::min(7, BitWidth(a.shape().type())))))

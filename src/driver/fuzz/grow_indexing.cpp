@@ -8,7 +8,7 @@ using enum PrimitiveType;
 
 PrimitiveType IndexType(Grower& g) { return g.chance.OneOf({kS32, kS32, kS32, kS64, kU32, kU8}); }
 
-// Any integer is an index, because indices out of range are clamped, or dropped by scatter. Most are in range.
+// Indices out of range are clamped, or dropped by scatter. Most are in range.
 Instruction& Index(Grower& g, PrimitiveType type, int64_t most) {
   if (g.chance.Percent(50)) return g.Any(type, {});
   return g.Scalar(type, static_cast<double>(g.chance.Between(0, std::min<int64_t>(100, most + 1))));
@@ -36,8 +36,7 @@ bool GrowDynamicSlice(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Attributes of a gather or scatter: the indexed dimensions of the operand, and the order of dimensions in the indices
-// and in the result.
+// The indexed dimensions of the operand, and the order of dimensions in the indices and in the result.
 struct Indexed {
   std::vector<int64_t> slice_sizes, dropped, operand_batch, indices_batch, index_map, window_dims;
   Dims indices, result;  // Sizes. For scatter, `result` has the sizes of the updates.
@@ -129,7 +128,7 @@ bool GrowGather(Grower& g, Opcode opcode) {
   return true;
 }
 
-// A reducer that returns the second value, so that an update overwrites an element.
+// A reducer that returns the second value.
 Computation& Overwrite(Grower& g, PrimitiveType type) {
   return g.InComputation("overwrite", [&] {
     g.Parameter(Shape::Scalar(type));
@@ -161,7 +160,7 @@ bool GrowScatter(Grower& g, Opcode opcode) {
     int64_t rows = 1;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i) rows *= i == of.index_vector_dim ? 1 : of.indices[i];
     const int64_t step = of.slice_sizes[of.index_map[0]];
-    // The indices are 0, step, 2 step, ... along the only dimension of the indices.
+    // The indices are 0, step, 2 step, ...
     int64_t longest = 0;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i)
       if (of.indices[i] > of.indices[longest]) longest = i;

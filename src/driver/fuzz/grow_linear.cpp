@@ -35,7 +35,7 @@ bool GrowFft(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Adds n + 1 to the diagonal. If the elements are at most 1, the matrix becomes diagonally dominant.
+// If the elements are at most 1, the matrix becomes diagonally dominant.
 Instruction& Dominant(Grower& g, Instruction& x) {
   const Shape& shape = x.shape();
   const int64_t rank = shape.rank(), n = shape.dim(rank - 1);
@@ -72,7 +72,7 @@ bool GrowCholesky(Grower& g, Opcode opcode) {
   Instruction& half = g.Add(Opcode::kMultiply, {&sum, &g.Splat(type, dims, 0.5)});
   Instruction& inst = g.Add(opcode, {&Dominant(g, half)}, CholeskyAttrs{.lower = g.chance.Percent(50)});
   g.SetInterval(inst, {-4, 4});
-  // The other triangle of the result is undefined and replaced by zeros.
+  // The other triangle of the result is undefined.
   const int64_t rank = std::ssize(dims);
   Instruction& rows = g.AddShaped(Opcode::kIota, Shape(kS32, dims), {}, IotaAttrs{rank - 2});
   Instruction& columns = g.AddShaped(Opcode::kIota, Shape(kS32, dims), {}, IotaAttrs{rank - 1});

@@ -1,4 +1,3 @@
-// Grows instructions that move whole ranges of elements.
 #include "driver/fuzz/grower.h"
 
 namespace hlo {
@@ -28,8 +27,7 @@ bool GrowBroadcast(Grower& g, Opcode opcode) {
   return KeepMoved(g, g.AddShaped(opcode, Shape(x.shape().type(), dims), {&x}, DimensionsAttrs{places}), x);
 }
 
-// Dimensions with the same number of elements: neighbours are merged, sizes are split, and dimensions of size 1 are
-// added.
+// Merges neighbours, splits sizes and adds dimensions of size 1.
 Dims Refactored(Grower& g, const Shape& shape) {
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   for (int64_t steps = g.chance.Between(1, 3); steps > 0; --steps) {

@@ -1,4 +1,3 @@
-// Grows reductions over dimensions, reductions over windows, and sorts.
 #include <cmath>
 
 #include "base/text.h"
@@ -18,7 +17,7 @@ Opcode AnyReducer(Grower& g, PrimitiveType type) {
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply, Opcode::kAnd, Opcode::kOr, Opcode::kXor});
 }
 
-// The initial value of a reduction: most of the time one that does not change the result, otherwise any number.
+// Most of the time a value that does not change the result, otherwise any number.
 Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   if (g.chance.Percent(20)) return g.Bounded(g.Any(type, {}), 1);
   switch (reducer) {
@@ -76,7 +75,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
   });
 }
 
-// Adds a reduction of `x` whose results combine `count` elements each.
+// Each result combines `count` elements of `x`.
 template <class Attrs>
 void KeepFold(Grower& g, Opcode opcode, Instruction& x, int64_t count, Attrs attrs) {
   const PrimitiveType type = x.shape().type();
@@ -138,7 +137,6 @@ Window AnyWindow(Grower& g, const Shape& shape, bool plain, int64_t* count) {
   return window;
 }
 
-// Number of results of a window over a shape.
 int64_t Outputs(const Shape& shape, const Window& window) {
   int64_t outputs = 1;
   for (int64_t i = 0; i < shape.rank(); ++i) {
@@ -197,8 +195,7 @@ bool GrowSelectAndScatter(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows running sums, products and the like. The result of a step includes the step's element, or only earlier
-// elements.
+// The result of a step includes the step's element, or only earlier elements.
 bool GrowScan(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);
@@ -226,7 +223,6 @@ bool GrowScan(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a sort by the first operand, in ascending or descending order.
 bool GrowSort(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& keys = g.PickOf([](PrimitiveType type) { return !IsComplex(type) && type != kPred; }, 1);

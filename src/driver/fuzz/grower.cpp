@@ -1,4 +1,3 @@
-// The pool of values, values of a given shape, intervals, and computations.
 #include "driver/fuzz/grower.h"
 
 #include <cmath>
@@ -54,7 +53,7 @@ int64_t Product(const Dims& dims) {
   return product;
 }
 
-// Positions in `to` at which the sizes of `from` occur in order. Returns false if they do not occur.
+// Positions in `to` at which the sizes of `from` occur in order.
 bool Injection(const Dims& from, const Dims& to, std::vector<int64_t>* places) {
   size_t next = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(to.size()) && next < from.size(); ++i) {
@@ -261,7 +260,7 @@ Instruction& Grower::Constant(PrimitiveType type, const Dims& dims) {
   if (number && !dims.empty() && type != kS1 && type != kU1 && chance.Percent(35)) {
     IotaAttrs iota{chance.Below(std::ssize(dims))};
     const int64_t size = dims[iota.iota_dimension];
-    // Without this limit, an iota of floats could be infinite.
+    // Otherwise an iota of floats could be infinite.
     if (IsInteger(type) || size <= LimitOf(type)) {
       Instruction& inst = AddShaped(Opcode::kIota, Shape(type, dims), {}, iota);
       SetInterval(inst, {0, static_cast<double>(size)});

@@ -18,8 +18,8 @@
 namespace hlo {
 namespace {
 
-// Number of launches: the kernels of the plan, or 1 without a plan. The launches of a library are not known, and its
-// part of a call counts as one.
+// The kernels of the plan, or 1 without a plan. The launches of a library are not known, and its part of a call counts
+// as one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan || !*plan) return 1;
@@ -40,7 +40,7 @@ bool IsLibrarys(const Instruction& inst) {
   return plan && *plan && (*plan)->kernels.front().kind == KernelKind::kLibraryAttention;
 }
 
-// Notes on launches of a GPU whose number is not known.
+// Notes on launches whose number is not known.
 std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   std::vector<std::string> texts;
   const auto calls = std::ranges::count_if(rows, [](const CostRow& row) { return IsLibrarys(*row.inst); });
@@ -72,7 +72,7 @@ std::string KindOf(const Instruction& inst) {
 }
 
 std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6); }
-// Time of a whole run. The golden files leave out the number before "us".
+// The golden files leave out the number before "us".
 std::string WithUnit(double seconds) { return Microseconds(seconds) + " us"; }
 double Intensity(const Cost& cost) { return cost.bytes() > 0 ? (cost.flops + cost.transcendentals) / cost.bytes() : 0; }
 double Share(const TimeEstimate& time, const CostReport& report) {
@@ -83,7 +83,7 @@ bool IsMeasured(const CostReport& report) {
   return std::ranges::any_of(report.rows, [](const CostRow& row) { return row.measured_us.has_value(); });
 }
 
-// A field of a CSV line. It is quoted, because names of operations may have commas.
+// Names of operations may have commas.
 std::string CsvText(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -97,7 +97,7 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// Time of one run. A block runs on one multiprocessor and has only its share of the device.
+// A block runs on one multiprocessor and has only its share of the device.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
@@ -158,8 +158,7 @@ TimeEstimate TimeModel::Of(const Instruction& inst) const {
 
 namespace {
 
-// Whether the called computations have rows, instead of one row for the instruction. A conditional keeps its row,
-// because only one of its branches counts.
+// Whether the called computations have rows. A conditional keeps its own row, because only one of its branches counts.
 bool IsExpanded(const Instruction& inst, const CostOptions& options) {
   return options.expand_loops && !inst.Is(Opcode::kConditional) && (inst.Is(kControl) || inst.Is(Opcode::kAsyncStart));
 }

@@ -12,7 +12,7 @@ namespace {
 
 struct CostKey {
   std::string_view word;
-  bool is_scope;  // Whether names are scopes, so that "a/b" is inside "a".
+  bool is_scope;  // Whether "a/b" is inside "a".
   std::string (*of)(const CostRow& row);
 };
 const CostKey kCostKeys[] = {
@@ -46,7 +46,7 @@ std::vector<size_t> ScopesOf(const std::string& name) {
   return ends;
 }
 
-// The innermost shown scope around `name`. Null if there is none.
+// The innermost shown scope around `name`, or null.
 Sum* Around(const std::string& name, std::map<std::string, Sum>& sums) {
   for (size_t at = name.rfind('/'); at != std::string::npos && at > 0; at = name.rfind('/', at - 1)) {
     const auto found = sums.find(name.substr(0, at));
@@ -60,7 +60,7 @@ bool IsLonger(const Sum* a, const Sum* b) {
   return left != right ? left > right : a->group.name.size() < b->group.name.size();
 }
 
-// Orders the groups: each scope follows the scope around it, and scopes with longer times come first.
+// Each scope follows the scope around it, and scopes with longer times come first.
 std::vector<CostGroup> InTheirScopes(std::map<std::string, Sum>& sums, const std::vector<Sum*>& shown) {
   std::map<const Sum*, std::vector<Sum*>> inside;  // The key null has the groups outside of all scopes.
   for (Sum* sum : shown) inside[Around(sum->group.name, sums)].push_back(sum);

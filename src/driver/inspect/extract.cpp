@@ -16,7 +16,7 @@ Error NotFound(std::string_view what, std::string_view name, const std::vector<s
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
 }
 
-// The name of an instruction in the text. Parsing makes names unique in the module, but users know the text.
+// Parsing makes names unique in the module, but users know the text.
 std::string_view NameInText(const Instruction& inst) {
   std::string_view text = inst.module().source->text();
   text = text.substr(inst.range().begin, inst.range().end - inst.range().begin);
@@ -95,8 +95,8 @@ class Piece {
   std::unordered_map<const Instruction*, Instruction*> copies_;
 };
 
-// The instructions to extract, by id: `level` and the instructions that compute their operands, at most `height` steps
-// away. Constants are always extracted.
+// By id: `level` and the instructions that compute their operands, at most `height` steps away, and constants at any
+// distance.
 std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> level, int64_t height) {
   std::vector<bool> inside(module.id_limit());
   for (const Instruction* inst : level) inside[inst->id()] = true;

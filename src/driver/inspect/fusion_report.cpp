@@ -38,8 +38,8 @@ std::string KernelText(const KernelPlan& plan) {
 
 struct Kernel {
   const Instruction* fusion;
-  const Instruction* region = nullptr;  // The region that contains the kernel.
-  std::string plan;                     // The plan in words.
+  const Instruction* region = nullptr;  // It contains the kernel.
+  std::string plan;                     // d
   std::string slow;                     // The reason why the plan is slow, or "".
   std::vector<FusionLog::Note> joins, stored, apart;
   bool known = false, made = false;  // Whether the log has the kernel; whether the passes made it.
@@ -49,7 +49,7 @@ struct Kernel {
   double saved() const { return alone - read - written; }
 };
 
-// Adds the notes on a kernel and on the groups that it consists of. Joins with equal texts become one note.
+// Joins with equal texts become one note.
 void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
   std::vector<const std::string*> worklist = {&name};
   for (size_t i = 0; i < worklist.size(); ++i) {
@@ -63,7 +63,7 @@ void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
     for (const std::string& part : group.parts) worklist.push_back(&part);
     for (const FusionLog::Note& note : group.notes) {
       if (!Joins(note.reason)) {
-        // Only the first note on a group counts, because it gives the reason that decided.
+        // The first note on a group gives the reason that decided.
         const bool again =
             note.of_two && std::ranges::find(kernel->apart, note.names, &FusionLog::Note::names) != kernel->apart.end();
         const bool said = note.names.empty() && std::ranges::find(kernel->stored, note.reason,
@@ -108,7 +108,7 @@ Kernel KernelOf(const Instruction& fusion, const CostAnalysis& costs, const Fusi
   return kernel;
 }
 
-// A key that is equal for kernels that differ only in names.
+// Equal for kernels that differ only in names.
 std::string Likeness(const Kernel& kernel) {
   std::string key = Str(kernel.fusion->shape(), kernel.region != nullptr ? RegionOf(*kernel.region) : "",
                         kernel.plan.substr(0, kernel.plan.find(" of ")), kernel.read, "/", kernel.written, "/",
@@ -174,7 +174,7 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
   *out += "\n";
 }
 
-// Example: "512 OneKernel, 87 Result". The number of decisions for each reason of reasons.def, most frequent first.
+// Example: "512 OneKernel, 87 Result". The most frequent reason comes first.
 std::string ReasonCounts(const FusionLog& log) {
   std::vector<std::pair<int64_t, std::string_view>> counts;
   for (int i = 0; i < kFusionReasons; ++i) {

@@ -50,7 +50,7 @@ std::vector<std::string> LabelOf(const Instruction& inst) {
   return lines;
 }
 
-// Whether an instruction is at most `width` edges away from `center` in any direction, by id.
+// By id: whether an instruction is at most `width` edges away from `center`.
 std::vector<bool> Near(const Instruction& center, int64_t width) {
   std::vector<bool> near(center.module().id_limit());
   std::vector<const Instruction*> level = {&center};
@@ -73,7 +73,7 @@ std::vector<bool> Near(const Instruction& center, int64_t width) {
 
 // The origin of a value, behind all tuples that it goes through.
 struct Source {
-  const Instruction* base;     // The instruction that computes the value; never a get-tuple-element.
+  const Instruction* base;     // Computes the value. Never a get-tuple-element.
   std::vector<int64_t> index;  // The element of `base`; empty: all of it.
   const Instruction* element;  // The instruction nearest to `base` that has the value; `base` where `index` is empty.
 };
@@ -143,7 +143,7 @@ class Builder {
     return options_.fold_tuples && inst.Is(Opcode::kGetTupleElement) && SourceOf(inst).base->Is(Opcode::kParameter);
   }
 
-  // Whether lines go past the instruction, which has no node then. Elements that nothing reads have none either.
+  // Whether the instruction has no node. Elements that nothing reads have none either.
   bool IsFolded(const Instruction& inst) const {
     if (!options_.fold_tuples || &inst == options_.around) return false;
     const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };
@@ -178,7 +178,7 @@ class Builder {
     return sources;
   }
 
-  // Adds lines "operand 1 = while.2 {3}" to the label, for the first operands that are elements of other nodes.
+  // Example of a line: "operand 1 = while.2 {3}". Only the first operands that are elements of other nodes have lines.
   void NameElements(const Instruction& inst, int node) {
     constexpr int kMost = 4;
     int named = 0;
@@ -220,7 +220,7 @@ class Builder {
     graph_.edges.push_back(edge);
   }
 
-  // Adds the nodes of a fused computation. Returns the nodes of its parameters, which are ports of the frame.
+  // Returns the nodes of the parameters, which are ports of the frame.
   std::vector<int> AddInside(int frame) {
     graph_.nodes[frame].is_frame = true;
     const Instruction& fusion = *graph_.nodes[frame].inst;
@@ -313,7 +313,7 @@ std::string FrameTitle(const GraphNode& frame) {
 }
 
 std::string GraphDot(const Graph& graph, const std::string& title) {
-  // Colors of the families. They are light, because the text is black.
+  // Light, because the text is black.
   constexpr const char* kColors[] = {"#dbeafe", "#e5e7eb", "#dcfce7", "#fde68a",
                                      "#fecaca", "#f3f4f6", "#e9d5ff", "#fbcfe8"};
   std::string out =

@@ -27,7 +27,7 @@ std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
   return scopes;
 }
 
-// The scope below a path: "b" for the scopes "a/b/c/" and the path "a/"; "" for the scopes "a/", or another path.
+// "b" for the scopes "a/b/c/" and the path "a/"; "" for the scopes "a/", or another path.
 std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   if (!scopes.starts_with(path)) return "";
   const std::string_view rest = scopes.substr(path.size());
@@ -35,7 +35,7 @@ std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
 
-// Groups of nodes. A picture shows each group as one node. The graph of the groups has no cycles.
+// A picture shows each group of nodes as one node. The graph of the groups has no cycles.
 class Groups {
  public:
   // `operands`: indices of the operands of each node. Nodes are in topological order.
@@ -77,7 +77,7 @@ class Groups {
     }
   }
 
-  // The groups in topological order, operands first. Members are in the order of the nodes.
+  // Operands come first. Members are in the order of the nodes.
   std::vector<std::vector<int>> InOrder() const {
     std::vector<std::set<int>> below(members_.size());
     std::vector<int> waits_for(members_.size());
@@ -144,8 +144,8 @@ class Groups {
 
   const std::vector<std::vector<int>>& operands_;
   std::vector<std::vector<int>> users_;
-  std::vector<int> group_of_;              // Group of each node. -1: none yet.
-  std::vector<std::vector<int>> members_;  // Nodes of each group.
+  std::vector<int> group_of_;              // By node. -1: none yet.
+  std::vector<std::vector<int>> members_;  // By group.
 };
 
 class Folder {

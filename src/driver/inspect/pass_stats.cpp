@@ -18,7 +18,7 @@ std::string SignedBytes(double difference) {
   return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", HumanBytes(std::abs(difference)));
 }
 
-// The difference in per cent of `whole`, the time before any pass.
+// `whole`: the time before any pass.
 std::string Percent(double difference, double whole) {
   if (difference == 0 || whole <= 0) return "";
   const std::string text = Format("%+.1f%%", 100 * difference / whole);

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Value of a field: 12 for `line` in "{line=12 column=3}". 0 if the field is missing.
+// Example: 12 for `line` in "{line=12 column=3}". 0 if the field is missing.
 int64_t FieldOf(std::string_view entry, std::string_view name) {
   int64_t value = 0;
   const size_t at = entry.find(Str(name, "="));
@@ -19,7 +19,7 @@ int64_t FieldOf(std::string_view entry, std::string_view name) {
   return value;
 }
 
-// The item with that id. Ids count from 1. Null for other ids.
+// Ids count from 1. Null for other ids.
 template <class T>
 const T* At(const std::vector<T>& items, int64_t id) {
   return id >= 1 && id <= std::ssize(items) ? &items[id - 1] : nullptr;

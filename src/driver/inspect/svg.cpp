@@ -106,7 +106,7 @@ class Drawing {
 
   static std::string Number(double value) { return Format("%.1f", value); }
 
-  // Lays out the nodes of a frame, or with -1 the nodes outside of frames.
+  // With -1, lays out the nodes outside of frames.
   Status LayOutNodes(int frame) {
     std::vector<int> own, box_of(graph_.nodes.size(), -1);
     std::vector<LayoutBox> boxes;
@@ -161,8 +161,7 @@ class Drawing {
     return {};
   }
 
-  // Lays out a frame. It is at least as wide as its title. Its value leaves below its root, which is the last node
-  // inside.
+  // A frame is at least as wide as its title. Its value leaves below its root, which is the last node inside.
   Status LayOutFrame(int frame) {
     TRY(LayOutNodes(frame));
     int root = frame;
@@ -244,9 +243,9 @@ class Drawing {
   double width_ = 0, height_ = 0;
 };
 
-// A page with these controls. Wheel or two fingers: zoom. Drag: pan. Double click: fit the window. Pointing at a box:
-// details, and its edges in red. Typing: finds nodes by words of their details. Enter goes to the next node, Shift and
-// Enter to the previous one. A link in a box opens the computation or scope. "up" and the browser's Back return.
+// Wheel or two fingers: zoom. Drag: pan. Double click: fit the window. Pointing at a box: details, and its edges in
+// red. Typing: finds nodes by words of their details. Enter goes to the next node, Shift and Enter to the previous one.
+// A link in a box opens the computation or scope. "up" and the browser's Back return.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>TITLE</title><style>

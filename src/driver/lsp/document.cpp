@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kStep = 256;  // Bytes between two entries of PositionMap::units_.
 
-// Number of units that begin in the bytes. A character of four bytes has two units of UTF-16.
+// Units that begin in the bytes. A character of four bytes has two units of UTF-16.
 size_t CountUnits(std::string_view bytes) {
   size_t units = 0, at = 0;
   const auto count_to = [&](size_t end) {
@@ -89,7 +89,7 @@ size_t PositionMap::OffsetOf(Position position) const {
     const size_t target = UnitsBefore(begin) + character;
     const size_t step = std::upper_bound(units_.begin(), units_.end(), target) - units_.begin() - 1;
     at = std::max(begin, step * kStep);
-    // Goes to the character with the target unit. All units of a character count at its first byte.
+    // All units of a character count at its first byte.
     for (size_t units = UnitsBefore(at); at < end; ++at) {
       const size_t more = CountUnits(text_.substr(at, 1));
       if (units + more > target) break;

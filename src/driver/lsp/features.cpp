@@ -1,4 +1,4 @@
-// Features of the language server: names, outline, layout and completion.
+// Names, outline, layout and completion.
 #include "driver/lsp/features.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ std::string DetailOf(const Document& document, const Symbol& symbol) {
 
 std::string NameOf(const Symbol& symbol) { return symbol.name.empty() ? "{...}" : std::string(symbol.name); }
 
-// Appends the symbols from `at` on whose parent is `parent`, and moves `at` past them. The recursion is as deep as
-// computations are nested in attributes, which the index bounds.
+// Appends the symbols from `at` on whose parent is `parent`, and moves `at` past them. The index bounds the depth of
+// the recursion.
 void AppendTree(JsonWriter& json, Document& document, int parent, size_t& at) {
   const auto symbols = document.symbols().symbols();
   json.Open('[');
@@ -92,7 +92,6 @@ void AppendTree(JsonWriter& json, Document& document, int parent, size_t& at) {
 
 enum CompletionKind : int { kFunctionItem = 3, kVariableItem = 6, kPropertyItem = 10, kKeywordItem = 14 };
 
-// The part of an instruction in which a position is.
 struct Context {
   int symbol = -1;
   std::string_view opcode;     // Empty before the parenthesis.
@@ -104,7 +103,7 @@ Context ContextAt(Document& document, uint32_t offset) {
   const SymbolIndex& index = document.symbols();
   Context context;
   context.symbol = index.SymbolAt(offset, Symbol::Kind::kInstruction);
-  // If only blanks separate the position from the instruction before it, the position belongs to that instruction.
+  // After an instruction and blanks, the position belongs to that instruction.
   for (size_t i = 0; i < index.symbols().size() && context.symbol < 0; ++i) {
     const Symbol& symbol = index.symbols()[i];
     if (symbol.kind != Symbol::Kind::kInstruction || symbol.range.end > offset) continue;

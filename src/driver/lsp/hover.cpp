@@ -48,7 +48,7 @@ void AppendDiagnostic(JsonWriter& json, Document& document, const Diagnostic& di
 
 // ---- Hover -------------------------------------------------------------------------------------------------------
 
-// The text of a hover: code, and sentences in which words can be code.
+// Code, and sentences in which words can be code.
 class HoverText {
  public:
   explicit HoverText(bool markdown) : markdown_(markdown) {}
@@ -116,7 +116,7 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   return text;
 }
 
-// Appends the cost. It is known only for computations that the entry of a valid module reaches.
+// The cost is known only for computations that the entry of a valid module reaches.
 void AppendCost(HoverText& hover, const DocumentModule& document, const Computation& computation,
                 const Instruction* inst) {
   if (!document.valid) return hover.Line("no cost: the module has errors");
@@ -181,7 +181,7 @@ void AppendDefinition(HoverText& hover, std::string_view text, const Symbol& sym
 
 // ---- From the text to the module ---------------------------------------------------------------------------------
 
-// The module whose text holds `offset`. Null if it does not parse.
+// Null if the module at `offset` does not parse.
 const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   const DocumentModule* found = nullptr;
   for (const DocumentModule& one : document.modules()) {
@@ -190,7 +190,7 @@ const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   return found != nullptr && found->module != nullptr ? found : nullptr;
 }
 
-// Finds an instruction by its position in the text, because computations can share names there.
+// Computations can share names in the text.
 const Instruction* InstructionOf(const Module& module, const Symbol& symbol) {
   for (const Computation* computation : module.Computations()) {
     if (computation->range.empty()) continue;  // Made for an asynchronous instruction, which begins at the same place.
@@ -211,7 +211,7 @@ const Computation* ComputationOf(const Module& module, const Symbol& symbol) {
   return nullptr;
 }
 
-// The instruction whose opcode is at `offset`, which may be nested as an operand. `opcode` receives the opcode's range.
+// The instruction may be nested as an operand. `opcode` receives the opcode's range.
 const Instruction* AtOpcode(const Module& module, const SymbolIndex& index, uint32_t offset, SourceRange& opcode) {
   const int at = index.SymbolAt(offset, Symbol::Kind::kInstruction);
   if (at >= 0) {

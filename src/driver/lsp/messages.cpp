@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kLongestHeader = 4096;
 constexpr std::string_view kLength = "content-length:";
 
-// Position of "Content-Length:" in upper or lower case. The size of the line if it is missing.
+// Ignores case. The size of the line if "Content-Length:" is missing.
 size_t FindLength(std::string_view line) {
   const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
   return std::search(line.begin(), line.end(), kLength.begin(), kLength.end(), same) - line.begin();
 }
 
-// Whether the line has the form `Name: value` of a header.
+// Whether the line has the form `Name: value`.
 bool IsHeader(std::string_view line) {
   const size_t colon = line.find(':');
   return colon != std::string_view::npos && colon > 0 &&
@@ -115,8 +115,7 @@ bool MessageReader::ExtractFrame() {
   return true;
 }
 
-// Reads the headers up to the empty line after them. Returns false if more bytes are needed. Sets next_ for a bad
-// header.
+// Reads up to the empty line after the headers. Returns false if more bytes are needed. Sets next_ for a bad header.
 bool MessageReader::ReadHeaders() {
   while (!headers_ended_ && !next_) {
     const std::string_view rest = Rest();

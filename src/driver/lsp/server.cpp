@@ -41,7 +41,7 @@ class Server {
     documents_options_.load = options.load;
   }
 
-  // Queues a message. A later message in the queue may cancel it.
+  // A later message in the queue may cancel the message.
   void Receive(const IncomingMessage& message);
   bool HasWaiting() const { return !waiting_.empty(); }
   bool HasRoom() const { return waiting_.size() < 100; }  // Further messages stay in the pipe.
@@ -71,7 +71,7 @@ class Server {
 
   // ---- Parameters ----
   std::expected<Document*, RpcError> DocumentOf(const JsonValue& params);
-  // The document, and the position as a byte of its text.
+  // The position is a byte of the document's text.
   struct Place {
     Document* document;
     uint32_t offset;

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Whether the value of an attribute names computations. Depends on the types of the fields of all opcodes.
+// Whether the value of an attribute names computations.
 enum class Names : uint8_t { kNothing, kComputation, kComputations };
 
 template <class... Structs>
@@ -128,7 +128,7 @@ bool SymbolScanner::AtInstruction(bool in_brackets) const {
   return (root || named) && (!in_brackets || BeginsLine(token_));
 }
 
-// Whether a computation begins here, although brackets before it are still open.
+// Brackets before the computation may still be open.
 bool SymbolScanner::AtComputation(bool opcode_possible) const {
   if (token_.IsWord("ENTRY") || token_.IsWord("HloModule")) return true;
   const bool first_column = token_.begin == piece_.begin || text_[token_.begin - 1] == '\n';

@@ -71,7 +71,7 @@ class SpanReader {
     return {};
   }
 
-  // Whether the brackets begin a link [text](target), unlike f32[4] or [a, b).
+  // A link is [text](target), unlike f32[4] or [a, b).
   static bool LinkBegins(std::string_view rest) {
     const size_t close = rest.find("](");
     const size_t other = rest.find_first_of("[]", 1);
@@ -112,7 +112,6 @@ class SpanReader {
   size_t at_ = 0;
 };
 
-// The lines as a single line, without their indentation.
 std::string Unfolded(std::string_view text) {
   std::string line;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// Columns of a UTF-8 text. Each code point counts as one.
+// Each code point counts as one.
 size_t Columns(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

@@ -30,7 +30,7 @@ std::string Folded(std::string_view text) {
   return folded;
 }
 
-// The topic of `hlo help` to which a link leads, such as "comparison#sums". "" if the target is not a page.
+// Example: "comparison#sums". "" if the target is not a page.
 std::string Topic(const ManualPage& from, std::string_view target) {
   const size_t hash = std::min(target.find('#'), target.size());
   const ManualPage* page = hash == 0 ? &from : FindPage(target.substr(0, hash));

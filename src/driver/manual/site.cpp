@@ -1,4 +1,3 @@
-// The manual as HTML pages.
 #include <filesystem>
 #include <map>
 #include <set>
@@ -21,7 +20,7 @@ constexpr std::string_view kRules =
     "th,td{white-space:normal;overflow-wrap:break-word}td:last-child{min-width:16ch}\n"
     "a{margin:0}\n";
 
-// The anchors of each page. Keys are files.
+// Keys are files.
 using Anchors = std::map<std::string, std::set<std::string>, std::less<>>;
 
 std::set<std::string> AnchorsOf(const MarkdownPage& page) {
@@ -55,7 +54,7 @@ Status CheckLinks(std::string_view file, const MarkdownPage& page, const Anchors
   FAIL(std::move(error));
 }
 
-// The names of all pages, with links relative to `file`. `file` itself has no link.
+// Links are relative to `file`, which itself has no link.
 std::string Contents(std::string_view file, bool guides) {
   std::string out;
   for (const ManualPage& page : AllPages()) {

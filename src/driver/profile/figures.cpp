@@ -18,7 +18,7 @@ bool IsStep(const Event& event) { return event.kind == Kind::kStep && event.step
 bool IsInterpreted(const Event& event, const Profile& profile) {
   return IsStep(event) && profile.steps[event.step].IsInterpreted();
 }
-// Kernels and library calls, which can use tensor cores and have a precision.
+// Kernels and library calls can use tensor cores and have a precision.
 bool Computes(const Event& event, const Profile& profile) {
   if (!IsStep(event)) return false;
   const gpu::StepKind sort = profile.steps[event.step].sort;

@@ -55,8 +55,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
-// Adds the names of the input's instructions from which `inst` was made, also inside fusions. `names`: names of the
-// input's instructions by id.
+// Adds the names of the input's instructions from which `inst` was made, also inside fusions. Keys of `names` are ids.
 using NamesById = std::unordered_map<int, std::string_view>;
 void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::string_view>* made_of) {
   if (const auto known = names.find(inst.origin()); known != names.end()) made_of->insert(known->second);
@@ -66,7 +65,7 @@ void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::st
   }
 }
 
-// Allocates and touches as much memory as the run before needed, so that the run allocates none.
+// Touches as much memory as the run before needed, so that the run allocates none.
 void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->events.resize(std::min(timeline->most_events, before.events.size()));
   timeline->events.clear();

@@ -1,5 +1,4 @@
-// Writes a summary as JSON ("hlo.profile/1") and reads it. The fields of each part are listed once, for both
-// directions.
+// Writes and reads a summary as JSON ("hlo.profile/1"). The fields of each part are listed once, for both directions.
 #include <cstdlib>
 #include <span>
 #include <type_traits>
@@ -192,7 +191,7 @@ class Writer {
   JsonWriter& json_;
 };
 
-// Reads fields from JSON. A missing string keeps its default, a missing number is 0, and a missing flag is false.
+// A missing string keeps its default, a missing number is 0, and a missing flag is false.
 class Reader {
  public:
   explicit Reader(const JsonValue& json) : json_(&json) {}

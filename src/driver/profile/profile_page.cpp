@@ -30,7 +30,7 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .b{min-width:60px}}
 )html";
 
-// The colour of a kind of step. It is the same in all pictures.
+// The colour of a kind of step is the same in all pictures.
 struct Colour {
   std::string_view what, code;
 };
@@ -71,7 +71,7 @@ std::string Fitted(std::string_view text, double width) {
   return fits < 4 ? "" : Str(text.substr(0, fits - 1), "\u2026");
 }
 
-// The origin of a step as far as it is known. Example: "jit(f)/model/mul  model.py:9".
+// Example: "jit(f)/model/mul  model.py:9".
 std::string OriginOf(const std::string& op_name, const std::string& source) {
   return Str(op_name, op_name.empty() || source.empty() ? "" : "  ", source);
 }
@@ -301,8 +301,8 @@ class Page {
     std::string_view name;
   };
 
-  // Names the first discs, whose steps take the most time. A name is beside its disc, if there is a place without other
-  // discs and names.
+  // The first discs belong to the steps that take most time. A name is beside its disc, if there is a place without
+  // other discs and names.
   static std::string NamesOf(const std::vector<Labelled>& discs, double top, double bottom) {
     constexpr size_t kMost = 12;
     constexpr double kHeight = 12;
@@ -341,7 +341,7 @@ class Page {
     return out;
   }
 
-  // Plots operations per byte against operations per second, both on logarithmic axes.
+  // Plots operations per byte against operations per second on logarithmic axes.
   void Roofline() {
     struct Dot {
       const StepRow* row;
@@ -412,7 +412,6 @@ class Page {
   }
   static std::string Cell(const std::string& text) { return Str("<td>", XmlText(text), "</td>"); }
   static std::string NumberCell(const std::string& text) { return Str("<td class=\"n\">", XmlText(text), "</td>"); }
-  // A name, with its origin below it if that is known.
   static std::string NameCell(const std::string& name, const std::string& op_name, const std::string& source) {
     const std::string origin = OriginOf(op_name, source);
     return Str("<td class=\"x\">", XmlText(name),

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostSpans = 4000;  // Limit of the drawn run.
 
-// The scope of an operation: "a/b" for "a/b/add".
+// Example: "a/b" for "a/b/add".
 std::string ScopeOf(const std::string& op_name) {
   const size_t slash = op_name.rfind('/');
   return slash == std::string::npos ? "" : op_name.substr(0, slash);

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kFewRows = 15, kFewLoops = 5;
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
-// Number of executions in a run, such as "12". It can be a fraction, such as "0.5", if branches differ between runs.
+// Number of executions in a run. It is a fraction, such as "0.5", if branches differ between runs.
 std::string Times(double count) {
   const bool is_whole = count == std::floor(count) || count >= 1000;
   return Format(is_whole ? "%.0f" : "%.1f", count);
@@ -21,7 +21,6 @@ std::string Times(double count) {
 std::string Microseconds(double us) { return Format(us < 100 ? "%.2f us" : "%.0f us", us); }
 std::string Rate(double per_second, const char* unit) { return Str(HumanCount(per_second), unit); }
 
-// A line with the name of a part, its share of a run, its time and more text.
 std::string Part(const ProfileSummary& summary, std::string_view what, double ms, const std::string& more = "") {
   std::string line = Format("      %-18s %7s  %10s", std::string(what).c_str(), Percent(summary.Share(ms)).c_str(),
                             HumanMilliseconds(ms).c_str());

@@ -22,7 +22,7 @@ constexpr int kHost = 1, kDevice = 100;
 constexpr int kMain = 1, kRunsOfHost = 2, kLauncher = 3, kCompute = 1, kCopies = 40, kLoops = 60, kScopes = 70,
               kSources = 80, kGaps = 90, kRuns = 95;
 
-// Appends nanoseconds as microseconds, such as "12.345".
+// Example: "12.345".
 void AppendMicroseconds(std::string& out, int64_t ns) {
   if (ns < 0) out += '-', ns = -ns;
   AppendTo(out, ns / 1000);
@@ -45,7 +45,7 @@ std::string Quoted(std::string_view text) {
   return json.text();
 }
 
-// Arguments that all executions of a step have in common, as JSON without the closing brace.
+// The arguments that all executions of a step share, as JSON without the closing brace.
 std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   JsonWriter json;
   json.Open('{').Key("hlo_op").Value(step.name).Key("module").Value(module);
@@ -128,7 +128,7 @@ class Tracer {
     return json.text();
   }
 
-  // Writes an event that lacks its closing brace.
+  // The event lacks its closing brace.
   void Emit(std::string_view event) {
     if (!first_) buffer_ += ",\n";
     first_ = false;
@@ -196,7 +196,7 @@ class Tracer {
     Emit(event + "}");
   }
 
-  // Writes spans one after the other. Parts are inside the span that they belong to.
+  // Spans follow each other. Parts are inside the span that they belong to.
   void HostSpans(const std::vector<HostSpan>& spans, int64_t begin) {
     std::vector<int64_t> next = {begin};  // Begin of the next span of each depth.
     for (const HostSpan& span : spans) {
@@ -326,8 +326,7 @@ class Tracer {
     }
   }
 
-  // Writes gaps. Shorter gaps than this are between any two steps. They would double the number of events and not be
-  // visible.
+  // Shorter gaps than this are between any two steps. They would double the number of events and not be visible.
   void Gaps(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kShortNs = 1000;
     for (const Gap& gap : GapsOf(run, profile_)) {
@@ -369,7 +368,7 @@ class Tracer {
   std::string buffer_, scratch_;
   bool first_ = true;
   int64_t flows_ = 0;
-  int graphs_ = 0;  // Number of the run's graph launches that have been drawn.
+  int graphs_ = 0;  // The run's graph launches that have been drawn.
   std::map<int, int64_t> lane_ends_;
   std::map<int, std::string> lanes_;  // Names of the device's lanes that are used.
 };

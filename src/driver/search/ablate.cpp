@@ -152,7 +152,7 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
     ablation->baseline.ms_interval = BootstrapOfMedian(ablation->baseline.ms, static_cast<uint64_t>(options.run.seed));
 }
 
-// Switches off each candidate. The effect is estimated with the description of the device.
+// The effect is estimated with the description of the device.
 std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& options,
                                  const std::vector<Candidate>& candidates, const VariantOutcome& baseline,
                                  const Tell& tell) {
@@ -169,8 +169,8 @@ std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& o
   return rows;
 }
 
-// Switches off pairs of the rows with the largest effects, positive or negative. Passes that do each other's work have
-// an effect only together.
+// Switches off pairs of the rows with the largest effects. Passes that do each other's work have an effect only
+// together.
 void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
               Ablation* ablation, const Tell& tell) {
   std::vector<const AblationRow*> most;

@@ -1,4 +1,3 @@
-// Ablations as tables, JSON and charts.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,8 +13,7 @@
 namespace hlo {
 namespace {
 
-// Passes that choose by a rule and do not measure. The report says so, because their effect is not the effect of
-// autotuning.
+// The report says that these passes do not measure, because their effect is not the effect of autotuning.
 constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
 
 std::string_view WordOf(AblateBy by) {
@@ -84,8 +82,7 @@ std::string NotesOf(const Ablation& ablation) {
   return out;
 }
 
-// Adds a row with name, time, effect, two more cells and the result. A row that failed has only its name and the
-// result.
+// The row has name, time, effect, two more cells and the result. If it failed, it has only its name and the result.
 void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std::string, 2> more, TextTable* table) {
   std::vector<std::string> cells = {row.name, TimeText(row.milliseconds()), EffectText(row.effect)};
   if (options.measured) cells.push_back(IntervalText(row.interval));
@@ -95,7 +92,6 @@ void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std
   table->Row(std::move(cells));
 }
 
-// The table of one module.
 std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   const VariantOutcome& baseline = ablation.baseline.outcome;
   std::vector<std::string> titles = {Str("without the ", WordOf(options.by)), ">time", ">effect"};
@@ -133,8 +129,7 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   return out + NotesOf(ablation);
 }
 
-// The table of pairs that were switched off together: their effect, and its difference from the sum of the single
-// effects.
+// Pairs that were switched off together: their effect, and its difference from the sum of the single effects.
 std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options) {
   if (options.pairs == 0) return "";
   std::vector<std::string> titles = {
@@ -165,7 +160,7 @@ double RateOf(const AblationRow& row, const AblateOptions& options) {
   return static_cast<double>(options.examples_per_run) / row.milliseconds() * 1e3;
 }
 
-// The table that compares all passes with none, one module in each row.
+// Compares all passes with none, one module in each row.
 std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptions& options) {
   std::vector<std::string> titles = {"module", ">with passes", ">without", ">speedup"};
   if (options.measured) titles.emplace_back(">95 %");
@@ -206,7 +201,6 @@ std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptio
   return out;
 }
 
-// Quotes a cell of a CSV file if it has to be quoted.
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";

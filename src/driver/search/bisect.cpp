@@ -35,8 +35,7 @@ std::string_view ToString(Answer answer) {
 
 std::string_view PassOf(std::string_view instance) { return instance.substr(0, instance.find('#')); }
 
-// The class of a failure. The culprit and the place of a crash depend on the variant, so failures of a class count as
-// the same.
+// The culprit and the place of a crash depend on the variant, so failures of a class count as the same.
 std::string_view ClassOf(std::string_view way) {
   constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
       {"MISMATCH", "wrong"}, {"INCONCLUSIVE", "wrong"}, {"crash", "crash"}, {"no end", "crash"}, {"script", "script"}};
@@ -346,7 +345,7 @@ class Bisector {
     return out;
   }
 
-  // Shows the change from good to bad. A bad module cannot be made in this process if making it crashes.
+  // If making the bad module crashes, this process cannot make it.
   Status ShowChange(int64_t good, int64_t bad) {
     const std::string pass(PassOf(result_.guilty.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);
@@ -424,7 +423,7 @@ class Bisector {
     return {};
   }
 
-  // A part of the items, or all parts except one, that is bad by itself. Returns nullopt if there is none.
+  // A part of the items, or all parts except one, that is bad by itself. Nullopt if there is none.
   static Result<std::optional<Items>> Smaller(const Items& items, size_t parts,
                                               const std::function<Result<bool>(const Items&)>& is_bad) {
     const auto part = [&](size_t i) {
@@ -473,7 +472,7 @@ class Bisector {
     return {};
   }
 
-  // Keeps some fusions of the optimized module. The instructions of the other fusions become instructions of the entry.
+  // Keeps some fusions of the optimized module. The instructions of the others become instructions of the entry.
   Status OverFusions() {
     tell_("the optimized module");
     const std::unique_ptr<Module> optimized = OptimizedAs(text_, options_.run);

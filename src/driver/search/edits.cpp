@@ -37,7 +37,7 @@ Instruction* SplatOf(Instruction& inst, double value) {
   return &computation.AddLike(inst, Opcode::kBroadcast, inst.shape(), {&scalar}, DimensionsAttrs());
 }
 
-// The value that replaces `inst`. Null if there is none of this kind.
+// Null if there is no replacement of this kind.
 Instruction* StandFor(Instruction& inst, Stand stand) {
   Computation& computation = inst.computation();
   switch (stand) {
@@ -77,7 +77,7 @@ void Inline(Instruction& call, const Computation& callee, std::span<Instruction*
   call.ReplaceAllUses(*copies[callee.root().place()]);
 }
 
-// The new size of a dimension. Nullopt: it stays.
+// Nullopt: the size stays.
 std::optional<int64_t> NewSize(int64_t size, int64_t from, int64_t to, bool multiples) {
   if (size == from) return to;
   if (multiples && size > from && size % from == 0) return size / from * to;
@@ -148,7 +148,7 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
   }
 }
 
-// Changes each leaf of each shape, operands before users and callees before callers. If the rule of an opcode infers
+// Changes the leaves of all shapes, operands before users and callees before callers. If the rule of an opcode infers
 // another shape, the inferred shape is used.
 bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
              const std::function<Literal(const Literal&, const Shape&)>& convert,

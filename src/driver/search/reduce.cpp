@@ -65,7 +65,7 @@ class Reducer {
       : options_(options), tell_(tell), line_(line), text_(std::move(text)) {
     trial_.property = options.property;
     trial_.threads = std::max(1, threads_ / std::max(1, options.jobs));
-    SetThreads(1);  // A child process does not have the parent's pool of threads, so the parent has no pool.
+    SetThreads(1);  // A child process does not have the parent's pool of threads.
   }
   ~Reducer() { SetThreads(threads_); }
   Reducer(const Reducer&) = delete;
@@ -130,7 +130,7 @@ class Reducer {
     return symptom.Shows(options_.property) && symptom.way == result_.symptom.way;
   }
 
-  // The module as read without verifying. Null if it cannot be read.
+  // Does not verify the module. Null if it cannot be read.
   Result<std::unique_ptr<Module>> ReadTextOnly() const {
     LoadOptions load = options_.run.load;
     load.verify = "off";
@@ -187,14 +187,13 @@ class Reducer {
     return run;
   }
 
-  // Whether generated arguments show the symptom. If so, the arguments need not be kept, and shapes may shrink.
+  // If generated arguments show the symptom, the arguments need not be kept, and shapes may shrink.
   bool FailsOnMadeUp() {
     tell_("with made-up arguments");
     Trial trial(text_, OnMadeUp(), trial_);
     return IsTheSame(trial.symptom());
   }
 
-  // Keeps the arguments of the whole module.
   Status TakeArguments() {
     Progress progress(/*quiet=*/true);
     Experiment experiment(text_, options_.run, progress);
@@ -345,7 +344,7 @@ class Reducer {
     return Take(edits.size(), [&](size_t i) { return Edited(edits[i], of_same_size); });
   }
 
-  // Returns nullopt if the edit changes nothing, or if the edited module is not smaller or not valid.
+  // Nullopt if the edit changes nothing, or if the edited module is not smaller or not valid.
   std::optional<Candidate> Edited(const Edit& edit, bool of_same_size) {
     std::unique_ptr<Module> module = base_.module->Clone();
     if (!edit(*module)) return std::nullopt;
@@ -387,8 +386,8 @@ class Reducer {
     return true;
   }
 
-  // Finds the values of all instructions of the entry, by name. A parameter has the name of the instruction that it
-  // replaces, or the name and a number.
+  // Finds the values of the entry's instructions by name. A parameter has the name of the instruction that it replaces,
+  // or the name and a number.
   bool FindValues() {
     InterpretOptions interpret = InterpreterOptions(options_.run);
     const Computation& entry = base_.module->entry();
@@ -450,7 +449,7 @@ class Reducer {
     Keep();
   }
 
-  // Writes the smallest module so far to the disk, in case a later step fails.
+  // Writes the smallest module so far, in case a later step fails.
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;

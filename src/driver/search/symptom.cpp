@@ -203,7 +203,7 @@ class Examination {
   const std::function<void(std::string_view)> doing_;
 };
 
-// Sets the symptom from the error of the first NaN, which names the instruction that made it.
+// The error of the first NaN names the instruction that made it.
 void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
   const auto input = experiment.Input();
   if (!input) return;
@@ -217,7 +217,7 @@ void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
   }
 }
 
-// Options of a trial. It writes no files and judges only as much as the property needs.
+// A trial writes no files and judges only as much as the property needs.
 RunOptions OptionsFor(RunOptions run, const TrialOptions& options) {
   run.dump = {};
   run.reproducer = {};
