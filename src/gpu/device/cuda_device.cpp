@@ -46,7 +46,6 @@ struct CudaKernel : LoadedKernel {
     driver.Ended("cuModuleUnload", driver.unload_module(module));
   }
 
-  // Local memory is used when the registers are not enough.
   int64_t spilled_bytes() const override {
     int bytes = 0;
     driver.Ended("cuCtxSetCurrent", driver.set_context(context));

@@ -45,7 +45,7 @@ void CudaRecorder::Drop() {
   if (graph != nullptr && !lost_) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
 }
 
-// A capturing stream takes no other work, so the capture ends in any case.
+// The capture ends in any case, because a capturing stream takes no other work.
 Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   const bool decides = graph_ != nullptr;
   if (Status paused = Pause(); !paused) {

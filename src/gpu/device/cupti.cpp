@@ -285,7 +285,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // The records with numbers belong to calls, so calls are recorded, too.
+  // Numbers belong to calls, so calls are recorded, too.
   Status Enable() {
     TRY(TellTime());
     for (const ActivityKind kind :

@@ -15,7 +15,6 @@ namespace {
 // Fewer bytes are not worth several threads.
 constexpr int64_t kParallelBytes = 1 << 20;
 
-// Compiled host code needs no loading.
 struct HostCode : KernelCode, LoadedKernel {
   explicit HostCode(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
   double compile_seconds() const override { return kernel.compile_seconds(); }

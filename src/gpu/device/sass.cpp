@@ -69,7 +69,7 @@ Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, c
   return made;
 }
 
-// Several groups for each thread let threads end at about the same time.
+// With several groups for each thread, threads end at about the same time.
 std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, std::span<const int64_t> sizes,
                                           size_t most) {
   int64_t all = 0;

@@ -18,7 +18,7 @@ using Dims = std::vector<int64_t>;
 
 bool Has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// Whether two instructions compute equal values. `known`: pairs that were compared before.
+// `known`: pairs that were compared before.
 using Pairs = std::set<std::pair<const Instruction*, const Instruction*>>;
 bool IsSame(const Instruction& a, const Instruction& b, Pairs& known) {
   if (&a == &b || !known.emplace(&a, &b).second) return true;
@@ -35,8 +35,7 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// Sizes of the dimensions larger than 1. They alone are numbered, because reshapes between the two products may add and
-// drop dimensions of size 1.
+// Only dimensions larger than 1 are numbered, because reshapes between the two products may add and drop others.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
@@ -54,7 +53,7 @@ int64_t DimOf(const Shape& shape, int64_t number) {
   }
   return -1;
 }
-// The only dimension larger than 1, or the first one if none is. -1 if several are or `dims` is empty.
+// The only dimension larger than 1, or the first if there is none. -1 if there are several or `dims` is empty.
 int64_t Only(const Shape& shape, const Dims& dims) {
   int64_t only = -1;
   for (const int64_t d : dims) {
@@ -65,7 +64,7 @@ int64_t Only(const Shape& shape, const Dims& dims) {
   return only < 0 && !dims.empty() ? dims.front() : only;
 }
 
-// The value before float conversions and before reshapes that add or drop dimensions of size 1.
+// The value before float conversions and reshapes that add or drop dimensions of size 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
   const auto passes = [](const Instruction& at) {
     if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());
@@ -92,7 +91,7 @@ int64_t RowOf(const Instruction& fold) {
   return NumberOf(shape, Only(shape, fold.attrs<ReduceAttrs>().dimensions));
 }
 
-// The operand of a broadcast that adds only the dimension `row`. Null for others.
+// The operand of a broadcast that adds only the dimension `row`, or null.
 const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   const Instruction& spread = WithoutConverts(inst);
   if (!spread.Is(Opcode::kBroadcast)) return nullptr;
@@ -190,7 +189,7 @@ class Reader {
     return No("its second product takes no shares of a sum");
   }
 
-  // From there back to the first product: an optional mask, bias and scale, in this order.
+  // Reads an optional mask, bias and scale, in this order, back to the first product.
   bool ReadScores() {
     const Instruction* at = masked_;
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;
@@ -276,7 +275,7 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of`: for a dimension of the scores. `third`, `last`: size and stride of the last dimensions.
+  // `stride_of`: by dimension of the scores. `third`, `last`: size and stride of the last dimensions.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {
@@ -372,7 +371,7 @@ class Reader {
     return true;
   }
 
-  // After the second product elements may only be moved or rounded.
+  // After the second product, values may only be moved or rounded.
   bool ReadResult(const Computation& fused) {
     const Shape& shape = product_->shape();
     // Dimension of the product for each dimension of the value.

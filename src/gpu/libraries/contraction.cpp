@@ -140,8 +140,8 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
-// The value that the fusion stores. Channel sums of it, and results computed from such sums, are added to
-// `contraction`. Null: there are other results.
+// The value that the fusion stores, or null if there are other results. Channel sums of it, and results computed from
+// such sums, are added to `contraction`.
 const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
   const Instruction& root = computation.root();
   if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;

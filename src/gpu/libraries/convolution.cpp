@@ -29,9 +29,9 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   return false;
 }
 
-// A gradient of weights has the same arithmetic as a forward convolution. Images have their batch outermost in all
-// usual orders, and a gradient of weights sums over the batch. If the batch or the feature dimension has one element,
-// the order in the text decides.
+// A gradient of weights has the arithmetic of a forward convolution. Images usually have their batch outermost, and a
+// gradient of weights sums over the batch. If the batch or the feature dimension has one element, the order in the text
+// decides.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
@@ -142,8 +142,8 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
     problem.kind = ConvolutionKind::kWgrad;
     problem.groups = attrs.batch_group_count;
   } else {
-    // Dilated inputs and negative padding belong to gradients of images. Other gradients equal a forward convolution
-    // with reversed weights.
+    // Gradients of images have dilated inputs or negative padding. Others equal a forward convolution with reversed
+    // weights.
     problem.kind = dilated || cut ? ConvolutionKind::kDgrad : ConvolutionKind::kFprop;
     problem.groups = attrs.feature_group_count;
     if (problem.kind == ConvolutionKind::kDgrad && problem.groups != 1)

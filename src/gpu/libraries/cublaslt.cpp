@@ -110,9 +110,9 @@ struct Column {
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
 };
 
-// The matrix as op(X), column-major. Returns false if neither dimension is contiguous.
+// The matrix as column-major op(X). Returns false if neither dimension is contiguous.
 bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
-  // Seen column-major the matrix is transposed: its rows are the columns of `row_major`.
+  // The column-major matrix is transposed.
   const int64_t row = row_major.column, col = row_major.row;
   column->batch_stride = row_major.batch;
   if (row == 1 || rows == 1) {
@@ -248,15 +248,14 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   return algorithms[number];
 }
 
-// Number in the heuristic's order, which depends on the device and on cuBLASLt's version. "heuristic_2" is the third,
-// "" the first. -1: an unknown name.
+// The heuristic's order depends on the device and on cuBLASLt's version. "heuristic_2" is the third, "" the first. -1:
+// an unknown name.
 int NumberOf(std::string_view algorithm) {
   int64_t number = algorithm.empty() ? 0 : -1;
   if (algorithm.starts_with(kHeuristic)) ParseInt(algorithm.substr(kHeuristic.size()), &number);
   return number >= 0 && number < kMostAlgorithms ? static_cast<int>(number) : -1;
 }
 
-// The descriptors hold the pointer to the bias, so each call has its own.
 class BoundCublasLtCall : public BoundCall {
  public:
   BoundCublasLtCall(const Api& api, Device& device, const Plan& plan, const Algorithm& algorithm)

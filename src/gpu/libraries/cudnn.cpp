@@ -27,8 +27,8 @@ using cudnn::Choice;
 using cudnn::Laid;
 using cudnn::OnDevice;
 
-// Least bytes for which compiling an engine is worth its time. A kernel of ours, which could do the rest instead, costs
-// a pass over the result.
+// Least bytes for which compiling an engine is worth its time. Otherwise a kernel of ours does the rest in a pass over
+// the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -71,8 +71,8 @@ struct CudnnCall : LibraryCall {
   std::shared_ptr<const Choice> choice;
   std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null: not needed.
   std::vector<int64_t> part_results;                           // Results that `sums` or `of_sums` writes.
-  // Scratch memory after the graph's workspace. It holds the graph's result for `finish`, or the scratch of `sums`, or
-  // the sums that are not results, each at a multiple of kBufferAlignment.
+  // Scratch memory after the graph's workspace, at multiples of kBufferAlignment: the graph's result for `finish`, the
+  // scratch of `sums`, or sums that are not results.
   int64_t part_offset = 0, part_bytes = 0, sum_bytes = 0;
 };
 
@@ -254,7 +254,7 @@ std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   return attempts;
 }
 
-// Kernels of ours for the sums, or for results made of sums that the graph computes.
+// Kernels for the sums, or for results made of sums that the graph computes.
 Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Device& device, CudnnCall& call) {
   if (own_sums) {
     call.sums = TRY(PartOnce(on, cudnn::SumsModule(contraction), device));

@@ -6,14 +6,14 @@
 //   e       = exp(masked - max over keys)
 //   result  = (e / sum over keys of e) * value
 //
-// The graph also has the log of the sum plus the maximum, without which cuDNN 9 recognises no attention. The shares have
-// the operands' type, as the second product requires.
+// The graph also has the log of the sum plus the maximum, without which cuDNN 9 recognises no attention. The shares
+// have the operands' type, as the second product requires.
 //
 // The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph: the sums of gradient * result
 // for each query, which cuDNN requires in memory; the shares and the gradients of the values; the slopes and the
 // gradients of keys and queries. A transposition is a reshape to strides that the value already has. The gradients of
-// queries are a single product, for which cuDNN keeps the slopes in its workspace. Sums in f32 to which blocks add in no
-// fixed order would not be reproducible.
+// queries are a single product, for which cuDNN keeps the slopes in its workspace. Sums in f32 to which blocks add in
+// no fixed order would not be reproducible.
 #include "gpu/libraries/cudnn_attention.h"
 
 #include <bit>
@@ -131,7 +131,6 @@ class Builder {
                                       std::optional<Slot> slot) {
     Descriptor& tensor = Add(cudnn::kTensor);
     tensor.Word(cudnn::kTensorType, cudnn::kTypeDataType, type).Integers(cudnn::kTensorDims, dims);
-    // cuDNN requires only this; buffers have more (kBufferAlignment).
     constexpr int64_t kAlignment = 16;
     tensor.Integers(cudnn::kTensorStrides, strides).Integer(cudnn::kTensorAlignment, kAlignment);
     if (slot) {

@@ -33,8 +33,8 @@ int BinaryAlgorithm(EpilogueOp op) {
 
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
-// Rows of rhs that are a multiple of 2 KiB apart share sets of the first-level cache, and version 2 does not pack rhs.
-// Our kernel does (emitters/packed_contraction.cpp) and is faster from 32 rows on (2026-11-26-cpu-2.md).
+// Version 2 does not pack rhs. Rows that are a multiple of 2 KiB apart share sets of the first-level cache. Our kernel
+// packs (emitters/packed_contraction.cpp) and is faster from 32 rows on (2026-11-26-cpu-2.md).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&
@@ -98,7 +98,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
   if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
-  // oneDNN writes rows. If columns are contiguous instead, the transposed product D' = B' A' is computed.
+  // oneDNN writes rows. For contiguous columns, computes the transposed product D' = B' A'.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
     std::swap(product.lhs, product.rhs);

@@ -179,9 +179,9 @@ Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
 
-// In oneDNN 2.6.3, the convolutions of gemm:jit misread an operand of a binary step if channels are last: they read one
-// element for each channel and ignore its other dimensions. Scalars, operands with one value for each channel, sums in
-// place, channels first and other implementations are right. A program against oneDNN's own header shows the same.
+// In oneDNN 2.6.3, the convolutions of gemm:jit misread an operand of a binary step if channels are last. They read one
+// element for each channel and ignore other dimensions. A program against oneDNN's own header shows the same. Scalars,
+// operands with one value for each channel, sums in place, channels first and other implementations are right.
 bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
   if (result.strides[1] != 1 && result.dims[1] != 1) return false;
   return std::ranges::any_of(steps, [](const BinaryStep& step) {
@@ -366,8 +366,8 @@ class Builder {
     return true;
   }
 
-  // The numbers of post-op arguments changed from multiples of 2^14 to 2^15 within version 3. With the larger base, the
-  // query's number means a step before `first`, which has no argument.
+  // Post-op arguments changed from multiples of 2^14 to 2^15 within version 3. With the larger base, the query's number
+  // means a step before `first`, which has no argument.
   int PostOpBase(Handle descriptor, size_t first) const {
     const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
     const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, what);

@@ -22,8 +22,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Up to so many rows, a pointwise convolution is faster as a product, because it need not reorder the weights (measured
-// in commit 2c2fd2e3).
+// A pointwise convolution with so few rows is faster as a product, which need not reorder the weights (measured in
+// commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
 // If `device` is null, checks only the conditions that need no open library.
@@ -43,7 +43,7 @@ Result<LibraryAnswer> OpenOneDnnProduct(const Contraction& contraction, Device* 
   return OneDnnMatrixProduct(matrix.product, device ? &options : nullptr);
 }
 
-// With few rows, reordering the weights for a convolution would take longer than the product.
+// Reordering the weights for a convolution would take longer than a product of few rows.
 Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* device, const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
   if (!point.why_not.empty()) return No(point.why_not);
@@ -52,8 +52,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution of arrays whose channels are not the minor dimension. It reorders them before and
-// after, which takes longer than the rest (measured in commit e4d0ed59).
+// oneDNN has no depthwise convolution if channels are not the minor dimension. It reorders before and after, which
+// takes longer than the rest (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -129,7 +129,7 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                              Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
 }
 
-// In parallel unless the device is the host: each thread of ours has its own number of OpenMP threads, which a host's
+// Parallel unless the device is the host: each thread of ours has its own number of OpenMP threads, which a host's
 // library uses.
 void ForEachCall(int64_t count, const Device& device, const std::function<void(int64_t)>& work) {
   ParallelFor(count, device.IsHost() ? count : 1, [&](int64_t begin, int64_t end) {
@@ -137,7 +137,7 @@ void ForEachCall(int64_t count, const Device& device, const std::function<void(i
   });
 }
 
-// On several threads. An algorithm that fails has an answer without a call.
+// An algorithm that fails has an answer without a call.
 template <class Open>
 std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::string> algorithms, const Device& device,
                                     const LibraryOptions& options) {
@@ -259,7 +259,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options) {
-  // The first of equal requests comes first, and the others find its result without waiting.
+  // Others find the result of the first of equal requests without waiting.
   std::vector<size_t> order, again;
   std::set<uint64_t> seen;
   for (size_t i = 0; i < requests.size(); ++i)
@@ -300,7 +300,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     own.list = false;
     std::vector<std::string> others = first.call->algorithms();
     std::erase(others, first.call->algorithm());
-    // As many at a time as may still be added, so that the number of threads does not matter.
+    // As many at once as may still be added, so that the number of threads does not matter.
     int left = most - 1;
     for (size_t begin = 0; left > 0 && begin < others.size();) {
       const auto some = std::span(others).subspan(begin, std::min<size_t>(left, others.size() - begin));

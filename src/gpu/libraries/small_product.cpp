@@ -12,12 +12,11 @@ namespace hlo::gpu {
 namespace {
 
 constexpr double kMostFlop = 4e6;  // For larger products, a library's packing pays.
-// Work that is worth another thread, which takes it up in a microsecond or two while it spins.
+// Work that is worth another thread, which starts within microseconds while it spins.
 constexpr double kFlopOfPiece = 4e5;
 constexpr int64_t kAhead = 16;  // Distance of the prefetched row of rhs.
 
-// A tile's accumulators use the registers that the operands leave free, which is enough to hide the latency of
-// multiply-adds.
+// Accumulators use the registers that the operands leave free, which is enough to hide the latency of multiply-adds.
 namespace avx2 {
 
 struct Simd {

@@ -12,7 +12,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A valid address for places without bytes. It is never read.
+// A valid address for places without bytes.
 alignas(kBufferAlignment) std::byte g_nothing[kBufferAlignment];
 
 bool UsableInPlace(const Shape& shape, const Literal& literal) {
@@ -188,7 +188,7 @@ Status Binding::MakeReady() {
   return device_.Synchronize();
 }
 
-// On the host, results are written into literals. Literals that the caller has received are replaced.
+// On the host, results are written into literals. New ones replace literals that the caller has received.
 Status Binding::MakeOutputs() {
   if (!device_.IsHost()) return {};
   for (size_t i = 0; i < outputs_.size(); ++i) {

@@ -129,8 +129,8 @@ class Planner {
     gone = {};
   }
 
-  // Obligatory pairs come first, then the state of loops, copies and optional pairs. Large values come first, because a
-  // copy in a loop costs in each trip.
+  // Obligatory pairs come first, then the state of loops, copies and optional pairs. A copy in a loop costs in each
+  // trip, so large values come first.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {
@@ -163,8 +163,8 @@ class Planner {
 
   bool IsCopy(const InPlace& pair) { return all()[pair.result].definition->Is(Opcode::kCopy); }
 
-  // Copies of one position happen at the same time, so none may overwrite memory that a pending copy reads. If all
-  // copies wait for each other (a swap), one source is saved first.
+  // Copies of one position happen at the same time, so none may overwrite memory that a pending copy reads. If all wait
+  // for each other (a swap), one source is saved first.
   void ListCopies() {
     for (const InPlace& pair : plan_.values.in_place) {
       if (pair.must && all()[pair.result].bytes > 0 && !OneBuffer(pair.operand, pair.result)) {
@@ -227,7 +227,7 @@ class Planner {
     }
   }
 
-  // A result has memory of its own for the caller. If its layout is not the default, it stays in the arena and is
+  // A result has memory of its own for the caller. In another than the default layout it stays in the arena and is
   // reordered.
   void PlaceOutputs() {
     place_of_buffer_.resize(buffers_.size());

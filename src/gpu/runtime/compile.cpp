@@ -1,4 +1,3 @@
-// Compiles a module to a program: plans, then buffers, then steps in run order.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -122,7 +121,7 @@ class Compiler {
     }
   }
 
-  // Errors: the plan of a fill or library call does not fit the instruction, or has other kernels.
+  // Errors: a fill's or library call's plan does not fit, or has other kernels.
   static Status CheckKind(const StepPlan& step) {
     const Instruction& inst = *step.inst;
     const bool is_fill = step.kind == StepKind::kFill;
@@ -157,13 +156,13 @@ class Compiler {
 
   using Names = std::vector<std::string_view>;
 
-  // Example: "'a' is a kernel: no library" or "'a' and 2 more are kernels: no library".
+  // Example: "'a' and 2 more are kernels: no library".
   void AddNote(const Names& names, std::string_view one, std::string_view several, std::string_view reason) {
     const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more") : "";
     report().notes.push_back(Str("'", names.front(), "'", more, names.size() > 1 ? several : one, reason));
   }
 
-  // Drops the name (" ('multiply.3')"), so that instructions with one reason share a note.
+  // Drops the name (" ('multiply.3')"), so that instructions share a note.
   static std::string WithoutName(const std::string& message) { return message.substr(0, message.find(" ('")); }
 
   // Calls that no library accepts become kernels, with a note.
@@ -243,7 +242,7 @@ class Compiler {
   Status EmitKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<std::optional<Error>>& errors = errors_;
-    // All threads see a mutated instruction, so a single thread emits.
+    // All threads see a mutated instruction, so only one thread emits.
     const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -307,7 +306,7 @@ class Compiler {
     return shares;
   }
 
-  // A pair of one kernel holds for the whole step if no later kernel of the step reads the operand.
+  // A pair of one kernel holds for the step if no later kernel reads the operand.
   static bool MayShareAfter(const StepPlan& plan, size_t kernel, const SharablePair& pair) {
     for (size_t i = kernel + 1; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
@@ -643,7 +642,7 @@ class Compiler {
     return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // A fault that changes no code does not count, because a test with it would pass without testing anything.
+  // A fault that changes no code does not count, because a test with it would test nothing.
   Status CountPlanted() {
     if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;

@@ -95,8 +95,7 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // A small condition is computed by the kernel that sets it. This kernel is appended to the body's last kernel if
-  // possible.
+  // The kernel that sets a small condition computes it. This kernel is appended to the body's last kernel if possible.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {

@@ -10,8 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Bytes of an area or, with a binding, of the address space. A parameter is not written, but a later value can take
-// over its memory.
+// Bytes of an area or, with a binding, of the address space. A later value can take over a parameter's memory.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;
@@ -115,7 +114,7 @@ class EffectsOfNodes {
   Effects effects_;
 };
 
-// The last writer of each byte and its readers since then. Memory is cut into pieces where accesses begin and end.
+// Each byte's last writer, and its readers since then. Pieces of memory begin and end where accesses do.
 class Memory {
  public:
   // Adds the nodes that `node` must wait for to `waits`.

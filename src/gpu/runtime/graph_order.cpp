@@ -79,7 +79,7 @@ class Orderer {
     return blocks <= multiprocessors_;
   }
 
-  // An unknown number of blocks (0) of one node makes the side's number unknown.
+  // If one node has an unknown number of blocks (0), the side's number is unknown.
   static void Add(NodeWeight* side, const NodeWeight& more, bool is_first) {
     side->seconds += more.seconds;
     side->blocks = more.blocks == 0 || (side->blocks == 0 && !is_first) ? 0 : std::max(side->blocks, more.blocks);
@@ -95,7 +95,7 @@ class Orderer {
     return side;
   }
 
-  // Weight of `end` and of the nodes before it that do not precede `node`.
+  // Weight of `end` and of nodes before it that do not precede `node`.
   NodeWeight SideTo(int end, int node) const {
     NodeWeight side;
     Add(&side, weights_[end], true);

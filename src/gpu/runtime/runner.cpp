@@ -102,7 +102,7 @@ class SerialRunner {
   }
 
   // A loop is unrolled if its number of trips is known, the last run by the host made as many, and its steps are few.
-  // Fewer steps are allowed if the device can run the loop.
+  // If the device can run the loop, the limit is lower.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -129,8 +129,8 @@ class SerialRunner {
     return steps;
   }
 
-  // The first run is not recorded, because objects that are created at first use cannot be recorded. Nodes that cannot
-  // be recorded are not tried again.
+  // Objects that are created at first use cannot be recorded, so the first run is not. Nodes that cannot be recorded
+  // are not tried again.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
@@ -150,8 +150,8 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // Whether the recorded numbers of trips hold for the arguments. If not, the host evaluates the conditions once. If
-  // they still do not hold, the nodes are recorded again.
+  // Whether the recorded numbers of trips hold. If not, the host evaluates the conditions once. If they still do not
+  // hold, the nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }
@@ -484,7 +484,7 @@ class SerialRunner {
     return RunWork(step);
   }
 
-  // A step that only copies is one event. Copies before other work are an event of their own.
+  // If a step only copies, it is one event. Copies before other work are an event of their own.
   Status RunTimed(const Step& step) {
     const TimelineEvent event{.kind = TimelineEvent::Kind::kStep, .step = step.info};
     if (step.info < 0) return RunCopies(step.copies);
@@ -656,7 +656,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   runner.timeline().End();
   *host_call_seconds = runner.host_call_seconds();
   if (!done) {
-    // If the device has failed, its first error tells more than the error of the reset.
+    // After a failure, the device's first error tells more.
     Status reset = binding.ResetCounters();
     if (!reset && done.error().exit != ExitCode::kDevice) return reset;
   }

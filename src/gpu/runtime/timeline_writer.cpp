@@ -10,7 +10,6 @@
 namespace hlo::gpu {
 namespace {
 
-// The executions of a graph's pieces in one launch, from records of the log.
 class GraphRun {
  public:
   GraphRun(const RecordedPieces& pieces, Timeline& timeline)
@@ -69,7 +68,7 @@ class GraphRun {
     return std::ranges::lower_bound(all, time, {}, &Execution::begin) - all.begin();
   }
 
-  // The trip of `recorded` that ran at `time`, in the timeline. `around`: the launch's trip.
+  // The trip of `recorded` that ran at `time`. `around`: the launch's trip.
   int TripAt(int recorded, int64_t time, int around) {
     if (recorded < 0) return around;
     const RecordedPieces::Trip& trip = pieces_.trips[recorded];
@@ -127,7 +126,7 @@ void TimelineWriter::End() {
   timeline_->trips.clear();
 }
 
-// Assigns activities to launches. A launch without activity has length zero. Activities of no piece belong to nodes
+// Assigns activities to launches. A launch without activity has length zero. Activities without piece belong to nodes
 // that the driver adds for conditions, and count as waiting. An activity without launch belongs to the last launch of
 // its graph.
 void TimelineWriter::Sort(const Activities& told) {

@@ -212,7 +212,7 @@ class Finder {
   }
 
   bool Encloses(int loop, int inner) const {
-    while (inner > loop) inner = loops_[inner].parent;  // An inner loop has a greater number than the loops around it.
+    while (inner > loop) inner = loops_[inner].parent;  // An inner loop has a greater number than its outer loops.
     return inner == loop;
   }
 
@@ -235,7 +235,7 @@ class Finder {
     }
   }
 
-  // A value that reaches a step through several leaves may share only if all of them may.
+  // A value may share only if all leaves through which it reaches the step may.
   bool MayShare(const InPlace& pair) {
     const Value& result = found_.values[pair.result];
     const Instruction& step = *result.definition;

@@ -12,11 +12,11 @@ namespace hlo::gpu {
 namespace {
 
 constexpr uint8_t kPattern = 0xA5;
-// Bytes of the zones before and after an allocation. Larger zones catch more writes, smaller ones are cheaper to check.
+// Bytes before and after an allocation. Larger zones catch more writes, smaller ones are cheaper to check.
 constexpr int64_t kLeastZone = 4 << 10, kMostZone = 8 << 20;
 static_assert(kLeastZone % kBufferAlignment == 0);
 
-// Least bytes that EmptyCaches writes on a GPU. It writes at least twice the size of the cache.
+// Least bytes that EmptyCaches writes on a GPU. It writes at least twice the cache's size.
 constexpr int64_t kLeastOtherMemory = 128 << 20;
 constexpr int64_t kCacheLine = 64;
 

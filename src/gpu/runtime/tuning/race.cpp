@@ -26,10 +26,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates with other numbers for our kernel; implementations of a library on the host and on a GPU.
+// Candidates for our kernel with other numbers, or implementations of a library.
 constexpr size_t kMostVariants = 6;
 constexpr int kMostOfLibrary = 4, kMostOfLibraryOfGpu = 8;
-// Candidates for our kernel that can replace a library call.
+// Variants of our kernel that can replace a library call.
 constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
@@ -71,7 +71,7 @@ struct Sample {
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
 }
-// If too few samples are uninterrupted, the fastest sample counts, because it was disturbed least.
+// With too few uninterrupted samples, the fastest counts, because it was disturbed least.
 void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   const bool clean = CleanOf(samples) >= kLeastSamples;
   std::vector<double> times;
@@ -83,7 +83,6 @@ void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   candidate->samples = std::ssize(times);
 }
 
-// No library is considered for the plan.
 FusionPlan AsOurs(FusionPlan attention) {
   attention.kernels.front().library = kOwnLibrary;
   return attention;
@@ -318,8 +317,8 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // Turns let a busy machine slow down both. The order of binding decides about addresses and so about times. So both
-  // are bound several times, and the challenger has to win each time.
+  // Takes turns, so that a busy machine slows down both. The order of binding decides about addresses and so about
+  // times. So both are bound several times, and the challenger has to win each time.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;

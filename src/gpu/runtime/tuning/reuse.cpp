@@ -19,7 +19,7 @@ struct Touch {
   int reader;  // Id of the step. -1: the step writes.
 };
 
-// Values that control flow passes on are one array, because they share memory or are copied.
+// Values that control flow passes on share memory or are copied, and are one array.
 class Arrays {
  public:
   explicit Arrays(const Values& values) : same_as_(values.values.size()) {
@@ -35,7 +35,6 @@ class Arrays {
   std::vector<int> same_as_;
 };
 
-// The accesses of two runs.
 class Tracer {
  public:
   explicit Tracer(const Module& module) : module_(module), values_(FindValues(module, {})), arrays_(values_) {}
@@ -108,16 +107,16 @@ class Timeline {
   int64_t all_ = 0;
 };
 
-// Parts by their last access, oldest first. A step that accesses a part is assumed to access the oldest one.
+// Parts by their last access, oldest first. A step is assumed to access the oldest part.
 class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}
 
-  // Returns how many of the bytes had left the cache: accesses to `cache_bytes` or more followed their last access.
+  // Returns how many bytes had left the cache, because accesses to `cache_bytes` followed their last access.
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {
-      // These bytes were not accessed in the traced trips. Further trips would access the rest of the array first.
+      // The traced trips did not access these bytes. Further trips would access the rest of the array first.
       if (parts_.empty() || timeline.After(parts_.front().time) + untouched_ - first >= cache_bytes) gone += first;
       untouched_ -= first;
       left -= first;

@@ -38,7 +38,7 @@ class Tuner {
   Tuner(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
         const TuningHooks& hooks)
       : module_(module), device_(device), compile_(compile), options_(options), hooks_(hooks) {
-    // Candidates are compiled like the step, except for planted faults, host calls and kept kernels.
+    // Candidates are compiled like the step, without planted faults, host calls and kept kernels.
     compile_.inject.clear();
     compile_.host = nullptr;
     compile_.keep_kernels = false;
@@ -280,7 +280,7 @@ class Tuner {
     return {};
   }
 
-  // Keeps decisions that other processes have written to the file meanwhile.
+  // Keeps decisions that other processes have written meanwhile.
   Status WriteLock() {
     if (options_.write_to.empty() || (measured_.size() == 0 && options_.write_to == options_.read_from)) return {};
     Lock all = measured_;
