@@ -49,7 +49,7 @@ bool IsBundle(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(manifest, error)) return false;
   const auto text = ReadSource(manifest);
-  // A folder of modules may also have a file of this name. A truncated manifest is recognised by its beginning.
+  // A folder of modules may also have such a file. A truncated manifest is recognised by its beginning.
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// The end of the string, comment or single byte that begins at `at`.
+// A piece is a string, a comment or a single byte.
 size_t EndOfPiece(std::string_view text, size_t at) {
   const std::string_view rest = text.substr(at);
   size_t length = 1;
@@ -43,8 +43,7 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
 }
 
 // Blanks stay only between words, after commas in parentheses, around `->` and around the '=' after the name. Braces
-// and brackets of attributes stay as written, because some values are kept as text. `is_nameless`: the instruction has
-// no name.
+// and brackets of attributes stay, because some values are kept as text. `is_nameless`: the instruction has no name.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // Whether a parenthesis was seen.
@@ -65,7 +64,7 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     if (verbatim || inside == '{') {
       // Verbatim text keeps its blanks. In other braces, a run of blanks becomes one.
     } else if (before == ':' && inside == '(' && !named) {
-      blank = true;  // Between a parameter's name and its shape.
+      blank = true;  // A blank between name and shape.
     } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
       blank = inside != '[';
     } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {
@@ -73,7 +72,7 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     } else if (c == '(') {
       blank = nesting.empty() && !named;  // A blank before a signature, none before operands.
     } else if (nesting.empty() && !operands && c >= 'a' && c <= 'z' && (before == ']' || before == '}')) {
-      blank = true;  // Between the shape and the opcode.
+      blank = true;  // A blank between shape and opcode.
     }
     if (blank && !out.empty()) out += ' ';
     blank = false;
@@ -95,7 +94,6 @@ bool HasLineComment(std::string_view text) {
   return false;
 }
 
-// Does not count braces in strings and comments.
 int OpenBraces(std::string_view text) {
   int open = 0;
   for (size_t at = 0; at < text.size(); at = EndOfPiece(text, at)) open += (text[at] == '{') - (text[at] == '}');
@@ -106,12 +104,12 @@ class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
-      // Computations without text are the computation of a lone instruction and those that the parser makes for
-      // asynchronous instructions.
+      // The computation of a lone instruction has no text, nor do those that the parser makes for asynchronous
+      // instructions.
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
     }
-    // An instruction inside another instruction's text is a part of that text.
+    // The text of a nested instruction is a part of the outer text.
     std::stable_sort(instructions_.begin(), instructions_.end(), [](const Placed& a, const Placed& b) {
       return a.range.begin != b.range.begin ? a.range.begin < b.range.begin : a.range.end > b.range.end;
     });
@@ -146,11 +144,10 @@ class Formatter {
     const Computation* computation;
   };
   struct Line {
-    std::string text, comment;  // The comment after the code.
+    std::string text, comment;  // The comment follows the code.
   };
 
-  // Writes the text from `at` to the '{' of a computation and returns the position after it. A lone instruction has no
-  // computation in the text.
+  // Returns the position after the '{' of a computation. A lone instruction has no computation in the text.
   size_t Open(size_t at, const Placed& first) {
     const size_t begin = first.range.begin;
     size_t brace = begin;
@@ -189,7 +186,6 @@ class Formatter {
     return end;
   }
 
-  // Writes the comments above an instruction, then the instruction.
   void InstructionAt(size_t at, const Placed& placed) {
     const size_t root = FindCode(text_, at, placed.range.begin, [](auto) { return true; });
     std::string above(text_.substr(at, root - at));
@@ -202,8 +198,7 @@ class Formatter {
     Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
-  // Writes text outside computations line by line. Returns true if the text ends in a comment directly above the
-  // following code.
+  // Writes text outside computations. Returns true if it ends in a comment directly above the following code.
   bool Between(size_t begin, size_t end) {
     const std::string_view text = text_.substr(begin, end - begin);
     if (Trim(text).empty()) return false;
@@ -214,7 +209,7 @@ class Formatter {
     }
     std::vector<std::string_view> lines = Split(text.substr(first), '\n');
     while (!lines.empty() && Trim(lines.front()).empty()) lines.erase(lines.begin());
-    // The last line is the beginning of the line on which the computation begins.
+    // The last line begins the line of the computation.
     const bool parted = lines.size() > 1 && Trim(lines.back()).empty() && Trim(lines[lines.size() - 2]).empty();
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;
@@ -271,7 +266,7 @@ class Formatter {
     if (!lines_.empty() && !lines_.back().text.empty()) lines_.push_back({});
   }
 
-  // Comments after consecutive lines are aligned, unless their column would be too far right.
+  // Comments after consecutive lines are aligned, unless too far right.
   std::string Text() const {
     constexpr size_t kFarthest = 100;
     std::string out;

@@ -24,7 +24,7 @@ struct Edit {
   size_t from_begin, from_end, to_begin, to_end;
 };
 
-// Leaves out the equal lines at the beginning and end of the edit.
+// Leaves out equal lines at both ends of the edit.
 void AddEdit(const Lines& from, const Lines& to, Edit edit, std::vector<Edit>* edits) {
   auto& [from_begin, from_end, to_begin, to_end] = edit;
   while (from_begin < from_end && to_begin < to_end && from[from_begin] == to[to_begin]) ++from_begin, ++to_begin;
@@ -48,7 +48,7 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
     line.to = i;
     ++line.to_count;
   }
-  std::vector<size_t> there, here;  // Positions in `from` and in `to` of lines that occur once in both.
+  std::vector<size_t> there, here;  // Positions of lines that occur once in `from` and once in `to`.
   for (const std::string_view line : to) {
     const Places& place = places[line];
     if (place.from_count != 1 || place.to_count != 1) continue;
@@ -67,8 +67,8 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
   return edits;
 }
 
-// A range in a hunk's head, such as "12,3": the first line, from 1 on, and the number of lines. An empty range has the
-// number of the line before it.
+// Example in a hunk's head: "12,3". The first line, from 1 on, and the number of lines. An empty range has the number
+// of the line before it.
 std::string RangeText(size_t begin, size_t end) {
   return Str(end == begin ? begin : begin + 1, end - begin == 1 ? "" : Str(",", end - begin));
 }

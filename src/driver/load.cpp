@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An unreadable .txt file counts, so that loading it reports the reason.
+// An unreadable file counts, because loading it reports the reason.
 bool MayHoldModule(const std::string& path) {
   constexpr size_t kMostBytes = 1 << 20;  // A module's header follows few comments.
   std::ifstream file(path, std::ios::binary);
@@ -58,8 +58,8 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
   return files;
 }
 
-// The files of a directory to run: the recorded runs of a module, or else its first state, and all files of other
-// names. A state that exists as text and as a protocol buffer is taken as text.
+// The recorded runs of each module, or else its first state, and all files of other names. A text is preferred to a
+// protocol buffer of the same state.
 std::vector<std::string> FirstStates(const std::vector<std::string>& files) {
   const auto state_of = [](const std::string& file) { return DumpedStateOf(fs::path(file).filename().string()); };
   const auto is_proto = [](const std::string& file) { return file.ends_with(".pb") || file.ends_with(".pbtxt"); };
@@ -91,7 +91,7 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return files;
 }
 
-// A path that cannot be examined, such as a name that is too long, does not exist. Reading it reports why.
+// A path that cannot be examined does not exist. Reading it reports why.
 bool Exists(const std::string& path) {
   std::error_code unknown;
   return fs::exists(path, unknown);
@@ -102,7 +102,7 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, unknown);
 }
 
-// Splits "FILE#2" into the file and 2. The number is 0 if there is none or if a file has this name.
+// The number is 0 if there is none or if a file has this name.
 std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
   const size_t hash = path.rfind('#');
   int64_t piece = 0;
@@ -147,7 +147,7 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
 }
 
 // Rejects instructions that XLA's verifier accepts but whose meaning is not defined. XLA reads the lines of an FFT of
-// other lengths from whatever memory follows, crashes on a bitcast of another size, and does not compile a movement
+// other lengths from whatever memory follows. It crashes on a bitcast of another size, and does not compile a movement
 // into another type. Errors: [U009].
 Status CheckIsMeant(const Module& module) {
   constexpr OpcodeSet kMovements = {Opcode::kBroadcast,

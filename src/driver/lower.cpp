@@ -40,7 +40,6 @@ constexpr StageRow kStages[] = {
 
 const StageRow& RowOf(LowerStage stage) { return kStages[static_cast<int>(stage)]; }
 
-// A fusion with its kernels, or with the reason why it has none.
 struct Lowered {
   const Instruction* inst = nullptr;
   Result<std::vector<gpu::EmittedKernel>> kernels;
@@ -90,7 +89,6 @@ std::string TextOf(const kernel::PtxasKernel& kernel) {
              " of shared memory\n");
 }
 
-// Lists the kernels that spill registers.
 std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKernel> found) {
   std::string spilling;
   int64_t bad = 0;
@@ -165,7 +163,7 @@ Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::Nv
   });
 }
 
-// The libraries' answers to a call whose kernels are shown instead.
+// The libraries' answers to a call whose kernels are shown.
 std::string LibrariesText(const Instruction& call, bool on_host) {
   std::string out;
   for (const gpu::Refusal& refusal : gpu::AskLibraries(call, on_host)) {

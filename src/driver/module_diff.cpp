@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// Needed by the result, by a side effect or as control predecessors. dce removes other instructions.
+// The result, a side effect or a control successor needs these instructions. dce removes others.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -49,12 +49,11 @@ class Differ {
  public:
   explicit Differ(const DiffOptions& options) : options_(options) {}
 
-  // Names are unique in a module, so that equal lines are the same instruction. The lines that stayed in place are the
-  // longest increasing sequence of places.
+  // Equal lines are the same instruction. The lines that stayed in place are the longest increasing sequence of places.
   void Compare(const ModuleLines::Part& before, const ModuleLines::Part& after) {
     std::unordered_map<std::string_view, size_t> place;
     for (size_t i = 0; i < before.lines.size(); ++i) place[before.lines[i]] = i;
-    std::vector<size_t> places, there;  // Positions in `before` and in `after` of lines that both have.
+    std::vector<size_t> places, there;  // Positions of lines that both have.
     std::vector<bool> kept(before.lines.size(), false), known(after.lines.size(), false);
     for (size_t i = 0; i < after.lines.size(); ++i) {
       const auto found = place.find(after.lines[i]);
@@ -104,7 +103,7 @@ class Differ {
     size_t begin, end;
   };
 
-  // Both sides in their order. A changed instruction follows its earlier form.
+  // A changed instruction follows its earlier form.
   static void Pairs(const ModuleLines::Part& before, const ModuleLines::Part& after, const std::vector<bool>& kept,
                     const std::vector<bool>& known, Range from, Range to, std::vector<std::string>* lines) {
     std::unordered_map<std::string_view, size_t> was;
@@ -187,7 +186,7 @@ std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const Di
   for (const ModuleLines::Part& part : before.parts) old[part.name] = &part;
   Differ differ(options);
   std::vector<const ModuleLines::Part*> fresh;
-  // Callers precede callees. So new and removed computations follow the changes of their callers.
+  // New and removed computations follow the changes of their callers.
   for (const ModuleLines::Part& part : std::views::reverse(after.parts)) {
     const auto was = old.find(part.name);
     if (was == old.end()) {

@@ -25,8 +25,8 @@ bool HasPlans(const Module& module) {
   return false;
 }
 
-// XLA fuses slices of a library call's operands and results with the call. Such a fusion runs as slices and a call, not
-// as a kernel. Replaces each by a call of its computation, which computes the same.
+// XLA fuses slices with a library call. Such a fusion runs as slices and a call, not as a kernel. Replaces each by a
+// call of its computation, which computes the same.
 bool OpenFusionsOfLibraryCalls(Module& module) {
   bool any = false;
   for (Computation* computation : SequentialComputations(module)) {
@@ -56,8 +56,7 @@ bool HasBitcast(const Module& module) {
   return false;
 }
 
-// Whether the pipeline keeps the bytes of each bitcast's operand: no pass runs, or no pass assigns layouts and there is
-// no bitcast.
+// The pipeline keeps these bytes if no pass runs, or if no pass assigns layouts and there is no bitcast.
 bool KeepsBytesOfBitcasts(const Module& module, const PipelineOptions& options) {
   if (!options.passes) return false;
   if (Trim(*options.passes).empty()) return true;
@@ -130,7 +129,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
     };
   }
   // A layout changes no value except a bitcast's, which reads the bytes. If layouts do not fit, a pass that removes a
-  // step between them, or a kernel that takes a value as it is, would change the bytes that a bitcast reads.
+  // step between them, or a kernel that takes a value as it is, would change these bytes.
   const bool keeps = misfits == MisfitLayouts::kKeep && KeepsBytesOfBitcasts(module, options);
   const bool fits = keeps || CheckLayoutsFit(module).has_value();
   if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));
@@ -138,7 +137,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   auto report = RunPipeline(module, options);
   if (!report) return report;
   report->changed |= !fits;
-  // If the pipeline changed nothing, the plans for the earlier fusions stay.
+  // If nothing changed, the plans for the earlier fusions stay.
   if (report->changed && had_plans) RemovePlans(module);
   return report;
 }

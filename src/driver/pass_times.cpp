@@ -16,8 +16,8 @@ namespace {
 struct Spent {
   int runs = 0, changed = 0, skipped = 0;
   double wall_ms = 0, processor_ms = 0;              // In the passes.
-  double after_wall_ms = 0, after_processor_ms = 0;  // In the fingerprint and the verifier after them.
-  int64_t instructions = 0;                          // Added instructions.
+  double after_wall_ms = 0, after_processor_ms = 0;  // In the fingerprint and the verifier.
+  int64_t instructions = 0;
 
   void Add(const PassRun& run, int64_t more_instructions) {
     ++runs;

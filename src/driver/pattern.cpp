@@ -13,8 +13,8 @@ RE2::Options Quiet() {
   return options;
 }
 
-// RE2 does not report the position of the piece that its error names. It reads from the left and stops at the first
-// error, so each prefix that contains the piece has the same error. 0 if the piece is the whole text or not in it.
+// RE2 does not report the position of the piece that its error names. It stops at the first error from the left, so
+// each prefix with the piece has the same error. 0 if the piece is the whole text or not in it.
 size_t ColumnOf(const RE2& bad) {
   const std::string& text = bad.pattern();
   const std::string& piece = bad.error_arg();

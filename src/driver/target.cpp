@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// A message in the text format of protocol buffers: `name: value` or `name { ... }`.
+// Text format of protocol buffers: `name: value` or `name { ... }`.
 struct ProtoField;
 using ProtoMessage = std::vector<ProtoField>;
 struct ProtoField {
@@ -20,7 +20,7 @@ struct ProtoField {
   ProtoMessage message;
 };
 
-// Reads the part of the text format that target configurations use.
+// Reads the part of the format that target configurations use.
 class ProtoReader {
  public:
   explicit ProtoReader(std::shared_ptr<const SourceText> source) : source_(std::move(source)), text_(source_->text()) {}
@@ -141,8 +141,8 @@ class Config {
     return value;
   }
 
-  // Operations per second of a unit, such as "matrix_unit_description", on an element type, given by its number in XLA.
-  // A multiply and an add are two operations. 0 if the file does not give the rate.
+  // Operations per second of a unit, such as "matrix_unit_description", for a type by its number in XLA. A multiply and
+  // an add are two operations. 0 if the file does not give the rate.
   Result<double> Rate(std::string_view unit, std::string_view type, double cores) const {
     const ProtoField* description = Find(info_, unit);
     if (description == nullptr) return 0;
@@ -177,7 +177,7 @@ Result<DeviceDescription> DescriptionOf(const ProtoReader& reader, const ProtoMe
   int64_t minor = 0;
   if (const ProtoField* field = Find(capability->message, "minor"); field != nullptr && !ParseInt(field->value, &minor))
     FAIL(reader.At(field->range, "minor wants a number"));
-  // Fields that the file lacks have the values of the default device.
+  // The default device has values for missing fields.
   DeviceDescription device = DefaultDevice();
   device.compute_capability = static_cast<int>(10 * TRY(config.Number(*major)) + static_cast<double>(minor));
   if (device.compute_capability < 80 || device.compute_capability > 999)

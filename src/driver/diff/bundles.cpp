@@ -1,4 +1,3 @@
-// Compares two bundles file by file.
 #include <algorithm>
 #include <filesystem>
 

@@ -43,7 +43,7 @@ const KindRow kKinds[] = {
 };
 const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
 
-constexpr size_t kEnough = 4096;  // Bytes that are enough to recognise a kind of file.
+constexpr size_t kEnough = 4096;  // Enough to recognise a kind of file.
 
 bool IsProfile(std::string_view beginning) {
   return Trim(beginning).starts_with('{') && beginning.find("\"hlo.profile/") != std::string_view::npos;
@@ -85,7 +85,7 @@ bool IsReadOnce(const std::string& path) {
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// A side. Bytes that can be read only once and are not a module are kept in a temporary file.
+// Bytes that can be read only once and are not a module are kept in a temporary file.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;

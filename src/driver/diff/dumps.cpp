@@ -1,5 +1,5 @@
-// For each module of both dumps, finds the first pass at which they diverge. A dump holds a state only for a pass that
-// changed the module. A state that one side lacks is therefore a divergence, too.
+// For each module of both dumps, finds the first pass at which they diverge. A dump has no state for a pass that
+// changed nothing. A state that only one side has is therefore a divergence, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -53,7 +53,6 @@ Result<std::vector<DumpedModule>> ModulesOf(const std::string& directory) {
   return modules;
 }
 
-// The entry with that number in passes.json, or null.
 const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   static const JsonValue kNone;
   const JsonValue::Array* runs = module.passes["passes"].Items();
@@ -70,7 +69,7 @@ std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   return Str("#", state.instance, " ", state.pass, instance ? Str("#", *instance) : "", " in ", state.pipeline);
 }
 
-// Reason why a pass that changed one side has no state on the other side.
+// Why a pass that changed one side has no state on the other side.
 std::string WhyNot(const DumpedModule& other, const DumpFile& state, std::string_view side) {
   const JsonValue::Array* runs = other.passes["passes"].Items();
   if (runs == nullptr) return "";
@@ -110,11 +109,11 @@ Result<bool> AreEqual(const DumpedModule& left, const DumpFile& was, const Dumpe
 // The first divergence of two sequences of states.
 struct Parting {
   std::string pass, why;
-  const DumpFile *left = nullptr, *right = nullptr;  // d
+  const DumpFile *left = nullptr, *right = nullptr;
 };
 
-// Decides which of two states without a partner comes first. If the pass of one state changes the other side later,
-// that is its partner, and the other state comes first.
+// Whether `left` comes first. If the pass of one state changes the other side later, that is its partner, and the other
+// state comes first.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {
@@ -178,7 +177,7 @@ std::vector<ModulePair> PairsBy(const std::vector<DumpedModule>& left, const std
   return pairs;
 }
 
-// Pairs the k-th largest modules of both sides, by the bytes of their first states.
+// Pairs modules by the size of their first states.
 std::vector<ModulePair> PairsBySize(const std::vector<DumpedModule>& left, const std::vector<DumpedModule>& right) {
   const auto sorted = [](const std::vector<DumpedModule>& modules) {
     std::vector<const DumpedModule*> all;

@@ -12,8 +12,7 @@
 namespace hlo {
 namespace {
 
-// First value of the hash over an instruction and its operands. It has the number of a parameter, unlike the hash over
-// an instruction and its users.
+// Only the hash over an instruction and its operands has the number of a parameter.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -24,7 +23,7 @@ bool RunsWhatItCalls(const Instruction& inst) { return inst.Is(kControl) || inst
 
 class DiffGraphBuilder {
  public:
-  // `operations`: by id of instruction. `most`: the number of nodes that may be added.
+  // `operations`: by id of instruction. `most`: limit of the added nodes.
   DiffGraphBuilder(DiffGraph& graph, const std::vector<uint64_t>& operations, bool has_kernels, int64_t most)
       : graph_(graph), operations_(operations), has_kernels_(has_kernels), most_(most) {}
 

@@ -1,4 +1,4 @@
-// Compares two locks of autotuning. Times are shown but do not count.
+// Times of autotuning are shown but do not count.
 #include <algorithm>
 #include <map>
 

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Condition for a neighbour of one side to be paired with a neighbour of the other side.
+// Condition for pairing neighbours of both sides.
 enum class Likeness : uint8_t { kOperation, kOrigin, kKind, kOpcode, kReplaced };
 
 class Matcher {
@@ -48,8 +48,8 @@ class Matcher {
   }
   bool IsFree(int left, int right) const { return match_.right_of[left] < 0 && match_.left_of[right] < 0; }
 
-  // Pairs free nodes with equal keys, if each side has only one of them or, with `equal_counts`, the same number. Nodes
-  // with key 0 are left out.
+  // Pairs free nodes with equal keys, if each side has only one of them or, with `equal_counts`, the same number. Key 0
+  // is left out.
   template <class Key>
   void Group(const Key& key, bool equal_counts = false) {
     using Entry = std::pair<uint64_t, int>;
@@ -80,7 +80,7 @@ class Matcher {
     }
   }
 
-  // Pairs neighbours of all pairs, also of new pairs. For each pair, the strictest condition comes first.
+  // Goes on from new pairs, too. For each pair, the strictest condition comes first.
   void Spread(Likeness likeness) {
     fresh_.clear();
     for (int i = 0; i < left_.size(); ++i) {
@@ -184,13 +184,12 @@ class Matcher {
     FillGap(left, left_.size(), right, right_.size());
   }
 
-  // Pairs the roots, and parameters with equal numbers.
   void PairEnds() {
     const auto pair = [&](const Instruction* left, const Instruction* right, int l, int r) {
       if (IsFree(l, r) && left->opcode() == right->opcode()) Pair(l, r);
     };
     pair(left_.nodes[left_.root].inst, right_.nodes[right_.root].inst, left_.root, right_.root);
-    std::unordered_map<int64_t, int> parameters;  // Free parameters of the right side by number.
+    std::unordered_map<int64_t, int> parameters;
     for (int i = 0; i < right_.size(); ++i) {
       const Instruction& inst = *right_.nodes[i].inst;
       if (inst.Is(Opcode::kParameter) && match_.left_of[i] < 0) parameters[inst.parameter_number()] = i;

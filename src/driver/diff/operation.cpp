@@ -124,7 +124,7 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (both_known && !left.literal().BitEquals(right.literal())) {
     std::string was = ConstantText(left.literal(), Constants::kSmall);
     std::string is = ConstantText(right.literal(), Constants::kSmall);
-    // Equal numbers of different types are no change, because the shape changes.
+    // If only the types of equal numbers differ, the shape has changed, not the value.
     if (was != is || left.shape().type() == right.shape().type())
       changes.push_back({"value", std::move(was), std::move(is)});
   }

@@ -76,8 +76,8 @@ class Matcher {
     right_ = std::move(right);
   }
 
-  // Pairs each step with all steps of the other side that have one of its results. If there is none, pairs it with the
-  // steps that compute its results inside.
+  // Pairs each step with all steps of the other side that have one of its results, or else with the steps that compute
+  // its results inside.
   void PairByResults() {
     const size_t count = left_.size() + right_.size();
     std::vector<size_t> parent(count);
@@ -136,8 +136,7 @@ std::vector<double> Milliseconds(const std::vector<int64_t>& ns) {
   return ms;
 }
 
-// Times of the steps of the same names in another profile of the same code, summed for each run. Empty without times of
-// single runs.
+// Times of the steps of the same names in another profile, summed for each run. Empty without times of single runs.
 std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, const StepRow*>& steps) {
   std::vector<double> sums;
   for (const StepRow* row : rows) {
@@ -150,7 +149,7 @@ std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, co
   return sums;
 }
 
-// Samples of one side: run times, or with `by_profile` the median of each profile.
+// Run times of one side, or with `by_profile` the median of each profile.
 class Sampler {
  public:
   Sampler(const std::vector<ProfileSummary>& profiles, bool by_profile) : profiles_(profiles), by_profile_(by_profile) {

@@ -1,4 +1,3 @@
-// Compares two profiles, or two directories of profiles.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -76,7 +75,7 @@ std::string NamesText(const std::vector<const StepRow*>& rows) {
   return Str(Join(names, ", "), rows.size() > kMost ? Str(" and ", rows.size() - kMost, " more") : "");
 }
 
-// For steps with the same work, how each side does it. For other pairs, the word for how they were grouped.
+// For the same work, the way in which each side does it. For other pairs, the word for their grouping.
 std::string WhatText(const StepPair& pair) {
   if (!pair.same_work) return IsOneSided(pair) ? "" : std::string(ToString(pair.what));
   const StepRow &was = *pair.left[0], &is = *pair.right[0];
@@ -137,7 +136,6 @@ std::vector<Figure> Figures() {
   return figures;
 }
 
-// The median over the profiles of one side.
 double ValueOf(const Figure& figure, const std::vector<ProfileSummary>& side) {
   std::vector<double> values;
   for (const ProfileSummary& profile : side) values.push_back(figure.of(profile));

@@ -86,8 +86,8 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// The default tolerance is a rule of thumb. If other roundings of one program explain the results of the other, they
-// match. This is checked only if it takes at most kMostSeconds for each program.
+// The default tolerance is a rule of thumb. If other roundings of one program explain the other's results, they match.
+// This is checked only if it takes at most kMostSeconds for each program.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
   constexpr double kMostSeconds = 30;
   const RunArguments& arguments = *TRY(runs.left.Arguments());

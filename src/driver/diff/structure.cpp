@@ -36,7 +36,7 @@ struct Side {
   const TimeModel times;
   const SourcePlaces places;
   std::unordered_map<uint64_t, const Computation*> first_of;  // By hash.
-  // By id: the computation of the other side that a representative is compared with.
+  // The computation that a representative is compared with. Indices are ids.
   std::vector<const Computation*> partner;
 };
 
@@ -65,7 +65,6 @@ StructureFigures FiguresOf(const Side& side) {
   return figures;
 }
 
-// Two computations that are compared, and their matching nodes.
 struct PairOfGraphs {
   const Computation &left_computation, &right_computation;
   const DiffGraph &left, &right;
@@ -73,22 +72,21 @@ struct PairOfGraphs {
 };
 
 // Sets of kernels of both sides that belong together. Each kernel is joined with the kernel of the other side with
-// which it shares most instructions. If all kernels that share an instruction were joined, kernels with several results
-// would give large sets.
+// which it shares most instructions. Joining all kernels with shared instructions would give large sets.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
     parent_.resize(pair.left.kernels.size() + pair.right.kernels.size());
     std::iota(parent_.begin(), parent_.end(), 0);
     const std::vector<bool> ties = TiesOf(pair.left), other_ties = TiesOf(pair.right);
-    std::map<std::pair<int, int>, int> shared;  // Number of shared instructions by left and right kernel.
+    std::map<std::pair<int, int>, int> shared;  // Shared instructions by left and right kernel.
     for (int i = 0; i < pair.left.size(); ++i) {
       const int other = pair.match.right_of[i];
       if (other < 0 || (!ties[i] && !other_ties[other])) continue;
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    // By kernel: the number of shared instructions, and the other kernel.
+    // Shared instructions, and the other kernel.
     std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
@@ -140,8 +138,8 @@ class KernelSets {
     }
   }
 
-  // For each node, whether it shows that two kernels do the same work. Constants, broadcasts and the like are made
-  // again in each kernel that reads them. They count only in kernels without other nodes.
+  // Whether each node shows that two kernels do the same work. Constants, broadcasts and the like are made again in
+  // each kernel that reads them. They count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kOnlyNames) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -304,7 +302,6 @@ class Differ {
     }
   }
 
-  // Adds calls of computations that are neither equal nor paired with each other.
   void AddCalls(const Instruction& left, const Instruction& right, std::vector<AttributeChange>* changes) const {
     const std::vector<Computation*> was = CalledComputations(left), is = CalledComputations(right);
     if (was.size() != is.size()) {
@@ -361,7 +358,7 @@ class Differ {
     }
   }
 
-  // Takes the left names for a pair of instructions and, for fusions, for their parameters and results.
+  // For fusions, their parameters and results take the left names, too.
   void NameAlike(const Instruction& left, const Instruction& right) {
     const auto name = [&](const Instruction& was, const Instruction& is) { diff_.left_names[is.id()] = was.name(); };
     name(left, right);
@@ -445,8 +442,8 @@ class Differ {
     }
   }
 
-  // Reports modules whose hashes differ although no other difference was found. They differ in how values enter and
-  // leave fusions, for example as a tuple of all results.
+  // If no other difference was found, modules differ in how values enter and leave fusions, for example as a tuple of
+  // all results.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;

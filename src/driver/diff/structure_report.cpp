@@ -24,14 +24,13 @@ std::string Said(const std::string& text) { return text.empty() ? "nothing" : te
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
   for (const AttributeChange& change : changes) {
-    // The texts are equal if a computation of the same name differs, or if a constant is too long to be printed.
+    // The computations have the same name, or the constants are too long to be printed.
     const std::string is = change.left == change.right ? "another, written alike" : Said(change.right);
     texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
   }
   return Join(texts, "; ");
 }
 
-// Names the computation of an instruction, unless it is the entry.
 std::string PlaceText(const Instruction& inst) {
   return inst.computation().IsEntry() ? "" : Str(" in ", inst.computation().name());
 }
@@ -85,7 +84,6 @@ std::string CountChange(std::string_view what, double left, double right) {
   return Str(what, " ", HumanCount(left), left == right ? " = " : " -> ", HumanCount(right));
 }
 
-// Lines about the modules as a whole.
 std::vector<std::string> HeadLines(const StructureDiff& diff, const StructureView& view) {
   const StructureFigures &left = diff.left, &right = diff.right;
   std::vector<std::string> lines = {

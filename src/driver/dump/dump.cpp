@@ -25,8 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// No other process chooses a number in a locked directory or writes its index. The lock leaves no file. On a file
-// system without locks nothing is locked, but names are still created exclusively.
+// The lock leaves no file. On a file system without locks nothing is locked, but names are still created exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -43,7 +42,7 @@ class DirectoryLock {
   int file_;
 };
 
-// Chooses module_N.NAME with N above the existing numbers. An empty file of the first state reserves it.
+// Reserves the first free number by an empty file of the first state.
 Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
   const DirectoryLock lock(directory);
   int64_t number = 0;

@@ -1,4 +1,3 @@
-// index.html of a dump directory.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -16,7 +15,7 @@ namespace {
 
 constexpr size_t kModulesInFull = 20;             // For modules before the last ones only files are listed.
 constexpr size_t kMostLines = 200;                // Lines shown of one diff.
-constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Bytes of all diffs in the page.
+constexpr size_t kMostOfDiffs = size_t{4} << 20;  // In the page.
 
 std::string HrefOf(std::string_view name) {
   std::string out;
@@ -31,7 +30,6 @@ std::string Link(std::string_view name, std::string_view text) {
   return Str("<a href=\"", HrefOf(name), "\">", XmlText(text), "</a>");
 }
 
-// Examples: "text", "graph".
 std::string_view KindOf(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
       {".txt", "text"}, {".diff", "diff"}, {".html", "graph"}, {".dot", "dot"}, {".hlo.pb", "proto"}};
@@ -70,7 +68,7 @@ class Page {
   struct ModulePart {
     std::vector<const DumpFile*> files;
     bool in_full = false;
-    JsonValue passes;  // passes.json.
+    JsonValue passes;
     int64_t ran = 0, changed = 0, first_count = -1, last_count = -1;
     double ms = 0;
     const std::string& name() const { return files.front()->module; }
@@ -208,7 +206,7 @@ class Page {
   }
 
   const std::string& directory_;
-  std::map<int64_t, ModulePart> modules_;  // Keys are the numbers of the modules.
+  std::map<int64_t, ModulePart> modules_;
   std::string out_;
   size_t diffs_ = 0;  // Bytes so far.
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostPasses = 16;
 
-// Numbers are limits, so they are small enough to matter in small modules.
+// Numbers are limits, which matter in small modules only if they are small.
 std::string DrawValue(const OptionText& option, Chance& chance) {
   if (option.value == "true" || option.value == "false") return chance.Percent(50) ? "true" : "false";
   int64_t number = 0;

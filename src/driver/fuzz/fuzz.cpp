@@ -42,7 +42,6 @@ void Count(const Module& module, FuzzOutcome* outcome) {
 
 std::string Words(const Error& error) { return Str("[", error.code(), "] ", error.message()); }
 
-// The first line of `a` that differs from `b`, and the line of `b`.
 std::string FirstDifference(std::string_view a, std::string_view b) {
   const std::vector<std::string_view> was = Split(a, '\n'), is = Split(b, '\n');
   for (size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
@@ -52,8 +51,7 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// Checks that a printed module is the same after reading it. The long form reorders instructions and computations, so
-// its text is compared only after it was read once.
+// The long form reorders instructions and computations, so its text is compared only after it was read once.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -104,7 +102,7 @@ void CheckThreads(const Module& module, const RunOptions& run, FuzzOutcome* outc
 
 struct KernelOracle {
   std::string_view name;
-  const char* passes;  // Null: the pipeline.
+  const char* passes;
 };
 constexpr KernelOracle kKernelOracles[] = {
     {"optimized", nullptr},
@@ -134,7 +132,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
-// Verifies the module after each pass that changed it, and judges the pass.
+// Verifies the module after each pass that changed it.
 void CheckPasses(const Module& grown, const RunOptions& options, const std::function<void(const std::string&)>& doing,
                  FuzzOutcome* outcome) {
   Progress progress(true);
@@ -164,7 +162,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Exact passes keep the bits of all values and are judged by segments. Other instances are judged alone.
+// Exact passes keep the bits of all values and are judged by segments, others alone.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments,
                                  const RunOptions& options) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -184,8 +182,7 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on the arguments of a run, then on arguments that reach more. The latter have extreme numbers, so that only a
-// mismatch of an exact pass counts.
+// Judges on the arguments of a run, then on extreme arguments, where only a mismatch of an exact pass counts.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});

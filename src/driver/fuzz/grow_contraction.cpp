@@ -1,4 +1,3 @@
-// Grows dot, ragged-dot and convolution.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -84,8 +83,7 @@ bool GrowDot(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The ragged dimension is a free, contracting or batch dimension of lhs. The sizes of its groups may add up to less or
-// more than its size.
+// The ragged dimension is a free, contracting or batch dimension of lhs. Its groups may be larger or smaller in all.
 bool GrowRaggedDot(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction* lhs = &g.PickOf([](PrimitiveType type) { return type != kPred; }, 2);

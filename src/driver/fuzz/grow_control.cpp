@@ -1,4 +1,3 @@
-// Grows instructions that call computations, and tuples.
 #include "base/text.h"
 #include "driver/fuzz/grower.h"
 
@@ -7,7 +6,7 @@ namespace {
 
 using enum PrimitiveType;
 
-// Makes one value, or a tuple of up to three values, the root of the grown computation.
+// The root is one value, or a tuple of up to three values.
 void SetSomeRoot(Grower& g, bool tuple) {
   std::vector<Instruction*> values;
   for (Instruction* inst : g.Unused()) {
@@ -50,8 +49,7 @@ bool GrowFusion(Grower& g, Opcode opcode) {
       const GrowRow& row = rows[g.chance.Below(std::ssize(rows))];
       if (row.kernels || g.wide()) row.grow(g, row.opcode);
     }
-    // Nothing in a fusion is dead, not even a parameter that was added for an instruction that was given up. Most
-    // unused values are combined into one.
+    // Nothing in a fusion is dead, not even a parameter that was added for an instruction that was given up.
     const auto unused = [&] {
       std::vector<Instruction*> ends = g.Unused();
       for (Instruction* parameter : g.computation().parameters()) {
@@ -100,7 +98,7 @@ bool GrowMap(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a loop over (counter, bound, values...). The body keeps the values within the limits of their types.
+// The loop is over (counter, bound, values...). The body keeps the values within the limits of their types.
 bool GrowWhile(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const PrimitiveType counter = g.chance.OneOf({kS32, kS32, kS32, kU32, kS64});

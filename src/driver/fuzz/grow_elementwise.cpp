@@ -1,4 +1,4 @@
-// Operands have one type and shape, and are bounded so that floats stay finite and in the domain.
+// Operands have one type and shape, and bounds that keep floats finite and in the domain.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -20,8 +20,8 @@ bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
   return true;
 }
 
-// Brings a value into the function's domain and away from its poles. A domain that begins at 0 is left from 0 on, where
-// a square root is too steep.
+// Brings a value into the domain and away from poles. If the domain begins at 0, the value stays away from 0, where a
+// square root is too steep.
 Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
   const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
   if (domain.high < HUGE_VAL) return g.Bounded(x, 0.75 * domain.high);
@@ -52,7 +52,7 @@ bool GrowFunction(Grower& g, Opcode opcode) {
     const double most = function.facts.complex_values > 0 ? function.facts.complex_values : is.size() + 4;
     values = {-most, most};
   }
-  // The interval is widened by a quarter, because types with one bit of mantissa round that far.
+  // Types with one bit of mantissa round as far as a quarter.
   return KeepWithin(g, g.Add(opcode, {&x}), values.low - values.size() / 4, values.high + values.size() / 4);
 }
 
@@ -112,8 +112,7 @@ bool GrowConvert(Grower& g, Opcode) {
   return true;
 }
 
-// Converts the bits to integers of at most the same width. Floats from arbitrary bits would have no bound, so the
-// result is never a float.
+// Converts to integers of at most the same width, because floats from arbitrary bits would have no bound.
 bool GrowBitcastConvert(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return HasBits(type) || IsFloat(type); });
   const PrimitiveType from = x.shape().type();
@@ -138,7 +137,7 @@ bool GrowBitcastConvert(Grower& g, Opcode opcode) {
 bool GrowReducePrecision(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return IsFloat(type) && BitWidth(type) >= 16; });
   const Interval is = g.IntervalOf(x);
-  // With five bits of exponent the largest number is between 32768 and 65504, for zero to ten bits of mantissa.
+  // With five bits of exponent and up to ten of mantissa, the largest number is between 32768 and 65504.
   const ReducePrecisionAttrs attrs{g.chance.OneOf<int64_t>({5, 6, 8, 11}),
                                    g.chance.OneOf<int64_t>({0, 1, 2, 7, 10, 23})};
   return KeepWithin(g, g.Add(opcode, {&x}, attrs), 1.5 * is.low, 1.5 * is.high);
@@ -168,7 +167,7 @@ bool GrowBinary(Grower& g, Opcode opcode) {
     const double small = limit < 100 ? 1 : 4;
     a = &g.Bounded(g.Positive(g.Bounded(*a, small), 0.5), small);
     b = &g.Bounded(*b, 2);
-    // Bounding scales the base, which may become less than 0.5, but not less than 1/16.
+    // The bounded base may be less than 0.5, but not less than 1/16.
     return KeepWithin(g, g.Add(opcode, {a, b}), 0, 256);
   }
   if (opcode == Opcode::kMultiply) {
@@ -250,7 +249,6 @@ bool GrowClamp(Grower& g, Opcode opcode) {
   return KeepWithin(g, g.Add(opcode, {&low, &x, &high}), -size, size);
 }
 
-// Conversions to other types are not defined (docs/ops.md#bits).
 bool GrowStochasticConvert(Grower& g, Opcode opcode) {
   constexpr double kMost = 100;  // Within the narrowest result type.
   Instruction& x = g.PickOf([](PrimitiveType type) { return type == kF32; });

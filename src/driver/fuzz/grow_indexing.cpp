@@ -1,4 +1,4 @@
-// Grows instructions with indices that are computed at run time.
+// Grows instructions whose indices are computed at run time.
 #include "driver/fuzz/grower.h"
 
 namespace hlo {
@@ -36,10 +36,10 @@ bool GrowDynamicSlice(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The indexed dimensions of the operand, and the order of dimensions in the indices and in the result.
+// Indexed dimensions of the operand, and the order of dimensions in the indices and the result.
 struct Indexed {
   std::vector<int64_t> slice_sizes, dropped, operand_batch, indices_batch, index_map, window_dims;
-  Dims indices, result;  // Sizes. For scatter, `result` has the sizes of the updates.
+  Dims indices, result;  // Sizes. For scatter, `result` is for the updates.
   int64_t index_vector_dim = 0;
 };
 
@@ -63,7 +63,7 @@ Indexed AnyIndexed(Grower& g, const Shape& operand) {
   }
   if (x.index_map.size() > 1 && g.chance.Percent(30)) std::swap(x.index_map.front(), x.index_map.back());
 
-  // Batch sizes of the indices, with the operand's batch among them, and the position of the index vector.
+  // Batch sizes of the indices, with the operand's batch and the index vector among them.
   int64_t window = 1;
   for (const int64_t size : x.slice_sizes) window *= std::max<int64_t>(1, size);
   int64_t left = std::max<int64_t>(1, g.max_elems() / window);

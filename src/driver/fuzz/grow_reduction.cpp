@@ -17,7 +17,7 @@ Opcode AnyReducer(Grower& g, PrimitiveType type) {
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply, Opcode::kAnd, Opcode::kOr, Opcode::kXor});
 }
 
-// Most of the time a value that does not change the result, otherwise any number.
+// Most of the time a value that does not change the result.
 Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   if (g.chance.Percent(20)) return g.Bounded(g.Any(type, {}), 1);
   switch (reducer) {
@@ -28,7 +28,7 @@ Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   }
 }
 
-// Bounds `x` so that `count` of its elements can be combined. Sets `result` to the interval of the combined value.
+// Bounds `x` for combining `count` of its elements. `result`: the interval of the combined value.
 Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Interval* result) {
   const PrimitiveType type = x.shape().type();
   *result = {-4, 4};
@@ -53,8 +53,7 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
   return x;
 }
 
-// A reducer: (best, index), (value, place) -> the better value and its place. The earlier place wins among equal
-// values.
+// (best, index), (value, place) -> the better value and its place. Among equal values the earlier place wins.
 Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction) {
   return g.InComputation("argmax", [&] {
     Instruction& best = g.Parameter(Shape::Scalar(type));
@@ -62,7 +61,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
     Instruction& value = g.Parameter(Shape::Scalar(type));
     Instruction& value_at = g.Parameter(Shape::Scalar(kS32));
     Instruction* better = &g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{direction});
-    // NaN is always better, as in JAX. Otherwise the result would depend on the order in which elements are combined.
+    // NaN is always better, as in JAX. Otherwise the order of combining would matter.
     if (IsFloat(type)) {
       Instruction& is_nan = g.Add(Opcode::kCompare, {&best, &best}, CompareAttrs{ComparisonDirection::kNe});
       better = &g.Add(Opcode::kOr, {better, &is_nan});
@@ -112,7 +111,7 @@ bool GrowReduce(Grower& g, Opcode opcode) {
   return true;
 }
 
-// A window that fits at least once into each dimension that is not empty.
+// The window fits at least once into each dimension that is not empty.
 Window AnyWindow(Grower& g, const Shape& shape, bool plain, int64_t* count) {
   Window window;
   *count = 1;

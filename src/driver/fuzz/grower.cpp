@@ -145,7 +145,7 @@ Instruction& Grower::PickOf(const std::function<bool(PrimitiveType)>& fits, int6
   }
   PrimitiveType type = AnyType();
   for (int tries = 0; tries < 100 && !fits(type); ++tries) type = AnyType();
-  // If no drawn type fits, takes one from the tables, also a type that only wide modules have.
+  // If no drawn type fits, takes one from the tables, also one for wide modules only.
   if (!fits(type)) {
     for (const auto& list : {std::span<const WeightedType>(kKernelTypes), std::span<const WeightedType>(kWideTypes)}) {
       for (const WeightedType& row : list) {
@@ -248,7 +248,7 @@ Instruction& Grower::Leaf(PrimitiveType type, const Dims& dims) {
 
 Instruction& Grower::Parameter(const Shape& shape) {
   Instruction& parameter = computation().AddParameter(std::ssize(computation().parameters()), shape);
-  // Generated floats are in [-1, 1). A caller's value may be larger, but is within the limit of its type.
+  // Generated floats are in [-1, 1). A caller's value may be larger, up to the limit of its type.
   SetInterval(parameter, {-1, 1});
   if (scope_.depth > 0 && shape.IsArray()) SetInterval(parameter, {-LimitOf(shape.type()), LimitOf(shape.type())});
   return parameter;
@@ -363,7 +363,7 @@ Instruction& Grower::Bounded(Instruction& value, double limit) {
   if ((!IsFloat(type) && !IsComplex(type)) || is.size() <= limit) return value;
   const int64_t how = IsComplex(type) ? 0 : chance.Below(4);
   if (how >= 2) {
-    // Powers of two are exact in every type. Other bounds might be rounded up beyond the limit.
+    // Other bounds than powers of two might be rounded up beyond the limit.
     const double bound = std::exp2(std::floor(std::log2(limit)));
     Instruction& low = Scalar(type, -bound);
     Instruction& result = Add(Opcode::kClamp, {&low, &value, &Scalar(type, bound)});
@@ -457,7 +457,7 @@ void Grower::ChangeLayouts() {
   for (Instruction* inst : computation().Instructions()) {
     const Shape& shape = inst->shape();
     if (!shape.IsArray() || shape.rank() < 2 || !chance.Percent(30)) continue;
-    // Instructions that pass on an element of a tuple have the element's layout.
+    // Instructions that pass on an element of a tuple have its layout.
     if (inst->Is(Opcode::kGetTupleElement) || inst->Is(Opcode::kCall) || inst->Is(Opcode::kFusion) ||
         inst->Is(Opcode::kConditional) || inst->Is(Opcode::kBitcast) || inst->Is(Opcode::kOptimizationBarrier))
       continue;

@@ -18,8 +18,7 @@
 namespace hlo {
 namespace {
 
-// The kernels of the plan, or 1 without a plan. The launches of a library are not known, and its part of a call counts
-// as one.
+// 1 without a plan. A library's launches are not known, and its part of a call counts as one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan || !*plan) return 1;
@@ -40,7 +39,6 @@ bool IsLibrarys(const Instruction& inst) {
   return plan && *plan && (*plan)->kernels.front().kind == KernelKind::kLibraryAttention;
 }
 
-// Notes on launches whose number is not known.
 std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   std::vector<std::string> texts;
   const auto calls = std::ranges::count_if(rows, [](const CostRow& row) { return IsLibrarys(*row.inst); });
@@ -56,7 +54,7 @@ std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   return texts;
 }
 
-// The kinds of the kernels in the plan, or a description of an instruction without a plan.
+// The kinds of the plan's kernels, or a description of an instruction without a plan.
 std::string KindOf(const Instruction& inst) {
   if (const auto plan = ReadPlan(inst); plan && *plan) {
     std::vector<std::string_view> kinds;
@@ -97,7 +95,7 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// A block runs on one multiprocessor and has only its share of the device.
+// A block has only one multiprocessor's share of the device.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
@@ -158,12 +156,12 @@ TimeEstimate TimeModel::Of(const Instruction& inst) const {
 
 namespace {
 
-// Whether the called computations have rows. A conditional keeps its own row, because only one of its branches counts.
+// A conditional keeps its own row, because only one of its branches counts.
 bool IsExpanded(const Instruction& inst, const CostOptions& options) {
   return options.expand_loops && !inst.Is(Opcode::kConditional) && (inst.Is(kControl) || inst.Is(Opcode::kAsyncStart));
 }
 
-// The computations that one run of `root` enters, callers first, and how often each runs.
+// The computations that `root` enters, callers first, and how often each runs.
 std::vector<Runs> Entered(const Module& module, const Computation& root, const CostOptions& options) {
   std::unordered_map<const Computation*, double> times = {{&root, 1}};
   std::vector<Runs> entered;
@@ -222,7 +220,7 @@ std::string InText(const CostRow& row, const CostReport& report) {
   return row.inst->computation().IsEntry() || name == report.computation ? "" : std::string(name);
 }
 
-// Cells of the columns that rows and groups share.
+// Cells that rows and groups share.
 std::vector<std::string> Figures(const Cost& cost, const TimeEstimate& time, std::optional<double> measured_us,
                                  const CostReport& report) {
   std::vector<std::string> cells = {HumanCount(cost.flops), HumanCount(cost.transcendentals), HumanBytes(cost.bytes()),

@@ -1,4 +1,3 @@
-// Sums rows of a cost report by scope, source line, computation or kind.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -35,8 +34,7 @@ void Add(const CostRow& row, Sum* sum) {
   if (row.measured_us) sum->group.measured_us = sum->group.measured_us.value_or(0) + *row.measured_us;
 }
 
-// Ends of the scopes of a name. "a/b/c" has the scopes "a", "a/b" and "a/b/c". Deeper levels than kDeepest count as
-// one.
+// Ends of the scopes of a name: "a", "a/b" and "a/b/c" for "a/b/c". Levels beyond kDeepest count as one.
 std::vector<size_t> ScopesOf(const std::string& name) {
   constexpr size_t kDeepest = 64;
   std::vector<size_t> ends;
@@ -60,9 +58,9 @@ bool IsLonger(const Sum* a, const Sum* b) {
   return left != right ? left > right : a->group.name.size() < b->group.name.size();
 }
 
-// Each scope follows the scope around it, and scopes with longer times come first.
+// Each scope follows the scope around it. Longer times come first.
 std::vector<CostGroup> InTheirScopes(std::map<std::string, Sum>& sums, const std::vector<Sum*>& shown) {
-  std::map<const Sum*, std::vector<Sum*>> inside;  // The key null has the groups outside of all scopes.
+  std::map<const Sum*, std::vector<Sum*>> inside;  // Key null: groups outside of all scopes.
   for (Sum* sum : shown) inside[Around(sum->group.name, sums)].push_back(sum);
   std::vector<CostGroup> groups;
   std::vector<std::pair<Sum*, int>> pending;

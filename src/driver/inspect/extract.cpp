@@ -25,7 +25,6 @@ std::string_view NameInText(const Instruction& inst) {
   return WithoutPercent(text);
 }
 
-// A module that takes its instructions from another module.
 class Piece {
  public:
   explicit Piece(const Computation& from) : from_(from), module_(std::make_unique<Module>(from.module().name())) {
@@ -57,7 +56,7 @@ class Piece {
     entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(copies));
   }
 
-  // Adds the called computations. Callees come first, as a text requires.
+  // Callees come first, as a text requires.
   std::unique_ptr<Module> Finish() {
     std::unordered_set<const Computation*> called;
     std::vector<const Computation*> pending;
@@ -95,8 +94,7 @@ class Piece {
   std::unordered_map<const Instruction*, Instruction*> copies_;
 };
 
-// By id: `level` and the instructions that compute their operands, at most `height` steps away, and constants at any
-// distance.
+// By id: `level`, the instructions that lead to it in at most `height` steps, and their constants.
 std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> level, int64_t height) {
   std::vector<bool> inside(module.id_limit());
   for (const Instruction* inst : level) inside[inst->id()] = true;

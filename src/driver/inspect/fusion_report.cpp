@@ -39,8 +39,8 @@ std::string KernelText(const KernelPlan& plan) {
 struct Kernel {
   const Instruction* fusion;
   const Instruction* region = nullptr;  // It contains the kernel.
-  std::string plan;                     // d
-  std::string slow;                     // The reason why the plan is slow, or "".
+  std::string plan;
+  std::string slow;  // Why the plan is slow, or "".
   std::vector<FusionLog::Note> joins, stored, apart;
   bool known = false, made = false;  // Whether the log has the kernel; whether the passes made it.
   int64_t instructions = 0, shared = 0;
@@ -216,7 +216,7 @@ std::string FusionReport(const Module& module, const FusionLog& log, const Fusio
       blocks[at->second].push_back(std::move(kernel));
     }
   }
-  // Kernels that move most bytes come first. Otherwise the order is the order of execution.
+  // Kernels that move most bytes come first, otherwise in the order of execution.
   std::ranges::stable_sort(blocks, std::greater(), [](const std::vector<Kernel>& block) {
     return (block.front().read + block.front().written) * static_cast<double>(block.size());
   });

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// A scalar constant or its broadcast, which is shown in the labels of its users. Null for other instructions.
+// A scalar constant or its broadcast, which the labels of its users show, or null.
 const Instruction* ScalarConstant(const Instruction& inst) {
   if (inst.Is(Opcode::kBroadcast)) return ScalarConstant(inst.operand(0));
   return inst.Is(Opcode::kConstant) && inst.shape().IsScalar() ? &inst : nullptr;
@@ -36,7 +36,7 @@ std::string OpText(const Instruction& inst) {
 }
 
 constexpr size_t kWidest = 44;
-constexpr std::string_view kResult = "result";  // The first word of a line that marks a result.
+constexpr std::string_view kResult = "result";  // Begins a line that marks a result.
 
 std::vector<std::string> LabelOf(const Instruction& inst) {
   std::vector<std::string> lines = {OpText(inst), Cut(std::string(inst.name()), kWidest),
@@ -50,7 +50,7 @@ std::vector<std::string> LabelOf(const Instruction& inst) {
   return lines;
 }
 
-// By id: whether an instruction is at most `width` edges away from `center`.
+// Whether at most `width` edges are between an instruction and `center`. Indices are ids.
 std::vector<bool> Near(const Instruction& center, int64_t width) {
   std::vector<bool> near(center.module().id_limit());
   std::vector<const Instruction*> level = {&center};
@@ -71,11 +71,11 @@ std::vector<bool> Near(const Instruction& center, int64_t width) {
   return near;
 }
 
-// The origin of a value, behind all tuples that it goes through.
+// The origin of a value behind tuples.
 struct Source {
-  const Instruction* base;     // Computes the value. Never a get-tuple-element.
-  std::vector<int64_t> index;  // The element of `base`; empty: all of it.
-  const Instruction* element;  // The instruction nearest to `base` that has the value; `base` where `index` is empty.
+  const Instruction* base;     // Never a get-tuple-element.
+  std::vector<int64_t> index;  // Empty: all of `base`.
+  const Instruction* element;  // Nearest to `base`. Equal to `base` if `index` is empty.
 };
 
 Source SourceOf(const Instruction& value) {
@@ -178,7 +178,7 @@ class Builder {
     return sources;
   }
 
-  // Example of a line: "operand 1 = while.2 {3}". Only the first operands that are elements of other nodes have lines.
+  // Adds lines "operand 1 = while.2 {3}" for the first operands that are elements of other nodes.
   void NameElements(const Instruction& inst, int node) {
     constexpr int kMost = 4;
     int named = 0;
@@ -192,10 +192,10 @@ class Builder {
     }
   }
 
-  // Adds a line "result {2}" to the label of the node that computes element 2 of a folded root.
+  // Adds "result {2}" to the label of the node that computes element 2 of a folded root.
   void MarkResults(const Instruction& root, const std::unordered_map<const Instruction*, int>& nodes) {
     if (!IsFolded(root)) return;
-    std::map<int, std::string> results;  // Keys are nodes.
+    std::map<int, std::string> results;
     for (int64_t i = 0; i < root.operand_count(); ++i) {
       for (const Instruction* source : SourcesOf(root.operand(i))) {
         const auto node = nodes.find(source);

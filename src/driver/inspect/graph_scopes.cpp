@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add", which is computed by line 12, which line 80 calls.
+// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add", if line 80 calls line 12, which computes it.
 std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
   const std::string_view op_name = inst.metadata().op_name.view();
   std::string scopes(op_name.substr(0, op_name.rfind('/') + 1));
@@ -27,7 +27,7 @@ std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
   return scopes;
 }
 
-// "b" for the scopes "a/b/c/" and the path "a/"; "" for the scopes "a/", or another path.
+// "b" for the scopes "a/b/c/" and the path "a/". "" for other paths.
 std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   if (!scopes.starts_with(path)) return "";
   const std::string_view rest = scopes.substr(path.size());
@@ -35,10 +35,10 @@ std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
 
-// A picture shows each group of nodes as one node. The graph of the groups has no cycles.
+// The graph of the groups has no cycles.
 class Groups {
  public:
-  // `operands`: indices of the operands of each node. Nodes are in topological order.
+  // `operands`: indices by node. Nodes are in topological order.
   explicit Groups(const std::vector<std::vector<int>>& operands)
       : operands_(operands), users_(operands.size()), group_of_(operands.size(), -1) {
     for (size_t node = 0; node < operands.size(); ++node) {
@@ -46,10 +46,9 @@ class Groups {
     }
   }
 
-  // Puts nodes with equal keys into one group, unless that makes a cycle. A node with an empty key has a group of its
-  // own.
+  // Puts nodes with equal keys into one group, unless that makes a cycle. Key "": a group for itself.
   void MergeByKey(const std::vector<std::string_view>& keys) {
-    std::map<std::string_view, int> open;  // The last group of a key.
+    std::map<std::string_view, int> open;  // By key.
     for (int node = 0; node < static_cast<int>(operands_.size()); ++node) {
       if (!keys[node].empty()) {
         const auto known = open.find(keys[node]);
@@ -64,8 +63,8 @@ class Groups {
     }
   }
 
-  // Moves a node without a key into the group that reads it, if only one group does. This makes no cycle: a path from
-  // the group to an operand of the node would already be a cycle.
+  // Moves a node without a key into the only group that reads it. This makes no cycle: a path from the group to an
+  // operand of the node would already be a cycle.
   void MergeIntoUsers(const std::vector<std::string_view>& keys) {
     for (int node = static_cast<int>(operands_.size()); node-- > 0;) {
       if (!keys[node].empty() || users_[node].empty()) continue;
@@ -90,7 +89,7 @@ class Groups {
       for (const int user : users) ++waits_for[user];
     }
     const auto first_of = [&](int group) { return *std::ranges::min_element(members_[group]); };
-    using Entry = std::pair<int, int>;  // The first member, the group.
+    using Entry = std::pair<int, int>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
     const auto add = [&](int group) {
       if (waits_for[group] == 0 && !members_[group].empty()) ready.emplace(first_of(group), group);
@@ -169,7 +168,7 @@ class Folder {
   }
 
  private:
-  // Adds the picture of these nodes, which are outside of frames, and returns its number.
+  // Returns the number of the picture. The nodes are outside of frames.
   int Add(const std::vector<int>& members, std::string path, const std::string& name, int parent) {
     const int number = static_cast<int>(pictures_.size());
     pictures_.push_back({name, parent, {}});
@@ -179,12 +178,12 @@ class Folder {
     return number;
   }
 
-  // Groups the nodes by their scope below the path. A part that all scopes share is added to the path first.
+  // Groups the nodes by their scope below the path, which first takes the part that all scopes share.
   std::vector<std::vector<int>> GroupsOf(const std::vector<int>& members, std::string* path) const {
     std::vector<std::vector<int>> alone;
     for (const int member : members) alone.push_back({member});
     if (most_nodes_ == 0 || members.size() <= most_nodes_) return alone;
-    std::unordered_map<int, int> place;  // The index of a node in `members`.
+    std::unordered_map<int, int> place;  // By node.
     for (size_t i = 0; i < members.size(); ++i) place[members[i]] = static_cast<int>(i);
     std::vector<std::vector<int>> operands(members.size());
     for (const int member : members) {
@@ -214,7 +213,6 @@ class Folder {
     }
   }
 
-  // The node and, if it is a frame, the nodes inside.
   std::vector<int> WithInside(int node) const {
     std::vector<int> nodes = {node};
     for (int i = node + 1; i < static_cast<int>(all_.nodes.size()) && all_.nodes[i].frame == node; ++i)
@@ -225,7 +223,7 @@ class Folder {
   Graph Drawn(const std::vector<int>& members, const std::vector<std::vector<int>>& groups, const std::string& path,
               int number) {
     Graph graph;
-    std::vector<int> place(all_.nodes.size(), -1);  // Index in the picture, by node of the whole graph.
+    std::vector<int> place(all_.nodes.size(), -1);  // Indices are nodes of the whole graph.
     const auto copy = [&](int node) {
       place[node] = static_cast<int>(graph.nodes.size());
       graph.nodes.push_back(all_.nodes[node]);
@@ -257,7 +255,7 @@ class Folder {
     return graph;
   }
 
-  // The node of a scope, and its picture.
+  // The node of a scope and its picture.
   GraphNode NodeOf(const std::vector<int>& group, const std::string& path, int number) {
     constexpr size_t kWidest = 40, kMostOpcodes = 3;
     std::string scope, names;
@@ -286,7 +284,7 @@ class Folder {
 
   const Graph& all_;
   const size_t most_nodes_;
-  std::vector<std::string> scopes_;      // ScopesOf each node.
+  std::vector<std::string> scopes_;      // By node.
   std::vector<std::vector<int>> below_;  // The nodes outside of frames that read a node.
   std::vector<GraphPicture> pictures_;
 };

@@ -1,6 +1,6 @@
-// Lays out a graph by the steps of Sugiyama. Boxes get layers, and an edge gets a point in each layer that it passes.
-// The vertices of a layer are ordered by the mean place of their neighbours. Their positions keep this order and are as
-// near as possible to the neighbours (isotonic regression).
+// Lays out a graph as Sugiyama does. Boxes get layers, and edges get points in the layers that they pass. The mean
+// place of its neighbours orders the vertices of a layer. Their positions keep this order and are as near as possible
+// to the neighbours (isotonic regression).
 #include "driver/inspect/layout.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ constexpr int kOrderSweeps = 12, kPositionSweeps = 12;
 
 // A box, or a point of the edges that pass a layer.
 struct Vertex {
-  int box = -1;  // Number of the box. -1: a point.
+  int box = -1;  // -1: a point.
   int source;    // The box, or the box whose edges pass here.
   int layer;
-  double width, out_x;  // LayoutBox's values. 0 for a point.
+  double width, out_x;  // 0 for a point.
   double left = 0;
 };
 
@@ -73,8 +73,7 @@ class Layering {
       below_[links_[l].from].push_back(static_cast<int>(l));
       above_[links_[l].to].push_back(static_cast<int>(l));
     }
-    // A point is put beside the box whose edges it carries, because the given order of boxes has neighbours near each
-    // other.
+    // A point is beside the box whose edges it carries, because the given order has neighbours near each other.
     for (std::vector<int>& row : rows_) {
       std::stable_sort(row.begin(), row.end(), [&](int a, int b) { return vertices_[a].source < vertices_[b].source; });
     }
@@ -172,9 +171,8 @@ class Layering {
     return vertices_[left].box < 0 && vertices_[right].box < 0 ? kLineGap : kBoxGap;
   }
 
-  // Places the vertices of a row as near as possible to their neighbours (least squares), in order and with gaps.
-  // Without the widths of the vertices before them, positions must not decrease. Runs of vertices that would decrease
-  // share their mean.
+  // Positions are as near as possible to the neighbours (least squares), in order and with gaps. Without the widths,
+  // positions must not decrease. Runs of vertices that would decrease share their mean.
   void PlaceRow(const std::vector<int>& row, bool look_up, bool look_down) {
     struct Run {
       double sum, weight;
@@ -213,7 +211,7 @@ class Layering {
 
   const std::vector<LayoutBox>& boxes_;
   std::vector<Vertex> vertices_;  // Boxes come before points.
-  std::vector<Link> links_;       // Each leads from a layer to the next.
+  std::vector<Link> links_;       // Each leads to the next layer.
   std::vector<std::vector<int>> rows_, above_, below_;
 };
 

@@ -32,7 +32,7 @@ LiteralStats StatsOf(const Instruction& constant) {
   return stats;
 }
 
-// The only value of a constant, or a word for a constant without values. "" if the elements differ.
+// "" if the elements differ.
 std::string ValueOf(const LiteralStats& stats) {
   if (stats.elided) return "elided in the text";
   if (!stats.constant->shape().IsArray()) return "tuple";

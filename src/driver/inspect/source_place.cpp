@@ -19,7 +19,6 @@ int64_t FieldOf(std::string_view entry, std::string_view name) {
   return value;
 }
 
-// Ids count from 1. Null for other ids.
 template <class T>
 const T* At(const std::vector<T>& items, int64_t id) {
   return id >= 1 && id <= std::ssize(items) ? &items[id - 1] : nullptr;
@@ -77,7 +76,7 @@ const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& place
   for (const Instruction* root : FusionRoots(inst)) {
     if (says(*root)) return *root;
   }
-  // The results of a block are elements of the loops and fusions in it, and have no metadata.
+  // The results of a block are elements of loops and fusions, which have the metadata.
   const std::vector<Instruction*> inside = FusedComputation(inst).PostOrder();
   for (size_t i = inside.size(); i-- > 0;) {
     if (!IsFusion(*inside[i]) && !inside[i]->Is(kControl)) continue;

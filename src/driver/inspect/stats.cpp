@@ -18,7 +18,6 @@ std::vector<std::pair<std::string, int64_t>> MostFirst(const Counts& counts) {
   return list;
 }
 
-// The role of a computation for its caller.
 std::string RoleFor(const Instruction& caller) {
   constexpr std::pair<Opcode, std::string_view> kRoles[] = {{Opcode::kAsyncStart, "asynchronous"},
                                                             {Opcode::kCall, "called"},
@@ -29,7 +28,7 @@ std::string RoleFor(const Instruction& caller) {
   return role != std::end(kRoles) ? std::string(role->second) : Str("of ", ToString(caller.opcode()));
 }
 
-// Number of computations in each role, the entry first.
+// The entry comes first.
 std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computation*>& computations,
                                                      const std::unordered_map<const Computation*, std::string>& roles) {
   Counts counts;
@@ -62,7 +61,7 @@ void AppendCounts(JsonWriter& json, std::string_view key, const std::vector<std:
 
 std::string Size(double bytes) { return HumanBytes(bytes); }
 
-// The columns are the types that occur, in the order of the types' table.
+// The columns are the types that occur.
 std::string OpcodeTable(const ModuleStats& stats) {
   std::map<PrimitiveType, int64_t> types;
   for (const OpcodeStats& op : stats.opcodes) {
@@ -84,7 +83,6 @@ std::string OpcodeTable(const ModuleStats& stats) {
   return table.Text();
 }
 
-// The instructions of called computations are counted by themselves.
 bool IsCaller(const Instruction& inst) {
   return inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kAsyncStart);
 }

@@ -1,4 +1,4 @@
-// Draws a graph as SVG and HTML. A frame is laid out first and then is a box in the layout of the whole graph.
+// A frame is laid out first and then is a box in the whole graph.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -23,19 +23,17 @@ struct Place {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-// Numbers of the sections of a page, one for each picture.
 struct Sections {
   std::unordered_map<const Computation*, size_t> of_computation;
-  size_t of_scopes = 0;  // The section of the first picture of the graph that is drawn; the others follow it.
+  size_t of_scopes = 0;  // The first picture of the drawn graph. The others follow it.
 };
 
-// A line of text in a box that links to a section.
 struct SectionLink {
   size_t section;
   std::string text;
 };
 
-// The computations that a box links to. They run as steps of their own.
+// The computations that run as steps of their own. The box links to them.
 std::vector<const Computation*> Entered(const Instruction& inst) {
   std::vector<const Computation*> entered;
   if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart)) return entered;
@@ -45,7 +43,7 @@ std::vector<const Computation*> Entered(const Instruction& inst) {
 
 class Drawing {
  public:
-  // `sections`: the sections that boxes link to. Null: boxes have no links.
+  // Null: boxes have no links.
   Drawing(const Graph& graph, const Sections* sections)
       : graph_(graph), sections_(sections), places_(graph.nodes.size()), lines_(graph.nodes.size()) {}
 
@@ -161,7 +159,7 @@ class Drawing {
     return {};
   }
 
-  // A frame is at least as wide as its title. Its value leaves below its root, which is the last node inside.
+  // The value of a frame leaves below its root, which is the last node inside.
   Status LayOutFrame(int frame) {
     TRY(LayOutNodes(frame));
     int root = frame;
@@ -237,15 +235,15 @@ class Drawing {
 
   const Graph& graph_;
   const Sections* const sections_;
-  std::vector<Place> places_;                     // One place for each node.
+  std::vector<Place> places_;                     // By node.
   std::vector<std::vector<LayoutStroke>> lines_;  // Edges that leave each node.
   std::vector<double> exits_;                     // LayoutBox::out_x of each frame.
   double width_ = 0, height_ = 0;
 };
 
 // Wheel or two fingers: zoom. Drag: pan. Double click: fit the window. Pointing at a box: details, and its edges in
-// red. Typing: finds nodes by words of their details. Enter goes to the next node, Shift and Enter to the previous one.
-// A link in a box opens the computation or scope. "up" and the browser's Back return.
+// red. Typing: finds nodes by words of their details. Enter, Shift and Enter: next and previous node. A link opens the
+// computation or scope. "up" and the browser's Back return.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>TITLE</title><style>
@@ -366,7 +364,6 @@ void Replace(std::string& text, std::string_view what, const std::string& by) {
     text.replace(at, what.size(), by);
 }
 
-// The computation and all computations that it enters by calls.
 std::vector<const Computation*> Reached(const Computation& computation) {
   std::vector<const Computation*> reached = {&computation};
   std::unordered_set<const Computation*> seen = {&computation};

@@ -9,9 +9,9 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kStep = 256;  // Bytes between two entries of PositionMap::units_.
+constexpr size_t kStep = 256;  // In bytes.
 
-// Units that begin in the bytes. A character of four bytes has two units of UTF-16.
+// A character of four bytes has two units of UTF-16.
 size_t CountUnits(std::string_view bytes) {
   size_t units = 0, at = 0;
   const auto count_to = [&](size_t end) {
@@ -71,7 +71,7 @@ Position PositionMap::PositionOf(size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto next = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset);
   const size_t line = next - line_begins_.begin() - 1;
-  // The end of a line is the farthest position that an editor knows.
+  // An editor knows no position after the end of a line.
   const size_t at = std::min(offset, LineEnd(line));
   return {static_cast<int64_t>(line), static_cast<int64_t>(UnitsBefore(at) - UnitsBefore(line_begins_[line]))};
 }

@@ -1,4 +1,3 @@
-// Names, outline, layout and completion.
 #include "driver/lsp/features.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ void AppendLocation(JsonWriter& json, Document& document, SourceRange range) {
   json.Close('}');
 }
 
-// Calls f(mention) for each mention of the symbol at `offset`, including its definition.
+// Calls f(mention) for each mention of the symbol, including its definition.
 template <class F>
 void ForEachMention(Document& document, uint32_t offset, F&& f) {
   const SymbolIndex& index = document.symbols();
@@ -51,7 +50,7 @@ SymbolKind SymbolKindOf(const Document& document, const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::kModule) return kModuleKind;
   if (symbol.kind == Symbol::Kind::kComputation) return kFunctionKind;
   const std::string_view opcode = TextOf(document, symbol.opcode);
-  if (opcode == ToString(Opcode::kParameter)) return kParameterKind;  // TypeParameter is the only kind for parameters.
+  if (opcode == ToString(Opcode::kParameter)) return kParameterKind;  // The only kind for parameters is TypeParameter.
   return opcode == ToString(Opcode::kConstant) ? kConstantKind : kVariableKind;
 }
 
@@ -68,8 +67,7 @@ std::string DetailOf(const Document& document, const Symbol& symbol) {
 
 std::string NameOf(const Symbol& symbol) { return symbol.name.empty() ? "{...}" : std::string(symbol.name); }
 
-// Appends the symbols from `at` on whose parent is `parent`, and moves `at` past them. The index bounds the depth of
-// the recursion.
+// Appends the symbols from `at` on whose parent is `parent`, and moves `at` past them. The index bounds the recursion.
 void AppendTree(JsonWriter& json, Document& document, int parent, size_t& at) {
   const auto symbols = document.symbols().symbols();
   json.Open('[');
@@ -95,7 +93,7 @@ enum CompletionKind : int { kFunctionItem = 3, kVariableItem = 6, kPropertyItem 
 struct Context {
   int symbol = -1;
   std::string_view opcode;     // Empty before the parenthesis.
-  std::string_view attribute;  // The attribute whose value is being written.
+  std::string_view attribute;  // Its value is being written.
   bool operands = false;       // Whether the position is in the parentheses.
 };
 
@@ -103,7 +101,7 @@ Context ContextAt(Document& document, uint32_t offset) {
   const SymbolIndex& index = document.symbols();
   Context context;
   context.symbol = index.SymbolAt(offset, Symbol::Kind::kInstruction);
-  // After an instruction and blanks, the position belongs to that instruction.
+  // Blanks after an instruction belong to it.
   for (size_t i = 0; i < index.symbols().size() && context.symbol < 0; ++i) {
     const Symbol& symbol = index.symbols()[i];
     if (symbol.kind != Symbol::Kind::kInstruction || symbol.range.end > offset) continue;

@@ -1,4 +1,4 @@
-// Diagnostics, and the text that is shown for the thing under the cursor.
+// Diagnostics and hovers.
 #include <algorithm>
 #include <unordered_set>
 
@@ -48,7 +48,6 @@ void AppendDiagnostic(JsonWriter& json, Document& document, const Diagnostic& di
 
 // ---- Hover -------------------------------------------------------------------------------------------------------
 
-// Code, and sentences in which words can be code.
 class HoverText {
  public:
   explicit HoverText(bool markdown) : markdown_(markdown) {}
@@ -100,7 +99,6 @@ std::string CostText(const Cost& cost) {
   return Join(parts, ", ");
 }
 
-// Describes an opcode by its sentence and its traits in the op table.
 std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   const OpRow& row = RowOf(opcode);
   std::vector<std::string> parts;
@@ -131,7 +129,7 @@ void AppendCost(HoverText& hover, const DocumentModule& document, const Computat
   }
 }
 
-// The name as written. If two computations have the same name, the module has another name for one of them.
+// If two computations have the same name, the module has another name for one of them.
 std::string_view NameOf(const Instruction& inst) {
   const SourceRange range = NameRange(inst);
   if (range == inst.range()) return "";  // A nested instruction has no name.
@@ -172,7 +170,6 @@ void AppendComputation(HoverText& hover, const DocumentModule& document, const C
   AppendCost(hover, document, computation, nullptr);
 }
 
-// For a text that does not parse, shows the first line of the definition.
 void AppendDefinition(HoverText& hover, std::string_view text, const Symbol& symbol) {
   const std::string_view definition = text.substr(symbol.range.begin, symbol.range.end - symbol.range.begin);
   hover.Code(Cut(definition.substr(0, definition.find('\n'))));
@@ -181,7 +178,7 @@ void AppendDefinition(HoverText& hover, std::string_view text, const Symbol& sym
 
 // ---- From the text to the module ---------------------------------------------------------------------------------
 
-// Null if the module at `offset` does not parse.
+// Null if the module does not parse.
 const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   const DocumentModule* found = nullptr;
   for (const DocumentModule& one : document.modules()) {

@@ -21,7 +21,6 @@ size_t FindLength(std::string_view line) {
   return std::search(line.begin(), line.end(), kLength.begin(), kLength.end(), same) - line.begin();
 }
 
-// Whether the line has the form `Name: value`.
 bool IsHeader(std::string_view line) {
   const size_t colon = line.find(':');
   return colon != std::string_view::npos && colon > 0 &&
@@ -115,7 +114,7 @@ bool MessageReader::ExtractFrame() {
   return true;
 }
 
-// Reads up to the empty line after the headers. Returns false if more bytes are needed. Sets next_ for a bad header.
+// Returns false if more bytes are needed. Sets next_ for a bad header.
 bool MessageReader::ReadHeaders() {
   while (!headers_ended_ && !next_) {
     const std::string_view rest = Rest();
@@ -123,7 +122,7 @@ bool MessageReader::ReadHeaders() {
     if (end == std::string_view::npos) {
       scanned_ = rest.size();
       if (rest.size() <= kLongestHeader) return false;
-      // Headers are shorter than this. The last bytes may be the beginning of a header.
+      // A header is shorter. The last bytes may be the beginning of one.
       if (!std::exchange(skipping_, true)) BadHeader(rest);
       begin_ += rest.size() - kLength.size();
       scanned_ = 0;

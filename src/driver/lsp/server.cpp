@@ -41,7 +41,7 @@ class Server {
     documents_options_.load = options.load;
   }
 
-  // A later message in the queue may cancel the message.
+  // A later message in the queue may cancel it.
   void Receive(const IncomingMessage& message);
   bool HasWaiting() const { return !waiting_.empty(); }
   bool HasRoom() const { return waiting_.size() < 100; }  // Further messages stay in the pipe.
@@ -54,7 +54,7 @@ class Server {
   enum class Stage : uint8_t { kStarted, kInitialized, kShutDown };
   struct Method {
     std::string_view name;
-    bool is_request;  // Notifications have no answer, except an error in the log.
+    bool is_request;  // Notifications have no answer.
     Answer (Server::*run)(const JsonValue& params);
   };
   static const Method kMethods[];
@@ -105,7 +105,7 @@ class Server {
   bool exited_ = false;
   bool output_failed_ = false;
   std::map<std::string, Document> documents_;  // Keys are URIs.
-  std::set<std::string> unpublished_;          // Documents with changed text.
+  std::set<std::string> unpublished_;          // Their text has changed.
 };
 
 constexpr Server::Method Server::kMethods[] = {
@@ -153,7 +153,7 @@ void Server::Handle(const JsonValue& message) {
   const JsonValue& id = message["id"];
   const bool is_request = id.String() != nullptr || id.Number().has_value();
   if (name == nullptr) {
-    // Responses are ignored, because this server makes no requests.
+    // This server makes no requests.
     const bool is_response = !message["result"].IsNull() || !message["error"].IsNull();
     if (!is_response) Respond(id, Failed(kInvalidRequest, "a message is an object with a method"));
     return;
@@ -293,7 +293,7 @@ Answer Server::DidOpen(const JsonValue& params) {
   return "null";
 }
 
-// Applies all changes or none, because a change builds on the changes before it.
+// Applies all changes or none, because each builds on the changes before it.
 Answer Server::DidChange(const JsonValue& params) {
   const auto document = DocumentOf(params);
   if (!document) return std::unexpected(document.error());

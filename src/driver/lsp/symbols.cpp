@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// Whether the value of an attribute names computations.
 enum class Names : uint8_t { kNothing, kComputation, kComputations };
 
 template <class... Structs>
@@ -44,22 +43,22 @@ class SymbolScanner {
   void Run();
 
  private:
-  // Names of one kind. In a wrong text a name may be used before its definition. Such uses are resolved at the end.
+  // In a wrong text a name may be used before its definition. Such uses are resolved at the end.
   struct Scope {
     int owner = -1;
     std::unordered_map<std::string_view, int> defined;
     std::vector<Token> open;        // Uses that have no definition yet.
     std::vector<Token> parameters;  // Names in the signature.
-    bool defines_operands = false;  // For a lone instruction: operands are its parameters.
+    bool defines_operands = false;  // A lone instruction's operands are its parameters.
   };
 
   void Advance();
-  Token Bare(const Token& token) const;  // The token's range without '%', ':' and '='.
+  Token Bare(const Token& token) const;  // Without '%', ':' and '='.
   bool IsName(const Token& token) const {
     return token.kind == TokenKind::kName || (token.kind == TokenKind::kWord && !IsReserved(token.text));
   }
   bool BeginsLine(const Token& token) const;
-  // Whether `[ROOT] NAME =` begins here. Inside brackets an instruction begins only at the beginning of a line.
+  // Whether `[ROOT] NAME =` begins here. Inside brackets an instruction begins a line.
   bool AtInstruction(bool in_brackets) const;
   bool AtComputation(bool opcode_possible) const;
 
@@ -97,9 +96,8 @@ void SymbolScanner::Advance() {
   token_ = next_;
   next_ = lexer_.Next();
   if (next_.kind != TokenKind::kError) return;
-  // Skips bytes that are not a token: an unterminated string to the end of its line, an unterminated comment to the end
-  // of the text, otherwise one byte. An unterminated string costs a search to the end of the text, so the rest of the
-  // text is skipped after many of them.
+  // An unterminated string is skipped to the end of its line, an unterminated comment to the end of the text. Each
+  // unterminated string costs a search to the end of the text, so after many of them the rest is skipped.
   constexpr int kMostOpen = 100;
   const std::string_view rest = text_.substr(next_.begin, piece_.end - next_.begin);
   const bool is_string = rest.starts_with('"') || rest.starts_with('\'');
@@ -203,7 +201,6 @@ void SymbolScanner::Signature(Scope& body) {
   }
 }
 
-// Reads from '{' to the position after '}'.
 void SymbolScanner::Body(Scope& body, Scope& computations) {
   Advance();
   while (token_.kind != TokenKind::kEnd && !token_.Is('}')) {
@@ -233,7 +230,7 @@ void SymbolScanner::Instruction(Scope& body, Scope& computations) {
   Advance();
   RightSide(symbol, body, computations);
   index_.symbols_[symbol].range.end = last_end_;
-  // The name is defined after the operands: an operand of the same name is another instruction or an error.
+  // The name is defined last. An operand of the same name is another instruction or an error.
   Define(body, symbol);
 }
 
@@ -294,7 +291,6 @@ void SymbolScanner::AttributeValue(Scope& body, Scope& computations) {
   if (token_.Is('}')) Advance();
 }
 
-// Reads a computation without a name in an attribute.
 void SymbolScanner::Inline(int parent, Scope& computations) {
   constexpr int kDeepest = 256;
   if (depth_ >= kDeepest) return SkipGroup();

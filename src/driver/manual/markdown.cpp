@@ -10,7 +10,7 @@ namespace {
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Reads the marks within a text: a paragraph, an item or a cell.
+// Reads the marks within a paragraph, an item or a cell.
 class SpanReader {
  public:
   // `text` is at byte `begin` of the source.
@@ -19,7 +19,7 @@ class SpanReader {
   Result<Spans> Read() { return Until(""); }
 
  private:
-  // Reads up to `mark` and takes it. If `mark` is "", reads to the end.
+  // If `mark` is "", reads to the end.
   Result<Spans> Until(std::string_view mark) {
     const size_t opened = at_;
     Spans spans;
@@ -128,7 +128,7 @@ void Unfold(Spans* spans) {
   }
 }
 
-// Position at which the text of an item begins: after "- " or "12. ". 0 if the line is not an item.
+// Position after "- " or "12. ". 0 if the line is not an item.
 size_t ItemIndent(std::string_view line) {
   if (line.starts_with("- ")) return 2;
   size_t digits = 0;

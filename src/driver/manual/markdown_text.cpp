@@ -12,7 +12,7 @@ size_t Columns(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// Code keeps its marks, which separate it from other words. An address follows its link, unless it is the link's text.
+// Code keeps its marks, which separate it from other words. An address follows its link's text, unless they are equal.
 std::string Text(const Spans& spans) {
   std::string out;
   for (const Span& span : spans) {
@@ -25,7 +25,7 @@ std::string Text(const Spans& spans) {
   return out;
 }
 
-// Lines of at most `width` columns. Longer words have their own lines.
+// Longer words than `width` columns have their own lines.
 std::vector<std::string> Filled(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : Split(text, ' ')) {
@@ -56,7 +56,7 @@ std::string ListText(const Block& block, size_t width) {
   return out;
 }
 
-// Shrinks the widest columns until all fit beside each other with two blanks between them.
+// Shrinks the widest columns until all fit with two blanks between them.
 std::vector<size_t> ColumnWidths(const std::vector<std::vector<std::string>>& rows, size_t width) {
   std::vector<size_t> widths(rows[0].size());
   for (const std::vector<std::string>& row : rows) {

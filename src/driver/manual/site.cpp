@@ -31,7 +31,6 @@ std::set<std::string> AnchorsOf(const MarkdownPage& page) {
   return anchors;
 }
 
-// Checks that each link to a page leads to an existing page and section.
 Status CheckLinks(std::string_view file, const MarkdownPage& page, const Anchors& anchors) {
   const Span* broken = nullptr;
   const auto check = [&](const Span& link) {
@@ -54,7 +53,7 @@ Status CheckLinks(std::string_view file, const MarkdownPage& page, const Anchors
   FAIL(std::move(error));
 }
 
-// Links are relative to `file`, which itself has no link.
+// `file` itself has no link.
 std::string Contents(std::string_view file, bool guides) {
   std::string out;
   for (const ManualPage& page : AllPages()) {

@@ -11,7 +11,7 @@ namespace {
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
 
-// The rows for which a condition holds: their time, and the names of the longest.
+// Time and longest rows of those for which a condition holds.
 struct Chosen {
   double ms = 0;
   std::vector<const StepRow*> rows;

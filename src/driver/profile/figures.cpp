@@ -47,7 +47,7 @@ double Mean(std::span<const double> values) {
 
 std::vector<double> Doubles(std::span<const int64_t> values) { return {values.begin(), values.end()}; }
 
-// Mean time of a run, in milliseconds, during which at least one of the chosen events goes on.
+// Milliseconds in a run, on average, during which at least one of the chosen events goes on.
 template <class F>
 double UnionMs(const Profile& profile, const F& is_chosen) {
   const auto runs = CountedRuns(profile);
@@ -138,7 +138,7 @@ std::string_view ToString(GapCause cause) {
   return kWords[static_cast<int>(cause)];
 }
 
-// Steps are queued on one queue and so begin in the order in which they were queued.
+// Steps are queued on one queue and so begin in its order.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile) {
   if (run.waits_for_each) return {};
   std::vector<Gap> gaps;
@@ -312,7 +312,7 @@ std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile) {
 
 std::vector<LoopExecution> LoopExecutionsOf(const gpu::Timeline& run, int64_t until) {
   std::vector<LoopExecution> executions;
-  std::map<std::pair<int, int>, size_t> open;  // Index of the execution by the enclosing trip and the loop.
+  std::map<std::pair<int, int>, size_t> open;  // Keys are the enclosing trip and the loop.
   for (const gpu::TimelineTrip& trip : run.trips) {
     if (trip.end > until || trip.end == 0) continue;
     const auto [at, is_first] = open.try_emplace({trip.parent, trip.loop}, executions.size());

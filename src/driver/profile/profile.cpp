@@ -109,7 +109,7 @@ TimeClass ProfiledStep::Class() const {
 int BitsOf(const Instruction& inst, const Cost& cost) {
   const auto widest = std::ranges::max_element(cost.dot_flops);
   if (*widest > 0) return 8 << (widest - cost.dot_flops.begin());
-  std::map<int, int64_t> bytes;  // Keys are bits.
+  std::map<int, int64_t> bytes;
   const auto add = [&](const Shape& shape) {
     ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
       if (!leaf.IsArray()) return;

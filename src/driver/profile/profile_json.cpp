@@ -1,4 +1,4 @@
-// Writes and reads a summary as JSON ("hlo.profile/1"). The fields of each part are listed once, for both directions.
+// Lists the fields of each part once, for writing and reading JSON ("hlo.profile/1").
 #include <cstdlib>
 #include <span>
 #include <type_traits>
@@ -283,7 +283,7 @@ Result<ProfileSummary> ReadProfileSummary(const std::string& path) {
   ProfileSummary summary;
   Reader reader(json);
   Fields(reader, summary);
-  // Checks the indices of rows, because the file may come from anywhere.
+  // The file may come from anywhere.
   for (SampleSpan& span : summary.sample) {
     if (span.step < -1 || span.step >= std::ssize(summary.steps)) span.step = -1;
   }

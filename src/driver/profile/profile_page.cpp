@@ -30,7 +30,7 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .b{min-width:60px}}
 )html";
 
-// The colour of a kind of step is the same in all pictures.
+// A kind of step has the same colour in all pictures.
 struct Colour {
   std::string_view what, code;
 };
@@ -71,7 +71,6 @@ std::string Fitted(std::string_view text, double width) {
   return fits < 4 ? "" : Str(text.substr(0, fits - 1), "\u2026");
 }
 
-// Example: "jit(f)/model/mul  model.py:9".
 std::string OriginOf(const std::string& op_name, const std::string& source) {
   return Str(op_name, op_name.empty() || source.empty() ? "" : "  ", source);
 }
@@ -87,7 +86,7 @@ size_t SharedPrefix(const std::vector<std::string_view>& names) {
   return shared;
 }
 
-// The distance between marks: 1, 2 or 5 times a power of ten, so that `range` has at most `most` marks.
+// Distances are 1, 2 or 5 times a power of ten, so that `range` has at most `most` marks.
 double StepOf(double range, int most) {
   const double rough = std::max(range, 1e-12) / most, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -156,7 +155,6 @@ class Page {
     out_ += "</ul>\n";
   }
 
-  // Horizontal position of a time in the drawn run, in microseconds.
   double X(double us) const {
     return kLeft + (kWidth - kLeft - kRight) * us / std::max(1e-9, 1000 * summary_.sample_ms);
   }
@@ -204,7 +202,7 @@ class Page {
     return out;
   }
 
-  // Adds a lane for each level of nested loops.
+  // Each level of nested loops has a lane.
   std::string LoopLanes(double* top) const {
     constexpr int kMostLanes = 3;
     std::string out;
@@ -224,7 +222,7 @@ class Page {
     return out;
   }
 
-  // Adds lanes for the scopes of op_names, from the first part in which they differ.
+  // The first lane is for the first part in which op_names differ.
   std::string ScopeLanes(double* top) const {
     constexpr size_t kMostLanes = 3;
     std::vector<std::string_view> names;
@@ -301,8 +299,7 @@ class Page {
     std::string_view name;
   };
 
-  // The first discs belong to the steps that take most time. A name is beside its disc, if there is a place without
-  // other discs and names.
+  // The first discs take most time. A name is beside its disc, if there is room.
   static std::string NamesOf(const std::vector<Labelled>& discs, double top, double bottom) {
     constexpr size_t kMost = 12;
     constexpr double kHeight = 12;
@@ -341,7 +338,7 @@ class Page {
     return out;
   }
 
-  // Plots operations per byte against operations per second on logarithmic axes.
+  // Plots operations per byte against operations per second.
   void Roofline() {
     struct Dot {
       const StepRow* row;

@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kMostSpans = 4000;  // Limit of the drawn run.
 
-// Example: "a/b" for "a/b/add".
 std::string ScopeOf(const std::string& op_name) {
   const size_t slash = op_name.rfind('/');
   return slash == std::string::npos ? "" : op_name.substr(0, slash);
@@ -34,7 +33,7 @@ std::vector<GroupRow> GroupBy(const std::vector<StepRow>& steps,
   return rows;
 }
 
-// The counted run whose time is nearest to the median.
+// The counted run that is nearest to the median time.
 const gpu::Timeline* TypicalRun(const Profile& profile) {
   const double median = MedianRunMs(profile) * 1e6;
   const gpu::Timeline* typical = nullptr;
@@ -46,7 +45,7 @@ const gpu::Timeline* TypicalRun(const Profile& profile) {
   return typical;
 }
 
-// `row_of`: the row of each step of the profile. `loop_row_of`: the row of each loop, by the loop's id.
+// `row_of`: the row of each step. `loop_row_of`: the row of each loop, by the loop's id.
 void AddSample(const Profile& profile, const std::vector<int>& row_of, const std::map<int, int>& loop_row_of,
                ProfileSummary* summary) {
   const gpu::Timeline* const run = TypicalRun(profile);

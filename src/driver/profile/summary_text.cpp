@@ -1,4 +1,4 @@
-// A profile as text. Each of its words is explained in tools/words.def.
+// tools/words.def explains each word of the text.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kFewRows = 15, kFewLoops = 5;
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
-// Number of executions in a run. It is a fraction, such as "0.5", if branches differ between runs.
+// The number is a fraction, such as "0.5", if branches differ between runs.
 std::string Times(double count) {
   const bool is_whole = count == std::floor(count) || count >= 1000;
   return Format(is_whole ? "%.0f" : "%.1f", count);
@@ -57,7 +57,7 @@ std::string TimeText(const ProfileSummary& summary) {
   return out;
 }
 
-// The time of each class of steps, as a share of the time of all classes.
+// Shares in the time of all classes.
 std::string ClassText(const ProfileSummary& summary) {
   double ms = 0;
   for (const TimeShare& share : summary.classes) ms += share.ms;
@@ -71,7 +71,7 @@ std::string ClassText(const ProfileSummary& summary) {
   return parts.empty() ? "" : Str("    spent on  ", Join(parts, ", "), "\n");
 }
 
-// The time of each width of elements, as a share of the time in kernels and library calls.
+// Shares in the time of kernels and library calls.
 std::string PrecisionText(const ProfileSummary& summary) {
   double ms = 0, count = 0;
   for (const auto& [bits, share] : summary.bits) ms += share.ms, count += share.count;
@@ -196,7 +196,7 @@ std::string GroupTable(const ProfileSummary& summary, const std::vector<GroupRow
   return table.Text("    ");
 }
 
-// Steps that could use tensor cores and do not, each with the reason.
+// Steps that could use tensor cores and do not, with reasons.
 std::string UnusedText(const ProfileSummary& summary) {
   std::string out;
   for (const StepRow& row : summary.steps) {

@@ -22,7 +22,6 @@ constexpr int kHost = 1, kDevice = 100;
 constexpr int kMain = 1, kRunsOfHost = 2, kLauncher = 3, kCompute = 1, kCopies = 40, kLoops = 60, kScopes = 70,
               kSources = 80, kGaps = 90, kRuns = 95;
 
-// Example: "12.345".
 void AppendMicroseconds(std::string& out, int64_t ns) {
   if (ns < 0) out += '-', ns = -ns;
   AppendTo(out, ns / 1000);
@@ -31,7 +30,6 @@ void AppendMicroseconds(std::string& out, int64_t ns) {
   for (const int digit : {rest / 100, rest / 10 % 10, rest % 10}) out += static_cast<char>('0' + digit);
 }
 
-// Appends a number with one decimal.
 void AppendTenths(std::string& out, double value) {
   const int64_t tenths = std::llround(value * 10);
   AppendTo(out, tenths / 10);
@@ -45,7 +43,7 @@ std::string Quoted(std::string_view text) {
   return json.text();
 }
 
-// The arguments that all executions of a step share, as JSON without the closing brace.
+// JSON without the closing brace, for all executions of a step.
 std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   JsonWriter json;
   json.Open('{').Key("hlo_op").Value(step.name).Key("module").Value(module);
@@ -54,7 +52,7 @@ std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   json.Key("kind").Value(step.kind).Key("how").Value(step.how).Key("dtype_class").Value(step.bits);
   json.Key("tc_eligible").Value(step.tensor_cores.eligible).Key("tc_used").Value(step.tensor_cores.used);
   if (!step.library.empty()) json.Key("library").Value(step.library);
-  // Size of a kernel's launch. If a step has several kernels, each has an entry in "launches".
+  // If a step has several kernels, each has an entry in "launches".
   const auto size = [&](const LaunchSize& one) {
     json.Key("grid").Open('[').Value(one.blocks).Value(1).Value(1).Close(']');
     json.Key("block").Open('[').Value(one.threads).Value(1).Value(1).Close(']').Key("smem").Value(one.shared_bytes);
@@ -198,7 +196,7 @@ class Tracer {
 
   // Spans follow each other. Parts are inside the span that they belong to.
   void HostSpans(const std::vector<HostSpan>& spans, int64_t begin) {
-    std::vector<int64_t> next = {begin};  // Begin of the next span of each depth.
+    std::vector<int64_t> next = {begin};  // By depth.
     for (const HostSpan& span : spans) {
       next.resize(span.depth + 2);
       const int64_t from = next[span.depth], until = from + static_cast<int64_t>(span.ms * 1e6);
@@ -246,8 +244,7 @@ class Tracer {
     return lane;
   }
 
-  // Writes the call that queued the event, and an arrow to the event. A graph has one call, with an arrow to its first
-  // event.
+  // Writes the call that queued the event, and an arrow. A graph has one call, with an arrow to its first event.
   void Launch(const Event& event, std::string_view quoted_name, int lane) {
     if (event.graph >= 0) {
       if (event.graph < graphs_) return;
@@ -363,14 +360,14 @@ class Tracer {
   const TraceOptions& options_;
   const TraceSink& sink_;
   std::vector<std::string> names_, args_;  // JSON texts of each step.
-  int64_t origin_ = 0;                     // Time of the zero of the trace.
+  int64_t origin_ = 0;                     // The zero of the trace.
   TraceReport report_;
   std::string buffer_, scratch_;
   bool first_ = true;
   int64_t flows_ = 0;
-  int graphs_ = 0;  // The run's graph launches that have been drawn.
+  int graphs_ = 0;  // Graph launches of the run so far.
   std::map<int, int64_t> lane_ends_;
-  std::map<int, std::string> lanes_;  // Names of the device's lanes that are used.
+  std::map<int, std::string> lanes_;  // Lanes of the device that are used.
 };
 
 }  // namespace

@@ -23,8 +23,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// The 95 % interval of the median: the middle 95 % of the medians of 2,000 samples of the same size, drawn with
-// replacement.
+// The 95 % interval: the middle 95 % of the medians of 2,000 samples of the same size, drawn with replacement.
 Interval BootstrapOfMedian(const std::vector<double>& values, uint64_t seed) {
   constexpr int kSamples = 2000;
   std::mt19937_64 random(seed);
@@ -38,14 +37,13 @@ Interval BootstrapOfMedian(const std::vector<double>& values, uint64_t seed) {
   return {medians[kSamples * 25 / 1000], medians[kSamples * 975 / 1000 - 1]};
 }
 
-// The passes, pass instances, stages or rules that are switched off together.
 struct Candidate {
   std::string name;
   std::vector<std::string> disabled, disabled_rules;
   bool all = false;
 };
 
-// Selectors of a pass. If a stage has the same name, they select the pass in its stages, and not the stage.
+// If a stage has the same name, they select the pass in its stages, and not the stage.
 std::vector<std::string> SelectorsOf(const std::string& pass, const std::vector<VariantOutcome::Instance>& instances) {
   std::set<std::string> stages;
   bool is_stage = false;
@@ -93,7 +91,7 @@ RunOptions Without(RunOptions options, const Candidate& candidate) {
   return options;
 }
 
-// Runs the processes of the rows and of the baseline once in each round, in random order.
+// Runs each process once in each round, in random order.
 void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<AblationRow*> rows,
              const AblateOptions& options, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -121,10 +119,9 @@ void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<Abl
 
 using Tell = std::function<void(const std::string&)>;
 
-// `rows_of_all`: the rows of the candidates, in any order.
 void MeasureAll(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
                 std::vector<AblationRow>& rows_of_all, Ablation* ablation, const Tell& tell) {
-  // Besides the baseline. The code and values of so many modules are in memory at once.
+  // Besides the baseline. So many modules are in memory at once.
   constexpr size_t kTogether = 7;
   std::vector<double> baseline_ms = ablation->baseline.ms;
   for (size_t first = 0; first < rows_of_all.size(); first += kTogether) {
@@ -139,7 +136,7 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
       if (!rows_of_all[i].outcome.failure.empty() || rows_of_all[i].same) continue;
       const auto candidate = std::ranges::find(candidates, rows_of_all[i].name, &Candidate::name);
       processes.push_back(std::make_unique<VariantProcess>(path, Without(options.run, *candidate), /*runs=*/true));
-      processes.back()->outcome();  // One process after the other, because judging uses all cores.
+      processes.back()->outcome();  // Judging uses all cores.
       rows.push_back(&rows_of_all[i]);
     }
     tell(Str("measuring ", first + 1, " to ", end, " of ", rows_of_all.size()));
@@ -152,7 +149,7 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
     ablation->baseline.ms_interval = BootstrapOfMedian(ablation->baseline.ms, static_cast<uint64_t>(options.run.seed));
 }
 
-// The effect is estimated with the description of the device.
+// The device's description gives the estimated effect.
 std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& options,
                                  const std::vector<Candidate>& candidates, const VariantOutcome& baseline,
                                  const Tell& tell) {
@@ -169,8 +166,7 @@ std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& o
   return rows;
 }
 
-// Switches off pairs of the rows with the largest effects. Passes that do each other's work have an effect only
-// together.
+// Pairs the rows with the largest effects. Passes that do each other's work have an effect only together.
 void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
               Ablation* ablation, const Tell& tell) {
   std::vector<const AblationRow*> most;

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// The report says that these passes do not measure, because their effect is not the effect of autotuning.
+// These passes do not measure. The report says so, because their effect is not the effect of autotuning.
 constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
 
 std::string_view WordOf(AblateBy by) {
@@ -82,7 +82,7 @@ std::string NotesOf(const Ablation& ablation) {
   return out;
 }
 
-// The row has name, time, effect, two more cells and the result. If it failed, it has only its name and the result.
+// A row has name, time, effect, two more cells and the result. If it failed, it has name and result.
 void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std::string, 2> more, TextTable* table) {
   std::vector<std::string> cells = {row.name, TimeText(row.milliseconds()), EffectText(row.effect)};
   if (options.measured) cells.push_back(IntervalText(row.interval));
@@ -129,7 +129,7 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   return out + NotesOf(ablation);
 }
 
-// Pairs that were switched off together: their effect, and its difference from the sum of the single effects.
+// The effect of a pair, and its difference from the sum of the single effects.
 std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options) {
   if (options.pairs == 0) return "";
   std::vector<std::string> titles = {
@@ -160,7 +160,6 @@ double RateOf(const AblationRow& row, const AblateOptions& options) {
   return static_cast<double>(options.examples_per_run) / row.milliseconds() * 1e3;
 }
 
-// Compares all passes with none, one module in each row.
 std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptions& options) {
   std::vector<std::string> titles = {"module", ">with passes", ">without", ">speedup"};
   if (options.measured) titles.emplace_back(">95 %");

@@ -25,7 +25,7 @@ std::string Line(double x1, double y1, double x2, double y2, std::string_view st
              style, "/>\n");
 }
 
-// The distance between marks: 1, 2 or 5 times a power of ten, so that there are about six marks.
+// The distance between about six marks: 1, 2 or 5 times a power of ten.
 double StepOf(double range) {
   const double rough = range / 6, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -34,7 +34,7 @@ double StepOf(double range) {
   return 10 * power;
 }
 
-// The range of the axis: 0, all bars and their intervals, in whole steps.
+// The axis covers 0, all bars and their intervals, in whole steps.
 struct Scale {
   double low = 0, high = 0, step = 1, left = 0;
 

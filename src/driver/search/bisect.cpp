@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kSlower = 1.2;  // Limit of the time relative to the good end, if none is given.
+constexpr double kSlower = 1.2;  // Limit relative to the good end's time, if none is given.
 
 using Tell = std::function<void(const std::string&)>;
 using Text = std::shared_ptr<const SourceText>;
@@ -47,7 +47,6 @@ std::string_view ClassOf(std::string_view way) {
 
 Error NotHeld(std::string message) { return Error(ExitCode::kInconclusive, "N003", std::move(message)); }
 
-// Tries variants and decides whether they have the symptom of the bad end.
 class Judge {
  public:
   Judge(std::string path, const BisectOptions& options) : path_(std::move(path)), options_(options) {
@@ -95,7 +94,7 @@ class Judge {
     return same ? Answer::kBad : Answer::kUntried;
   }
 
-  // The part of a run that is known after its passes, and the decisions that were taken from a lock.
+  // The facts that are known after the passes, and the decisions from a lock.
   Symptom Look(const Text& text, const RunOptions& run) {
     TrialOptions trial = trial_;
     trial.depth = Depth::kPasses;
@@ -103,7 +102,7 @@ class Judge {
     return Trial(text, run, trial).symptom();
   }
 
-  // The number of tries, of options_.confirm, with this answer. `known`: the number of earlier tries that had it.
+  // The number of the options_.confirm tries with this answer. `known`: earlier tries that had it.
   int Count(const Text& text, const RunOptions& run, Answer answer, int known = 0) {
     int count = known;
     for (int i = known; i < options_.confirm; ++i) count += Ask(text, run) == answer;
@@ -152,7 +151,7 @@ class Judge {
   TrialOptions trial_;
   Symptom way_, last_;
   double limit_ = 0;
-  double times_ = 0;  // The last measured time, as a multiple of the good end's time.
+  double times_ = 0;  // As a multiple of the good end's time.
   std::unique_ptr<VariantProcess> good_process_;
 };
 
@@ -263,7 +262,6 @@ class Bisector {
     return ShowChange(good, bad);
   }
 
-  // The pass instances that run and the rules that are applied.
   Symptom PassesOf(const RunOptions& run) const {
     return Trial(text_, run, {.depth = Depth::kPasses, .threads = 1}).symptom();
   }
@@ -279,7 +277,7 @@ class Bisector {
     return std::nullopt;
   }
 
-  // Names the instance as in a run with the limit `bad`, which reaches the instance.
+  // The name is that in a run with the limit `bad`, which reaches the instance.
   Status NameInstance(int64_t good, int64_t bad) {
     result_.bad_with = judge_.Count(text_, Limited(bad), Answer::kBad, std::min(1, options_.confirm - 1));
     Symptom with = judge_.last();
@@ -388,7 +386,7 @@ class Bisector {
     return left;
   }
 
-  // Finds a set of items that is bad and from which no item can be removed.
+  // Finds a bad set of items from which no item can be removed.
   Status OverSet(const Items& all, const std::string& noun, const Make& make) {
     result_.good_end = Str("no ", noun);
     result_.bad_end = all.size() == 1 ? Str("the ", noun) : Str("all ", all.size(), " ", noun, "s");
@@ -423,7 +421,7 @@ class Bisector {
     return {};
   }
 
-  // A part of the items, or all parts except one, that is bad by itself. Nullopt if there is none.
+  // A part of the items, or all parts except one, that is bad by itself, or nullopt.
   static Result<std::optional<Items>> Smaller(const Items& items, size_t parts,
                                               const std::function<Result<bool>(const Items&)>& is_bad) {
     const auto part = [&](size_t i) {
@@ -472,7 +470,7 @@ class Bisector {
     return {};
   }
 
-  // Keeps some fusions of the optimized module. The instructions of the others become instructions of the entry.
+  // The instructions of fusions that are not kept become instructions of the entry.
   Status OverFusions() {
     tell_("the optimized module");
     const std::unique_ptr<Module> optimized = OptimizedAs(text_, options_.run);
@@ -517,7 +515,7 @@ class Bisector {
     return {};
   }
 
-  // Uses only some of the lock's decisions. Other steps get the choice that is made without measuring.
+  // Steps without a decision get the choice that is made without measuring.
   Status OverDecisions() {
     tell_("which decisions of the lock count for the module");
     const gpu::Lock lock = TRY(gpu::Lock::Parse(TRY(ReadSource(options_.run.tuning.read_from))));
@@ -525,7 +523,7 @@ class Bisector {
     run.tuning.names_defaults = true;
     const Symptom whole = judge_.Look(text_, run);
     if (!whole.way.empty()) FAIL(NotHeld(Str("the lock cannot be taken: ", whole.detail)));
-    std::map<std::string, Symptom::Decision> decisions;  // Keys are items.
+    std::map<std::string, Symptom::Decision> decisions;
     Items items;
     for (const Symptom::Decision& decision : whole.decisions) {
       items.push_back(Str("'", decision.step, "' key=", decision.key));
@@ -553,7 +551,7 @@ class Bisector {
                decision.without.empty() ? "no kernel" : decision.without, "\n+ ", decision.chosen, "\n");
   }
 
-  // Writes a lock with only the culprit decisions and a lock without them.
+  // Writes a lock with only the culprit decisions and one without them.
   Status WriteLocks(const gpu::Lock& lock, const std::vector<std::string>& guilty) {
     if (options_.directory.empty()) return {};
     TRY(MakeDirectories(options_.directory));

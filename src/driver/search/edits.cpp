@@ -62,7 +62,6 @@ Instruction* StandFor(Instruction& inst, Stand stand) {
   return nullptr;
 }
 
-// Replaces `call` by the body of `callee` on `operands`.
 void Inline(Instruction& call, const Computation& callee, std::span<Instruction* const> operands) {
   std::vector<Instruction*> copies(callee.place_limit());
   for (const Instruction* inst : callee.PostOrder()) {
@@ -92,7 +91,7 @@ Shape MapLeaves(const Shape& shape, const F& change) {
   return Shape::Tuple(std::move(elements));
 }
 
-// The first elements along each dimension. A larger dimension repeats its elements.
+// A larger dimension repeats its elements.
 Literal Resized(const Literal& literal, const Shape& shape) {
   Literal out(shape);
   const std::vector<int64_t> from = RowMajorStrides(literal.shape().dims()), to = RowMajorStrides(shape.dims());
@@ -149,7 +148,7 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
 }
 
 // Changes the leaves of all shapes, operands before users and callees before callers. If the rule of an opcode infers
-// another shape, the inferred shape is used.
+// another shape, it is used.
 bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
              const std::function<Literal(const Literal&, const Shape&)>& convert,
              const std::function<void(int64_t&)>& resize) {

@@ -35,7 +35,6 @@ using Edit = std::function<bool(Module&)>;
 
 int64_t LineCount(std::string_view text) { return std::ranges::count(text, '\n'); }
 
-// A temporary folder for given arguments, which change with the module.
 class ArgumentFolder {
  public:
   ~ArgumentFolder() {
@@ -56,7 +55,7 @@ struct Candidate {
   std::unique_ptr<Module> module;  // Null if the text cannot be read.
   ModuleSize size;
   RunOptions run;
-  std::vector<Literal> arguments;  // Empty unless arguments are given.
+  std::vector<Literal> arguments;  // Only if arguments are given.
 };
 
 class Reducer {
@@ -78,7 +77,7 @@ class Reducer {
   }
 
  private:
-  // Determines the symptom and checks that it occurs each time.
+  // Checks that the symptom occurs each time.
   Status LookAtWhatFails() {
     constexpr double kFirst = 120, kTimes = 10, kMore = 10;
     trial_.seconds = options_.trial_seconds > 0 ? options_.trial_seconds : kFirst;
@@ -130,7 +129,7 @@ class Reducer {
     return symptom.Shows(options_.property) && symptom.way == result_.symptom.way;
   }
 
-  // Does not verify the module. Null if it cannot be read.
+  // Null if the text cannot be read.
   Result<std::unique_ptr<Module>> ReadTextOnly() const {
     LoadOptions load = options_.run.load;
     load.verify = "off";
@@ -187,7 +186,7 @@ class Reducer {
     return run;
   }
 
-  // If generated arguments show the symptom, the arguments need not be kept, and shapes may shrink.
+  // If generated arguments fail, the given ones need not be kept, and shapes may shrink.
   bool FailsOnMadeUp() {
     tell_("with made-up arguments");
     Trial trial(text_, OnMadeUp(), trial_);
@@ -285,8 +284,8 @@ class Reducer {
     }
   }
 
-  // The smallest sizes come first. Both neighbours of a half are tried, because parity and the rest beyond a tile can
-  // matter.
+  // Starts with the smallest sizes. Parity and the rest beyond a tile can matter, so both neighbours of a half are
+  // tried.
   void ShrinkDimension(int64_t size) {
     for (int64_t from = size; from > 1 && !IsOver();) {
       std::set<int64_t> smaller;
@@ -313,8 +312,8 @@ class Reducer {
     return numbers;
   }
 
-  // Applies the edit to the whole list, then to halves of it, quarters and so on, at last to each element. `renumbers`:
-  // an edit changes the numbers of the remaining elements.
+  // Applies the edit to the whole list, then to halves, quarters and so on, at last to each element. `renumbers`: an
+  // edit changes the numbers of the remaining elements.
   void Sweep(const std::string& what, const std::function<std::vector<int>(const Module&)>& list,
              const std::function<bool(Module&, std::span<const int>)>& edit, bool renumbers = false) {
     for (size_t chunk = std::max<size_t>(1, list(*base_.module).size()); !IsOver(); chunk /= 2) {
@@ -344,7 +343,7 @@ class Reducer {
     return Take(edits.size(), [&](size_t i) { return Edited(edits[i], of_same_size); });
   }
 
-  // Nullopt if the edit changes nothing, or if the edited module is not smaller or not valid.
+  // Nullopt if the edited module is the same, not smaller or not valid.
   std::optional<Candidate> Edited(const Edit& edit, bool of_same_size) {
     std::unique_ptr<Module> module = base_.module->Clone();
     if (!edit(*module)) return std::nullopt;
@@ -371,7 +370,7 @@ class Reducer {
     return options_.output.empty() || options_.output == "-" ? text_->name() : options_.output;
   }
 
-  // Gives each parameter the value of the original parameter, or of the instruction that it replaces.
+  // A parameter gets the value of the original parameter, or of the instruction that it replaces.
   bool GiveArguments(Candidate* candidate) {
     if (values_.empty() && !FindValues()) return false;
     for (const Instruction* parameter : candidate->module->entry().parameters()) {
@@ -386,8 +385,8 @@ class Reducer {
     return true;
   }
 
-  // Finds the values of the entry's instructions by name. A parameter has the name of the instruction that it replaces,
-  // or the name and a number.
+  // Sets values_, with names of the entry as keys. A parameter has the name of the instruction that it replaces, or the
+  // name and a number.
   bool FindValues() {
     InterpretOptions interpret = InterpreterOptions(options_.run);
     const Computation& entry = base_.module->entry();
@@ -396,14 +395,14 @@ class Reducer {
     interpret.on_value = [&](const Instruction& inst, const Literal& value) {
       if (&inst.computation() == &entry) values_[std::string(inst.name())] = value;
     };
-    // An instruction that cannot be evaluated has no value, and no parameter can replace it.
+    // If an instruction has no value, no parameter can replace it.
     std::ignore = Interpret(*base_.module, base_.arguments, interpret);
     return true;
   }
 
   // ---- Trying ----
 
-  // Makes the first candidate that fails in the same way the base.
+  // The new base is the first candidate that fails in the same way.
   std::optional<size_t> Take(size_t count, const std::function<std::optional<Candidate>(size_t)>& make) {
     struct Running {
       size_t number;
@@ -449,7 +448,7 @@ class Reducer {
     Keep();
   }
 
-  // Writes the smallest module so far, in case a later step fails.
+  // Writes the smallest module so far, because a later step may fail.
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;

@@ -57,11 +57,11 @@ std::string_view NameOf(Culprit::Kind kind) {
   }
 }
 
-// "algsimp" for "algsimp#2". The number of the instance depends on the module.
+// "algsimp" for "algsimp#2", because the number depends on the module.
 std::string_view WithoutInstance(std::string_view name) { return name.substr(0, name.find('#')); }
 
-// The reason with '...' for names and N for numbers, which depend on the module. "1 element is" and "2 elements are"
-// become equal.
+// Names become '...' and numbers N, because both depend on the module. "1 element is" and "2 elements are" become
+// equal.
 std::string WithoutNames(std::string_view reason) {
   const auto is_digit = [&](size_t i) {
     return i < reason.size() && std::isdigit(static_cast<unsigned char>(reason[i])) != 0;
@@ -131,7 +131,7 @@ void SetDecisions(const gpu::TuningReport& tuning, Symptom* symptom) {
 
 bool HasNan(const Literal& value) { return FindFirst(value, Oddity::kNan).has_value(); }
 
-// Performs a trial in the child process, and tells the parent its stages.
+// A trial in the child process, which tells the parent its stages.
 class Examination {
  public:
   Examination(Experiment& experiment, const TrialOptions& options, std::function<void(std::string_view)> doing)
@@ -254,7 +254,7 @@ Symptom Examine(const std::shared_ptr<const SourceText>& text, const RunOptions&
   return failed;
 }
 
-// Runs the command on the module in a file, in a process group that ends with the command.
+// The process group of the command ends with it.
 Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOptions& options) {
   Symptom symptom;
   const auto folder = MakeTemporaryDirectory("hlo-script");
@@ -434,7 +434,7 @@ Depth DepthOf(const Symptom& symptom, const Property& property) {
 
 Trial::Trial(std::shared_ptr<const SourceText> text, const RunOptions& run, const TrialOptions& options)
     : kind_(options.property.kind),
-      // The child itself ends a script that takes too long, so the child may take longer.
+      // The child itself ends a script that takes too long, so it may take longer.
       child_(BodyOf(std::move(text), run, options),
              {.seconds = options.seconds + (options.property.kind == PropertyKind::kScript ? 5 : 0),
               .keeps_words = true}) {}

@@ -127,7 +127,6 @@ class Triager {
     return symptom.accused == Culprit::Kind::kPass || symptom.stage.starts_with("pass ");
   }
 
-  // The symptom's way of failing.
   Property PropertyOfSymptom() const {
     Property property;
     const std::string& way = report_.symptom.way;

@@ -92,7 +92,7 @@ VariantOutcome FromJson(const JsonValue& json) {
   return outcome;
 }
 
-// Median time of the executions in a tenth of a second, at least one.
+// Median time in a tenth of a second, at least one execution.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kMs = 100;
   std::vector<double> runs;
