@@ -1,4 +1,3 @@
-// hlo bisect: finds the cause of a problem.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -53,8 +52,7 @@ const std::vector<std::string> kOwnFlags = {"over",       "property",  "bad",   
                                             "fail_regex", "confirm",   "trial_timeout", "metric",
                                             "flags_good", "flags_bad", "out",           "json"};
 
-// Flags that name a lock or decide about measuring. With --over=autotune, shown commands have the locks that were found
-// instead.
+// Flags that name a lock or decide about measuring. With --over=autotune, shown commands have the found locks instead.
 const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "xla_gpu_per_fusion_autotune_cache_dir",
                                              "xla_gpu_load_autotune_results_from",
@@ -65,7 +63,6 @@ const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "autotune_level",
                                              "autotune_report"};
 
-// The options of the given flags of hlo-run and of `more`.
 Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::string>& given,
                                const std::vector<std::string>& more,
                                std::vector<std::shared_ptr<const Target>>* targets) {
@@ -85,7 +82,7 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
 }
 
 std::string CommandWith(const BisectFlags& f, const std::string& more) {
-  // A module that was written by the search replaces the given module.
+  // A module that the search wrote replaces the given module.
   const size_t blank = more.rfind(' ');
   if (more.starts_with("--passes= ")) return RunAgain(f.run.run.flags, more.substr(0, blank), more.substr(blank + 1));
   return RunAgain(f.run.run.flags, more, f.run.path);
@@ -133,7 +130,7 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
   return json.text() + "\n";
 }
 
-// Uses the lock as it is. Nothing is measured or written.
+// Nothing is measured or written.
 Status SettleLock(BisectOptions* options) {
   gpu::TuningOptions& tuning = options->run.tuning;
   const Property& property = options->property;

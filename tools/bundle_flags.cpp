@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 struct Row {
   std::string_view flag;
   bool kept;
-  std::string_view file;  // Name of the copy of a file. "": the values are not files.
+  std::string_view file;  // The copy of a file. "": values are not files.
 };
 constexpr Row kRows[] = {
 #define KEPT(flag) {flag, true, ""},
@@ -40,7 +40,7 @@ bool IsFile(std::string_view value) {
   return fs::is_regular_file(value, error);
 }
 
-// Example: "stub.hlo", "stub-2.hlo" and so on.
+// Examples: "stub.hlo", "stub-2.hlo".
 std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::File>& files) {
   const fs::path path(wanted);
   std::string name(wanted);
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
   if (files.size() == 1 && IsBundle(files[0])) {
     const Bundle bundle = TRY(ReadBundle(files[0]));
     for (const std::string& note : bundle.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
-    // Whether a given flag replaces a flag of the bundle that says the same in another way.
+    // Whether a given flag says the same as a flag of the bundle in another way.
     const auto is_replaced = [&](std::string_view name) {
       constexpr std::string_view kEither[] = {"passes", "pipeline"};
       const auto is_either = [&](std::string_view one) { return std::ranges::find(kEither, one) != std::end(kEither); };
@@ -97,13 +97,13 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
                return arg.starts_with("--") && is_either(NameOf(arg));
              });
     };
-    // A command may have another flag of this name, which takes other words, as --platform of hlo-opt does.
+    // A command may have another flag of this name, as hlo-opt has --platform.
     const auto is_taken = [&](std::string_view flag) {
       const size_t equals = flag.find('=');
       return equals == flag.npos ? flags.Knows(NameOf(flag)) : flags.Takes(NameOf(flag), flag.substr(equals + 1));
     };
     for (const std::string& flag : bundle.flags) {
-      // The flag --args is added to a bundle. All other flags are kept from the command that made it.
+      // --args is added to a bundle, which keeps all other flags.
       const bool is_known = NameOf(flag) == "args" || RowOf(NameOf(flag)) != nullptr;
       if (!is_known) std::fprintf(stderr, "note: no flag of a bundle: %s\n", Escaped(flag).c_str());
       else if (!is_replaced(NameOf(flag)) && is_taken(flag)) words.push_back(flag);

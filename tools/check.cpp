@@ -1,4 +1,3 @@
-// hlo check: parses and verifies.
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -45,7 +44,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// By code: the first warning and the number of warnings.
+// Keys are codes. Values are the first warning and the number of warnings.
 using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
 WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
   WarningKinds kinds;

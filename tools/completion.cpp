@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// All scripts offer files if the program has no completions. bash can split words at `=`, depending on the user's
-// settings, so its script reads the line instead of the words.
+// All scripts offer files if the program has no completions. bash may split words at `=`, so its script reads the line
+// instead of the words.
 constexpr std::string_view kBash = R"sh(_hlo() {
   local line="${COMP_LINE:0:COMP_POINT}" word="" one
   local -a words found

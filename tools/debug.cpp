@@ -1,4 +1,3 @@
-// hlo debug: the interpreter with breakpoints.
 #include <unistd.h>
 
 #include <cstdio>

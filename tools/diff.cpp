@@ -1,4 +1,3 @@
-// hlo diff: the differences between two modules, dump directories, profiles, autotune locks or files of arrays.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>

@@ -1,4 +1,3 @@
-// hlo doctor: reports which parts of hlokit work on this machine, and why others do not.
 #include <cstdio>
 #include <optional>
 #include <vector>

@@ -15,8 +15,8 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
-// The value that CLI11 gets for a flag without one, such as --json, because it does not report an empty value. No
-// argument can have a NUL. CLI11 takes --json={} for the same. A file of that name is ./{}.
+// CLI11 gets this value for a flag without one, such as --json, because it does not report an empty value. No argument
+// can have a NUL. CLI11 takes --json={} for the same. A file of that name is ./{}.
 constexpr std::string_view kNoValue("\0", 1);
 
 // Names that differ only in `-` and `_` are equal.
@@ -46,7 +46,7 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   return static_cast<int64_t>(number);
 }
 
-// A count, or a number with a unit: 512MiB, 1.5 GiB, 64MB, 100 B.
+// Examples with units: 512MiB, 1.5 GiB, 64MB, 100 B.
 std::optional<int64_t> ParseBytes(std::string_view text) {
   struct Unit {
     std::string_view name;
@@ -54,7 +54,7 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
   };
   constexpr Unit kUnits[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
                              {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-                             {"TB", 1e12},    {"B", 1}};  // Last, because the other units end in B, too.
+                             {"TB", 1e12},    {"B", 1}};  // Last, because other units end in B, too.
   constexpr double kMost = 9.2e18;
   for (const Unit& unit : kUnits) {
     std::string_view digits = text;
@@ -70,7 +70,7 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
 
 constexpr size_t kColumns = 100;  // Width of the help text.
 
-// `text` broken into lines of at most `width` bytes at spaces.
+// Breaks `text` at spaces into lines of at most `width` bytes.
 std::vector<std::string> Wrap(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : Split(text, ' ')) {
@@ -278,7 +278,7 @@ std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) 
   return files;
 }
 
-// The words that the placeholder lists, as in "local|all". Upper case describes a value instead: NAME|FILE.
+// The words of a placeholder such as "local|all". Upper case describes a value instead: NAME|FILE.
 std::vector<std::string_view> FlagSet::Flag::Words() const {
   if (!placeholder.contains('|')) return {};
   std::vector<std::string_view> words = Split(placeholder, '|');
@@ -301,7 +301,7 @@ std::vector<std::string> FlagSet::Completions(std::span<const std::string> args,
     return name.substr(std::min(name.find_first_not_of('-'), name.size()));
   };
   std::vector<std::string> found;
-  // In a list, the text after the last comma is completed: "cse,dce".
+  // In a list such as "cse,dce", the text after the last comma is completed.
   const auto add_values = [&](const Flag* flag, std::string_view before) {
     if (flag == nullptr) return;
     if (flag->completions) {
@@ -409,7 +409,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   app.set_help_flag();
   app.allow_extras();
   std::optional<Error> bad_value;
-  // Only the flags of the line are added, because CLI11 compares each option with all others.
+  // CLI11 compares each option with all others, so only the flags of the line are added.
   for (const Flag* flag : line.flags) {
     const std::string name = Str("--", flag->name);
     CLI::Option* const option = flag->needs_value ? app.add_option(name)
@@ -443,8 +443,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   return {};
 }
 
-// Each line of the file has one flag. A # begins a comment only at the beginning of a word, because algsimp#2 is a
-// value.
+// Each line has one flag. A # begins a comment only at the beginning of a word, because algsimp#2 is a value.
 Status FlagSet::ReadFile(const std::string& path, std::vector<std::string>* positionals) {
   constexpr int kMostFiles = 100;
   if (++files_read_ > kMostFiles)

@@ -1,4 +1,3 @@
-// hlo fmt: formats HLO text.
 #include <cstdio>
 
 #include "base/files.h"
@@ -14,7 +13,6 @@
 namespace hlo {
 namespace {
 
-// The text of a file before and after formatting.
 struct Formatted {
   std::string before, after;
 };
@@ -30,7 +28,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
     const auto module = TRY(LoadModule(source, load));
     return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
   }
-  // The text between modules stays, with an empty line before and after it.
+  // The text between modules stays, with empty lines around it.
   for (const std::string& name : names) TRY(LoadModule(name, load));
   const auto source = TRY(ReadSource(path, load.max_input));
   Formatted formatted{std::string(source->text()), ""};

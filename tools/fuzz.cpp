@@ -1,4 +1,3 @@
-// hlo fuzz: judges random modules with all oracles.
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -40,7 +39,7 @@ struct FuzzFlags {
   GrowOptions grow;
   RunOptions run;
   PassFlags passes;                    // Only --passes and --target are flags of this command.
-  std::shared_ptr<const Target> host;  // The description of this machine.
+  std::shared_ptr<const Target> host;  // Describes this machine.
   bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save, input_profile;
@@ -116,13 +115,12 @@ GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
   return options;
 }
 
-// The passes that are judged on the module of `seed`. Nullopt: the pipeline.
+// Nullopt: the pipeline.
 std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// Whether the module is planned for hosts, which have other kernels. Without --target, every third group of eight seeds
-// is, independently of the choices that JudgedAs makes by the seed.
+// Hosts have other kernels. Without --target, every third group of eight seeds is for hosts, independently of JudgedAs.
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
@@ -134,8 +132,8 @@ RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
   return JudgedAs(seed, std::move(run), f.profiles);
 }
 
-// Flags for commands of several kinds. Drawn passes are named, so that the command stays the same if passes are added.
-// The level of instructions is named if it was chosen.
+// Drawn passes are named, so that the command stays the same if passes are added. The level of instructions is named if
+// it was chosen.
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
@@ -153,21 +151,20 @@ std::string Replay(const FuzzFlags& f, uint64_t seed) {
   return Str(ReplayCommand(OptionsOf(f, seed)), profile, oracles, SharedFlags(f, seed));
 }
 
-// The command that shows a finding of `oracle` in full. "" if there is none.
 std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle) {
   const std::string report = ReportCommand(oracle, RunOf(f, seed));
   if (report.empty()) return "";
   return Str(ReplayCommand(OptionsOf(f, seed)), " --print | ", report, SharedFlags(f, seed), " -");
 }
 
-// The text of a module, after comments with its passes and the command that grows it.
+// The comments name the module's passes and the command that grows it.
 std::string ModuleText(const FuzzFlags& f, uint64_t seed) {
   const GrowOptions options = OptionsOf(f, seed);
   const auto passes = PassesOf(f, seed);
   return Str(passes ? Str("// Passes: ", *passes, "\n") : "", GrownText(*Grow(options), options));
 }
 
-// Sends a line from a child to its parent: a letter for the kind, then a text.
+// A line to the parent has a letter for the kind, then a text.
 void Send(FILE* out, char kind, const std::string& text) {
   std::fprintf(out, "%c%s\n", kind, Escaped(text).c_str());
   std::fflush(out);
@@ -190,7 +187,7 @@ class StopAsked {
   ~StopAsked() { Restore(); }
   StopAsked(const StopAsked&) = delete;
 
-  // Restores the signal handlers. A child does this, too, because it must end at once.
+  // A child restores the handlers, too, because it must end at once.
   void Restore() const {
     sigaction(SIGINT, &interrupt_, nullptr);
     sigaction(SIGTERM, &terminate_, nullptr);
@@ -208,7 +205,7 @@ class StopAsked {
   struct sigaction interrupt_{}, terminate_{};
 };
 
-// Sets timers whose signals end a child if a module takes too long. The parent recognises the signals.
+// Timers send signals, which the parent recognises.
 void SetTimeLimits() {
   itimerval cpu{};
   cpu.it_value.tv_sec = kCpuSeconds;
@@ -233,7 +230,7 @@ void SetTimeLimits() {
     for (const auto& [cell, times] : outcome.cells)
       Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
     Send(out, 'E', Str(outcome.instructions));
-    // After a fault on a GPU, the process can no longer use it, so another process judges the next module.
+    // After a fault on a GPU, only another process can use it.
     if (f.run.platform != "cpu" && !outcome.findings.empty()) break;
   }
   std::_Exit(0);
@@ -254,7 +251,7 @@ void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   if (!saved) std::fprintf(stderr, "hlo-fuzz: %s\n", saved.error().message().c_str());
 }
 
-// Adds and prints a finding. `oracle`: the oracle that found it, or the activity during which it crashed.
+// `oracle`: the oracle that found it, or the activity during which it crashed.
 void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_view oracle, Totals* totals) {
   totals->findings.push_back({seed, std::move(found), std::string(oracle), ReportOf(f, seed, oracle)});
   const Finding& finding = totals->findings.back();
@@ -265,13 +262,13 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// Reads the lines that children send. `last`: the seed that a child has begun last.
+// `last`: the seed that a child has begun last.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;
   uint64_t last;
   bool judging = false;
-  std::string doing;  // The current activity, as CheckAll names it, or "".
+  std::string doing;  // The current activity, or "".
 
   void Reason(std::string_view what, const std::string& why) {
     auto& [count, seed] = totals->reasons[Str(what, KindOf(why))];
@@ -347,7 +344,7 @@ std::string LastWords(FILE* file) {
   return Escaped(words.substr(0, 400));
 }
 
-// Judges [first, end) in a child, which may end earlier. Returns the next seed.
+// The child may judge only a part of [first, end). Returns the next seed.
 Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const StopAsked& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();
@@ -390,7 +387,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, cons
   return reader.last + 1;
 }
 
-// Returns the seed after the last judged module. It is `end`, unless the user interrupted.
+// Returns the seed after the last judged module.
 Result<uint64_t> JudgeAll(const FuzzFlags& f, uint64_t first, uint64_t end, Totals* totals) {
   const StopAsked stop;
   Progress progress;
@@ -423,7 +420,7 @@ void PrintSummary(const Totals& totals) {
   for (const auto& [reason, seen] : reasons)
     std::printf("%6lld  %10llu  %s\n", static_cast<long long>(seen.first), static_cast<unsigned long long>(seen.second),
                 reason.c_str());
-  std::map<std::string, std::pair<int64_t, uint64_t>> kinds;  // How often, the first seed.
+  std::map<std::string, std::pair<int64_t, uint64_t>> kinds;  // Number of cases and first seed.
   for (const Finding& finding : totals.findings) {
     auto& [count, seed] = kinds[Str("[", finding.finding.oracle, "] ", KindOf(finding.finding.what))];
     if (count++ == 0) seed = finding.seed;

@@ -1,4 +1,3 @@
-// hlo help CODE, WORD, RULE, TOPIC, PAGE or TERM.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -30,7 +29,6 @@ constexpr CodeRow kCodes[] = {
 #include "tools/codes.def"
 };
 
-// A word of a report, and its other spellings after '|'.
 struct WordRow {
   std::string_view words, explanation;
 };

@@ -1,4 +1,4 @@
-// Finds the command in argv[0] or argv[1], runs it, prints its error and returns its exit code.
+// Finds the command in argv[0] or argv[1] and runs it.
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -115,7 +115,6 @@ const CommandRow* FindCommand(std::string_view name) {
   return nullptr;
 }
 
-// Whether the word in the place of the command is the name of a file.
 bool IsModuleFile(std::string_view name) {
   std::error_code ignored;
   if (std::filesystem::exists(name, ignored)) return true;
@@ -133,7 +132,6 @@ Error UnknownCommand(std::string_view name) {
   return UsageError("F001", std::move(message)).Hint("'hlo help' lists the commands");
 }
 
-// hlo help --man [COMMAND...]: a manual page, for `man -l -`.
 Result<ExitCode> PrintManPage(Args names) {
   if (names.empty()) return std::fputs(Roff(OverviewPage()).c_str(), stdout), ExitCode::kOk;
   const CommandRow* row = FindCommand(names[0]);
@@ -145,7 +143,6 @@ Result<ExitCode> PrintManPage(Args names) {
   return row->run(args);
 }
 
-// hlo help --html=DIR: the manual as HTML pages.
 constexpr std::string_view kHtml = "--html=";
 
 Result<ExitCode> HelpCommand(Args args) {
@@ -189,12 +186,12 @@ Result<ExitCode> CompletionCommand(Args args) {
   return PrintCompletionScript(args, programs);
 }
 
-// Text for a signal handler, which may not allocate.
+// A signal handler may not allocate its text.
 char interrupt_advice[512];
 std::atomic<size_t> interrupt_advice_size = 0;
 
-// Handles Ctrl-C and SIGTERM by leaving at once. Files are written under temporary names and renamed when they are
-// complete (base/files.h), so that no incomplete file has its final name.
+// Ctrl-C and SIGTERM end the program at once. Files have temporary names until they are complete (base/files.h), so
+// that no incomplete file has its final name.
 void OnInterrupt(int) {
   constexpr char kMessage[] = "\ninterrupted\n";
   [[maybe_unused]] auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -204,7 +201,7 @@ void OnInterrupt(int) {
 
 Result<ExitCode> Run(const CommandRow& command, Args args) {
   try {
-    // Sets the level for all commands of a script. --host_isa of a command overrides it.
+    // Sets the level for all commands of a script. --host_isa overrides it.
     if (const char* isa = std::getenv("HLO_HOST_ISA")) {
       if (const Status chosen = ChooseHostIsa(isa); !chosen)
         FAIL(UsageError("F004", Str("HLO_HOST_ISA: ", chosen.error().message())));
@@ -215,12 +212,11 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
   }
 }
 
-// Writes the error as JSON, because a reader that asked for JSON expects some. `hlo run` writes its own, which has
-// more.
+// A reader that requested JSON expects some. `hlo run` writes its own, which has more.
 void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
   const std::optional<std::string> json = JsonAsked(args);
   if (!json || command.run == RunCommand) return;
-  // If this cannot be written, the first error is still the one to show.
+  // If writing fails, the first error is still the one to show.
   std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
 }
 
@@ -235,7 +231,7 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
           .says_json = JsonAsked(args) == ""};
 }
 
-// Whether the reader of stdout has closed it, as `head` does. Output that could not be written is then not an error.
+// Whether the reader of stdout has closed it, as `head` does. This is not an error of writing.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
@@ -306,8 +302,8 @@ int Main(int argc, char** argv) {
   return static_cast<int>(outcome.error().exit);
 }
 
-// Nested computations are walked by recursion, up to --max_depth levels. Comparing takes some 12 KiB of stack for each
-// level, so the usual 8 MiB are enough for 700 levels. Only the part of the stack that is used takes memory.
+// Recursion walks nested computations, up to --max_depth levels. Comparing takes some 12 KiB of stack for each level,
+// so the usual 8 MiB are enough for 700 levels. Only the used part of the stack takes memory.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {

@@ -1,4 +1,4 @@
-// hlo inspect: reports on a module. Each command has a row, a function, and a report in src/driver.
+// Each command has a row, a function, and a report in src/driver.
 #include "tools/inspect.h"
 
 #include <cstdio>
@@ -100,8 +100,7 @@ Result<ExitCode> InspectStats(Args args) {
 
 namespace {
 
-// Takes the times of the rows from a profile of this module, or of a module from which the passes made this one.
-// Errors: A025.
+// The profile is for this module, or for a module from which the passes made it. Errors: A025.
 Status AddMeasured(const std::string& path, const Module& module, CostReport* report) {
   const ProfileSummary profile = TRY(ReadProfileSummary(path));
   const auto fail = [&](const std::string& why) {

@@ -1,4 +1,3 @@
-// hlo inspect extract, slice: parts of a module as modules.
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/inspect/extract.h"

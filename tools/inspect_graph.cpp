@@ -1,4 +1,3 @@
-// hlo inspect graph: draws a computation.
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/inspect/extract.h"

@@ -1,4 +1,3 @@
-// hlo inspect profile, memory: a profile that --profile_json wrote, and the memory that a run needs.
 #include <cstdio>
 #include <map>
 
@@ -15,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Bytes of the values that are held at the peak, by source.
+// Bytes that are held at the peak, by source.
 std::vector<std::pair<std::string, int64_t>> BytesBySource(const MemoryProfile& memory) {
   std::map<std::string, int64_t> by_source;
   for (const HeldValue& held : memory.at_peak)

@@ -1,4 +1,3 @@
-// hlo lsp: a language server.
 #include "driver/lsp/server.h"
 
 #include <unistd.h>
@@ -12,7 +11,7 @@
 namespace hlo {
 
 Result<ExitCode> LspCommand(Args args) {
-  // Files in an editor are only read and do not run.
+  // The files of an editor do not run.
   ServerOptions options{.load = {.max_input = int64_t{1} << 30}};
   bool lines = false, stdio = true;
   FlagSet flags(

@@ -28,8 +28,7 @@ constexpr ExitRow kExitCodes[] = {
     {ExitCode::kInterrupted, "interrupted"},
 };
 
-// groff prints the escaped text unchanged. Signs that groff would make typographic stay ASCII, so that copied text can
-// be typed.
+// Signs that groff would make typographic stay ASCII, so that copied text can be typed.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -43,7 +42,7 @@ std::string Plain(std::string_view text) {
       default: out += c;
     }
   }
-  // A line that begins with a full stop would be a request.
+  // groff takes a line that begins with a full stop for a request.
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
@@ -93,7 +92,7 @@ std::string FirstClause(std::string_view about) {
 std::string Roff(const ManPage& page) {
   std::string name = page.command;
   std::ranges::replace(name, ' ', '-');
-  // No hyphenation and no justification, because words are names.
+  // Words are names.
   std::string out = Str(".TH ", Title(name), " 1 \"\" \"hlokit ", HLO_VERSION, "\" \"User Commands\"\n.nh\n.ad l\n");
   out += Str(".SH NAME\n", Plain(name), " \\- ", Plain(FirstClause(page.about)), "\n");
   out += Str(".SH SYNOPSIS\n\\fB", Plain(page.command), "\\fR ", Plain(page.usage), "\n");

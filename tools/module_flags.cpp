@@ -228,7 +228,7 @@ void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
 
 namespace {
 
-// Adds the variable's name to an error, because the user may have set the variable long ago.
+// The user may have set the variable long ago.
 Error InVariable(std::string_view variable, Error error) {
   std::string& message = error.diagnostics.front().message;
   message = Str(variable, ": ", message);
@@ -340,7 +340,7 @@ void WarnOfUnmetPatterns(const LogFlags& log, bool quiet) {
 
 namespace {
 
-// Reads a pipeline from a file. If there is no such file, the error suggests names of presets.
+// If the file does not exist, the error suggests names of presets.
 Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) {
   constexpr int64_t kMostBytes = 1 << 20;
   auto source = ReadSource(path, kMostBytes);
@@ -353,7 +353,7 @@ Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) 
            .Hint(Str("besides files there are: ", Join(names, ", "))));
 }
 
-// An observer that ends the process when the pass begins.
+// The observer ends the process when the pass begins.
 Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pipeline) {
   const Pipeline parsed = TRY(ParsePipeline(TextOf(pipeline)));
   const Selector where = TRY(ParseSelector(name, parsed));

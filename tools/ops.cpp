@@ -1,4 +1,3 @@
-// hlo ops: which opcodes are compiled for which element types, and which fall back.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -13,7 +12,6 @@
 namespace hlo {
 namespace {
 
-// The letter for the support of an element type.
 const char* Cell(const Support& support) {
   if (!support.defined) return "";
   if (support.kernels) return "k";

@@ -1,4 +1,3 @@
-// hlo opt: HLO in, HLO (or LLVM IR, PTX, host code) out.
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,7 +170,7 @@ FlagSet MakeFlags(OptFlags* f) {
   return flags;
 }
 
-// The text of the pipeline alone, which can be kept, changed and given to --pipeline.
+// The text can be kept, changed and given to --pipeline.
 Result<std::string> PipelineTextOf(const OptFlags& f) {
   const auto source = TextOf(TRY(PipelineOf(f.passes, {})));
   std::string text(source->text());
@@ -179,7 +178,7 @@ Result<std::string> PipelineTextOf(const OptFlags& f) {
   return text;
 }
 
-// Prints the requested lists. Returns true if there were any.
+// Returns true if any list was requested.
 Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& positionals) {
   if (f.list_passes) ListPasses();
   if (f.list_pipelines) std::fputs(PipelineList().c_str(), stdout);
@@ -193,8 +192,7 @@ Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& 
   return true;
 }
 
-// Values of --time_passes. The flag was a switch, and XLA's name of it still is one, so true and false are accepted,
-// too.
+// The flag was a switch, and XLA's name of it still is one. true and false are therefore accepted, too.
 constexpr std::string_view kTimeForms[] = {"", "true", "1", "table", "tree", "json", "false", "0"};
 bool IsOff(std::string_view form) { return form == "false" || form == "0"; }
 
@@ -215,7 +213,6 @@ Status CheckFlags(const OptFlags& f) {
   return {};
 }
 
-// Run options for judging passes and for writing reproducers.
 RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = f.run;
   run.load = f.load;
@@ -224,7 +221,6 @@ RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
   return run;
 }
 
-// The observers of one module's passes.
 struct Observers {
   PassWatch watch;
   std::optional<PassStats> stats;
@@ -251,7 +247,7 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
   return observers;
 }
 
-// Whether the module is printed, and not a report or a lower stage.
+// Otherwise a report or a lower stage is printed.
 bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
 // Verifies the module also after a pass that reports no change.
@@ -312,7 +308,7 @@ Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& ob
   return {};
 }
 
-// Sets the plans that a lock has for the module. Nothing is measured.
+// Nothing is measured.
 Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = RunOptionsOf(f, pipeline);
   run.library_path = f.library_path;
@@ -329,10 +325,9 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
 struct Output {
   std::string text;
   ExitCode exit = ExitCode::kOk;
-  std::string finding;  // The finding of a report in one line, or "".
+  std::string finding;
 };
 
-// The output for one module.
 Result<Output> OutputOf(const std::string& path, const OptFlags& f, const PipelineOptions& pipeline) {
   const DeviceDescription& device = *pipeline.device;
   std::vector<Diagnostic> warnings;

@@ -1,4 +1,3 @@
-// hlo reduce: a smaller module that still fails in the same way.
 #include <cstdio>
 #include <filesystem>
 #include <thread>
@@ -53,7 +52,6 @@ std::string OutputOf(const ReduceFlags& f) {
   return Str(f.run.path == "-" ? "stdin" : stem, ".small.hlo");
 }
 
-// Has the flags of the reduction.
 std::string ShowCommand(const ReduceFlags& f, const ReducedModule& reduction, const Property& property) {
   const std::string& path = OutputOf(f);
   if (property.kind == PropertyKind::kScript) {

@@ -1,4 +1,3 @@
-// hlo run: runs modules and judges them.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -235,7 +234,6 @@ Status SettleProfile(RunFlags* f) {
   return {};
 }
 
-// Refuses two flags that ask for different comparisons.
 Status CheckTolerance(const RunFlags& f) {
   const bool exact = f.tolerance == "exact", by_bits = f.run.compare_mode == "bitwise";
   const std::string tolerance = Str("--tolerance=", f.tolerance), mode = Str("--compare_mode=", f.run.compare_mode);
@@ -386,13 +384,12 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   return report->exit;
 }
 
-// The result that a child reports: a row of the table, and the report as JSON.
+// A row of the table, and the report as JSON.
 struct Row {
   std::string verdict, error = "-", run = "-", detail, json;
   ExitCode exit = ExitCode::kOk;
 };
 
-// The largest relative difference of an output from the reference.
 std::string WorstError(const RunReport& report) {
   if (!report.ends) return "-";
   double worst = 0;
@@ -435,12 +432,12 @@ Row RowOf(const std::string& path, const Error& error, const RunOptions& options
           .exit = error.exit};
 }
 
-// No field has a NUL, because the text of reports and diagnostics is escaped.
+// Reports and diagnostics escape NUL.
 std::string Packed(const Row& row) {
   return Join(std::array{row.verdict, row.error, row.run, row.detail, row.json}, std::string(1, '\0'));
 }
 
-// Runs one module in a child process, so that a crash becomes a row of the table.
+// In a child process, a crash becomes a row of the table.
 Row RunInChild(const std::string& path, const RunFlags& f, const std::string& title) {
   int ends[2];
   if (pipe(ends) != 0) return FailedRow(path, "FAILED(pipe)", std::strerror(errno), ExitCode::kDevice);
@@ -493,7 +490,7 @@ std::string TitleOf(const std::string& path) {
   return state ? state->title : name;
 }
 
-// The runs of each module with each profile and seed. Their titles name the differences.
+// The titles of a module's runs name their differences.
 Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const RunFlags& f) {
   const std::vector<std::string> profiles = TRY(ParseProfiles(f.run.input_profile));
   const auto folder_of = [](const std::string& path) { return std::filesystem::path(path).parent_path(); };
@@ -532,7 +529,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   width = std::min(width, kMostOfName);
-  std::string in_full;  // Details of bad runs that are too long for their rows.
+  std::string in_full;  // Details that are too long for the rows of bad runs.
   const auto print = [&](const std::string& number, const std::string& title, const Row& row) {
     if (!table) return;
     const size_t left = kColumns - kOthers - width;
@@ -571,8 +568,8 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// The given flags that have an effect only on kernels: passes, code generation and judging. Flags of the comparison are
-// among them unless there is a --reference to compare with.
+// Flags that have an effect only on kernels: passes, code generation and judging. Flags of the comparison are among
+// them unless there is a --reference.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
@@ -633,7 +630,7 @@ Result<ExitCode> RunCommand(Args args) {
   if (exit) return exit;
   // The flag may come from XLA_FLAGS.
   const std::optional<std::string> json = f.json ? f.json : JsonAsked(args);
-  // If this cannot be written, the first error is still the one to show.
+  // If writing fails, the first error is still the one to show.
   if (json) {
     const std::string report = ErrorJson("hlo.run/1", f.path, exit.error(), NextOf(exit.error(), f.run, f.path));
     std::ignore = WriteFile(json->empty() ? "-" : *json, report);

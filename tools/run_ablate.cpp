@@ -56,9 +56,9 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   options.pairs = f.pairs;
   if (f.pairs > 0 && *kind == AblateBy::kAll)
     FAIL(UsageError("F004", "--ablate_pairs is of passes that are off two at a time; --ablate_by=all has one variant"));
-  // One of the variants has no passes.
+  // A variant has no passes.
   options.run.reoptimize = true;
-  // The passes are for the platform on which they are measured, by default the host.
+  // The passes are for the platform of the measurement, by default the host.
   if (options.measured && run.platform == "auto") options.run.platform = "cpu";
   return options;
 }
