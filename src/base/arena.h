@@ -1,5 +1,5 @@
-// Memory that is taken piece by piece and goes as a whole. An Arena hands out bytes, a Pool places for objects of one
-// type, each of which can be given back and taken again. Neither calls constructors or destructors.
+// Memory that is handed out in pieces and freed as a whole. An Arena hands out bytes. A Pool hands out places for
+// objects of one type, and a place can be returned and used again. Neither calls constructors or destructors.
 #ifndef HLO_BASE_ARENA_H_
 #define HLO_BASE_ARENA_H_
 
@@ -33,7 +33,7 @@ class Arena {
   }
 
  private:
-  // Blocks grow with what is there, so that small arenas stay small.
+  // The size of a block doubles from 1 KiB to at most 256 KiB, so that small arenas stay small.
   void* AllocateBlock(size_t bytes, size_t alignment) {
     next_block_ = std::clamp<size_t>(2 * next_block_, 1 << 10, 1 << 18);
     left_ = std::max(bytes + alignment, next_block_);

@@ -1,4 +1,5 @@
-// Memory for the elements of arrays.
+// Memory for the elements of arrays, with huge pages under large blocks: they cause fewer page faults, and kernels that
+// walk across rows need fewer entries of the translation buffer.
 #ifndef HLO_BASE_ARRAY_MEMORY_H_
 #define HLO_BASE_ARRAY_MEMORY_H_
 
@@ -7,13 +8,13 @@
 
 namespace hlo {
 
-// Aligned, contents undefined; null when there is none. Large blocks ask for huge pages: fewer page faults, and kernels
-// that walk across rows stay within what the translation buffers hold.
+// Memory with this alignment and undefined contents, or null when the system has none.
 void* AllocateArray(int64_t bytes, size_t alignment);
-// Gives it back; null is nothing. The pages of large blocks are kept for the next ones: as many as were used at once.
+// Frees memory of AllocateArray; null is allowed. Pages of large blocks are kept for later blocks. Kept and used pages
+// together never exceed the largest amount that was in use at once.
 void FreeArray(void* memory);
 
-// Asks for huge pages under memory that is large and was not written to yet. It costs nothing where there are none.
+// Asks the system for huge pages for large memory that has not been written yet.
 void AskForHugePages(void* memory, size_t bytes);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// A value that is nearly always T(): it takes a pointer then, and memory of its own only once it is written to.
-// Copies are deep, and equality is that of the values.
+// A pointer-sized holder of a value that is nearly always T(). Only Mutable() allocates memory for the value. Copies
+// are deep, and equality compares the values.
 #ifndef HLO_BASE_BOXED_H_
 #define HLO_BASE_BOXED_H_
 

@@ -1,4 +1,4 @@
-// CHECK: stop on our own bugs, with the values. Never on anything a user can type.
+// CHECK(condition, values...) stops the program at a bug of our own and prints the values. Never use it for user input.
 #ifndef HLO_BASE_CHECK_H_
 #define HLO_BASE_CHECK_H_
 

@@ -1,5 +1,5 @@
-// What is said where the program dies of a fault of its own: a signal (SIGSEGV, SIGABRT, ...) or a CHECK. The verdict
-// is FAILED(crash), the exit code 70; with it go what was at hand, and where a report for those who mend it lies.
+// The report of a crash: a signal (SIGSEGV, SIGABRT, ...) or a failed CHECK. It has the verdict FAILED(crash), exit
+// code 70, the pass or kernel that was at work, and the path of a file with details.
 #ifndef HLO_BASE_CRASH_H_
 #define HLO_BASE_CRASH_H_
 
@@ -8,8 +8,9 @@
 
 namespace hlo {
 
-// "pass algsimp#2", "kernel fusion.3": what this thread works on as long as the object lives. What it names has to live
-// as long, too: nothing is copied, so that it costs two stores. Threads of ParallelFor work on what its caller does.
+// The part of the module that this thread works on while the object lives, such as "pass algsimp#2" or "kernel
+// fusion.3". The name is not copied and must live as long as the object, so an AtHand costs two stores. Threads of
+// ParallelFor inherit the AtHand of the caller.
 class AtHand {
  public:
   AtHand(const char* kind, std::string_view name) : kind_(kind), name_(name), outer_(innermost) { innermost = this; }
@@ -20,7 +21,7 @@ class AtHand {
   std::string_view name() const { return name_; }
   const AtHand* outer() const { return outer_; }
 
-  // Of this thread; null: nothing.
+  // The innermost object of this thread, or null.
   static const AtHand* Innermost() { return innermost; }
   static void SetInnermost(const AtHand* at_hand) { innermost = at_hand; }
 
@@ -32,27 +33,29 @@ class AtHand {
   const AtHand* outer_;
 };
 
-// What the whole program is about: "optimizing". The first bytes of it are kept.
+// Sets the stage that the whole program is in, such as "optimizing". Keeps the first 127 bytes.
 void SetStageAtHand(std::string_view stage);
 
-// False where a sanitizer tells of crashes in its own way.
+// False in builds with a sanitizer that reports crashes itself.
 bool CrashesAreReported();
 
 struct CrashOptions {
-  std::string tool;     // "hlo-run"
-  std::string version;  // These two are for the report.
+  std::string tool;  // "hlo-run"
+  std::string version;
   std::string command_line;
-  std::string advice;      // What to do where a pass was at hand; "": nothing.
-  bool says_json = false;  // Whoever reads stdout waits for JSON, and gets the verdict.
+  std::string advice;      // Printed if a pass was at work.
+  bool says_json = false;  // The verdict goes to stdout as JSON.
 };
-// From now on signals end the process with exit code 70, and are told. Sanitizers keep handlers of their own.
+// Installs signal handlers that report a crash and end the process with exit code 70. Builds with a sanitizer keep the
+// sanitizer's handlers.
 void TellOfCrashes(const CrashOptions& options);
 
-// Of a child process: whoever watches it sees the signal. With `file`, what was at hand is written there first.
+// For a child process: the parent sees the signal itself. If `file` is given, the handler first writes the AtHand
+// objects of the thread to it.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {
-// Behind the line of a CHECK that failed at `place`: the lines of a crash.
+// Prints the crash report after the message of a CHECK that failed at `place`.
 [[noreturn]] void EndAfterCheck(const char* place, int line);
 }  // namespace internal
 

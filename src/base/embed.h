@@ -1,9 +1,10 @@
-// Files within the program, as they stand in the repository when it is built.
+// Embeds files of the repository in the program, as they are when it is built.
 #ifndef HLO_BASE_EMBED_H_
 #define HLO_BASE_EMBED_H_
 
-// At namespace scope: the bytes of `path`, from the root of the repository, from the symbol `name` to `name`_end.
-// Whoever reads them declares both as `extern "C" const char name[]`; the object must depend on the file (Makefile).
+// Use at namespace scope. The bytes of `path`, relative to the root of the repository, are placed between the symbols
+// `name` and `name`_end. Readers declare both as `extern "C" const char name[]`. The Makefile must make the object
+// depend on the file.
 #define HLO_EMBED(name, path)        \
   __asm__(                           \
       ".pushsection .rodata,\"a\"\n" \

@@ -1,4 +1,4 @@
-// Writing files whole or not at all.
+// Writes files and folders completely or not at all.
 #ifndef HLO_BASE_FILES_H_
 #define HLO_BASE_FILES_H_
 
@@ -14,12 +14,12 @@
 
 namespace hlo {
 
-// Of the call that just failed, in the system's words: [A011], kUsage where it is the name that cannot be written to
-// (no such folder), else kDevice: the world failed, not the input.
+// The error of the system call that just failed (errno), with code A011. kUsage if the path cannot be written to, for
+// example because its folder does not exist; kDevice for all other reasons.
 Error CannotWrite(const std::string& path);
 
-// A file that is written piece by piece: to a temporary one in the same directory, which Commit renames, so that a full
-// disk or an interruption leaves no part under the final name. "-" is stdout. Errors: those of
+// Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames, so that a
+// full disk or an interruption leaves no partial file under the final name. The path "-" means stdout. Errors: see
 // CannotWrite.
 class FileWriter {
  public:
@@ -33,7 +33,7 @@ class FileWriter {
     std::swap(file_, other.file_);
     return *this;
   }
-  ~FileWriter();  // What was not committed is gone.
+  ~FileWriter();  // Deletes a file that was not committed.
 
   Status Write(std::string_view bytes);
   Status Commit();
@@ -41,28 +41,27 @@ class FileWriter {
  private:
   FileWriter() = default;
 
-  std::string path_, target_;   // As it was named, and where that leads.
-  std::string temporary_;       // Empty: it is none, or has its name now.
-  std::optional<mode_t> mode_;  // Of the file that it replaces.
+  std::string path_, target_;   // The path as given, and the path after following links.
+  std::string temporary_;       // Empty for stdout and devices, and after Commit.
+  std::optional<mode_t> mode_;  // The mode of the file that is replaced.
   int file_ = -1;
 };
 
-// The whole of a file at once.
 Status WriteFile(const std::string& path, std::string_view bytes);
 
-// All of it to an open file; false, and errno, where that fails.
+// Writes all bytes to an open file. Returns false, with errno set, on failure.
 bool WriteAll(int file, std::string_view bytes);
 
-// The directory and its parents exist afterwards.
+// Also creates missing parents.
 Status MakeDirectories(const std::string& path);
 
-// A folder that appears whole or not at all, and replaces none: `fill` gets a hidden one beside it, which is renamed
-// when it is full. Where `path` is taken, by anything but an empty folder, it becomes path-2, path-3, ... if
-// `numbered`. What it became. Errors: those of `fill`; [A012], kDevice.
+// Creates a folder and never replaces one. `fill` fills a hidden folder beside `path`, which is
+// then renamed. If `path` exists and is not an empty folder, the name becomes path-2, path-3, ... when `numbered`.
+// Returns the final name. Errors: A012, and any error of `fill`.
 Result<std::string> MakeFolder(const std::string& path, bool numbered,
                                const std::function<Status(const std::string& folder)>& fill);
 
-// A new one, for its owner alone, where the system has temporary files. Errors: [A012], kDevice.
+// Creates a temporary directory that only its owner can access. Errors: A012 (kDevice).
 Result<std::string> MakeTemporaryDirectory(std::string_view prefix);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Compressing a stream of bytes as gzip does.
+// Compresses a stream of bytes in the gzip format.
 #ifndef HLO_BASE_GZIP_H_
 #define HLO_BASE_GZIP_H_
 
@@ -14,9 +14,8 @@ class GzipStream {
   ~GzipStream();
   GzipStream(const GzipStream&) = delete;
 
-  // What `bytes` add to the file, which may be nothing yet.
+  // Returns the compressed bytes that are complete after adding `bytes`; often there are none yet.
   std::string Add(std::string_view bytes) { return Deflate(bytes, false); }
-  // The rest of it.
   std::string Finish() { return Deflate({}, true); }
 
  private:

@@ -1,4 +1,4 @@
-// Hashing and comparing short texts, such as names: inline, since either takes less time than a call.
+// Hashing and comparing short texts such as names. Inline, because a call would take longer than the work.
 #ifndef HLO_BASE_HASH_BYTES_H_
 #define HLO_BASE_HASH_BYTES_H_
 
@@ -14,10 +14,10 @@ inline uint64_t LoadWord(const char* p) {
   return word;
 }
 
-// A fast hash of bytes, the same in every run.
+// A fast hash of bytes that is the same in every run.
 inline uint64_t HashBytes(std::string_view bytes) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOther = 0xC2B2AE3D27D4EB4F;
-  // Both halves of a product of 128 bits: it mixes 16 bytes at once.
+  // XORs both halves of a 128-bit product, which mixes 16 bytes at once.
   const auto mix = [](uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -26,7 +26,7 @@ inline uint64_t HashBytes(std::string_view bytes) {
   const char* p = bytes.data();
   size_t left = bytes.size();
   for (; left > 16; p += 16, left -= 16) hash = mix(LoadWord(p) ^ kOdd, LoadWord(p + 8) ^ hash);
-  // The rest as two words, which overlap but for the shortest.
+  // The remaining bytes are read as two words. The words overlap unless fewer than 8 bytes remain.
   uint64_t first = 0, last = 0;
   if (left >= 8) {
     first = LoadWord(p);
@@ -50,7 +50,6 @@ inline bool SameBytes(std::string_view a, std::string_view b) {
   for (; left > 8; p += 8, q += 8, left -= 8) {
     if (LoadWord(p) != LoadWord(q)) return false;
   }
-  // The last word overlaps the one before.
   return LoadWord(p + left - 8) == LoadWord(q + left - 8);
 }
 

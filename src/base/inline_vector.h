@@ -1,5 +1,5 @@
-// A vector of small plain values whose first N need no memory of their own: dimensions, layouts, operands. Most shapes
-// of a program have at most four dimensions, and most instructions two operands.
+// A vector of trivially copyable values that stores the first N in place, for dimensions, layouts and operands. Most
+// shapes have at most four dimensions, and most instructions two operands.
 #ifndef HLO_BASE_INLINE_VECTOR_H_
 #define HLO_BASE_INLINE_VECTOR_H_
 
@@ -118,20 +118,19 @@ class InlineVector {
     if (capacity_ != N) delete[] heap_;
     capacity_ = N;
   }
-  // What `other` held; it is empty then.
   void Take(InlineVector& other) {
-    CopyInPlace(other);  // The heap's address too.
+    CopyInPlace(other);  // Also copies the pointer to the heap.
     capacity_ = std::exchange(other.capacity_, N);
     other.size_ = 0;
   }
-  // All of the place, used or not: cheaper than a loop.
+  // Copies the whole inline storage, used or not. A fixed size is cheaper than a loop.
   void CopyInPlace(const InlineVector& other) {
     size_ = other.size_;
     std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof inline_);
   }
 
   uint32_t size_ = 0;
-  uint32_t capacity_ = N;  // N: in place.
+  uint32_t capacity_ = N;  // N if the values are in place.
   union {
     T inline_[N] = {};
     T* heap_;

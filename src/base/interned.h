@@ -1,5 +1,5 @@
-// Text that is kept once for the whole process, however often it is said: names of source files and of the framework's
-// operations, which nearly every instruction repeats. Copies are free and equality compares addresses.
+// Text that is stored once for the whole process, such as the names of source files and framework operations, which
+// nearly every instruction repeats. Copies cost nothing, and equality compares addresses.
 #ifndef HLO_BASE_INTERNED_H_
 #define HLO_BASE_INTERNED_H_
 
@@ -25,11 +25,11 @@ class Interned {
   bool operator==(const Interned& other) const = default;
 
   struct Entry {
-    uint32_t bytes;  // Of the text, which follows.
+    uint32_t bytes;  // The length of the text, which follows the entry.
   };
 
  private:
-  const Entry* entry_ = nullptr;  // In the table, which is never freed; null when empty.
+  const Entry* entry_ = nullptr;  // An entry of the table, which is never freed; null for the empty text.
 };
 
 }  // namespace hlo

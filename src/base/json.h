@@ -1,5 +1,4 @@
-// Writing JSON: values go in, text comes out; reports build it from the same structs as their text.
-// Reading: base/json_reader.h.
+// Writes JSON. Reports build their JSON from the same structs as their text. Reading: base/json_reader.h.
 #ifndef HLO_BASE_JSON_H_
 #define HLO_BASE_JSON_H_
 
@@ -32,10 +31,10 @@ class JsonWriter {
     fresh_ = true;
     return *this;
   }
-  JsonWriter& Value(std::string_view text);  // Bytes that are no UTF-8 become U+FFFD, since JSON holds none.
+  JsonWriter& Value(std::string_view text);  // Bytes that are not UTF-8 become U+FFFD.
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
   JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
-  // JSON has no infinities and no NaN: they become strings.
+  // JSON has no infinities and no NaN; they are written as strings.
   JsonWriter& Value(double value) {
     return std::isfinite(value) ? Raw(Str(value)) : Value(std::string_view(Str(value)));
   }
@@ -43,7 +42,7 @@ class JsonWriter {
   JsonWriter& Value(T value) {
     return Raw(Str(value));
   }
-  // Text that is JSON already.
+  // Appends text that is JSON already.
   JsonWriter& Raw(std::string_view json) {
     Separate();
     text_ += json;

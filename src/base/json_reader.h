@@ -1,4 +1,4 @@
-// Reading JSON (RFC 8259): text of strangers goes in, values or an error come out.
+// Reads JSON (RFC 8259) from untrusted text.
 #ifndef HLO_BASE_JSON_READER_H_
 #define HLO_BASE_JSON_READER_H_
 
@@ -14,13 +14,13 @@
 
 namespace hlo {
 
-// One value. Questions of the wrong kind have an answer too, so that a path into a document needs no checks on its way:
+// One value. Accessors of the wrong kind return null, so that a path into a document needs no checks on the way:
 //
-//   const std::string* uri = params["textDocument"]["uri"].String();   // Null: not there, or no string.
+//   const std::string* uri = params["textDocument"]["uri"].String();  // Null if it is missing or not a string.
 class JsonValue {
  public:
   using Array = std::vector<JsonValue>;
-  struct Object {  // In the text's order.
+  struct Object {  // In the order of the text.
     std::vector<std::string> keys;
     std::vector<JsonValue> values;
   };
@@ -32,16 +32,16 @@ class JsonValue {
   bool IsNull() const { return std::holds_alternative<std::nullptr_t>(data_); }
   bool IsTrue() const { return Bool().value_or(false); }
   std::optional<bool> Bool() const { return Copy<bool>(); }
-  std::optional<int64_t> Int() const { return Copy<int64_t>(); }  // Not of 1.0 and 1e3, nor beyond 64 bits.
-  std::optional<double> Number() const;                           // Of integers too.
+  std::optional<int64_t> Int() const { return Copy<int64_t>(); }  // Empty for 1.0, 1e3 and numbers beyond 64 bits.
+  std::optional<double> Number() const;                           // Integers too.
   const std::string* String() const { return std::get_if<std::string>(&data_); }  // UTF-8.
   const Array* Items() const { return std::get_if<Array>(&data_); }
   const Object* AsObject() const { return std::get_if<Object>(&data_); }
 
-  // The member of that name, the last when there are several; null for what has none.
+  // The member with this key, the last one if there are several. A null value if there is none.
   const JsonValue& operator[](std::string_view key) const;
 
-  std::string ToString() const;  // As JSON, without blanks.
+  std::string ToString() const;  // JSON without spaces.
 
  private:
   template <class T>
@@ -53,9 +53,9 @@ class JsonValue {
   Data data_ = nullptr;
 };
 
-// The one value that `text` is. Integers that 64 bits do not hold become doubles. An escaped half of a surrogate pair
-// becomes U+FFFD, which is one unit of UTF-16 as well. Errors [A016], with line and column: malformed, UTF-8 that is
-// none, a number beyond double; a LimitError for arrays and objects nested deeper than `max_depth`.
+// Parses `text` as one value. Integers beyond 64 bits become doubles. Half of an escaped surrogate pair becomes U+FFFD,
+// which is also one UTF-16 unit. Errors, with line and column: A016 for malformed text, invalid UTF-8 and numbers
+// beyond double; a LimitError for nesting deeper than `max_depth`.
 Result<JsonValue> ReadJson(std::string_view text, int max_depth = 100);
 
 }  // namespace hlo

@@ -1,4 +1,3 @@
-// For the end of a program: which patterns of LogOptions named no file.
 #ifndef HLO_BASE_LOG_PATTERNS_H_
 #define HLO_BASE_LOG_PATTERNS_H_
 
@@ -7,7 +6,8 @@
 
 namespace hlo {
 
-// Patterns that match the name of no file that came to one of its VLOGs, whatever the level.
+// The patterns of LogOptions that matched none of the files whose VLOG statements were reached, at any level. The tool
+// warns of them when it ends.
 std::vector<std::string> UnmetLogPatterns();
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// Loops over a fixed set of threads. How work is cut never depends on the number of threads, so results do not either.
+// Loops over a fixed set of threads. How the work is divided does not depend on the number of threads, so results do
+// not depend on it either.
 #ifndef HLO_BASE_PARALLEL_H_
 #define HLO_BASE_PARALLEL_H_
 
@@ -7,13 +8,14 @@
 
 namespace hlo {
 
-// The threads of the process: set once at start-up by the tool (--threads); the default is what the machine offers.
+// Sets the number of threads. The tool calls it once at start-up (--threads). The default is the number of hardware
+// threads.
 void SetThreads(int threads);
 int Threads();
 
-// Calls body(begin, end) for consecutive pieces of [0, count), each of at most `grain` items, on all threads; returns
-// when all are done. Nested calls run on the calling thread. The first thing thrown arrives at the caller; the rest
-// ends.
+// Calls body(begin, end) on all threads for consecutive pieces of [0, count) with at most `grain` items each. Returns
+// when all are done. Nested calls run on the calling thread. The first exception is rethrown to the caller, and the
+// remaining pieces are skipped.
 void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// A value that many hold and none changes: copies share it. It may be absent. Equality is that of the values.
+// An immutable value that copies share. It may be absent. Equality compares the values.
 #ifndef HLO_BASE_SHARED_H_
 #define HLO_BASE_SHARED_H_
 

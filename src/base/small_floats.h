@@ -1,7 +1,6 @@
-// Conversions of every float format narrower than f32, and of bf16 and f16, through tables of what a format is.
-// Rounding is to nearest, ties to even, once, from double; so a conversion from f32 or f64 rounds once. Conversions to
-// f8e8m0fnu round ties up.
-// The formats: docs/language.md#element-types.
+// Conversions between double and all float formats narrower than f32, including bf16 and f16, from a description of
+// each format. A conversion rounds once, to nearest with ties to even; f8e8m0fnu rounds ties up. Because f32 converts
+// to double exactly, a conversion from f32 rounds once as well. The formats: docs/language.md#element-types.
 #ifndef HLO_BASE_SMALL_FLOATS_H_
 #define HLO_BASE_SMALL_FLOATS_H_
 
@@ -11,10 +10,10 @@
 namespace hlo {
 
 enum class Specials : uint8_t {
-  kIeee,      // Infinities and NaNs in the top exponent.
-  kFn,        // No infinity; NaN is all ones (exponent and mantissa) with either sign.
-  kFnuz,      // No infinity, no -0; NaN is the pattern of -0.
-  kFinite,    // No infinity, no NaN: overflow becomes the largest finite number; NaN becomes -0.
+  kIeee,      // Infinities and NaNs have the largest exponent.
+  kFn,        // No infinity. NaN has all bits of exponent and mantissa set.
+  kFnuz,      // No infinity and no -0. NaN has the bits of -0.
+  kFinite,    // No infinity and no NaN. Overflow gives the largest finite number, and NaN becomes -0.
   kExponent,  // f8e8m0fnu: no sign, no zero; 0xFF is NaN.
 };
 
@@ -41,16 +40,16 @@ inline constexpr FloatFormat kF4E2M1FN = {2, 1, 1, Specials::kFinite};
 inline constexpr FloatFormat kF6E3M2FN = {3, 2, 3, Specials::kFinite};
 inline constexpr FloatFormat kF6E2M3FN = {2, 3, 1, Specials::kFinite};
 
-// Exact. NaN keeps its sign, and its payload in the top bits of the mantissa.
+// Exact. A NaN keeps its sign, and its payload becomes the top bits of the mantissa.
 double DecodeFloat(FloatFormat format, uint32_t bits);
-// Round to nearest even with the format's overflow behaviour.
+// Rounds to nearest even and overflows as the format does.
 uint32_t EncodeFloat(FloatFormat format, double value);
 
-// The two that matter for speed. Same results as the general ones.
+// Fast versions for the two most frequent formats, with the same results as the general functions.
 inline float BF16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<uint16_t>(bits >> 16) | 0x40;  // NaN stays NaN.
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<uint16_t>(bits >> 16) | 0x40;  // A NaN stays a NaN.
   return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 inline float F16ToFloat(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }

@@ -1,4 +1,4 @@
-// The bytes of one input and where its lines are; and how a diagnostic about it is shown.
+// The text of one input with the positions of its lines, and the rendering of diagnostics about it.
 #ifndef HLO_BASE_SOURCE_TEXT_H_
 #define HLO_BASE_SOURCE_TEXT_H_
 
@@ -18,14 +18,14 @@ class SourceText {
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
 
-  // 1-based. Columns count code points of UTF-8; a tab is one column.
+  // Both are 1-based. Columns count UTF-8 code points, and a tab is one column.
   struct Place {
     int line;
     int column;
   };
   Place PlaceOf(uint32_t offset) const;
 
-  // Line `line` (1-based) without its line end.
+  // Line `line` (1-based) without its line break.
   std::string_view Line(int line) const;
   uint32_t LineBegin(int line) const { return line_begins_[line - 1]; }
 
@@ -35,12 +35,12 @@ class SourceText {
   std::vector<uint32_t> line_begins_;
 };
 
-// The file at `path`, "-" for stdin (then named "<stdin>"). Errors: unreadable (kRejected), a directory, larger than
-// `max_bytes` (kLimit).
+// Reads the file at `path`, or stdin, named "<stdin>", for "-". Errors: unreadable or a directory (kRejected), larger
+// than `max_bytes` (kLimit).
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
 
-// `FILE:LINE:COL: error: [CODE] message`, the line with a gutter, caret and tildes, notes, a hint; one block for each
-// diagnostic (docs/reports.md#diagnostics). `tool` stands in front of messages that have no place.
+// Renders each diagnostic as a block: `FILE:LINE:COL: error: [CODE] message`, the line with a caret and tildes, notes
+// and a hint (docs/reports.md#diagnostics). `tool` precedes messages that have no place.
 std::string Render(const Error& error, std::string_view tool);
 std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity,
                    std::string_view tool);

@@ -1,4 +1,4 @@
-// What a table can be as wide as, where a person looks at it.
+// Fits tables into the width of a terminal.
 #ifndef HLO_BASE_TERMINAL_H_
 #define HLO_BASE_TERMINAL_H_
 
@@ -9,15 +9,15 @@
 
 namespace hlo {
 
-// Of the terminal that stdout goes to; 0: it goes elsewhere, where lines are as long as they are.
+// The width of the terminal that stdout writes to, or 0 if stdout is not a terminal.
 size_t TerminalColumns();
 
-// The middle gives way to "...", where `text` is longer.
+// Replaces the middle of a text that is longer than `columns` with "...".
 std::string CutTo(std::string_view text, size_t columns);
 
-// `rows` with cells cut so that, with `between` columns between them, a line takes at most `columns` (0: any number):
-// the widest of the columns that `may_shrink` first, none to less than a few characters or its title, which is the
-// first row's.
+// Shortens cells until each line has at most `columns` characters (0: no limit), with `between` characters between two
+// columns. Always shortens the widest of the columns that `may_shrink`. A column keeps at least 10 characters and the
+// width of its title, which is in the first row.
 void FitRows(std::vector<std::vector<std::string>>& rows, const std::vector<bool>& may_shrink, size_t between,
              size_t columns);
 

@@ -1,4 +1,3 @@
-// Putting text together and taking it apart.
 #ifndef HLO_BASE_TEXT_H_
 #define HLO_BASE_TEXT_H_
 
@@ -13,7 +12,8 @@
 
 namespace hlo {
 
-// How one value becomes text. Types join in with a member `std::string ToString() const` or a free `ToString(x)`.
+// AppendTo appends the text of one value. A type takes part with a member `std::string ToString() const` or a free
+// function `ToString(x)`.
 inline void AppendTo(std::string& out, std::string_view text) { out += text; }
 inline void AppendTo(std::string& out, const char* text) { out += text; }
 inline void AppendTo(std::string& out, const std::string& text) { out += text; }
@@ -72,17 +72,17 @@ std::string Join(const Range& range, std::string_view separator) {
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
 
-// The whole of `text` as a decimal integer; false when it is none or does not fit.
+// Parses all of `text` as a decimal integer. Returns false if it is not one or does not fit.
 bool ParseInt(std::string_view text, int64_t* value);
 bool ParseDouble(std::string_view text, double* value);
 
-// C escapes for control characters and bytes that are no UTF-8, for quoting strangers; long text ends in "...".
+// Escapes control characters and bytes that are not UTF-8 as in C, for quoting untrusted text. Long text ends in "...".
 std::string Escaped(std::string_view text);
 
-// printf into a string, for columns in reports.
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// The entries of `known` that `word` may have been meant as, nearest first, at most `most`.
+// The entries of `known` that `word` was probably meant to be, nearest first, at most `most`. An entry counts if its
+// edit distance is at most a third of the length of `word` (at least 1).
 std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
 
 // "1.5 MiB".

@@ -1,4 +1,4 @@
-// Finds a word among those known at compile time, such as opcodes and element types: one or two comparisons.
+// Finds a word in a table that is known at compile time, such as the opcodes, with one or two comparisons.
 #ifndef HLO_BASE_WORD_TABLE_H_
 #define HLO_BASE_WORD_TABLE_H_
 
@@ -15,7 +15,7 @@ class WordTable {
   static_assert(kWords < 255);
 
  public:
-  // `word(i)` for i in [0, kWords); empty ones are never found.
+  // Adds word(i) for i in [0, kWords). Empty words are never found.
   template <class Word>
   constexpr explicit WordTable(Word word) {
     for (size_t i = 0; i < kWords; ++i) {
@@ -29,7 +29,6 @@ class WordTable {
     }
   }
 
-  // Its position, or -1.
   constexpr int Find(std::string_view word) const {
     if (word.empty() || (firsts_ & FirstOf(word)) == 0) return -1;
     const uint64_t head = HeadOf(word);
@@ -43,17 +42,17 @@ class WordTable {
  private:
   static constexpr size_t kSlots = std::bit_ceil(8 * kWords);
 
-  // Length and three letters tell nearly all words apart.
+  // The length and three letters distinguish nearly all words.
   static constexpr size_t HashOf(std::string_view word) {
     const size_t size = word.size();
     const auto letter = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(word[i])); };
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
 
-  // A bit for the first letter: most words that are not in a table of few begin otherwise.
+  // A bit for the first letter, which rejects most words that a small table does not have.
   static constexpr uint64_t FirstOf(std::string_view word) { return uint64_t{1} << (word[0] & 63); }
 
-  // The first eight bytes, or as many as there are: most words end there, and then this comparison is all.
+  // The first eight bytes as a number. Most words are not longer, so one comparison of numbers is enough.
   static constexpr uint64_t HeadOf(std::string_view word) {
     uint64_t head = 0;
     if consteval {
