@@ -1,5 +1,5 @@
-// The attributes of every opcode: one struct for each set, each listing its fields once (ir/fields.h).
-// Which opcode has which struct is said in ops.def. Their text: docs/language.md#attribute-values.
+// The attributes of opcodes: one struct for each set of attributes, which lists its fields once (ir/fields.h).
+// ir/ops.def assigns the structs to opcodes. The text of attributes: docs/language.md#attribute-values.
 #ifndef HLO_IR_ATTRS_H_
 #define HLO_IR_ATTRS_H_
 
@@ -29,7 +29,7 @@ class Computation;
 
 // ---- Values that attributes hold ---------------------------------------------------------------------------------
 
-// Enums; their words stand at the end of this file.
+// The words of these enums are at the end of this file.
 #define HLO_ENUM(Name, ...) enum class Name : uint8_t { __VA_ARGS__ };
 HLO_ENUM(ComparisonDirection, kEq, kNe, kGe, kGt, kLe, kLt)
 HLO_ENUM(ComparisonType, kDefault, kFloat, kTotalOrder, kSigned, kUnsigned)
@@ -56,7 +56,7 @@ struct OneDimension {
   bool operator==(const OneDimension&) const = default;
 };
 
-// One dimension of a window. Pads may be negative. Its arithmetic: docs/ops.md#windows.
+// One dimension of a window. Padding may be negative. The arithmetic of windows: docs/ops.md#windows.
 struct WindowDim {
   int64_t size = 1;
   int64_t stride = 1;
@@ -72,12 +72,12 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// dim_labels=b01f_01io->b01f: which dimension of each tensor is what.
+// dim_labels=b01f_01io->b01f: the role of each dimension of lhs, rhs and result.
 struct DimLabels {
   int64_t lhs_batch = 0, lhs_feature = 0;
   int64_t rhs_input_feature = 0, rhs_output_feature = 0;
   int64_t out_batch = 0, out_feature = 0;
-  std::vector<int64_t> lhs_spatial, rhs_spatial, out_spatial;  // Spatial dimension i lies at [i].
+  std::vector<int64_t> lhs_spatial, rhs_spatial, out_spatial;  // [i] is the dimension of spatial dimension i.
   bool operator==(const DimLabels&) const = default;
 };
 
@@ -99,24 +99,24 @@ struct SliceRanges {
   bool operator==(const SliceRanges&) const = default;
 };
 
-// {{0,1},{2,3}}: source-target pairs, slice sizes.
+// {{0,1},{2,3}}, such as source-target pairs and slice sizes.
 using ListOfLists = std::vector<std::vector<int64_t>>;
 
-// Text of a value that is carried along as written (balanced braces, strings, brackets) and not looked into.
+// Text of a value that is kept as written (balanced braces, strings, brackets) and not interpreted.
 struct RawText {
   Interned text;
   bool empty() const { return text.empty(); }
   bool operator==(const RawText&) const = default;
 };
 
-// Values that are carried along too, as the text that XLA prints of them; those that say nothing are empty.
+// Values that are also kept as text, in the form that XLA prints. A value equal to the default is empty.
 struct BackendConfig : RawText {};       // A dictionary in braces, or a quoted string.
 struct FrontendAttributes : RawText {};  // {a="text",b={"json": 1}}, sorted by key.
 struct Statistics : RawText {};          // {visualizing_index=0,nan_count=3}
 struct ResultAccuracy : RawText {};      // {mode=highest}, {tolerance={atol=0.5,rtol=0,ulps=2}}
 struct Origin : RawText {};              // {({"t" {0}}, {})}
 struct LeafFlags : RawText {};           // {true,false}: parameter_replication.
-struct PropagationFlags : RawText {};    // {true,false}: allow_spmd_sharding_propagation_to_...; {false} says nothing.
+struct PropagationFlags : RawText {};  // {true,false}: allow_spmd_sharding_propagation_to_...; {false} is the default.
 
 // sparsity_config={rhs={sparsity=1x2 dimension=2 stride=1 idx=2}} of a contraction.
 struct SparsePattern {
@@ -126,7 +126,7 @@ struct SparsePattern {
 struct OperandSparsity {
   SparsePattern pattern;
   int64_t dimension = 0, stride = 0;
-  int64_t indices = 0;  // The operand that tells which elements are kept.
+  int64_t indices = 0;  // The operand with the indices of the kept elements.
   static constexpr auto Fields() {
     return FieldList(Always("sparsity", &OperandSparsity::pattern), Always("dimension", &OperandSparsity::dimension),
                      Always("stride", &OperandSparsity::stride), Always("idx", &OperandSparsity::indices));
@@ -134,7 +134,7 @@ struct OperandSparsity {
   bool operator==(const OperandSparsity&) const = default;
 };
 struct OperandScaling {
-  int64_t scale = 0;  // The operand that holds the scales.
+  int64_t scale = 0;  // The operand with the scales.
   static constexpr auto Fields() { return FieldList(Always("scale_idx", &OperandScaling::scale)); }
   bool operator==(const OperandScaling&) const = default;
 };
@@ -150,7 +150,7 @@ struct ForEachSide {
 using SparsityConfig = ForEachSide<OperandSparsity>;
 using BlockScalingConfig = ForEachSide<OperandScaling>;
 
-// mode= of a collective: read, and of no effect, so that all are equal.
+// mode= of a collective. It is parsed and has no effect, so all values are equal.
 struct GroupModeWord {
   GroupMode mode = GroupMode::kCrossReplica;
   bool operator==(const GroupModeWord&) const { return true; }
@@ -170,7 +170,7 @@ struct ShapeList {
   bool operator==(const ShapeList&) const = default;
 };
 
-// literal= of a custom-call: with its shapes inside.
+// literal= of a custom-call, with shapes inside.
 struct LiteralValue {
   std::optional<Literal> value;
   bool operator==(const LiteralValue& other) const {
@@ -185,19 +185,19 @@ struct NoAttrs {
   bool operator==(const NoAttrs&) const = default;
 };
 
-struct ParameterAttrs {  // In the parentheses: parameter(0).
+struct ParameterAttrs {  // The number is in the parentheses: parameter(0).
   int64_t number = 0;
   static constexpr auto Fields() { return FieldList(); }
 };
 
-struct ConstantAttrs {  // In the parentheses: constant({1, 2}).
+struct ConstantAttrs {  // The literal is in the parentheses: constant({1, 2}).
   Literal literal;
   static constexpr auto Fields() { return FieldList(); }
 };
 
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
-  ComparisonType type = ComparisonType::kDefault;  // kDefault: what the element type implies.
+  ComparisonType type = ComparisonType::kDefault;  // kDefault is implied by the element type.
   static constexpr auto Fields() {
     return FieldList(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
   }
@@ -213,8 +213,8 @@ struct IndexAttrs {  // get-tuple-element
   static constexpr auto Fields() { return FieldList(Required("index", &IndexAttrs::index)); }
 };
 
-// broadcast: dimensions[i] is where operand dimension i lands in the result, strictly increasing for XLA.
-// transpose: result dimension i is operand dimension dimensions[i]. reverse: those turned round.
+// broadcast: dimension i of the operand becomes dimension dimensions[i] of the result; XLA requires increasing order.
+// transpose: dimension i of the result is dimension dimensions[i] of the operand. reverse: the dimensions to reverse.
 struct DimensionsAttrs {
   std::vector<int64_t> dimensions;
   static constexpr auto Fields() { return FieldList(Always("dimensions", &DimensionsAttrs::dimensions)); }
@@ -286,8 +286,8 @@ struct ScatterAttrs {
 };
 
 struct ReduceAttrs {
-  std::vector<int64_t> dimensions;  // Of the first operand.
-  Computation* to_apply = nullptr;  // (acc..., element...) -> acc...; associative, by HLO's contract.
+  std::vector<int64_t> dimensions;  // In the first operand.
+  Computation* to_apply = nullptr;  // (acc..., element...) -> acc...; associative by HLO's contract.
   static constexpr auto Fields() {
     return FieldList(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply", &ReduceAttrs::to_apply));
   }
@@ -469,8 +469,8 @@ struct WhileAttrs {
   }
 };
 
-// A pred selector has true_computation and false_computation, an s32 selector branch_computations; the parser checks
-// which. branches() is either, in branch order (true first).
+// A pred selector has true_computation and false_computation; an s32 selector has branch_computations. The parser
+// checks this. branches() returns either in branch order, true first.
 struct ConditionalAttrs {
   Computation* true_computation = nullptr;
   Computation* false_computation = nullptr;
@@ -540,7 +540,7 @@ struct CustomCallAttrs {
 };
 
 // all-gather, all-reduce, reduce-scatter, all-to-all, collective-broadcast, ragged-all-to-all, collective-reduce and
-// their starts: the union of what they take. Who they bring together: docs/language.md#replica-groups.
+// their start ops: the union of their attributes. The groups of devices: docs/language.md#replica-groups.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
   ReplicaGroups replica_groups;
@@ -600,7 +600,7 @@ struct AsyncAttrs {  // async-start, async-update, async-done
   }
 };
 
-struct ChannelAttrs {  // send, recv and their dones
+struct ChannelAttrs {  // send, recv, send-done, recv-done
   std::optional<int64_t> channel_id;
   bool is_host_transfer = false;
   static constexpr auto Fields() {
@@ -640,7 +640,6 @@ struct StructList {
   }
 };
 
-// Every attribute struct, once.
 using AttributeStructs =
     StructList<NoAttrs, ParameterAttrs, ConstantAttrs, CompareAttrs, IotaAttrs, IndexAttrs, DimensionsAttrs,
                OneDimensionAttrs, ReshapeAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs, ScatterAttrs,
@@ -650,8 +649,8 @@ using AttributeStructs =
                ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
                CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
 
-// One of these structs, by value: a std::variant of them whose copying and destroying is compiled once, not in each
-// file. Those of a number or an enum or two (and NoAttrs) lie in place, others on the heap.
+// An attribute struct of any type. Like a std::variant, but copying and destroying are compiled only once. Small
+// trivial structs are stored in place, the others on the heap.
 class Attributes {
  public:
   template <class A>
@@ -671,12 +670,11 @@ class Attributes {
     if (!in_place_) Destroy();
   }
 
-  // Null where it is another struct.
+  // Null if it holds another struct.
   template <class A>
   const A* GetIf() const {
     return kind_ == AttributeStructs::IndexOf<A>() ? static_cast<const A*>(data()) : nullptr;
   }
-  // It must be this struct.
   template <class A>
   A& Get() {
     CHECK(kind_ == AttributeStructs::IndexOf<A>());
@@ -698,7 +696,7 @@ class Attributes {
   void Swap(Attributes& other) {
     std::swap(kind_, other.kind_);
     std::swap(in_place_, other.in_place_);
-    std::swap(place_, other.place_);  // The heap's address too.
+    std::swap(place_, other.place_);  // Also swaps the pointer to the heap.
   }
   void Destroy();
 
@@ -710,7 +708,6 @@ class Attributes {
   };
 };
 
-// f(struct), for the struct that `attrs` holds.
 template <class F>
 decltype(auto) Visit(Attributes& attrs, F&& f) {
   return [&]<class... Structs>(const StructList<Structs...>*) {
@@ -727,11 +724,10 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
 
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
-// Attributes accepted on every instruction, but for control-predecessors, which the instruction
-// holds.
+// Attributes that every instruction accepts. Control predecessors are stored in Instruction.
 struct CommonAttrs {
   LeafFlags parameter_replication;
-  Shared<Sharding> sharding;  // Most instructions of a module share a few.
+  Shared<Sharding> sharding;  // Most instructions of a module have one of a few shardings.
   FrontendAttributes frontend_attributes;
   Statistics statistics;
   ResultAccuracy result_accuracy;
@@ -749,8 +745,8 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum, in the order of the enumerators, and whether the parser ignores case, as XLA does or not.
-// Used as: EnumWords<FusionKind>::kWords. A first word of "" is a default that is never written.
+// The words of an enum in the order of its enumerators (EnumWords<FusionKind>::kWords), and whether the parser ignores
+// case, which follows XLA. An empty first word is a default that is never written.
 template <class Enum>
 struct EnumWords;
 

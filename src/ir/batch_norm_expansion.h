@@ -1,4 +1,3 @@
-// Batch norms in terms of other ops.
 #ifndef HLO_IR_BATCH_NORM_EXPANSION_H_
 #define HLO_IR_BATCH_NORM_EXPANSION_H_
 
@@ -6,8 +5,9 @@ namespace hlo {
 
 class Instruction;
 
-// Adds to the computation of `inst`, a batch-norm-training, -inference or -grad, sums, broadcasts and elementwise ops
-// that have its value, so that fusion sees the parts. Returns null for dynamic sizes and for operands of several types.
+// Adds sums, broadcasts and elementwise instructions that compute `inst`, a batch-norm-training, -inference or -grad,
+// so that fusion can handle the parts. Returns the instruction with its value, or null for dynamic sizes and for
+// operands of different element types.
 Instruction* ExpandBatchNorm(Instruction& inst);
 
 }  // namespace hlo

@@ -1,4 +1,3 @@
-// Who is called by a computation.
 #ifndef HLO_IR_CALLEES_H_
 #define HLO_IR_CALLEES_H_
 
@@ -9,9 +8,10 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// Is it of those whose attributes name computations?
+// Whether the opcode has attributes that name computations.
 bool MayCall(const Instruction& inst);
-// By its instructions, in their order and that of their fields; once for each call.
+// The computations that the instructions call, in order of instructions and attribute fields. A computation that is
+// called twice is listed twice.
 std::vector<Computation*> CalleesOf(const Computation& computation);
 
 }  // namespace hlo

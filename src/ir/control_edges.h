@@ -1,4 +1,4 @@
-// Control edges ("control-predecessors") of what is taken out of a computation.
+// Keeps control edges ("control-predecessors") valid when instructions are removed from a computation.
 #ifndef HLO_IR_CONTROL_EDGES_H_
 #define HLO_IR_CONTROL_EDGES_H_
 
@@ -11,16 +11,18 @@ namespace hlo {
 
 class Computation;
 
-// By what is gone: what came in its place, which may be gone too.
+// For each removed instruction its replacements. A replacement may itself be removed.
 using InPlaceOfGone = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
-// What `inst` runs after: who waited for it waits for these where nothing comes in its place.
+// The control predecessors and operands of `inst`. If `inst` is removed without a replacement, its control successors
+// wait for these instead.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Who waited for what is gone waits for what came in its place. (Module::Sweep does so where nobody did.)
+// Instructions that had a removed control predecessor get its replacements as control predecessors. Module::Sweep does
+// the same for the remaining removed instructions.
 void MoveWaits(const Computation& computation, const InPlaceOfGone& gone);
 
-// The same, and a computation of a scheduled module is in order again. Is anything gone?
+// Calls MoveWaits and restores a valid order if the module is scheduled. Returns false if `gone` is empty.
 bool CloseGaps(Computation& computation, const InPlaceOfGone& gone);
 
 }  // namespace hlo

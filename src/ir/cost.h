@@ -1,16 +1,16 @@
-// What instructions cost, counted from their shapes and attributes: arithmetic and memory traffic, no device. One law
-// for each family of ops stands in cost.cpp.
+// Estimates the cost of instructions from their shapes and attributes: arithmetic and memory traffic, independent of a
+// device. cost.cpp has one formula for each family of ops.
 //
-//   arithmetic  Every operation on an element counts, integers' too; a multiply and an add count two. A complex
-//   operation
-//               counts as the real ones it takes. Transcendental functions (exp, log, sqrt, tanh, ...) are counted
-//               apart.
-//   traffic     Bytes of memory read and written if the instruction ran alone: each operand once and the result once,
-//               less what it does not touch. Renaming (tuple, bitcast, ...) costs nothing.
-//   called      What is called is counted as often as it runs: a loop by its trip count, a conditional by its costliest
-//               branch, a fusion once over its whole computation with only its ends in memory.
+//   arithmetic  Each operation on an element counts one, for integers too. A multiply-add counts two. A complex
+//               operation counts as its real operations. Transcendental functions (exp, log, sqrt, tanh, ...) are
+//               counted separately.
+//   traffic     Bytes that the instruction would read and write if it ran alone: each operand and the result once,
+//               without the parts that it does not access. Renaming (tuple, bitcast, ...) costs nothing.
+//   calls       A called computation counts as often as it runs. A loop body counts once for each trip, a conditional
+//               as its most expensive branch. A fusion has the arithmetic of its computation and the traffic of its
+//               operands and results.
 //
-// What has no law is named by `gap` and never guessed.
+// An instruction without a formula, or with an unknown count, is listed in gaps() instead of guessed.
 #ifndef HLO_IR_COST_H_
 #define HLO_IR_COST_H_
 
@@ -24,15 +24,15 @@
 
 namespace hlo {
 
-// Of dots and convolutions, by the bits of their wider operand: they run on units of their own.
+// Bits of the wider operand of a dot or convolution. Dots and convolutions have their own rates on a device.
 enum class DotWidth : uint8_t { k8, k16, k32, k64 };
 inline constexpr int kDotWidths = 4;
 
 struct Cost {
-  double flops = 0;            // All arithmetic but transcendental functions, dots and convolutions included.
-  double transcendentals = 0;  // Function values.
-  std::array<double, kDotWidths> dot_flops = {};  // The part of `flops` that dots and convolutions do.
-  double scalar_work = 0;                         // All else, in adds (InstructionCost in ir/fusion.h).
+  double flops = 0;                               // All arithmetic except transcendental functions.
+  double transcendentals = 0;                     // Number of function values.
+  std::array<double, kDotWidths> dot_flops = {};  // The part of `flops` in dots and convolutions.
+  double scalar_work = 0;                         // All other work, in additions (InstructionCost in ir/fusion.h).
   double bytes_read = 0, bytes_written = 0;
 
   double bytes() const { return bytes_read + bytes_written; }
@@ -40,28 +40,29 @@ struct Cost {
   Cost Times(double count) const;
 };
 
-// Where the numbers fall short, and how.
+// An instruction whose cost is incomplete, and why.
 struct CostGap {
   const Instruction* inst;
   std::string_view what;
 };
 
-// Traffic of one instruction. Of an operand: slices and gathers read what they take, a dynamic-update-slice nothing of
-// what it updates, a scatter what it adds to, a fusion what its computation does. Of the result: updates go in place.
+// Bytes that an instruction reads from one operand. Slices and gathers read only the selected elements. A
+// dynamic-update-slice does not read the array that it updates, and a scatter reads only the elements that it combines.
+// A fusion reads what its computation reads. BytesWritten counts only the updated elements of in-place updates.
 double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
-double BytesMoved(const Instruction& inst);  // Both, each value read once, however many operands it is.
+double BytesMoved(const Instruction& inst);  // Reads and writes. A value that is several operands counts once.
 
-// Costs are counted when they are first asked for, those of what is called with them: a pass that asks for nothing pays
-// nothing. What was counted stays as it was when the module changes. For one thread at a time.
+// Costs are computed on demand, together with the costs of called computations. They are not updated when the module
+// changes. Not thread-safe.
 class CostAnalysis {
  public:
   explicit CostAnalysis(const Module& module) : module_(module) {}
 
   const Cost& Of(const Instruction& inst) const;
-  // One run of it. Called ones first, so nothing recurses.
+  // The cost of one run. Computes callees first, so that nothing recurses.
   const Cost& Of(const Computation& computation) const;
-  // Of all that the entry reaches, in order of computation, callees first.
+  // The gaps in all computations that the entry reaches, in post-order of the computations.
   const std::vector<CostGap>& gaps() const;
 
  private:
@@ -70,7 +71,7 @@ class CostAnalysis {
   void AddGap(const Instruction& inst, std::string_view what) const;
 
   const Module& module_;
-  // By ids, which nothing else gets.
+  // By id. Ids are never reused.
   mutable std::unordered_map<int, Cost> costs_, sums_;
   mutable std::unordered_set<int> with_gap_;
   mutable std::vector<CostGap> gaps_;

@@ -1,4 +1,4 @@
-// Indices of windows whose position is known at run time only: docs/ops.md#indices.
+// Start indices that are known only at run time: docs/ops.md#indices.
 #ifndef HLO_IR_DYNAMIC_INDICES_H_
 #define HLO_IR_DYNAMIC_INDICES_H_
 
@@ -9,11 +9,11 @@
 
 namespace hlo {
 
-// Whether a dynamic-slice or dynamic-update-slice has a scalar for each dimension; not one vector, as old texts have
-// it, which may be of one element.
+// Whether a dynamic-slice or dynamic-update-slice has one scalar index for each dimension. Old texts have a single
+// vector of indices instead, which may have one element.
 bool HasScalarIndices(const Instruction& inst);
 
-// Element i of an array of indices. A u64 of 2^63 or more, which is beyond every array, gives INT64_MAX.
+// Element i of an array of indices. A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
 int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// A struct of attributes lists its fields once; parsing, printing, comparing, hashing and cloning follow from the list.
+// A struct of attributes lists its fields once. Parsing, printing, comparing, hashing and cloning use this list.
 //
 //   struct ReduceAttrs {
 //     std::vector<int64_t> dimensions;
@@ -9,7 +9,7 @@
 //     }
 //   };
 //
-// The order is the order of printing.
+// The order of the list is the order of printing.
 #ifndef HLO_IR_FIELDS_H_
 #define HLO_IR_FIELDS_H_
 
@@ -18,9 +18,9 @@
 namespace hlo {
 
 enum class Presence : unsigned char {
-  kRequired,  // Must be written; always printed.
-  kOptional,  // Printed when it differs from the struct's default.
-  kAlways,    // May be left out in the text; always printed.
+  kRequired,  // Must be written and is always printed.
+  kOptional,  // Printed if it differs from the default of the struct.
+  kAlways,    // May be omitted in the text and is always printed.
 };
 
 template <class Struct, class T>
@@ -43,7 +43,7 @@ constexpr Field<Struct, T> Always(const char* name, T Struct::* member) {
   return {name, member, Presence::kAlways};
 }
 
-// The fields of one struct, in order: a std::tuple that compiles in a fraction of its time.
+// A list of fields, which compiles much faster than a std::tuple.
 template <class... Fields>
 struct FieldList {
   static constexpr size_t kSize = 0;
@@ -73,7 +73,6 @@ struct FieldList<First, Rest...> {
 template <class... Fields>
 FieldList(Fields...) -> FieldList<Fields...>;
 
-// f(field) for each field of the struct, in order.
 template <class Struct, class F>
 constexpr void ForEachField(F&& f) {
   Struct::Fields().ForEach(f);

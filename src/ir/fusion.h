@@ -1,27 +1,29 @@
-// What a fusion is, for those who make one (passes) and those who turn one into a kernel or a library call (gpu).
+// The properties of fusions, for passes that create them and for gpu, which turns them into kernels or library calls.
 //
-// After the pipeline every computing instruction of a computation that runs step by step (entry, loop bodies and
-// conditions, branches) stands in a fusion; outside stand parameter, constant, tuple, get-tuple-element, bitcast, copy,
-// while, conditional, call, custom-call, and what has no emitter. A fused computation holds no fusion, no tuple but its
-// root, and no constant with more than one element: those are operands.
+// The sequential computations are the entry, loop bodies, loop conditions and branches. After the pipeline, all their
+// computing instructions are in fusions. Outside fusions there are only parameter, constant, tuple, get-tuple-element,
+// bitcast, copy, while, conditional, call, custom-call, and ops without an emitter. A fused computation contains no
+// fusion, no tuple except its root, and no constant with more than one element. Such constants are operands.
 //
-//   kLoop    Each element of each root by itself. Several roots form a tuple, of equal dimensions but for kernels side
-//            by side. A fusion around one instruction with its own emitter (scatter, sort, dot...) is kLoop, too.
-//   kInput   One or more reduces, all over operands of equal dimensions and with equal `dimensions`; nothing below a
-//            reduce leads to another one. Roots, each one of:
-//              - a reduce, or an elementwise function (reshapes included) of reduces and of other values *of as many
-//                elements*, evaluated once for each result element after the reduction;
-//              - a value of the reduces' operand dimensions, stored while the operand is walked (multi-output).
-//            One made of a region of rows (ir/region.h) also holds reduces of what others gave, used along their rows.
-//            Or running folds (ir/running_fold.h) along one dimension of equal operands, with roots of as many
-//            elements, each evaluated at the fold's own.
-//   kCustom  A library call: backend_config={"library":"gemm"} or {"library":"convolution"}; the computation holds the
-//            dot or convolution with its epilogue as plain HLO (passes/libraries says which epilogues there are).
+//   kLoop    Each element of each root is computed independently. Several roots form a tuple and have equal dimensions,
+//            except in segments. A fusion of one instruction with its own emitter (scatter, sort, dot...) is also
+//            kLoop.
+//   kInput   One or more reduces over operands of equal dimensions and with equal `dimensions`. No reduce depends on
+//            another one. Each root is one of:
+//              - a reduce, or an elementwise function (reshapes included) of reduces and other values *with as many
+//                elements*, which is evaluated once for each result element after the reduction;
+//              - a value with the dimensions of the reduces' operand, which is stored while the operand is read.
+//            A fusion that was a region of rows (ir/region.h) may also reduce values that depend on other reduces along
+//            the same rows. Instead of reduces there may be running folds (ir/running_fold.h) along one dimension of
+//            equal operands, with roots of as many elements.
+//   kCustom  A library call: backend_config={"library":"gemm"} or {"library":"convolution"}. The computation holds the
+//            dot or convolution and its epilogue as plain HLO (passes/libraries has the list of epilogues).
 //
-// Which kernel it becomes, its plan says (ir/fusion_plan.h). What strategies of fusion ask before there is one:
-// passes/fusion/walk.h.
+// The plan of a fusion determines its kernel (ir/fusion_plan.h). Predicates that fusion passes use before a plan
+// exists: passes/fusion/walk.h.
 //
-// The fusion instruction has the root's origin, and so has the get-tuple-element of each root of several.
+// A fusion instruction has the origin of its root. With several roots, each get-tuple-element has the origin of its
+// root.
 #ifndef HLO_IR_FUSION_H_
 #define HLO_IR_FUSION_H_
 
@@ -39,37 +41,36 @@ class Module;
 
 inline bool IsFusion(const Instruction& inst) { return inst.Is(Opcode::kFusion); }
 bool IsLibraryCall(const Instruction& inst);  // A kCustom fusion with a library.
-bool IsKernel(const Instruction& inst);       // A fusion of another kind.
+bool IsKernel(const Instruction& inst);       // A fusion that is not kCustom.
 
 const Computation& FusedComputation(const Instruction& fusion);
-// The operands of the computation's tuple root, or its root.
+// The operands of the root if it is a tuple, else the root.
 std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
 
-// What passes may rely on before there is a plan: root number `root` of the fusion is a dynamic-update-slice whose
-// operand is parameter k and nothing else in the fusion reads k but through this instruction. The planner (gpu/plan/
-// in_place.h), who decides and may find more, will then write the update only, and the result may lie where operand k
-// lies; a test holds it to that. Gives k.
+// Returns k if root number `root` is a dynamic-update-slice of parameter k, and nothing else reads that parameter or
+// the updated value. Passes may rely on it: the planner will write only the update, and the result may share the memory
+// of operand k. The planner (gpu/plan/in_place.h) may find more such cases. A test compares the two.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
-// Rough cost of one element of the result, in adds; 0 for what only moves or names elements.
+// Approximate cost of one result element, in additions. 0 for instructions that only move or rename elements.
 double InstructionCost(const Instruction& inst);
 
-// backend_config, which may be written as an object or as a string that holds one, without that string's escapes.
+// The text of backend_config. A quoted string is returned without quotes and escapes.
 std::string ConfigText(const Instruction& inst);
-// backend_config as a flat JSON object. The value as written without its quotes; nullopt when there is no such key.
+// The value of `key` in the flat JSON object in backend_config, without quotes. nullopt if there is no such key.
 std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key);
-void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);  // As a JSON string.
-// "gemm", "convolution", or "" when this is no library call.
+void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);  // Sets a JSON string.
+// "gemm", "convolution", or "" if `inst` is not a library call.
 std::string LibraryOf(const Instruction& inst);
 
-// The computations that run step by step: the entry, and what is reached from it through while, conditional and call.
-// Callees first.
+// The entry and the computations that it reaches through while, conditional and call, callees first. Their instructions
+// run step by step.
 std::vector<Computation*> SequentialComputations(const Module& module);
 
 struct KernelCounts {
-  int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others`: computing instructions in no fusion.
+  int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others`: computing instructions outside fusions.
 };
-// Of the sequential computations, each counted once.
+// Counts the instructions of sequential computations. A computation counts once.
 KernelCounts CountKernels(const Module& module);
 
 }  // namespace hlo

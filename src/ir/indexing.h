@@ -1,11 +1,11 @@
-// Index expressions: where an element of one array comes from in another, as integer arithmetic over bounded variables.
-// They are kept in a normal form, so that what a chain of reshapes, transposes, slices and broadcasts does to an index
-// collapses to a sum of multiples, and equal expressions are equal handles.
+// Index expressions: the position of an element of one array in another, as integer arithmetic over bounded variables.
+// Expressions are kept in a normal form. Chains of reshapes, transposes, slices and broadcasts simplify to sums of
+// multiples, and equal expressions have equal handles.
 //
 //   pool.Delinearize(pool.Linearize({a, b}, {6, 4}), {24})      => {4*a + b}
 //   pool.Delinearize({4*a + b}, {6, 4})                         => {a, b}     for 0 <= b < 4
 //
-// Division and remainder are those of non-negative numbers (CHECKed by range).
+// Division and remainder require non-negative operands (CHECKed by range).
 #ifndef HLO_IR_INDEXING_H_
 #define HLO_IR_INDEXING_H_
 
@@ -18,7 +18,6 @@
 
 namespace hlo {
 
-// A handle into the pool it came from.
 struct IndexExpr {
   int32_t id = -1;
   auto operator<=>(const IndexExpr&) const = default;
@@ -30,7 +29,7 @@ class IndexPool {
 
   struct Term {
     int64_t coefficient;
-    IndexExpr atom;  // Never a sum.
+    IndexExpr atom;  // Not a sum.
     auto operator<=>(const Term&) const = default;
   };
   struct Node {
@@ -40,11 +39,11 @@ class IndexPool {
     int64_t constant = 0;            // kSum
     IndexExpr operand;               // kDiv, kMod, kClamp
     int64_t divisor = 0;             // kDiv, kMod
-    int64_t low = 0, high = 0;       // The range, both inclusive; kClamp: also what it clamps to.
-    std::vector<int32_t> variables;  // All that it depends on, sorted.
+    int64_t low = 0, high = 0;       // The inclusive range; for kClamp also the bounds.
+    std::vector<int32_t> variables;  // All variables in the expression, sorted.
   };
 
-  // A new variable with values low..high.
+  // Adds a variable with the range low..high, both inclusive.
   IndexExpr Variable(int64_t low, int64_t high);
   IndexExpr Constant(int64_t value);
   IndexExpr Add(IndexExpr a, IndexExpr b);
@@ -56,15 +55,15 @@ class IndexPool {
 
   // Sum of index[i] * strides[i].
   IndexExpr Dot(std::span<const IndexExpr> index, std::span<const int64_t> strides);
-  // Row-major.
+  // Row-major order.
   IndexExpr Linearize(std::span<const IndexExpr> index, std::span<const int64_t> dims);
   std::vector<IndexExpr> Delinearize(IndexExpr linear, std::span<const int64_t> dims);
 
   const Node& operator[](IndexExpr e) const { return nodes_[e.id]; }
   bool IsConstant(IndexExpr e) const { return nodes_[e.id].kind == Kind::kSum && nodes_[e.id].terms.empty(); }
   bool IsConstant(IndexExpr e, int64_t value) const { return IsConstant(e) && nodes_[e.id].constant == value; }
-  // The factor of `variable` where e is linear in it: 0 when it does not occur, kNotLinear when it occurs below a
-  // division, remainder or clamp.
+  // The factor of `variable` in e: 0 if it does not occur, kNotLinear if it occurs inside a division, remainder or
+  // clamp.
   static constexpr int64_t kNotLinear = INT64_MIN;
   int64_t Coefficient(IndexExpr e, IndexExpr variable) const;
   bool DependsOn(IndexExpr e, IndexExpr variable) const;
@@ -82,13 +81,14 @@ class IndexPool {
   bool JoinOnePair(Sum& sum);
   IndexExpr Intern(Node node);
   void RangeOf(const Sum& sum, int64_t* low, int64_t* high) const;
-  // A sum as factor * multiple + rest, where multiple has a term and the rest's constant is in [0, factor).
+  // A sum written as factor * multiple + rest, where `multiple` has a term and the constant of `rest` is in [0,
+  // factor).
   struct Split {
     int64_t factor;
     Sum multiple, rest;
     int64_t rest_low, rest_high;
   };
-  // By the divisor and by its common factors with the coefficients, the largest first.
+  // The splits by the divisor and by its common factors with the coefficients, largest factor first.
   std::vector<Split> SplitsOf(const Node& sum, int64_t divisor) const;
   bool MayBeNegative(const Sum& sum) const;
 

@@ -1,7 +1,7 @@
 // One instruction: an opcode applied to operands, with a shape and attributes. There is one class for all opcodes.
 //
-// Ownership: a Module owns Computations, a Computation owns Instructions; pointers and references elsewhere are
-// borrowed. Uses change only through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
+// A Module owns Computations, and a Computation owns Instructions. All other pointers and references are borrowed. Uses
+// change only through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
 #ifndef HLO_IR_INSTRUCTION_H_
 #define HLO_IR_INSTRUCTION_H_
 
@@ -25,21 +25,21 @@ class alignas(64) Instruction {
   Opcode opcode() const { return opcode_; }
   bool Is(Opcode opcode) const { return opcode_ == opcode; }
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
-  std::string_view name() const { return {name_, name_size_}; }  // As long as the module lives.
+  std::string_view name() const { return {name_, name_size_}; }  // Valid as long as the module lives.
   const Shape& shape() const { return shape_; }
-  // What was said of each leaf (sharding, origin, parameter_replication) and the origin go when the tree of leaves or
-  // their dimensions change: it is another value.
+  // If the leaves of the shape or their dimensions change, the value is another one. Then the origin and the attributes
+  // of leaves (sharding, origin, parameter_replication) are removed.
   void SetShape(Shape shape);
 
-  // Dense in the module, never reused: side tables are vectors by id, of Module::id_limit() entries.
+  // Dense in the module and never reused. Side tables are vectors indexed by id, with Module::id_limit() entries.
   int id() const { return id_; }
-  // Dense in the computation, removed ones counted, until Module::Sweep or Computation::SetOrder: side tables of one
-  // computation are vectors by place, of Computation::place_limit() entries.
+  // Dense in the computation, including removed instructions, until Module::Sweep or Computation::SetOrder. Side tables
+  // of one computation are indexed by place, with Computation::place_limit() entries.
   int place() const { return place_; }
 
-  // The instruction of the pipeline's input module whose value this one has, by that module's id; -1 when there is
-  // none. ReplaceAllUses hands it on, since "use that instead of this" says that the values are equal. The comparator
-  // cuts both modules at instructions that passes kept (docs/comparison.md#passes).
+  // The id of the instruction in the input module of the pipeline that has the same value, or -1. ReplaceAllUses passes
+  // it to the replacement, because the two values are equal. The comparator cuts both modules at instructions that
+  // passes kept (docs/comparison.md#passes).
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
@@ -48,17 +48,17 @@ class alignas(64) Instruction {
   int64_t operand_count() const { return static_cast<int64_t>(operands_.list().size()); }
   void SetOperand(int64_t i, Instruction& operand);
 
-  // Each user once, in the order in which they began to use this.
+  // Each user once, in the order of their first use.
   Users users() const { return users_.users(); }
-  // The operand positions of all users that hold this; a user of both sides of an add counts twice.
+  // The number of operand positions that use this value. `add(x, x)` counts two.
   int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
-  // Every user takes `replacement` instead, and so does the computation's root. `replacement` takes over the origin.
-  // Shapes must be compatible (layouts may differ).
+  // All users and the computation's root use `replacement` instead, which takes over the origin. Shapes must be
+  // compatible (layouts may differ).
   void ReplaceAllUses(Instruction& replacement);
 
-  // Earlier instructions of the computation that must run first, though no value flows.
+  // Earlier instructions of the computation that must run first, although no value passes between them.
   std::span<Instruction* const> control_predecessors() const {
     return control_predecessors_ != nullptr ? std::span<Instruction* const>(*control_predecessors_)
                                             : std::span<Instruction* const>();
@@ -66,7 +66,7 @@ class alignas(64) Instruction {
   void AddControlPredecessor(Instruction& before);
   void ClearControlPredecessors();
 
-  // The attributes; the kind must be that of the opcode's row.
+  // A must be the struct of the opcode's row.
   template <class A>
   const A& attrs() const {
     return attrs_.Get<A>();
@@ -78,27 +78,27 @@ class alignas(64) Instruction {
   const Attributes& attributes() const { return attrs_; }
   Attributes& attributes();
 
-  const CommonAttrs& common() const;  // Defaults when nothing was said.
+  const CommonAttrs& common() const;  // Defaults if there are none.
   CommonAttrs& mutable_common();
   void SetCommon(CommonAttrs common);
   bool HasCommon() const { return common_ != nullptr; }
   const Metadata& metadata() const { return common().metadata; }
 
-  // Shorthands for what is asked all the time.
   int64_t parameter_number() const { return attrs<ParameterAttrs>().number; }
-  const Literal& literal() const { return attrs<ConstantAttrs>().literal; }  // Known for kConstant.
-  void SetLiteral(Literal literal);  // kElidedConstant becomes kConstant when it is known.
+  // Known for kConstant, elided for kElidedConstant.
+  const Literal& literal() const { return attrs<ConstantAttrs>().literal; }
+  void SetLiteral(Literal literal);  // Turns a kElidedConstant into a kConstant if the literal is known.
   const std::vector<int64_t>& dimensions() const {
     return attrs<DimensionsAttrs>().dimensions;
-  }  // broadcast, transpose, reverse
+  }  // For broadcast, transpose and reverse.
   int64_t tuple_index() const { return attrs<IndexAttrs>().index; }
-  // A constant, scalar or splat, equal to `value`; or a broadcast of one.
+  // Whether this is a scalar or splat constant equal to `value`, or a broadcast of one.
   bool IsConstantOf(double value) const;
 
   Computation& computation() const { return *computation_; }
   Module& module() const;
 
-  // Where it stood in the text; one made by a pass inherits it from the instruction it came from.
+  // The place in the text. Instructions made by passes inherit it from the instruction that they came from.
   SourceRange range() const { return range_; }
   void SetRange(SourceRange range) { range_ = range; }
 
@@ -115,14 +115,15 @@ class alignas(64) Instruction {
 
   void SetName(std::string_view name);
 
-  // Four cache lines: what a walk over operands reads, what one over users and changes of them read, the rest.
+  // Four cache lines, in this order: data for a walk over operands, data for a walk over users and for changes of uses,
+  // and the rest.
   Opcode opcode_;
   bool removed_ = false;
   int id_;
   int place_ = 0;
   int origin_ = -1;
   OperandList operands_;
-  std::unique_ptr<std::vector<Instruction*>> control_predecessors_;  // Few have any.
+  std::unique_ptr<std::vector<Instruction*>> control_predecessors_;  // Null for most instructions.
 
   UserList users_;
   Computation* computation_;
@@ -136,17 +137,17 @@ class alignas(64) Instruction {
   Shape shape_;
 };
 
-// The computations that the instruction's attributes name, in field order (while: condition, body).
+// The computations that the attributes name, in the order of fields (while: condition, body).
 std::vector<Computation*> CalledComputations(const Instruction& inst);
-// f(Computation*&) for each of them, to redirect.
+// Calls f for each of these fields. f may change them.
 void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& f);
 
-// The same opcode, attributes and shape (layouts too); operands, names and metadata are not looked at. Called
-// computations must be the same ones.
+// Whether opcode, attributes and shape, including layout, are equal. Operands, names and metadata are not compared.
+// Called computations must be identical objects.
 bool SameOperation(const Instruction& a, const Instruction& b);
 uint64_t HashOperation(const Instruction& inst);
 
-// An error at the instruction, with the module's source.
+// An error at the place of the instruction in the module's source.
 Error ErrorAt(const Instruction& inst, std::string code, std::string message, ExitCode exit = ExitCode::kRejected);
 Error UnsupportedAt(const Instruction& inst, std::string code, std::string message);
 

@@ -1,6 +1,6 @@
-// A literal: the value of a shape. Elements lie in logical row-major order, whatever the shape's layout says; sub-byte
-// types take a byte an element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes; whoever
-// writes gets bytes of his own first.
+// The value of a shape. Elements are in row-major order, independent of the layout of the shape. Sub-byte types use one
+// byte per element (s4 as int8_t, u4 as uint8_t, f4 and f6 as their bits). Copies share their bytes, and a writer first
+// gets its own copy.
 #ifndef HLO_IR_LITERAL_H_
 #define HLO_IR_LITERAL_H_
 
@@ -21,19 +21,19 @@ namespace hlo {
 class Literal {
  public:
   Literal() = default;                               // The empty tuple.
-  explicit Literal(Shape shape);                     // Zeros. For tuples: elements of zeros.
-  static Literal Uninitialized(const Shape& shape);  // An array whose every byte the caller is about to write.
+  explicit Literal(Shape shape);                     // Filled with zeros; a tuple has elements of zeros.
+  static Literal Uninitialized(const Shape& shape);  // An array whose bytes are undefined until the caller writes them.
   static Literal Tuple(std::vector<Literal> elements);
-  // An array whose elements were left out of the text, `{...}`: it has no bytes and equals nothing, not even itself.
-  // One that holds no elements is known all the same.
+  // An array whose elements were omitted in the text, `{...}`. It has no bytes and is not equal to anything, including
+  // itself. An array without elements is always known.
   static Literal Elided(const Shape& shape);
-  bool IsKnown() const;  // No part of it is elided.
+  bool IsKnown() const;
 
-  // A scalar holding `value` converted to `type` (integers wrap, floats round once; complex gets a zero imaginary
-  // part).
+  // A scalar with `value` converted to `type`: integers wrap, floats round once, complex numbers get the imaginary part
+  // 0.
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
-  // A rank-1 array of the given bytes-for-bytes elements.
+  // A rank-1 array. T has the memory format of `type`.
   template <class T>
   static Literal Vector(PrimitiveType type, const std::vector<T>& values);
 
@@ -44,10 +44,10 @@ class Literal {
   std::vector<Literal>& mutable_elements() { return elements_; }
   const Literal& At(std::span<const int64_t> index) const;
 
-  int64_t byte_size() const { return bytes_; }  // Of this array.
+  int64_t byte_size() const { return bytes_; }  // The bytes of this array, 0 for tuples.
   const std::byte* raw() const { return data_.get(); }
-  std::byte* mutable_raw();  // Own bytes from here on.
-  // Nobody shares this array's bytes, so that writing them copies nothing.
+  std::byte* mutable_raw();  // Copies the bytes first if they are shared.
+  // Whether the bytes are not shared, so that writing them copies nothing.
   bool OwnsBytes() const { return data_.use_count() == 1; }
 
   template <class T>
@@ -59,37 +59,37 @@ class Literal {
     return {reinterpret_cast<T*>(mutable_raw()), static_cast<size_t>(bytes_) / sizeof(T)};
   }
 
-  // One element by logical row-major index, widened. Floats and integers to double (64-bit integers may round), pred to
-  // 0 or 1, complex gives the real part.
+  // One element by its row-major index. 64-bit integers may round, pred gives 0 or 1, and complex gives the real part.
   double GetDouble(int64_t linear) const;
-  // Integers and pred exactly; u64 as its bit pattern. Not for floats.
+  // Integers and pred, exactly. u64 is returned as its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
   std::complex<double> GetComplex(int64_t linear) const;
-  // The element converted from `value` as `Scalar` does.
+  // Converts `value` as `Scalar` does.
   void SetDouble(int64_t linear, double value);
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);
 
-  // The same bits under another shape of equal element count and type (reshape).
+  // The same bytes with another shape of the same type and number of elements.
   Literal WithShape(Shape shape) const;
 
-  // The same with 0 or 1 for every element of pred. A wrong kernel may have left any byte there, and kernels read what
-  // is not 0 as true; C++ has no such bool.
+  // The same literal with 0 or 1 in each byte of pred. A wrong kernel may leave other bytes. Kernels read any nonzero
+  // byte as true, but in C++ such a bool is undefined.
   Literal WithBools() const;
 
-  // All elements have the bits of element 0. False for tuples and empty arrays.
+  // Whether all elements have the bits of element 0. False for tuples and empty arrays.
   bool IsSplat() const;
-  // A splat (scalars too) whose element equals `value` in value.
+  // Whether it is a scalar or splat whose element is numerically equal to `value`.
   bool IsAll(double value) const;
 
-  // Known, the same shape up to layout and the same bits (NaN payloads and signed zeros count).
+  // Whether both are known and have the same bits and, except for the layout, the same shape. NaN payloads and signed
+  // zeros count.
   bool BitEquals(const Literal& other) const;
-  uint64_t Hash() const;  // Of type, dims and bits.
-  // The same, found once: for constants, whose bytes nobody writes through a pointer that he has from before.
+  uint64_t Hash() const;  // Depends on type, dimensions and bits.
+  // The same hash, computed only once. The literal must not change afterwards.
   uint64_t KeptHash() const;
 
  private:
-  // 0: not known. Copies of a literal may be made and asked by several threads.
+  // A hash of 0 is not known yet. Several threads may copy and hash one literal.
   struct Kept {
     std::atomic<uint64_t> hash = 0;
     Kept() = default;
@@ -107,10 +107,10 @@ class Literal {
   int64_t bytes_ = 0;
   std::shared_ptr<std::byte[]> data_;
   std::vector<Literal> elements_;
-  mutable Kept kept_;  // Of arrays.
+  mutable Kept kept_;
 };
 
-// The float format of a type that has one narrower than f32 (f16 and bf16 too); CHECKs otherwise.
+// The format of a float type of at most 16 bits. CHECKs for other types.
 FloatFormat FormatOf(PrimitiveType type);
 
 template <class T>

@@ -1,5 +1,4 @@
-// Bytes of the elements of all literals of the process, and of what ops compute in: what there is, and the most there
-// has been.
+// Counts the bytes of all literals of the process and of the scratch memory of ops: the current amount and its peak.
 #ifndef HLO_IR_LITERAL_MEMORY_H_
 #define HLO_IR_LITERAL_MEMORY_H_
 
@@ -9,8 +8,8 @@ namespace hlo {
 
 int64_t LiveLiteralBytes();
 int64_t PeakLiteralBytes();             // Since the last reset.
-void ResetPeakLiteralBytes();           // To what there is.
-void CountLiteralBytes(int64_t bytes);  // More, or fewer, of memory that is no literal's.
+void ResetPeakLiteralBytes();           // Sets the peak to the current amount.
+void CountLiteralBytes(int64_t bytes);  // Adds scratch memory; negative when it is freed.
 
 }  // namespace hlo
 

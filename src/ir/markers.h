@@ -1,5 +1,5 @@
-// Custom calls that say where values live, how they are split among devices or what a compiler may do with them, and
-// compute nothing. JAX, TensorFlow, PyTorch/XLA and XLA itself write them.
+// Custom calls that compute nothing. They declare the placement of values, their split among devices, or limits for a
+// compiler. JAX, TensorFlow, PyTorch/XLA and XLA write them.
 #ifndef HLO_IR_MARKERS_H_
 #define HLO_IR_MARKERS_H_
 
@@ -12,16 +12,17 @@ namespace hlo {
 class Instruction;
 
 enum class Marker : uint8_t {
-  kNone,    // Not a marker.
-  kValue,   // Its value is its operand, or the tuple of its operands.
-  kNotice,  // It has no value: the result is ().
-  kShard,   // Each partition goes on with its part of a value that all of them hold whole: a manual region begins.
-  kWhole,   // The parts of the partitions are one value again, which all of them hold: the region ends.
+  kNone,
+  kValue,   // The value is the operand, or the tuple of the operands.
+  kNotice,  // Has no value; the result is ().
+  kShard,   // Start of a manual region: each partition continues with its part of a value that all of them hold.
+  kWhole,   // End of a manual region: the parts of the partitions become one value that all of them hold.
 };
 Marker MarkerOf(const Instruction& inst);
 std::vector<std::string_view> MarkerTargets();
 
-// A marker whose value is what it is given, or nothing. Where shards are as large as the whole there is one part.
+// Whether the value of the marker is its operand, or (). A kShard or kWhole is included if its operand and result have
+// the same shape, because then there is only one part.
 bool IsIdentityMarker(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The custom calls of LAPACK that factor a matrix, or solve with a triangular one, as JAX writes them.
+// The custom calls of LAPACK that JAX writes to factor a matrix or to solve with a triangular one.
 #ifndef HLO_IR_MATRIX_CALLS_H_
 #define HLO_IR_MATRIX_CALLS_H_
 
@@ -9,17 +9,17 @@
 namespace hlo {
 
 enum class MatrixRoutine : uint8_t {
-  kPotrf,  // (a) -> (a with a Cholesky factor in the triangle that is read, the first minor that is not positive or 0)
-  kGetrf,  // (a) -> (l below u, with which row each was exchanged, from 1, the first pivot of 0 or 0)
+  kPotrf,  // (a) -> (a with its Cholesky factor in one triangle; 0, or the first minor that is not positive)
+  kGetrf,  // (a) -> (l below u; the row exchanged with each row, from 1; 0, or the first zero pivot)
   kTrsm,   // (a, b) -> x
 };
 
 struct MatrixCall {
   MatrixRoutine routine;
-  TriangularSolveAttrs solve;  // kPotrf: `lower` alone.
+  TriangularSolveAttrs solve;  // kPotrf uses only `lower`.
 };
 
-// Nothing for other calls, or ones whose operands and results are written otherwise.
+// Empty for other calls, and for calls with other operands or results.
 std::optional<MatrixCall> MatrixCallOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// What the expansions of decompositions are written with: instructions in a computation, batches of matrices in pieces,
-// loops.
+// A writer for the expansions of decompositions: instructions, slices of batches of matrices, and loops.
 #ifndef HLO_IR_MATRIX_LOOPS_H_
 #define HLO_IR_MATRIX_LOOPS_H_
 
@@ -11,14 +10,14 @@
 
 namespace hlo {
 
-// The shapes of a batch of matrices f[..., rows, columns], and of what is taken out of them.
+// The shape f[..., rows, columns] of a batch of matrices, and the shapes of its parts.
 struct MatrixShapes {
   explicit MatrixShapes(const Shape& matrices);
 
   Shape Column() const { return With({rows}); }
   Shape Row() const { return With({columns}); }
   Shape Scalar() const { return With({}); }
-  Shape With(std::initializer_list<int64_t> last) const;  // The batch, and these.
+  Shape With(std::initializer_list<int64_t> last) const;  // The batch dimensions followed by `last`.
   int64_t BatchRank() const { return static_cast<int64_t>(batch.size()); }
 
   Shape matrix;
@@ -26,10 +25,10 @@ struct MatrixShapes {
   int64_t rows, columns;
 };
 
-// f32 or f64, row-major, not empty, of known size.
+// Whether the shape is a batch of f32 or f64 matrices: row-major, not empty, with static sizes.
 bool IsRealMatrices(const Shape& shape);
 
-// Adds instructions to a computation; range and metadata of `like`.
+// Adds instructions to a computation, with the range and metadata of `like`.
 class Writer {
  public:
   using Values = std::vector<Instruction*>;
@@ -44,20 +43,21 @@ class Writer {
   Instruction* Select(Instruction* which, Instruction* a, Instruction* b) {
     return Add(Opcode::kSelect, a->shape(), {which, a, b});
   }
-  // `x`, whose last dimensions are `last` of those of `shape`, and whose others the leading ones.
+  // Broadcasts `x` to `shape`. The last dimensions of `x` become the dimensions `last` of `shape`, the others the
+  // leading dimensions.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
-  // The index along `dim` of `shape`, against `number`, an s32.
+  // Compares the index along dimension `dim` of `shape` with `number`, an s32 scalar.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);
-  // Over the last dimension, by add or, of what is not negative, maximum.
+  // Reduces the last dimension with add or maximum. For maximum the values must not be negative.
   Instruction* Reduce(Instruction* x, Opcode op);
-  // `sizes` elements of `x` from `starts` on, as `result`; null starts at 0.
+  // `sizes` elements of `x` from index `starts`, reshaped to `result`. A null start is 0.
   Instruction* Slice(Instruction* x, const Values& starts, const Dims& sizes, const Shape& result);
-  // `x` with `part`, reshaped to `sizes`, from `starts` on.
+  // `x` with `part`, reshaped to `sizes`, written at index `starts`.
   Instruction* Update(Instruction* x, Instruction* part, const Values& starts, const Dims& sizes);
-  // state = init; while (condition(state)) state = body(state); gives the parts of state.
+  // state = init; while (condition(state)) state = body(state). Returns the final state.
   Values While(const Values& init, const std::function<Instruction*(Writer&, const Values&)>& condition,
                const std::function<Values(Writer&, const Values&)>& body);
-  // body(i, state...) for i of s32 from 0 to `count`; gives state.
+  // Calls body(i, state...) for i from 0 to `count` - 1 (s32). Returns the final state.
   Values For(int64_t count, const Values& init, const std::function<Values(Writer&, const Values&)>& body);
 
  private:

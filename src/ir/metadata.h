@@ -1,4 +1,4 @@
-// Where an instruction, or a sharding, comes from: the values of metadata=.
+// The origin of an instruction or a sharding in the user's program: the value of metadata=.
 #ifndef HLO_IR_METADATA_H_
 #define HLO_IR_METADATA_H_
 
@@ -11,8 +11,8 @@
 
 namespace hlo {
 
-// A name under which an instruction was scheduled. Nearly always it is the instruction's own: then only that is kept,
-// and it changes with the name.
+// The name under which an instruction was scheduled. It is nearly always the name of the instruction itself. Then only
+// this fact is stored, and renaming the instruction changes both.
 struct SchedulingName {
   Interned other;
   bool is_own = false;
@@ -42,7 +42,7 @@ struct Metadata {
   bool operator==(const Metadata&) const = default;
 };
 
-// {op_name="a" source_line=3}: what differs from the defaults. `own` is the name of the instruction that it stands on.
+// Prints the fields that differ from their defaults: {op_name="a" source_line=3}. `own` is the name of the instruction.
 void AppendTo(std::string& out, const Metadata& metadata, std::string_view own = "");
 
 }  // namespace hlo

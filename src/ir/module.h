@@ -1,4 +1,4 @@
-// Computations and the module that holds them.
+// Modules and their computations.
 #ifndef HLO_IR_MODULE_H_
 #define HLO_IR_MODULE_H_
 
@@ -22,7 +22,7 @@ namespace hlo {
 
 class Module;
 
-// The instructions of a computation that were not removed, without a copy: for reading.
+// The instructions of a computation that were not removed. Read-only and without a copy.
 class LiveInstructions {
  public:
   class Iterator {
@@ -54,7 +54,8 @@ class LiveInstructions {
 
 class Computation {
  public:
-  // Dense in the module, never reused: side tables are vectors by id, of Module::computation_id_limit() entries.
+  // Dense in the module and never reused. Side tables are vectors indexed by id, with Module::computation_id_limit()
+  // entries.
   int id() const { return id_; }
   const std::string& name() const { return name_; }
   Module& module() const { return *module_; }
@@ -63,41 +64,43 @@ class Computation {
   bool has_root() const { return root_ != nullptr; }
   void SetRoot(Instruction& root);
 
-  // By parameter number.
+  // Indexed by parameter number.
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // All that were added and not removed, in order of the text or of adding; the schedule once the module is scheduled.
-  // A snapshot: changing the computation meanwhile is fine.
+  // The instructions that were not removed, in the order of the text or of adding; in a scheduled module, in the order
+  // of execution. A copy, so the computation may change meanwhile.
   std::vector<Instruction*> Instructions() const;
-  // The same without a copy, while the computation does not change.
+  // The same without a copy. The computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
-  // All that has control predecessors, and more; what was removed, too.
+  // All instructions with control predecessors, and possibly others, including removed ones.
   std::span<Instruction* const> waiting() const { return waiting_; }
   size_t place_limit() const { return instructions_.size(); }
-  // Another one, of all in the module, whenever what Fingerprint looks at may have changed.
+  // Unique in the module. Changes whenever the Fingerprint of the computation may have changed.
   uint64_t version() const { return version_; }
-  // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
+  // The instructions that were not removed, with operands and control predecessors before users, otherwise in the order
+  // of Instructions().
   std::vector<Instruction*> PostOrder() const;
-  // Who is called by the instructions, in their order and that of their fields; once for each call. Until this changes.
+  // The computations that the instructions call, in order of instructions and attribute fields. A computation that is
+  // called twice is listed twice. Valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
-  // Does one of the instructions have a side effect (ir/side_effects.h)?
+  // See ir/side_effects.h.
   bool HasSideEffect() const;
-  // The order of execution from here on; must hold each live instruction once, operands first.
+  // Sets the order of execution. `order` must have each live instruction once, operands first.
   void SetOrder(const std::vector<Instruction*>& order);
 
-  // Appends an instruction. `name` is a wish: it is made unique. The attributes must be those of the opcode's row.
+  // Appends an instruction. `name` is made unique. The attributes must be of the struct in the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
-  // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number
-  // of operands is not checked.
+  // Add for the parser: keeps the name until Module::ClaimNames makes it unique, and does not check the number of
+  // operands.
   Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
-  // The same as Add, with range and metadata of `from`, from which the new one is derived.
+  // Add with the range and metadata of `from`.
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
-  // A copy of `from` (which may be of another computation) with other operands: attributes, common attributes, range,
-  // origin and, as far as it is free, the name.
+  // A copy of `from`, which may be in another computation, with other operands. Copies attributes, common attributes,
+  // range and origin, and the name as far as it is free.
   Instruction& AddClone(const Instruction& from, Operands operands);
   Instruction& AddClone(const Instruction& from, Shape shape, Operands operands);
   Instruction& AddConstant(Literal literal, std::string_view name = "constant");
@@ -105,17 +108,18 @@ class Computation {
   Instruction& AddTuple(Operands operands);
   Instruction& AddGetTupleElement(Instruction& tuple, int64_t index);
 
-  // Marks it removed; it must have no users and not be the root. The memory goes with Module::Sweep.
+  // Marks an instruction as removed. It must have no users and not be the root. Module::Sweep frees the memory.
   void Remove(Instruction& inst);
-  // Removes it and then operands that have become dead and have no side effect (parameters of the entry stay).
+  // Removes the instruction, and then operands that have become dead and have no side effect. Parameters of the entry
+  // stay.
   void RemoveDeadTree(Instruction& inst);
-  // Several at once, which nothing else uses.
+  // Removes several instructions. No other instruction may use them.
   void RemoveAll(std::span<Instruction* const> dead);
-  // Those for which `goes`, by number; they must be dead. The others are numbered anew.
+  // Removes the parameters for which `goes`, which must be dead, and renumbers the others.
   void RemoveParameters(const std::vector<bool>& goes);
 
   bool IsEntry() const;
-  // What calls this, kept by nobody: found by a walk over the module. Empty for the entry.
+  // The instructions that call this computation, found by a walk over the module. Empty for the entry.
   std::vector<Instruction*> Callers() const;
 
   ~Computation();
@@ -128,8 +132,8 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name);
 
-  // What was found of this when it had that version. Several threads may ask; where it is not known yet, one of them
-  // finds it, under the module's lock.
+  // A result computed for one version of the computation. Several threads may read it. If it is out of date, one thread
+  // computes it again under the module's lock.
   template <class T>
   struct Kept {
     std::atomic<uint64_t> version = 0;
@@ -140,26 +144,26 @@ class Computation {
 
   Instruction& New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs);
   void Free(Instruction* inst);
-  void Touch();  // It may have changed.
+  void Touch();  // Sets a new version.
   void NumberPlaces();
   bool IsInPostOrder() const;
   std::vector<Instruction*> FindPostOrder() const;
-  bool HasOwnSideEffect() const;  // Not by what it calls.
+  bool HasOwnSideEffect() const;  // Without called computations.
 
   Module* module_;
   int id_;
   std::string name_;
   Instruction* root_ = nullptr;
-  std::vector<Instruction*> instructions_;  // In the module's pool; removed ones too, until the sweep.
+  std::vector<Instruction*> instructions_;  // In the module's pool; removed instructions stay until Sweep.
   std::vector<Instruction*> parameters_;
   std::vector<Instruction*> waiting_;
-  InPlaceOfGone gone_;  // What was removed since the last sweep, where anybody waits.
+  InPlaceOfGone gone_;  // Instructions removed since the last Sweep; only recorded if `waiting_` is not empty.
   int64_t live_count_ = 0;
   uint64_t version_ = 0;
-  mutable Kept<std::vector<Instruction*>> post_order_;  // Empty: as it is.
+  mutable Kept<std::vector<Instruction*>> post_order_;  // Empty if it is equal to Instructions().
   mutable Kept<std::vector<Computation*>> callees_;
   mutable Kept<bool> own_side_effect_;
-  mutable Kept<bool> side_effect_;  // Of this version of the module.
+  mutable Kept<bool> side_effect_;  // Depends on the version of the module, not of the computation.
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }
@@ -176,21 +180,21 @@ struct BufferDonor {
   bool operator==(const BufferDonor&) const = default;
 };
 
-// What the header line says beside the name: docs/language.md#header.
+// The contents of the header line except the name: docs/language.md#header.
 struct ModuleHeader {
   bool is_scheduled = false;
   std::vector<InputOutputAlias> aliases;
   std::vector<BufferDonor> donors;
   bool alias_passthrough_params = false;
-  std::optional<Shape> entry_parameters;  // entry_computation_layout, as a tuple of the parameters...
-  std::optional<Shape> entry_result;      // ...and the result.
+  std::optional<Shape> entry_parameters;  // entry_computation_layout as a tuple of the parameters,
+  std::optional<Shape> entry_result;      // and its result.
   PropagationFlags propagation_to_parameters, propagation_to_output;
   int64_t replica_count = 1;
   int64_t num_partitions = 1;
   FrontendAttributes frontend_attributes;
   RawText origin_recovery_table, debug_attributes;
   BackendConfig backend_config;
-  std::string stack_frames;  // The tables' text as written, from "FileNames" on, or empty.
+  std::string stack_frames;  // The stack frame tables as written, from "FileNames" on, or empty.
 };
 
 class Module {
@@ -201,50 +205,50 @@ class Module {
   const std::string& name() const { return name_; }
   void SetName(std::string name) { name_ = std::move(name); }
   ModuleHeader header;
-  std::shared_ptr<const SourceText> source;  // What ranges refer to; null for modules made in memory.
+  std::shared_ptr<const SourceText> source;  // The text that ranges refer to; null for modules made in memory.
 
   Computation& entry() const { return *entry_; }
   bool has_entry() const { return entry_ != nullptr; }
   void SetEntry(Computation& entry) { entry_ = &entry; }
-  // In order of adding (the text's). A snapshot.
+  // In the order of the text and of adding. A copy.
   std::vector<Computation*> Computations() const;
-  // Callees before callers, the entry last; only what the entry reaches.
+  // The computations that the entry reaches, callees before callers, the entry last.
   std::vector<Computation*> PostOrder() const;
   Computation& AddComputation(std::string_view name);
-  // A copy of `from` (of any module whose called computations exist here) under a new name. `map`, by old instruction,
-  // receives the new ones when not null.
+  // Copies `from` under a new name. `from` may be of another module if its called computations exist here. `map`, if
+  // not null, receives the new instruction for each old one.
   Computation& CloneComputation(const Computation& from, std::string_view name,
                                 std::unordered_map<const Instruction*, Instruction*>* map = nullptr);
-  // Removes what the entry does not reach. True when anything went.
+  // Removes the computations that the entry does not reach. Returns whether any was removed.
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }
   int computation_id_limit() const { return next_computation_id_; }
-  // What is added from here on is made by this pass instance, "fusion#2"; "": by nobody in particular.
+  // Sets the pass instance, such as "fusion#2", that makes the instructions added from now on. "" is for no pass.
   void SetMaker(std::string pass);
-  std::string_view MakerOf(const Instruction& inst) const;  // "" for what was read.
+  std::string_view MakerOf(const Instruction& inst) const;  // "" for instructions that were parsed.
   int64_t InstructionCount() const;
 
-  // Frees removed instructions. Who still waits for one of them waits for what it ran after.
+  // Frees removed instructions. Instructions with control edges from a removed one inherit its operands and control
+  // predecessors.
   void Sweep();
 
-  // A deep copy; ids are kept, so side tables carry over, and each copy's origin is the id of what it was copied from
-  // when `as_input` (the start of a pipeline), else the same as there.
+  // A deep copy that keeps the ids, so that side tables can be used for both. If `as_input` (at the start of a
+  // pipeline), the origin of each copy is the id of the original; otherwise origins are copied.
   std::unique_ptr<Module> Clone(bool as_input = false) const;
 
-  // `wish`, or `stem.N` when it is taken, as XLA numbers: N follows the stem's own count, a numeric suffix of `wish` is
-  // cut off first, and `add` counts as `add.0`. Names of instructions and computations are unique in the module, each
-  // kind by itself.
+  // `wish`, or `stem.N` if it is taken. N is numbered as in XLA: each stem has its own counter, a numeric suffix of
+  // `wish` is removed first, and `add` counts as `add.0`. Names of instructions are unique in the module, and so are
+  // names of computations.
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
-  // Makes the names of the computation's instructions unique, in their order.
   void ClaimNames(Computation& computation);
-  void ReserveNames(size_t names) { names_.Reserve(names); }  // That many instructions are to be expected.
+  void ReserveNames(size_t names) { names_.Reserve(names); }  // For this number of instructions.
 
  private:
   friend class Computation;
   friend class Instruction;
 
-  // Memory of what the computations hold, so it goes after them.
+  // Memory of the contents of computations. Declared before them, so that it is freed after them.
   Pool<Instruction> instructions_;
   Pool<CommonAttrs> commons_;
   Arena texts_;
@@ -256,26 +260,26 @@ class Module {
   int next_computation_id_ = 0;
   uint64_t versions_ = 0;
   mutable std::mutex keeping_;                       // Computation::Keep
-  std::vector<std::pair<int, std::string>> makers_;  // From which id on.
+  std::vector<std::pair<int, std::string>> makers_;  // The pass, from this id on.
   NameTable names_;
   NameTable computation_names_;
 };
 
-// A hash of all that has meaning, names and metadata aside: equal before and after a pass that changed nothing.
+// A hash of everything with meaning, without names and metadata. Equal before and after a pass that changes nothing.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 
-// The same of one module again and again: only computations that may have changed since are looked at.
+// Repeated fingerprints of one module. Only computations with a new version are hashed again.
 class Fingerprinter {
  public:
   uint64_t Of(const Module& module);
 
  private:
   struct Known {
-    uint64_t version = 0;  // Of none: they start at 1.
+    uint64_t version = 0;  // 0 is the version of no computation.
     uint64_t hash = 0;
   };
-  std::vector<Known> known_;  // By id.
+  std::vector<Known> known_;  // Indexed by computation id.
 };
 
 }  // namespace hlo

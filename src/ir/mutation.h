@@ -1,5 +1,5 @@
-// Faults planted in single instructions, as a wrong pass or emitter would make them, to see whether the comparisons
-// find them. Tests and --inject only.
+// Faults in single instructions that a wrong pass or emitter could make, to test whether the comparisons find them.
+// Only for tests and --inject.
 #ifndef HLO_IR_MUTATION_H_
 #define HLO_IR_MUTATION_H_
 
@@ -13,19 +13,20 @@ namespace hlo {
 
 struct Mutation {
   std::string_view name;
-  // Makes it compute something else of the same shape. False, and nothing done, where the fault does not fit.
+  // Changes `inst` so that it computes another value of the same shape. Returns false, and changes nothing, if the
+  // mutation does not apply.
   bool (*apply)(Instruction& inst);
 };
 
 std::span<const Mutation> Mutations();
-const Mutation* FindMutation(std::string_view name);  // Null when there is none.
+const Mutation* FindMutation(std::string_view name);
 
-// The first instruction that the fault fits, of `computation` or of the whole module, has it: of those that something
-// comes of, not of what a pass left behind for dce. Null when none does.
+// Applies the mutation to the first instruction that it fits, in the computation or in the whole module, and returns
+// it. Only considers instructions that the root or a side effect depends on. Returns null if the mutation fits none.
 Instruction* Plant(const Mutation& mutation, Computation& computation);
 Instruction* Plant(const Mutation& mutation, Module& module);
 
-// Gives an instruction its operands and attributes back when it goes.
+// Restores the operands and attributes of an instruction at the end of the scope.
 class Restored {
  public:
   explicit Restored(Instruction& inst);

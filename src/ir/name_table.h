@@ -1,4 +1,3 @@
-// The names of a module that are taken, and new ones.
 #ifndef HLO_IR_NAME_TABLE_H_
 #define HLO_IR_NAME_TABLE_H_
 
@@ -13,50 +12,51 @@
 
 namespace hlo {
 
-// Distinct texts, which must outlive it.
+// A set of texts. The texts must outlive the set.
 class NameSet {
  public:
-  // A name with its hash, whose place in memory is fetched from now on.
+  // A name with its hash. Preparing it starts to load the slot from memory.
   struct Prepared {
     std::string_view name;
     uint32_t hash = 0;
   };
   Prepared Prepare(std::string_view name) const;
-  bool Insert(const Prepared& name);  // False when it was there.
+  bool Insert(const Prepared& name);  // False if it was present.
   bool Contains(const Prepared& name) const;
-  void Reserve(size_t names);  // That many are to be expected.
+  void Reserve(size_t names);
   const std::vector<std::string_view>& names() const { return names_; }
 
  private:
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // In names_, plus one.
+    uint32_t position = 0;  // Index in names_ plus 1; 0 is a free slot.
   };
   void Resize(size_t slots);
-  size_t PlaceOf(const Prepared& name) const;  // Of its slot, or of the free one where it belongs.
+  size_t PlaceOf(const Prepared& name) const;  // The slot of the name, or the free slot for it.
 
   std::vector<std::string_view> names_;
   std::vector<Slot> slots_;
 };
 
-// Names given so far, and numbers for new ones. `add.5` is number 5 of the stem `add`; so is `add` its number 0.
+// The names in use, and numbers for new names. `add.5` has number 5 of the stem `add`, and `add` has number 0.
 //
-// Most modules are read and never changed, and few of their names need other numbers: as long as names are only
-// claimed, they are kept as they stand. The first question that needs more sorts them into stems and numbers.
+// Most modules are only read, and few of their names need new numbers. So claimed names are first kept as they are.
+// Settle, called by the first operation that needs it, splits them into stems and numbers.
 class NameTable {
  public:
-  // `wish` when it is free, else the stem's next number.
+  // Returns `wish` if it is free, otherwise the next number of its stem.
   std::string Unique(std::string_view wish);
-  // The same; what is not `wish` lies in `memory`, which must outlive the table.
+  // The same. A name other than `wish` is stored in `memory`, which must outlive the table.
   std::string_view Unique(std::string_view wish, Arena& memory);
-  // False when it is taken. The text must last as long as the table, or until Settle.
+  // Returns false if the name is taken. The text must live as long as the table or until Settle.
   bool Claim(std::string_view name);
-  // `count` names, name(i); taken(i) for those that are. Names that lie far apart in memory are looked up together.
+  // Claims `count` names, name(i), and calls taken(i) for those that are taken. Looks up several names at once, because
+  // their texts are far apart in memory.
   template <class NameOf, class IsTaken>
   void Claim(size_t count, NameOf&& name, IsTaken&& taken);
   void Release(std::string_view name);
   void Reserve(size_t names) { claimed_.Reserve(names); }
-  // From here on, no text of others is needed.
+  // Copies all texts, so that no text of a caller is needed from now on.
   void Settle();
 
  private:
@@ -64,7 +64,7 @@ class NameTable {
     std::string text;
     uint64_t hash;
     int64_t next = 0;
-    int64_t taken = 0;  // How many names.
+    int64_t taken = 0;  // Number of names with this stem.
   };
   struct Taken {
     int64_t number;
@@ -72,27 +72,27 @@ class NameTable {
     enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
   };
 
-  // A name that is to be claimed: prepared as long as nothing is settled.
+  // A name to be claimed. `plain` is used until Settle.
   struct Wish {
     std::string_view name;
-    NameSet::Prepared plain;  // Without text for the rare ones that take work.
+    NameSet::Prepared plain;  // Without a text for unusual spellings, such as `add.07`.
   };
   Wish Prepare(std::string_view name) const;
   bool Claim(const Wish& wish);
 
   uint32_t StemOf(std::string_view text);
   Taken& Find(uint32_t stem, int64_t number);
-  bool Take(uint32_t stem, int64_t number);  // False when it is taken.
+  bool Take(uint32_t stem, int64_t number);  // False if it is taken.
   std::string NextOf(uint32_t stem, bool has_number);
 
   bool settled_ = false;
-  NameSet claimed_;  // Until then, as are the next numbers of stems that have been asked for one.
+  NameSet claimed_;  // The names until Settle; next_ has the next numbers of stems that needed one.
   std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;
-  std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus one.
-  std::vector<Taken> taken_;          // A hash table.
-  size_t used_ = 0;                   // Of taken_: not free.
+  std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus 1.
+  std::vector<Taken> taken_;
+  size_t used_ = 0;  // Used entries of taken_.
 };
 
 template <class NameOf, class IsTaken>

@@ -1,4 +1,4 @@
-// Opcodes and what the table (ops.def) says of them.
+// Opcodes and the columns of their table (ir/ops.def).
 #ifndef HLO_IR_OPCODE_H_
 #define HLO_IR_OPCODE_H_
 
@@ -21,34 +21,36 @@ enum class Opcode : uint8_t {
 inline constexpr int kVariadic = -1;
 
 enum OpTrait : uint32_t {
-  kElementwise = 1 << 0,  // Result element i needs operand elements i only (clamp and select also take scalars).
+  // Element i of the result needs only elements i of the operands; clamp and select also take scalars.
+  kElementwise = 1 << 0,
   kCommutative = 1 << 1,  // f(a, b) == f(b, a).
   kInferable = 1 << 2,    // The text may leave out the result shape (docs/language.md#omitted-shapes).
-  kSideEffect = 1 << 3,   // Kept although nothing uses it.
+  kSideEffect = 1 << 3,   // Kept even if it has no users.
   kCollective = 1 << 4,
-  kControl = 1 << 5,       // Runs computations that it calls as steps of their own: while, conditional, call.
+  kControl = 1 << 5,       // Runs the computations that it calls as steps of their own: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
-  kOnlyNames = 1 << 7,     // Its result is where its operands are, or is known: nothing runs, nothing moves.
-  kMoves = 1 << 8,         // Elements of an operand to other places, or padding: no arithmetic.
-  kHandsOn = 1 << 9,       // Whole values of operands, as they are.
-  kChooses = 1 << 10,      // Each element is one of an operand's, by order or by a predicate: nothing is rounded.
-  kStandsAlone = 1 << 11,  // A kernel, a library call or a step of its own: fusion takes nothing behind it.
-  kExactTypes = 1 << 12,   // Its float types are the inferred ones (docs/verifier.md#written-and-inferred-shapes).
-  kMixesFloats = 1 << 13,  // Operands and result may differ in theirs (docs/verifier.md#mixed-float-types).
-  kKeepsLayout = 1 << 14,  // Its result lies as its operands do (docs/verifier.md#layouts).
+  kOnlyNames = 1 << 7,     // The result is in the memory of the operands, or is known. Nothing is computed or moved.
+  kMoves = 1 << 8,         // Moves elements of an operand to other positions, or pads. No arithmetic.
+  kHandsOn = 1 << 9,       // The result consists of whole operands, unchanged.
+  // Each element is copied from an operand that an order or a predicate selects. Nothing is rounded.
+  kChooses = 1 << 10,
+  kStandsAlone = 1 << 11,  // Always a kernel, library call or step of its own: fusion adds no users to it.
+  kExactTypes = 1 << 12,   // Its float types must be the inferred ones (docs/verifier.md#written-and-inferred-shapes).
+  kMixesFloats = 1 << 13,  // Operands and result may have different float types (docs/verifier.md#mixed-float-types).
+  kKeepsLayout = 1 << 14,  // The result has the layout of the operands (docs/verifier.md#layouts).
 };
 
-// What one element of a result costs: `work` in additions of f32, which fusion weighs against memory, and what an
-// analysis counts as XLA's does. Complex: (a+bi)(c+di) is 4 multiplies and 2 adds; a quotient 3 multiplies for each
-// part, 3 adds and 2 divides; other arithmetic works on each part.
+// The cost of one result element. `work` is in additions of f32, which fusion compares with memory traffic; `flops` is
+// counted as in XLA. For complex numbers, a product is 4 multiplies and 2 adds, and a quotient 3 multiplies for each
+// part, 3 adds and 2 divides. Other arithmetic works on each part.
 struct ElementCost {
   double work, complex_work;
   double flops, complex_flops;
-  bool function;  // A call of a function of math for each part, which counts no flops.
+  bool function;  // Calls one transcendental function for each part, which is not counted in flops.
 };
 inline constexpr ElementCost kFree = {0, 0, 0, 0, false};
-inline constexpr ElementCost kLight = {1, 1, 0, 0, false};    // Index arithmetic, or parts of a number.
-inline constexpr ElementCost kGuarded = {4, 4, 0, 0, false};  // Index arithmetic with bounds to look at.
+inline constexpr ElementCost kLight = {1, 1, 0, 0, false};    // Index arithmetic, or access to a part of a number.
+inline constexpr ElementCost kGuarded = {4, 4, 0, 0, false};  // Index arithmetic with bound checks.
 inline constexpr ElementCost kArithmetic = {1, 1, 1, 2, false};
 inline constexpr ElementCost kProduct = {1, 6, 1, 6, false};
 inline constexpr ElementCost kQuotient = {8, 24, 1, 11, false};
@@ -63,16 +65,17 @@ struct OpRow {
   Result<Shape> (*shape_rule)(const Instruction&);
   uint32_t traits;
   int attrs_kind;              // Attributes::kind().
-  Attributes (*make_attrs)();  // Default attributes of that kind.
+  Attributes (*make_attrs)();  // Makes the default attributes.
   ElementCost cost;
+  // Largest error of a result in f32, in units in the last place; 0 is exact (DefaultUlps in ir/precision_plan.h).
   double ulps;
-  std::string_view prose;  // What the op is, in a line; at length: docs/ops.md.
+  std::string_view prose;  // The op in one line. The full description: docs/ops.md.
 };
 
 extern const OpRow kOpRows[];
 inline const OpRow& RowOf(Opcode opcode) { return kOpRows[static_cast<int>(opcode)]; }
 std::span<const OpRow>
-AllOps();  // Those with a word of their own, indexed by opcode: kElidedConstant, the last, has none.
+AllOps();  // Indexed by opcode, without kElidedConstant, the last one, which has no word of its own.
 inline std::string_view ToString(Opcode opcode) { return RowOf(opcode).text; }
 std::optional<Opcode> OpcodeFromText(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Element types and what is known of them. The rows are in primitive_type.def.
+// Element types. Their table is primitive_type.def.
 #ifndef HLO_IR_PRIMITIVE_TYPE_H_
 #define HLO_IR_PRIMITIVE_TYPE_H_
 
@@ -25,7 +25,7 @@ constexpr TypeClass ClassOf(PrimitiveType type) {
   return kClasses[static_cast<int>(type)];
 }
 int BitWidth(PrimitiveType type);
-int64_t ByteWidth(PrimitiveType type);  // Of one element in memory: sub-byte types take a whole byte.
+int64_t ByteWidth(PrimitiveType type);  // Bytes of one element in memory; sub-byte types use one byte.
 
 inline bool IsFloat(PrimitiveType type) { return ClassOf(type) == TypeClass::kFloat; }
 inline bool IsSigned(PrimitiveType type) { return ClassOf(type) == TypeClass::kSigned; }

@@ -1,18 +1,22 @@
-// Loops of recurrent networks (GRU, LSTM, plain ones; lax.scan), after fusion: what the blocks of one cluster run as
-// one kernel, each with some columns of the weights in its shared memory. Asked by the pass that makes a region of such
-// a loop and by the planner of that region (ir/region.h, "block").
+// Loops of recurrent networks (GRU, LSTM, plain RNNs, lax.scan) after fusion, which a cluster of blocks can run as one
+// kernel. Each block keeps some columns of the weights in its shared memory. Used by the pass that turns such a loop
+// into a region, and by the planner of that region (ir/region.h, "block").
 //
 //   h' = tanh(x[t] + h W);  ys[t] = h'        h f32[8,256], W f32[256,256], 8 blocks: each has 32 columns of W and h
 //
-// Which bodies: library products [rows, terms] x [terms, columns] of weights that the loop hands on, or of one vector
-// on either side of them, followed at most by what is elementwise; kernels that go element by element, in which
-// everything keeps its column (elementwise, slices at multiples of the period, concatenations of whole periods,
-// reshapes, broadcasts along rows, dynamic slices of rows); state that is a number, is handed on, has whole periods, or
-// is filled by a dynamic-update-slice where it lies; as many trips as the text says.
+// The body may contain:
+//   - library products [rows, terms] x [terms, columns], where the weights are a constant or unchanged state. The left
+//     operand may be a vector, on either side. Elementwise instructions may follow.
+//   - kernels in which each element keeps its column: elementwise ops, slices at multiples of the period,
+//     concatenations of whole periods, reshapes, broadcasts along rows, and dynamic slices of rows.
 //
-// Columns: of a value that hangs on the state, block `rank` of n makes the elements whose place in memory, modulo the
-// period, is in [rank, rank + 1) * period / n. So it has the same units of each gate, and reads of others only what it
-// multiplies. All other values each block makes for itself.
+// The state consists of single elements, unchanged values, arrays of whole periods, and arrays that a
+// dynamic-update-slice fills in place. The trip count must be known.
+//
+// A value that depends on the state is distributed over the blocks. Block `rank` of n computes the elements whose
+// position in memory, modulo the period, is in [rank, rank + 1) * period / n. So a block has the same units of each
+// gate, and reads elements of other blocks only as left operands of products. Each block computes all other values
+// itself.
 #ifndef HLO_IR_RECURRENT_LOOP_H_
 #define HLO_IR_RECURRENT_LOOP_H_
 
@@ -29,19 +33,19 @@ namespace hlo {
 
 struct RecurrentLoop {
   enum class Element : uint8_t {
-    kNumber,    // One element; each block has it.
-    kHandedOn,  // Read where it lies.
-    kColumns,   // Carried from trip to trip, in columns.
-    kFilled,    // Written at other places in each trip, in columns, and not read.
+    kNumber,    // One element, which each block computes.
+    kHandedOn,  // Unchanged by the loop and read in place.
+    kColumns,   // Passed from trip to trip, distributed by columns.
+    kFilled,    // Distributed by columns; each trip writes other positions and reads none.
   };
   struct Product {
-    const Instruction* call = nullptr;  // A library's, in the body.
-    const Instruction* dot = nullptr;   // In its computation.
-    int64_t left = 0, weights = 0;      // Operands of the call.
-    bool weights_by_column = false;     // [columns, terms].
+    const Instruction* call = nullptr;  // A library call in the body.
+    const Instruction* dot = nullptr;   // The dot in its computation.
+    int64_t left = 0, weights = 0;      // Operand numbers of the call.
+    bool weights_by_column = false;     // The weights have the shape [columns, terms].
     const Shape* weights_shape = nullptr;
     int64_t rows = 0, terms = 0, columns = 0;
-    // What is multiplied, where it lies in columns and so has to be gathered first; null: each block has it.
+    // The left operand if it is distributed by columns, and must be gathered first. Null if each block has it.
     const Instruction* gathered = nullptr;
   };
 
@@ -49,32 +53,35 @@ struct RecurrentLoop {
   int64_t trips = 0;
   int64_t period = 0;
   std::vector<Element> state;
-  std::vector<Product> products;                      // In the order of the body.
-  std::unordered_set<const Instruction*> in_columns;  // Kernels, calls and names of the body.
-  std::vector<const Instruction*> gathered;           // Each value once.
-  int launches = 0;                                   // Of a trip, one by one.
+  std::vector<Product> products;  // In the order of the body.
+  // Kernels, calls and renaming instructions of the body whose values are distributed by columns.
+  std::unordered_set<const Instruction*> in_columns;
+  std::vector<const Instruction*> gathered;  // Without duplicates.
+  int launches = 0;                          // Kernels and calls in one trip that compute more than single elements.
 
-  const Product* ProductOf(const Instruction& call) const;  // Null: it is none.
+  const Product* ProductOf(const Instruction& call) const;  // Null if `call` is not a product.
 };
 
-// Nothing, and why, where the loop is none. `loop`: a while.
+// Returns nothing and sets `why_not` if the while instruction `loop` is not such a loop.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
-// Partial sums of one element, and rows that a thread sums at a time: how `warps` warps share a product.
+// The distribution of a product over the `warps` warps of a block: rows that a thread computes at a time, and partial
+// sums of each element.
 struct ProductSplit {
   int64_t rows = 1, sums = 1;
 };
 ProductSplit SplitOf(const RecurrentLoop::Product& product, int blocks, int64_t warps);
 
-// Bytes that each of so many blocks needs in shared memory, at least.
+// Bytes of shared memory that each block needs.
 int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps);
 
-// A model, not measured: seconds of a trip as one kernel of so many blocks (a single one reads the weights out of a
-// cache in each trip); and as the launches that the body is.
+// Estimated seconds of a trip, from a model: as one kernel of `blocks` blocks, and as separate launches. A single block
+// reads the weights from a cache in each trip.
 double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescription& device);
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device);
 
-// How many blocks share the loop on this device, and their threads. Nothing, and why, where it runs as launches.
+// Number of blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if separate
+// launches are needed or faster.
 struct ClusterShape {
   int blocks = 0;
   int64_t threads = 0;
@@ -82,7 +89,7 @@ struct ClusterShape {
 std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDescription& device,
                                        std::string* why_not);
 
-// The value that `inst` names: itself, but for bitcasts.
+// `inst` without the bitcasts around it.
 const Instruction& WithoutNames(const Instruction& inst);
 
 }  // namespace hlo

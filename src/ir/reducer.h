@@ -1,4 +1,3 @@
-// What is known of reducers and of the ops that they are made of.
 #ifndef HLO_IR_REDUCER_H_
 #define HLO_IR_REDUCER_H_
 
@@ -11,12 +10,11 @@ namespace hlo {
 
 class Computation;
 
-// The op of a reducer that is one commutative op of its two parameters.
+// The opcode of a reducer that consists of one commutative op on its two parameters.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
-// What leaves the other operand as it is, to the bit: op(identity, x) == x for every x, NaN and -0 too (but for
-// products of complex numbers, where infinity times 0i is NaN). Nothing where the op has none in `type`, or none that
-// is known.
+// The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. The exception is a complex
+// product, where infinity times 0i is NaN. Empty if no such value of `type` is known.
 std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type);
 
 // op(x, x) == x.

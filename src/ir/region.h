@@ -1,21 +1,22 @@
-// Regions: kernels that are to be one launch.
+// Regions: several kernels that may become one launch.
 //
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
-// The computation holds kernels and library calls (fusions, copies), loops of them, and what only names values; its
-// operands and results are all that the launch reads and writes in memory. The compiler makes one fusion of what a
-// region of rows or an attention computes, where that is a kernel, or of statistics, where a library takes them. What
-// no planner takes as one kernel (gpu/plan/planner.h) it takes apart: then the kernels run one by one, as they would
-// have without.
+// The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
+// the operands and results of the region need to be in memory. The compiler turns rows and attention regions into one
+// fusion if a planner has a kernel for it, and statistics into a library call if a library supports it. Other regions
+// are expanded again, and their kernels run one by one (gpu/plan/planner.h).
 //
-//   block      One block of threads runs the kernels, and loops of them, in turn; or a cluster a recurrent loop.
-//   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
-//   attention  The same around a softmax between two products of matrices, a part of a row at a time.
-//   product    A product of matrices reads operands as they lie, in another type or as part of a stack.
-//   attention_gradient  The five products of an attention's gradients and what is between: a library's call, or taken
-//              apart.
-//   statistics A library's convolution with sums of its result for each channel: the library's call, or taken apart.
-//   segments   Kernels that do not read each other's results share the blocks of one launch.
+//   block       One block of threads runs the kernels, and loops of them, one after another. Or a cluster of blocks
+//   runs
+//               a recurrent loop.
+//   rows        Each block computes one row of all values. Results of reductions stay on chip.
+//   attention   Rows of a softmax between two matrix products, processed in parts of a row.
+//   product     A matrix product that reads its operands in place, in another type or as part of a stack.
+//   attention_gradient
+//               The five products of the gradients of an attention and the instructions between them: a library call.
+//   statistics  A library's convolution together with sums of its result for each channel.
+//   segments    Kernels that do not read each other's results share the blocks of one launch.
 #ifndef HLO_IR_REGION_H_
 #define HLO_IR_REGION_H_
 
@@ -33,34 +34,36 @@ namespace hlo {
 class Computation;
 class Module;
 
-// "rows", or "" when this is no region.
+// The kind of the region, such as "rows", or "" if `inst` is not a region.
 std::string RegionOf(const Instruction& inst);
 inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); }
 
-// The computations whose instructions are kernels or call such: those that run step by step (ir/fusion.h), those of
-// regions, and of loops in them. Callees first.
+// The computations whose instructions run as kernels or library calls: the sequential ones (ir/fusion.h), regions, and
+// loops in regions. Callees first.
 std::vector<Computation*> ComputationsOfKernels(const Module& module);
 
-// A copy of `inst`, which goes, with its name.
+// A copy of `inst` that takes over its name. `inst` is about to be removed.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
-// A fusion beside the region that computes what its kernels do, without them: what their computations hold is its own;
-// of statistics a library's call. Null where the region holds something else than kernels of one launch each and
-// products; of statistics, a convolution.
+// Adds a fusion that computes the region directly, with the contents of the region's kernels in one computation. For
+// statistics it is a library call. Returns null if the region contains something other than single kernels and
+// products, or for statistics other than a convolution.
 Instruction* AddFlattened(Instruction& region);
-// Such fusions take the places of their regions, in the order of the computation: the last that were added to it.
+// Replaces each region by its fusion, at the region's position in the order. The fusions must be the last instructions
+// that were added to the computation.
 struct RegionAndFusion {
   Instruction *region, *fusion;
 };
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
-// Kernels of a region of segments that stay together.
+// The kernels of a segments region that remain together.
 using RegionGroups = std::vector<std::vector<const Instruction*>>;
-// What stands in a region stands in its place, in the order in which the module runs if it is scheduled; each of its
-// groups as a region of the same kind. Nothing: the region stays. True when there was one that did not.
+// Expands regions: their instructions move to the computation of the region, at its position in the order. Each group
+// becomes a region of the same kind. A region for which `groups_of` returns nullopt stays. Returns whether any was
+// expanded.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
-bool TakeRegionsApart(Module& module);  // All of them.
+bool TakeRegionsApart(Module& module);
 
 }  // namespace hlo
 

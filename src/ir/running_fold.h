@@ -1,5 +1,5 @@
-// reduce-windows whose windows are all that lies before a place, or behind it: running sums, maxima and their like. One
-// step for each element makes them, where windows that slide have all their elements to go through.
+// reduce-windows whose window covers all elements up to a position, or from it on, such as running sums and maxima.
+// They need one step for each element; a general reduce-window needs a step for each element of each window.
 #ifndef HLO_IR_RUNNING_FOLD_H_
 #define HLO_IR_RUNNING_FOLD_H_
 
@@ -13,14 +13,14 @@ namespace hlo {
 struct RunningFold {
   int64_t dimension = 0;
   bool reverse = false;    // From the last element to the first.
-  bool exclusive = false;  // Without the element of the place itself.
+  bool exclusive = false;  // Without the element at the position itself.
 
   bool operator==(const RunningFold&) const = default;
 };
 
-// What `inst` is, when it is a reduce-window along one dimension of more elements than pay for it, with as many results
-// as elements. In reverse only by an op that may take its operands in either order: the initial value stands in front
-// of the window, and a scan comes to it last.
+// Returns nothing unless `inst` is a reduce-window along one dimension, with as many results as elements and enough
+// elements to pay off. A reverse fold must have a commutative op: in HLO the initial value is the first operand, but a
+// scan combines it last.
 std::optional<RunningFold> RunningFoldOf(const Instruction& inst);
 
 }  // namespace hlo

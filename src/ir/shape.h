@@ -1,4 +1,4 @@
-// Shapes: an element type with dimensions and a layout, or a tuple of shapes, or a token or an opaque value.
+// Shapes: an array (element type, dimensions, layout), a tuple of shapes, a token or an opaque value.
 #ifndef HLO_IR_SHAPE_H_
 #define HLO_IR_SHAPE_H_
 
@@ -17,28 +17,29 @@ namespace hlo {
 // Sizes or numbers of dimensions.
 using Dims = InlineVector<int64_t, 4>;
 
-// A permutation of the dimensions. Of int16_t, so that nearly every one fits into 16 bytes.
+// A permutation of the dimensions. int16_t, so that nearly all permutations fit into 16 bytes.
 using DimOrder = InlineVector<int16_t, 4>;
 
-// What a layout may say beside the order of the dimensions.
+// Parts of a layout other than the order of dimensions.
 struct Tiling {
   std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombine for '*'.
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
-  int64_t element_size_in_bits = 0;         // E(n); 0: the type's own.
+  int64_t element_size_in_bits = 0;         // E(n); 0 means the width of the type.
   int64_t memory_space = 0;                 // S(n).
-  // The order as written where that is no permutation, which the verifier refuses (V300); everyone else sees row-major.
+  // The order as written if it is not a permutation. The verifier rejects it (V300); all others see row-major.
   DimOrder wrong_order;
-  std::string others;  // #(..)*(..)SC(..)M(..) as written; carried along, of no effect here.
+  std::string others;  // #(..)*(..)SC(..)M(..) as written, without effect.
 
   static constexpr int64_t kCombine = INT64_MIN;
 
   bool operator==(const Tiling&) const = default;
 };
 
-// How an array lies in memory. Never changes values (but for `bitcast`). Its text: docs/language.md#layouts.
+// The arrangement of an array in memory. Only `bitcast` depends on it; other values do not. Its text:
+// docs/language.md#layouts.
 struct Layout {
   DimOrder minor_to_major;  // {1,0} is row-major for rank 2.
-  Boxed<Tiling> tiling;     // Rare.
+  Boxed<Tiling> tiling;     // Empty in most layouts.
 
   bool operator==(const Layout&) const = default;
 };
@@ -62,7 +63,7 @@ class Shape {
   bool IsScalar() const { return IsArray() && dims_.empty(); }
   bool IsScalarOf(PrimitiveType type) const { return type_ == type && dims_.empty(); }
 
-  // Arrays. A dynamic dimension `<=N` counts as N here; `?` is kUnbounded.
+  // For arrays. A dynamic dimension `<=N` has the size N here, and `?` has kUnbounded.
   static constexpr int64_t kUnbounded = INT64_MIN;
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
   const Dims& dims() const { return dims_; }
@@ -71,58 +72,57 @@ class Shape {
   bool HasDynamicDims() const { return dynamic_ != 0; }
   void SetDynamic(int64_t i, bool dynamic);
   void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
-  // An array that is put together in place; its layout must order all dimensions in the end.
+  // For building an array shape in place. In the end the layout must order all dimensions.
   void SetType(PrimitiveType type) { type_ = type; }
   Dims& mutable_dims() { return dims_; }
   DimOrder& mutable_order() { return layout_.minor_to_major; }
   const Layout& layout() const { return layout_; }
   void SetLayout(Layout layout) { layout_ = std::move(layout); }
-  bool HasDefaultLayout() const;  // Row-major, nothing else said. True for all that is no array.
+  bool HasDefaultLayout() const;  // Row-major without tiling. True for shapes that are not arrays.
 
-  // b(f32[4]): a buffer that wraps this array.
+  // b(f32[4]): a buffer for this array.
   bool IsBuffer() const { return buffer_; }
   void SetBuffer(bool buffer) { buffer_ = buffer; }
 
-  // Tuples.
   const std::vector<Shape>& elements() const { return *elements_; }
   std::vector<Shape>& mutable_elements() { return elements_.Mutable(); }
   const Shape& element(int64_t i) const { return (*elements_)[i]; }
 
-  // Of an array: product of the dimensions. The parser rejects shapes whose byte size does not fit int64.
+  // The product of the dimensions of an array. The parser rejects shapes whose byte size does not fit int64.
   int64_t NumElements() const;
-  // Of the whole value, tuples summed up, tokens and opaque values 0.
+  // Tokens and opaque values have 0 bytes.
   int64_t ByteSize() const;
-  // Leaves of the tuple tree; 1 for an array or token.
+  // Number of leaves of the tuple tree; 1 for an array or token.
   int64_t LeafCount() const;
-  // Of a tuple: the number of the first leaf of element i.
+  // The number of the first leaf of tuple element i.
   int64_t FirstLeaf(int64_t i) const;
 
   Shape WithType(PrimitiveType type) const;
-  Shape WithDims(Dims dims) const;  // Default layout.
-  Shape WithDefaultLayout() const;  // Recursively.
+  Shape WithDims(Dims dims) const;  // With the default layout.
+  Shape WithDefaultLayout() const;  // Also in tuple elements.
 
-  // Everything equal, layouts too. `Compatible` ignores layouts; `SameDims` ignores types too.
+  // Compares everything, including layouts. `Compatible` ignores layouts; `SameDims` also ignores types.
   bool operator==(const Shape&) const = default;
 
-  std::string ToString() const;            // Without layout: "f32[2,3]", "(f32[2], s32[])".
-  std::string ToStringWithLayout() const;  // "f32[2,3]{1,0}"; scalars have none.
+  std::string ToString() const;            // Without layouts: "f32[2,3]", "(f32[2], s32[])".
+  std::string ToStringWithLayout() const;  // With layouts: "f32[2,3]{1,0}"; scalars have none.
 
  private:
   PrimitiveType type_ = PrimitiveType::kTuple;
   bool buffer_ = false;
-  uint64_t dynamic_ = 0;  // A bit for each dimension.
+  uint64_t dynamic_ = 0;
   Dims dims_;
   Layout layout_;
-  Boxed<std::vector<Shape>> elements_;  // Few are tuples.
+  Boxed<std::vector<Shape>> elements_;  // Default for all shapes except tuples.
 };
 
 bool Compatible(const Shape& a, const Shape& b);
 bool SameDims(const Shape& a, const Shape& b);
 
-// Where a leaf sits in a tuple tree: {} is the whole, {1,0} the first of the second.
+// The path to a part of a tuple: {} is the whole, {1,0} the first element of the second element.
 using ShapeIndex = std::vector<int64_t>;
 
-// Calls f(index, leaf shape) for each leaf, depth first. The empty tuple has no leaf.
+// Calls f(index, leaf shape) depth first. The empty tuple has no leaf.
 template <class F>
 void ForEachLeaf(const Shape& shape, F&& f, ShapeIndex index = {}) {
   if (!shape.IsTuple()) {
@@ -137,9 +137,9 @@ void ForEachLeaf(const Shape& shape, F&& f, ShapeIndex index = {}) {
 }
 const Shape& SubShape(const Shape& shape, std::span<const int64_t> index);
 
-// Row-major strides in elements, of the logical order: {3,1} for f32[2,3].
+// Strides in elements in row-major order: {3,1} for f32[2,3].
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
-// Strides in elements of the memory order that the layout says, by logical dimension. Tiles are not applied.
+// Strides in elements in memory, indexed by logical dimension. Tiles are ignored.
 std::vector<int64_t> LayoutStrides(const Shape& shape);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// What stays although nothing uses its value.
+// Instructions that must stay even if their value is not used.
 #ifndef HLO_IR_SIDE_EFFECTS_H_
 #define HLO_IR_SIDE_EFFECTS_H_
 
@@ -6,9 +6,9 @@ namespace hlo {
 
 class Instruction;
 
-// Acts on the world or keeps a state: by its opcode, or as a custom call that says so...
+// Whether the instruction itself has a side effect, by its opcode or as a custom call with has_side_effect.
 bool IsSideEffect(const Instruction& inst);
-// ...or in what it calls.
+// Also true if a called computation has a side effect.
 bool HasSideEffect(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,7 +1,6 @@
-// Where the parts of an instruction stand in the text it was parsed from, so that a message can point at the narrowest
-// wrong range. Found by reading the instruction's own range again, only when something is wrong: instructions keep one
-// range and nothing else. An instruction made by a pass stands nowhere; its parts are then the whole range it
-// inherited.
+// The source ranges of the parts of an instruction, so that a message can point at the narrowest wrong range. They are
+// found by scanning the instruction's own range again when an error is reported. For an instruction made by a pass,
+// each part is the whole range that it inherited.
 #ifndef HLO_IR_SOURCE_PARTS_H_
 #define HLO_IR_SOURCE_PARTS_H_
 
@@ -15,17 +14,17 @@ namespace hlo {
 class Instruction;
 
 SourceRange NameRange(const Instruction& inst);
-SourceRange ResultRange(const Instruction& inst);  // The written shape; the opcode when none is written.
+SourceRange ResultRange(const Instruction& inst);  // The written shape, or the opcode if it is omitted.
 SourceRange OpcodeRange(const Instruction& inst);
 SourceRange OperandRange(const Instruction& inst, int64_t operand);
 SourceRange OperandListEnd(const Instruction& inst);  // The closing parenthesis.
 SourceRange AttributeRange(const Instruction& inst,
-                           std::string_view name);  // `name=value`; the opcode when it is not written.
+                           std::string_view name);  // `name=value`, or the opcode if it is not written.
 
-// ErrorAt (ir/instruction.h) for a part.
+// ErrorAt (ir/instruction.h) with the range of a part.
 Error ErrorAtResult(const Instruction& inst, std::string code, std::string message);
 Error ErrorAtOpcode(const Instruction& inst, std::string code, std::string message);
-// With a note where the operand is defined.
+// Adds a note at the definition of the operand.
 Error ErrorAtOperand(const Instruction& inst, int64_t operand, std::string code, std::string message);
 Error ErrorAtOperandListEnd(const Instruction& inst, std::string code, std::string message);
 Error ErrorAtAttribute(const Instruction& inst, std::string_view name, std::string code, std::string message);

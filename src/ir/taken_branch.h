@@ -1,4 +1,3 @@
-// Which branch of a conditional its selector takes.
 #ifndef HLO_IR_TAKEN_BRANCH_H_
 #define HLO_IR_TAKEN_BRANCH_H_
 
@@ -8,7 +7,8 @@
 
 namespace hlo {
 
-// True the first, false the second; an index that is none of a branch the last.
+// The branch that a conditional executes. For pred, true is 0 and false is 1. An s32 out of range selects the last
+// branch.
 inline int64_t TakenBranch(const Literal& selector, int64_t branches) {
   const int64_t value = selector.GetInt(0);
   if (selector.shape().type() == PrimitiveType::kPred) return value != 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-// How often a loop's body, and whatever else is called, runs where the text says it.
+// The number of times that loop bodies and called computations run, as far as it can be derived.
 #ifndef HLO_IR_TRIP_COUNT_H_
 #define HLO_IR_TRIP_COUNT_H_
 
@@ -9,29 +9,31 @@
 
 namespace hlo {
 
-// Of a while: what `known_trip_count` in its backend_config says; else found, when the condition compares a counter of
-// the state that begins at a constant and moves by a constant with a constant, perhaps inside fusions. nullopt when the
-// count hangs on data, or the loop does not end.
+// The trip count of a while: `known_trip_count` in its backend_config if present, otherwise the derived one. It is
+// derived if the condition compares a counter with a constant. The counter is an element of the state that starts at a
+// constant and changes by a constant, perhaps inside fusions. nullopt if the count depends on data or the loop does not
+// end.
 std::optional<int64_t> TripCount(const Instruction& loop);
-// The same, whatever `known_trip_count` says: for those who change the program by it.
+// The same without `known_trip_count`, for passes that change the program according to it.
 std::optional<int64_t> DerivedTripCount(const Instruction& loop);
 
-// Which element of the state `value` is, in a loop's body or condition; nullopt: it is something else.
+// The index in the state that `value` reads in the body or condition of a loop; nullopt if it is something else.
 std::optional<int64_t> ElementOfState(const Instruction& value);
 
-// An integer element of the state that is `first` before the first trip and moves by `step` in each, wrapping around.
+// An integer element of the state that is `first` before the first trip and grows by `step` in each trip, wrapping
+// around.
 struct Induction {
   int64_t first = 0, step = 0;
 };
-// Of element `i` of the state, which is a tuple.
+// For element `i` of the state tuple.
 std::optional<Induction> InductionOf(const Instruction& loop, int64_t i);
 
-// A computation that an instruction calls, and how often it runs for one run of the caller.
+// A computation that an instruction calls, and how often it runs in one execution of the caller.
 struct Runs {
   const Computation* computation;
   double times;
 };
-// In the order of the attributes; of a loop whose trips are not known one is counted, and of branches each.
+// In the order of attributes. A loop with an unknown trip count counts one trip, and each branch counts once.
 std::vector<Runs> RunsOf(const Instruction& caller);
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
-// Who uses whom: the operands of an instruction, and its users in the order in which they began to use it. To change
-// one use takes the same time however many there are: few are searched, for many there is an index once something
-// changes.
+// The operands of an instruction, and its users in the order of their first use. A change of one use takes constant
+// time: short lists are searched, and long lists get an index at the first change.
 #ifndef HLO_IR_USES_H_
 #define HLO_IR_USES_H_
 
@@ -18,10 +17,9 @@ namespace hlo {
 
 class Instruction;
 
-// Of one instruction.
 using Operands = InlineVector<Instruction*, 3>;
 
-// The users of a value, each once, while the list does not change.
+// The users of a value, each once. The list must not change meanwhile.
 class Users {
  public:
   class Iterator {
@@ -54,7 +52,7 @@ class Users {
     pointer at_ = nullptr, end_ = nullptr;
   };
 
-  // Of `all`, so many are null.
+  // `holes` entries of `all` are null.
   Users(std::span<Instruction* const> all, size_t holes) : all_(all), size_(all.size() - holes) {}
   Iterator begin() const { return {all_.data(), all_.data() + all_.size()}; }
   Iterator end() const { return {all_.data() + all_.size(), all_.data() + all_.size()}; }
@@ -67,7 +65,7 @@ class Users {
   size_t size_;
 };
 
-// Who goes leaves a hole; no more than every other place is one, and never the last.
+// Removing a user leaves a hole. At most half of the entries are holes, and the last entry never is.
 class UserList {
  public:
   UserList();
@@ -75,8 +73,8 @@ class UserList {
   Users users() const { return {list_, holes_}; }
   bool empty() const { return list_.empty(); }
   bool EndsWith(const Instruction& user) const { return !list_.empty() && list_.back() == &user; }
-  void Add(Instruction& user);           // Is no user yet.
-  bool Remove(const Instruction& user);  // False when it was none.
+  void Add(Instruction& user);           // Must not be a user yet.
+  bool Remove(const Instruction& user);  // False if it was not a user.
   template <class Goes>
   void RemoveIf(Goes goes) {
     const auto is_gone = [&](const Instruction* user) { return user == nullptr || goes(*user); };
@@ -93,7 +91,7 @@ class UserList {
 
   Operands list_;
   size_t holes_ = 0;
-  std::unique_ptr<Places> places_;  // In list_, of many.
+  std::unique_ptr<Places> places_;  // Positions in list_, only for long lists.
 };
 
 class OperandList {
@@ -102,15 +100,15 @@ class OperandList {
   const Operands& list() const { return list_; }
   bool Holds(const Instruction& operand);
   void Set(int64_t i, Instruction& operand);
-  int64_t Replace(Instruction& operand, Instruction& replacement);  // Gives how many there were.
+  int64_t Replace(Instruction& operand, Instruction& replacement);  // Returns their number.
 
  private:
   struct Held {
     int64_t count = 0;
-    std::vector<int64_t> places;  // Some may have come to hold others.
+    std::vector<int64_t> places;  // Some may hold another operand by now.
   };
   using Index = std::unordered_map<const Instruction*, Held>;
-  Index* IndexOfMany();  // Null when there are few.
+  Index* IndexOfMany();  // Null for short lists.
 
   Operands list_;
   std::unique_ptr<Index> index_;

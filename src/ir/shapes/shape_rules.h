@@ -1,8 +1,7 @@
-// The shape of every op, from its operands and attributes: what `check` compares with the shape in the text, what fills
-// in a shape that the text leaves out, and what builders of instructions may ask. One rule for each kind of op; ops.def
-// says which op has which. A rule reports the first broken precondition at the instruction, with the rule's code of
-// ir/verifier/rules.def. Ops whose shape the text must give (kInferable is absent) still have a rule: it reads
-// inst.shape() as written, checks it and returns it.
+// Rules that infer the shape of an op from its operands and attributes. They check written shapes, fill in omitted
+// shapes, and serve code that builds instructions. Each kind of op has one rule; ir/ops.def lists the rule of each op.
+// A rule reports the first broken precondition at the instruction, with its code in ir/verifier/rules.def. For ops
+// without kInferable the rule starts from the written shape, checks it and returns it.
 #ifndef HLO_IR_SHAPES_SHAPE_RULES_H_
 #define HLO_IR_SHAPES_SHAPE_RULES_H_
 
@@ -17,8 +16,8 @@ namespace hlo {
 class Instruction;
 struct Window;
 
-// Whether a bitcast-convert between these takes each pred for one bit, as StableHLO does, and not for a byte, as XLA's
-// HLO does. The last dimension tells: f64[2] is pred[2,64] in bits and pred[2,8] in bytes.
+// Whether a bitcast-convert counts a pred as one bit, as StableHLO does, or as one byte, as XLA's HLO does. The last
+// dimension tells: f64[2] is pred[2,64] in bits and pred[2,8] in bytes.
 bool TakesPredsForBits(const Shape& from, const Shape& to);
 
 Result<Shape> ShapeAsWritten(const Instruction& inst);
@@ -89,17 +88,17 @@ Result<Shape> ShapeOfTriangularSolve(const Instruction& inst);
 Result<Shape> ShapeOfTuple(const Instruction& inst);
 Result<Shape> ShapeOfWhile(const Instruction& inst);
 
-// Sizes of the result of sliding `window` over `dims`: docs/ops.md#windows.
+// The result sizes of sliding `window` over `dims`: docs/ops.md#windows.
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
-// What the kind of a convolution makes of it: dgrad gives the input whose forward convolution, of this window, has the
-// size of the first operand, and where several have it, the smallest; the other kinds, and unset, the shape of sliding
-// the window. Labels are those of the operands as they stand: the second one's `o` is the result's feature in all
-// kinds.
+// The shape of a convolution by its `kind`. For dgrad it is the input whose forward convolution with this window has
+// the size of the first operand; if there are several, the smallest. For other kinds it is the shape of sliding the
+// window. The labels refer to the actual operands: the `o` of the second operand is the result's feature dimension in
+// all kinds.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
 
-// Where a shuffle with mode=rotate begins: its first element along each dimension of the operand. Shifts of any size
-// and sign mean those from 0 to the size.
+// The first element of a shuffle with mode=rotate along each dimension of the operand. Shifts may have any size and
+// sign, and are reduced to the range from 0 to the dimension's size.
 std::vector<int64_t> ShuffleStarts(const Instruction& shuffle);
 
 // The rule of the instruction's opcode.

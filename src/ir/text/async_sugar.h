@@ -1,5 +1,5 @@
-// The short spelling of asynchronous ops: `s = (...) fusion-start(x), calls=f` for an async-start whose computation is
-// that one instruction on its parameters: docs/language.md#async.
+// The short spelling of asynchronous ops (docs/language.md#async). `s = (...) fusion-start(x), calls=f` means an
+// async-start whose computation is that one instruction on its parameters.
 #ifndef HLO_IR_TEXT_ASYNC_SUGAR_H_
 #define HLO_IR_TEXT_ASYNC_SUGAR_H_
 
@@ -7,14 +7,14 @@
 
 namespace hlo {
 
-// Whether `OPCODE-start` may stand for an async-start around it; for some it is an opcode of its own.
+// Whether `OPCODE-start` can mean an async-start. For some opcodes it is an opcode of its own.
 bool HasAsyncSugar(Opcode opcode);
 
-// The instruction that an async-start, -update or -done wraps, when its computation holds nothing else; else null.
+// The instruction that an async-start, -update or -done wraps. Null if its computation contains more.
 const Instruction* WrappedInstruction(const Instruction& async);
 
-// Whether the reader makes the same of the short spelling. The start's shape must give the shapes of the parameters and
-// of the result, and the computation must not have been written on lines of its own.
+// Whether the parser reads the short spelling as the same module. The shape of the start must give the shapes of the
+// parameters and the result, and the computation must not have been written separately.
 bool ReadsBackFromSugar(const Instruction& async);
 
 }  // namespace hlo

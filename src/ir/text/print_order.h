@@ -1,4 +1,4 @@
-// The order in which XLA prints, as its printer was seen to do: docs/language.md#printing.
+// The printing order of XLA, as observed from its printer: docs/language.md#printing.
 #ifndef HLO_IR_TEXT_PRINT_ORDER_H_
 #define HLO_IR_TEXT_PRINT_ORDER_H_
 
@@ -10,15 +10,15 @@ namespace hlo {
 
 class PrintOrder {
  public:
-  // A walk over the call graph, callees first, from each computation that nothing calls; or, `as_listed`, from each in
-  // the module's order, which it keeps where callees come first.
+  // Walks the call graph, callees first, from each computation that is not called. With `as_listed`, walks from each
+  // computation in the module's order, which is kept if it has callees first.
   static std::vector<Computation*> Of(const Module& module, bool as_listed = false);
-  // A walk, operands first, from each instruction that nothing uses, in order of the text.
+  // Walks operands first from each instruction without users, in the order of the text.
   std::vector<Instruction*> Of(const Computation& computation);
 
  private:
   enum State : uint8_t { kNew, kOpen, kDone };
-  std::vector<State> state_;  // By id. Kept between calls, each of which leaves kNew behind.
+  std::vector<State> state_;  // By id. All entries are kNew again after a call.
 };
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The words of HLO text that are no names. docs/language.md#tokens
+// The words of HLO text that cannot be names: docs/language.md#tokens.
 #ifndef HLO_IR_TEXT_RESERVED_WORDS_H_
 #define HLO_IR_TEXT_RESERVED_WORDS_H_
 
@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Keywords and element types; what is called so is mentioned with a '%' before it.
+// Whether the word is a keyword or an element type. Such a name is printed with a '%'.
 bool IsReserved(std::string_view word);
 std::span<const std::string_view> Keywords();
 

@@ -1,4 +1,4 @@
-// What holds of the layouts of a whole module.
+// Checks of layouts over a whole module.
 #ifndef HLO_IR_VERIFIER_MODULE_LAYOUTS_H_
 #define HLO_IR_VERIFIER_MODULE_LAYOUTS_H_
 
@@ -9,14 +9,14 @@ namespace hlo {
 class Module;
 struct Verified;
 
-// V290, V291 at the first instruction that breaks one: who hands a value on, or works on it element by element, keeps
-// its layout. A text need not hold to that before layout assignment.
+// Checks V290 and V291: instructions that pass a value on, or are elementwise, keep its layout. Returns the first
+// error. A module before layout assignment need not satisfy them.
 Status CheckLayoutsFit(const Module& module);
 
-// Between passes, from layout assignment on: values are computed in row-major order. Other layouts are those of the
-// entry's parameters and results, which the caller laid out; what leads from one to the other is a copy, or a fusion
-// around one, or a constant that was one, and what only names values has theirs. [I012] at the first instruction that
-// breaks it. Right behind VerifyAgain: what has not changed since this was asked is not looked at again.
+// Checks between passes after layout assignment that all values are computed in row-major order. Only entry parameters
+// and results have other layouts, which the caller chose. Copies, fusions of copies, folded copies and renaming
+// instructions convert between the two, and may have other layouts. Error: I012 at the first violation. Call it
+// directly after VerifyAgain; unchanged computations are skipped.
 Status CheckNormalLayouts(const Module& module, Verified* verified);
 
 }  // namespace hlo

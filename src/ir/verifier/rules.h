@@ -1,4 +1,3 @@
-// The rules of ir/verifier/rules.def as a table.
 #ifndef HLO_IR_VERIFIER_RULES_H_
 #define HLO_IR_VERIFIER_RULES_H_
 
@@ -8,7 +7,7 @@
 
 namespace hlo {
 
-// From where on a rule is said; the .def file tells what each means.
+// Meanings: ir/verifier/rules.def.
 enum class RuleLevel : uint8_t { kText, kDefault, kWarned, kStrict, kWarning };
 
 struct VerifierRule {
@@ -17,8 +16,8 @@ struct VerifierRule {
   std::string_view text;
 };
 
-std::span<const VerifierRule> VerifierRules();        // In order of the codes.
-const VerifierRule* FindRule(std::string_view code);  // Null when there is none.
+std::span<const VerifierRule> VerifierRules();  // In the order of codes.
+const VerifierRule* FindRule(std::string_view code);
 
 }  // namespace hlo
 
