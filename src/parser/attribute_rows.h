@@ -1,4 +1,4 @@
-// The fields of a struct of attributes as rows that the parser looks up by name.
+// The fields of an attribute struct as table rows, which the parser looks up by name.
 #ifndef HLO_PARSER_ATTRIBUTE_ROWS_H_
 #define HLO_PARSER_ATTRIBUTE_ROWS_H_
 
@@ -33,11 +33,11 @@ constexpr auto MakeRows(std::index_sequence<I...>) {
 template <class Struct>
 inline constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
-// Some ops share the struct of their attributes without taking all of it, and two attributes that any op could have are
-// for some only.
+// Whether the opcode accepts the attribute. Some ops share an attribute struct but accept only a part of it, and two of
+// the common attributes are for some opcodes only.
 bool TakesAttribute(Opcode opcode, std::string_view attribute);
 
-// Null when there is none. `next` is where to look first, since printers keep the order of the rows.
+// Searches from `next` first, because printers keep the order of the rows. Null if there is no such row.
 inline const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name, size_t next = 0) {
   for (size_t i = next; i < rows.size(); ++i) {
     if (rows[i].name == name) return &rows[i];

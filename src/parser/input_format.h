@@ -1,4 +1,4 @@
-// What a file holds, told by its content.
+// Detects the format of a file from its content.
 #ifndef HLO_PARSER_INPUT_FORMAT_H_
 #define HLO_PARSER_INPUT_FORMAT_H_
 
@@ -9,19 +9,19 @@
 namespace hlo {
 
 enum class InputFormat : uint8_t {
-  kHloText,  // Or anything else that is to be judged as such.
+  kHloText,  // Also any unknown content, which the parser then reports.
   kBinaryProto,
   kTextProto,
 };
 
-// Protocol buffers of HLO: HloModuleProto, HloProto, HloUnoptimizedSnapshot, HloSnapshot.
+// Protocol buffers are HloModuleProto, HloProto, HloUnoptimizedSnapshot or HloSnapshot.
 InputFormat InputFormatOf(std::string_view text);
 
-// Formats that people have at hand and that are no HLO.
+// Common formats that are not HLO.
 struct ForeignFormat {
   std::string_view name;   // "a gzip archive"
-  std::string_view hint;   // How to come from there to HLO.
-  bool is_binary = false;  // There are no lines to show.
+  std::string_view hint;   // How to get HLO from it.
+  bool is_binary = false;  // An error shows no lines of it.
 };
 std::optional<ForeignFormat> ForeignFormatOf(std::string_view text);
 

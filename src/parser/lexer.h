@@ -1,4 +1,4 @@
-// The tokens of HLO text. docs/language.md#tokens says what they are.
+// The tokens of HLO text: docs/language.md#tokens.
 #ifndef HLO_PARSER_LEXER_H_
 #define HLO_PARSER_LEXER_H_
 
@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-enum ByteClass : uint8_t { kOtherByte, kSpaceByte, kWordByte, kLetterByte };  // Letters can begin a word.
+enum ByteClass : uint8_t { kOtherByte, kSpaceByte, kWordByte, kLetterByte };  // A letter can start a word.
 
 inline constexpr std::array<ByteClass, 256> kByteClasses = [] {
   std::array<ByteClass, 256> classes{};
@@ -30,24 +30,24 @@ inline ByteClass ClassOfByte(char c) { return kByteClasses[static_cast<unsigned 
 inline bool IsWordByte(char c) { return ClassOfByte(c) >= kWordByte; }  // [A-Za-z0-9_.-]
 inline bool IsLetter(char c) { return ClassOfByte(c) == kLetterByte; }
 inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-// Behind the word bytes from `p` on. The byte at `end` must be readable.
+// The end of the word that starts at `p`. The byte at `end` must be readable.
 const char* WordEnd(const char* p, const char* end);
-// Behind the quote that closes the one at `begin`; null when there is none.
+// The position after the closing quote of the string at `begin`, or null if there is none.
 const char* StringEnd(const char* begin, const char* end);
-const char* PlainStringEnd(const char* begin, const char* end);  // Null also for one with escapes.
+const char* PlainStringEnd(const char* begin, const char* end);  // Also null for a string with escapes.
 
 enum class TokenKind : uint8_t {
   kEnd,
-  kError,      // Lexer::error() says what.
+  kError,      // See Lexer::error().
   kWord,       // An identifier, keyword or type name.
-  kName,       // `%word` or `word:`; the text is the word.
-  kAttribute,  // `word=`; the text is the word.
+  kName,       // `%word` or `word:`. The text is the word.
+  kAttribute,  // `word=`. The text is the word.
   kInt,
   kDecimal,    // 1.5, 1e5, -inf, nan, -nan(0x7).
   kDxD,        // 3x3
   kPad,        // 0_1x-2_3
   kDimLabels,  // b01f_01io->b01f
-  kString,     // Raw, with its quotes.
+  kString,     // With quotes and escapes.
   kArrow,      // ->
   kLessEqual,  // <=
   kEllipsis,   // ...
@@ -57,7 +57,7 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   char punctuation = 0;
-  uint32_t begin = 0;  // Offsets of all that was read, `%` and `=` included.
+  uint32_t begin = 0;  // Offsets of the whole token, including `%` and `=`.
   uint32_t end = 0;
   std::string_view text;
 
@@ -68,11 +68,11 @@ struct Token {
 
 class Lexer {
  public:
-  // Reads `text` from `begin` to `end`. The byte at `end` must be readable (the NUL that ends a string will do).
+  // Reads `text` from `begin` to `end`. The byte at `end` must be readable, such as the NUL of a string.
   Lexer(std::string_view text, uint32_t begin, uint32_t end)
       : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
 
-  // Into `token`, in place: a copy would wait for what has just been written.
+  // Reads into `token` in place, because a copy would stall on the stores just made.
   void Next(Token& token);
   Token Next() {
     Token token;
@@ -80,14 +80,14 @@ class Lexer {
     return token;
   }
 
-  // The position behind the last token, and setting it: for grammar that is read by the byte.
+  // The position after the last token. Can be set for grammar that is read byte by byte.
   const char* at() const { return at_; }
   const char* end() const { return end_; }
   void Seek(const char* at) { at_ = at; }
   uint32_t Offset(const char* p) const { return static_cast<uint32_t>(p - start_); }
   const char* Pointer(uint32_t offset) const { return start_ + offset; }
 
-  // Skips blanks and comments. False, with an error, for a comment without end.
+  // Skips whitespace and comments. Returns false, with an error, for a comment without an end.
   bool SkipSpace() {
     const char* p = at_;
     while (ClassOfByte(*p) == kSpaceByte && p < end_) ++p;
@@ -95,7 +95,7 @@ class Lexer {
     return *p != '/' || SkipComments();
   }
 
-  // Of the last kError.
+  // Set for the last kError token.
   const char* error_code() const { return error_code_; }
   const std::string& error() const { return error_; }
 
@@ -114,7 +114,8 @@ class Lexer {
   std::string error_;
 };
 
-// A decimal integer at `p`, into `value`; behind it, or null when there is none or it does not fit.
+// Reads a decimal integer at `p` into `value`. Returns the position after it, or null if there is none or it does not
+// fit.
 inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
   const char* const begin = p;
   int64_t small = 0;
@@ -127,9 +128,9 @@ inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
   return error == std::errc() ? stop : nullptr;
 }
 
-// [A-Za-z_][A-Za-z0-9_.-]* and not reserved: what names something without a '%' before it.
+// [A-Za-z_][A-Za-z0-9_.-]* and not reserved: a name that needs no '%'.
 bool IsPlainName(std::string_view word);
-// XLA keeps "__" at the beginning of an instruction's name to itself, but for "__xla_".
+// XLA reserves names of instructions that start with "__", except "__xla_".
 inline bool HasForbiddenPrefix(std::string_view name) { return name.starts_with("__") && !name.starts_with("__xla_"); }
 
 }  // namespace hlo

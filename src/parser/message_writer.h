@@ -1,4 +1,4 @@
-// One message of a protocol buffer while it is made: the fields that proto_schema.def names, in order of writing.
+// Writes one message of a protocol buffer, field by field (proto_schema.def).
 #ifndef HLO_PARSER_MESSAGE_WRITER_H_
 #define HLO_PARSER_MESSAGE_WRITER_H_
 
@@ -15,21 +15,21 @@ namespace hlo {
 
 class MessageWriter {
  public:
-  // Numbers, enums and bools. A 0 is written, too: some readers ask whether a field is there.
+  // Numbers, enums and bools. Zeros are written too, because some readers test the presence of a field.
   void Int(const ProtoField& field, int64_t value);
   void Ints(const ProtoField& field, std::span<const int64_t> values);
-  void Real(const ProtoField& field, double value);  // A float or a double, as the field is.
+  void Real(const ProtoField& field, double value);  // A float or a double, according to the field.
   void Bytes(const ProtoField& field, std::string_view bytes);
-  // The message of a field that has one, made when it is first asked for.
+  // The message of a singular field, created by the first call.
   MessageWriter& Part(const ProtoField& field);
-  // Another message of a repeated field.
+  // Appends a message to a repeated field.
   MessageWriter& Add(const ProtoField& field);
 
   std::string Wire() const;
 
  private:
-  std::string bytes_;                                      // Fields that are no messages...
-  std::list<std::pair<int64_t, MessageWriter>> messages_;  // ...and those, by number of the field.
+  std::string bytes_;                                      // All fields that are not messages.
+  std::list<std::pair<int64_t, MessageWriter>> messages_;  // The field numbers of the messages.
 };
 
 }  // namespace hlo

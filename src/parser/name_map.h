@@ -1,4 +1,4 @@
-// What names stand for: a hash table whose texts belong to the source.
+// A hash table from names to values. The names point into the source text.
 #ifndef HLO_PARSER_NAME_MAP_H_
 #define HLO_PARSER_NAME_MAP_H_
 
@@ -15,14 +15,14 @@ namespace hlo {
 template <class T>
 class NameMap {
  public:
-  // Null when it is not there; valid until the next Insert.
+  // Null if absent. Valid until the next Insert.
   T* Find(std::string_view name) {
     if (slots_.empty()) return nullptr;
     const Slot& slot = Probe(name, HashOf(name));
     return IsUsed(slot) ? &entries_[slot.position - base_].second : nullptr;
   }
 
-  // To be inserted soon: the memory that this takes is fetched meanwhile.
+  // The place of a name to be inserted soon. Prepare starts to load its slot from memory.
   class Place {
     friend class NameMap;
     uint32_t hash = 0;
@@ -34,10 +34,10 @@ class NameMap {
     __builtin_prefetch(&slots_[place.hash & (slots_.size() - 1)], 1);
     return place;
   }
-  // False when it was there.
+  // Returns false if the name was present.
   bool Insert(std::string_view name, T value) { return Insert(name, Prepare(name), value); }
   bool Insert(std::string_view name, Place place, T value) {
-    if (2 * entries_.size() >= slots_.size()) Double();  // Others came in between.
+    if (2 * entries_.size() >= slots_.size()) Double();  // Other insertions may have come in between.
     const uint32_t hash = place.hash;
     Slot& slot = Probe(name, hash);
     if (IsUsed(slot)) return false;
@@ -46,7 +46,7 @@ class NameMap {
     return true;
   }
 
-  // Keeps its memory. Slots that were used hold positions before the new base.
+  // Keeps its memory. Used slots then have positions below the new base.
   void Clear() {
     base_ += entries_.size();
     entries_.clear();
@@ -55,10 +55,10 @@ class NameMap {
   const std::vector<std::pair<std::string_view, T>>& entries() const { return entries_; }
 
  private:
-  // Small, since it is missed in the cache more often than the entries, of which most are asked for soon.
+  // Small, because slots miss the cache more often than entries do.
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // Of the entry, counted from the beginning of the text: base_ and up are those of today.
+    uint32_t position = 0;  // Number of the entry over the whole text. Entries before the last Clear are below base_.
   };
 
   static uint32_t HashOf(std::string_view name) { return static_cast<uint32_t>(HashBytes(name)); }

@@ -1,4 +1,4 @@
-// HLO text to a Module. The language: docs/language.md.
+// Parses HLO text to a Module. The language: docs/language.md.
 #ifndef HLO_PARSER_PARSER_H_
 #define HLO_PARSER_PARSER_H_
 
@@ -15,39 +15,38 @@
 
 namespace hlo {
 
-// What to do with `constant({...})`, whose elements the printer left out.
+// The treatment of `constant({...})`, whose elements were elided.
 enum class ElidedConstants : uint8_t {
-  kKeep,    // They stay as they are, Opcode::kElidedConstant, with a warning (W002).
-  kToFill,  // The same without the warning, for those who give them values next (interp/arguments/arguments.h).
-  kError,   // P040.
-  kGiven,   // ParseOptions::given, each in turn.
+  kKeep,    // Becomes Opcode::kElidedConstant with a warning (W002).
+  kToFill,  // The same without a warning, for callers that generate values (interp/arguments/arguments.h).
+  kError,   // An error (P040).
+  kGiven,   // Takes the next value of ParseOptions::given.
 };
 
 struct ParseOptions {
   ElidedConstants elided = ElidedConstants::kKeep;
-  std::span<const Literal> given;  // For each `{...}` of the text.
-  // Nested shapes, operands and literals; inline computations and tuple literals count 16. More is a LimitError that
-  // names --max_depth.
+  std::span<const Literal> given;  // One for each `{...}` of the text.
+  // Limits the nesting of shapes, operands and literals. Inline computations and tuple literals count 16 levels.
+  // Exceeding it is a LimitError that names --max_depth.
   int64_t max_depth = 8192;
   int max_errors = 20;
-  // Where wanted: what was read otherwise than it is written (W002, W010).
+  // If not null, receives warnings about text with a changed meaning (W002, W010).
   std::vector<Diagnostic>* warnings = nullptr;
-  // The part of the source to read, for files that hold several modules; all of it when empty.
+  // The part of the source to read, for files with several modules. Empty means all.
   SourceRange piece;
 };
 
-// A whole module, a module without header, or a single instruction (docs/language.md#files). All errors that could be
-// found, up to max_errors, in one Error. The module keeps the source, and every instruction its range in it. Not
-// verified.
+// Parses a module, a module without a header, or a single instruction (docs/language.md#files). Returns all errors, up
+// to max_errors, in one Error. The module keeps the source, and each instruction its range. Does not verify.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The pieces of a file that holds several modules, parted by lines that begin with "// -----". Pieces of blanks and
-// comments alone are left out.
+// The parts of a file with several modules, which are separated by lines that start with "// -----". Parts without code
+// are omitted.
 std::vector<SourceRange> SplitInput(const SourceText& source);
 
-// "f32[2,3]{1,0}", and nothing after it.
+// Parses a shape such as "f32[2,3]{1,0}".
 Result<Shape> ParseShape(std::string_view text);
-// "{1, 2}" as a literal of `shape`.
+// Parses a literal such as "{1, 2}".
 Result<Literal> ParseLiteral(std::string_view text, const Shape& shape);
 
 }  // namespace hlo

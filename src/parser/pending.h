@@ -1,4 +1,4 @@
-// An instruction whose parts are being read.
+// An instruction that is being parsed.
 #ifndef HLO_PARSER_PENDING_H_
 #define HLO_PARSER_PENDING_H_
 
@@ -15,18 +15,18 @@ struct Reader::Pending {
   uint32_t begin = 0;
   std::optional<Shape> shape;
   Opcode opcode = Opcode::kTuple;
-  Async async = Async::kNone;  // The text says OPCODE-start or its like.
+  Async async = Async::kNone;  // From the suffix of OPCODE-start, -update or -done.
   SourceRange opcode_range;
   Operands operands;
   SourceRange operands_end;
   Attributes attributes;
-  std::optional<AsyncAttrs> async_attributes;  // When `async` says so.
-  std::optional<Opcode> continued;             // Of `OPCODE-update` and `OPCODE-done`.
-  SourceRange thread_range, calls_range;       // Where an asynchronous op says them.
+  std::optional<AsyncAttrs> async_attributes;  // If `async` is not kNone.
+  std::optional<Opcode> continued;             // The opcode in `OPCODE-update` and `OPCODE-done`.
+  SourceRange thread_range, calls_range;       // Of these attributes of an asynchronous op.
   std::optional<CommonAttrs> common;
   std::vector<Instruction*> predecessors;
-  bool after_operand = false;  // Where a comma or the end is to stand.
-  bool broken = false;         // Depends on something that was wrong already: built into nothing, without a word.
+  bool after_operand = false;  // After an operand, where a comma or the end must follow.
+  bool broken = false;         // Depends on something that was already reported, so it is dropped silently.
 };
 
 }  // namespace hlo

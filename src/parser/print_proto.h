@@ -1,5 +1,5 @@
-// Protocol buffers as text (pbtxt), for people and for tools that read it, and as JSON. Sources:
-// protobuf.dev/reference/protobuf/textformat-spec, protobuf.dev/programming-guides/json.
+// Prints protocol buffers as text (pbtxt) and as JSON. Sources: protobuf.dev/reference/protobuf/textformat-spec,
+// protobuf.dev/programming-guides/json.
 #ifndef HLO_PARSER_PRINT_PROTO_H_
 #define HLO_PARSER_PRINT_PROTO_H_
 
@@ -10,11 +10,11 @@
 
 namespace hlo {
 
-// `wire`: a message of that type, as ours are written, or checked (wire.h). Fields stand in the schema's order. What
-// bits a NaN has is not said.
+// `wire` is a message of `type` that was written by us or checked (wire.h). Fields are printed in the order of the
+// schema. The bits of NaNs are lost.
 std::string PrintProto(std::string_view wire, ProtoType type);
-// As XLA's hlo_proto_to_json has it: names in lowerCamelCase, a blank a level, and fields that are not there with their
-// defaults, unless they are messages or it matters that they are not there.
+// In the form of XLA's hlo_proto_to_json: lowerCamelCase names, indentation of one space, and defaults for absent
+// fields. Absent messages and fields with presence are not printed.
 std::string PrintProtoJson(std::string_view wire, ProtoType type);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The attributes of an HloInstructionProto as HLO text.
+// Converts the attributes of an HloInstructionProto to HLO text.
 #ifndef HLO_PARSER_PROTO_ATTRIBUTES_H_
 #define HLO_PARSER_PROTO_ATTRIBUTES_H_
 
@@ -14,12 +14,12 @@ namespace hlo {
 struct AttributeSource {
   const WireMessage& inst;
   const std::vector<std::string>& called;  // The names of the called computations.
-  bool pred_selector = false;              // The first operand is a pred, which a conditional's attributes depend on.
-  std::string_view literal;                // The text of the literal that a custom-call carries, or nothing.
+  bool pred_selector = false;              // The first operand is a pred; decides the attributes of a conditional.
+  std::string_view literal;                // The literal of a custom-call as text, or empty.
   Presence presence = Presence::kOptional;
 };
 
-// ", name=value" for each attribute of the opcode and of all instructions that the proto says.
+// ", name=value" for each attribute in the proto, both of the opcode and common ones.
 std::string AttributesText(Opcode opcode, AttributeSource source);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The wire bytes of one input, whichever form it has, and errors that point into it.
+// The wire bytes of an input in binary or text form, and errors that point into the input.
 #ifndef HLO_PARSER_PROTO_BYTES_H_
 #define HLO_PARSER_PROTO_BYTES_H_
 
@@ -15,20 +15,20 @@ namespace hlo {
 
 class ProtoBytes {
  public:
-  // Checked from end to end. The message is the one that the first bytes, or the first field's name, tell: an
-  // HloSnapshot, an HloProto or an HloModuleProto.
+  // Checks the whole message. Its type, HloSnapshot, HloProto or HloModuleProto, is detected from the first bytes or
+  // the first field name.
   static Result<std::unique_ptr<const ProtoBytes>> Read(std::shared_ptr<const SourceText> source, bool is_text,
                                                         int64_t max_depth);
 
   ProtoType type() const { return type_; }
   WireMessage message() const { return WireMessage(wire()); }
 
-  // U010 for the first unread field that may change the meaning of the module. Other unread fields are named in one
-  // warning (W014), where warnings are wanted.
+  // Returns U010 for the first unread field that may change the meaning of the module. Names other unread fields in one
+  // warning (W014) if `warnings` is not null.
   Status CheckUnread(std::vector<Diagnostic>* warnings) const;
 
-  // An error at `place`, a pointer into the wire bytes: with its range in a text; in words, as the number of the byte,
-  // in a binary file, which has no lines.
+  // An error at `place`, a pointer into the wire bytes. A text gets a source range; for a binary file the message has
+  // the byte offset.
   Error At(std::string code, std::string message, const char* place) const;
 
  private:
@@ -37,7 +37,7 @@ class ProtoBytes {
   Error AtOffset(std::string code, std::string message, size_t offset) const;
   std::shared_ptr<const SourceText> source_;
   bool is_text_;
-  EncodedProto encoded_;  // Of a text.
+  EncodedProto encoded_;  // For text input.
   UnreadFields unread_;
   ProtoType type_ = ProtoType::kHloModuleProto;
 };

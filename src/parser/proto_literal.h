@@ -1,4 +1,4 @@
-// LiteralProto to Literal.
+// Converts LiteralProto to Literal.
 #ifndef HLO_PARSER_PROTO_LITERAL_H_
 #define HLO_PARSER_PROTO_LITERAL_H_
 
@@ -8,11 +8,11 @@
 
 namespace hlo {
 
-// The field of a LiteralProto that has the elements of this type, called after it: `f32s`. Null for what has none.
+// The field of LiteralProto with the elements of this type, such as `f32s`, or null.
 const ProtoField* LiteralField(PrimitiveType type);
 
-// Elements lie in the order of the proto's layout; sub-byte types take a byte each. Errors: a shape that is none, more
-// or fewer elements than it has (P041), a value that has no literal (P043).
+// Reads elements in the order of the proto's layout; sub-byte types have one byte each. Errors: an invalid shape, a
+// wrong number of elements (P041), a type without literals (P043).
 Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& literal);
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
-// The messages of XLA's hlo.proto and xla_data.proto that describe a module, as tables; the rows stand in
-// proto_schema.def. `HloInstructionProto::name` is a field of a message, for readers of the wire; FieldsOf lists a
-// message's fields, for readers of the text format.
+// The messages of XLA's hlo.proto and xla_data.proto that describe a module, as tables (proto_schema.def). Readers of
+// wire bytes use single fields, such as `HloInstructionProto::name`. Readers of the text format use FieldsOf.
 #ifndef HLO_PARSER_PROTO_SCHEMA_H_
 #define HLO_PARSER_PROTO_SCHEMA_H_
 
@@ -12,22 +11,22 @@ namespace hlo {
 
 enum class ProtoCount : uint8_t {
   kOne,
-  kOptional,   // Of protobuf's `optional` or `oneof`: that it is not there says something.
+  kOptional,   // `optional` or `oneof`: absence has a meaning.
   kMany,       // Repeated.
-  kManyIfAny,  // Repeated, and of a message that has other readers without it.
-  kMap,        // Repeated: messages of a `key` and a `value`.
+  kManyIfAny,  // Repeated, in a message that some formats have without this field.
+  kMap,        // Repeated messages with a `key` and a `value`.
 };
 
 enum class ProtoKind : uint8_t {
-  kInt,  // Any integer and bool: a varint.
+  kInt,  // Any integer or bool, stored as a varint.
   kEnum,
   kFloat,
   kDouble,
-  kBytes,  // And strings.
+  kBytes,  // Also strings.
   kMessage,
 };
 
-// What the kinds kInt and kBytes hold; on the wire all look alike.
+// The types within kInt and kBytes, which look alike on the wire.
 enum class ProtoInt : uint8_t { kBool, kInt32, kUint32, kInt64, kUint64 };
 enum class ProtoString : uint8_t { kText, kRaw };
 
@@ -36,14 +35,14 @@ struct ProtoField {
   int16_t number = 0;
   ProtoCount count = ProtoCount::kOne;
   ProtoKind kind = ProtoKind::kInt;
-  uint8_t of = 0;  // The ProtoInt, ProtoString, ProtoType or ProtoEnum.
+  uint8_t of = 0;  // The ProtoInt, ProtoString, ProtoType or ProtoEnum of the field.
 };
 
-// The treatment of a field that is not read, when it is not empty.
+// The treatment of a nonempty field that no reader uses.
 enum class ProtoUnread : uint8_t {
-  kSilent,   // Nothing: the field repeats what other fields say, or says nothing of the module.
-  kNoted,    // A warning (W014): the field is metadata or advice to a compiler.
-  kRefused,  // An error (U010): the field changes, or may change, the meaning of the module.
+  kSilent,   // Ignored: it repeats other fields or does not concern the module.
+  kNoted,    // A warning (W014): it is metadata or advice to a compiler.
+  kRefused,  // An error (U010): it may change the meaning of the module.
 };
 
 struct ProtoSkipped {
@@ -85,11 +84,11 @@ namespace proto {
 
 std::string_view NameOf(ProtoType type);
 std::span<const ProtoField> FieldsOf(ProtoType type);
-// The message's fields that are known and not read.
+// The known fields of the message that no reader uses.
 std::span<const ProtoSkipped> SkippedOf(ProtoType type);
-// The treatment of fields of the message that have no row in proto_schema.def.
+// The treatment of fields without a row in proto_schema.def.
 ProtoUnread UnknownOf(ProtoType type);
-// An enum's words, by number; "" for a number it does not have.
+// The words of an enum by number; "" for unused numbers.
 std::span<const std::string_view> WordsOf(ProtoEnum type);
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
-// Parts of a module's protocol buffers as the HLO text that says the same. What no text can say (an element type that
-// does not exist, labels out of range) becomes text that the parser refuses, so it is judged in one place. That
-// text: docs/language.md.
+// Converts parts of a module's protocol buffers to HLO text. Values without a text (an unknown element type, labels out
+// of range) become invalid text, so that the parser reports them. The text: docs/language.md.
 #ifndef HLO_PARSER_PROTO_VALUES_H_
 #define HLO_PARSER_PROTO_VALUES_H_
 
@@ -12,14 +11,13 @@
 
 namespace hlo {
 
-// "{1,0}".
+// Such as "{1,0}".
 std::string ListText(const std::vector<int64_t>& values);
-// The word of an enum's value, of which a prefix that all its words have is left out.
+// The word of an enum value, without the prefix that all its words share.
 std::string EnumText(const WireMessage& message, const ProtoField& field, std::string_view prefix = "");
-// Any text as one word: what is no letter, digit, '_', '.' or '-' becomes '_'.
+// `text` with '_' in place of all characters except letters, digits, '_', '.' and '-'.
 std::string WordText(std::string_view text);
-// The same for a name; one that is an element type or begins with "__" is changed too, as XLA does when it reads a
-// module.
+// The same for a name. Element types and names that start with "__" are changed too, as in XLA's reader.
 std::string SanitizedName(std::string_view name);
 
 std::string ShapeText(const WireMessage& shape);                    // ShapeProto
@@ -33,7 +31,7 @@ std::string StatisticsText(const WireMessage& statistics);          // Statistic
 std::string ResultAccuracyText(const WireMessage& accuracy);        // ResultAccuracy
 std::string SparsityText(const WireMessage& sparsity);              // SparsityConfig
 std::string ReplicaGroupsText(const WireMessage& inst);             // HloInstructionProto
-// OriginalValueProto, of an instruction of this ShapeProto.
+// OriginalValueProto of an instruction with this ShapeProto.
 std::string OriginText(const WireMessage& origin, const WireMessage& shape);
 std::string StackFramesText(const WireMessage& frames);  // StackFrameIndexProto
 

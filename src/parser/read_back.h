@@ -1,4 +1,4 @@
-// Whether what was written of a module says all of it.
+// Checks that a written module reads back as the same module.
 #ifndef HLO_PARSER_READ_BACK_H_
 #define HLO_PARSER_READ_BACK_H_
 
@@ -9,11 +9,12 @@
 
 namespace hlo {
 
-// What the text `read`, of a module that was read from something written, says differently than `wanted`, from the
-// first difference on; "" where they are equal.
+// Describes the first difference between `wanted` and `read`, the text of the module that was read back. "" if they are
+// equal.
 std::string LostByReading(std::string_view wanted, std::string_view read);
 
-// Prints, reads that, and compares; but for metadata, whose stack frames reading numbers anew. Errors: I013.
+// Prints the module, parses the text, and compares. Ignores metadata, because reading renumbers stack frames. Errors:
+// I013.
 Status CheckTextRoundTrip(const Module& module);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Modules from protocol buffers, and from whatever form of HLO a file has.
+// Reads modules from HLO text and protocol buffers.
 #ifndef HLO_PARSER_READ_PROTO_H_
 #define HLO_PARSER_READ_PROTO_H_
 
@@ -10,21 +10,22 @@
 
 namespace hlo {
 
-// HLO text or a protocol buffer, binary or text, told by its content. The source of a module that came as a protocol
-// buffer is its HLO text, so that all later errors have a line to show; it is called after the file.
+// Reads HLO text or a binary or text protocol buffer, detected from the content. The source of a module from a protocol
+// buffer is its HLO text under the name of the file, so that later errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The values in a snapshot: an HloSnapshot has the arguments and the result of one device, an HloUnoptimizedSnapshot
-// the arguments of each partition.
+// The values in a snapshot. An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the
+// arguments of each partition.
 struct RecordedValues {
-  std::vector<std::vector<Literal>> arguments;  // By partition.
+  std::vector<std::vector<Literal>> arguments;  // Indexed by partition.
   std::optional<Literal> result;
 };
-// None for other content.
+// Empty for other content.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
-// The kinds of values in a snapshot. The values are not read.
+// Whether a snapshot has values. The values are not read.
 struct RecordedParts {
-  bool is_snapshot = false;  // An HloSnapshot, which has arguments unless it was cut off or its module takes none.
+  // An HloSnapshot. It has arguments unless it was truncated or the module has no parameters.
+  bool is_snapshot = false;
   bool arguments = false, result = false;
 };
 RecordedParts FindRecordedValues(const std::shared_ptr<const SourceText>& source);

@@ -1,5 +1,5 @@
-// The parser's state and its steps; each family of steps has its own source file. A step returns false when it failed,
-// and has then said so through Fail (or stands behind something that was already said to be wrong).
+// The state and the steps of the parser. Each family of steps has its own source file. A step returns false on failure
+// and has then reported it with Fail, unless the failure follows from one already reported.
 #ifndef HLO_PARSER_READER_H_
 #define HLO_PARSER_READER_H_
 
@@ -23,13 +23,13 @@ namespace hlo {
 
 struct AttributeRow;
 
-// Removes the quotes and resolves the escapes. False for an escape that is none.
+// Removes the quotes and resolves the escapes. Returns false for an invalid escape.
 bool Unquote(std::string_view quoted, std::string& text);
-// Behind the brace that closes the one at `begin`, double-quoted strings skipped; null when there is none.
+// The position after the brace that closes the one at `begin`, or null. Braces in strings are skipped.
 const char* SkipBalanced(const char* begin, const char* end);
 
-// Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its
-// uses are not wrong once more.
+// The names of one computation. A name with a wrong definition is known but has no instruction, so that its uses are
+// not reported again.
 using Scope = NameMap<Instruction*>;
 
 class Reader {
@@ -40,7 +40,7 @@ class Reader {
   Result<Shape> ReadLoneShape();
   Result<Literal> ReadLoneLiteral(const Shape& shape);
 
-  // ---- Values of attributes: one for each type that an attribute struct holds (read_values.cpp) ----
+  // ---- Values of attributes: one function for each type in the attribute structs (read_values.cpp) ----
   bool Read(bool& value);
   bool Read(int64_t& value);
   bool Read(double& value);
@@ -66,7 +66,7 @@ class Reader {
     Warn("W010", Str("mode=", value.mode, " says nothing: channel_id and use_global_device_ids do"), range);
     return true;
   }
-  bool Read(Sharding& value);  // This and the next two: read_sharding.cpp.
+  bool Read(Sharding& value);  // For this and the next two: read_sharding.cpp.
   bool Read(Domain& value);
   bool Read(ReplicaGroups& value);
   bool Read(Shared<Sharding>& value) {
@@ -106,27 +106,27 @@ class Reader {
     value = static_cast<Enum>(index);
     return true;
   }
-  // A list in braces, its items read by `item`.
+  // Reads a list in braces; `item` reads each item.
   template <class Item>
   bool ReadBraced(Item&& item);
-  // The same with commas between the items only, in any brackets.
+  // The same in any brackets, with commas between the items only.
   template <class Item>
   bool ReadList(char open, char close, Item&& item);
-  // A value in braces that many instructions repeat: what was written before is taken from `known`.
+  // Reads a value in braces that many instructions repeat. Texts that were read before are taken from `known`.
   template <class T, class ReadNew>
   bool ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new);
   bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
   bool ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must);
 
  private:
-  struct Pending;  // An instruction whose parts are being read (parser/pending.h).
+  struct Pending;  // parser/pending.h
 
   // ---- Tokens (reader.cpp) ----
   void Advance() {
     last_end_ = token_.end;
     lexer_.Next(token_);
   }
-  bool Take(char punctuation) {  // When it is the next token.
+  bool Take(char punctuation) {  // If it is the next token.
     if (!token_.Is(punctuation)) return false;
     Advance();
     return true;
@@ -148,14 +148,14 @@ class Reader {
   std::string_view Text(SourceRange range) const {
     return source_->text().substr(range.begin, range.end - range.begin);
   }
-  // Reading by the byte: begins at the next token, and ends with the token behind `p`.
+  // Reading byte by byte: starts at the next token and ends with the token at `p`.
   const char* BeginBytes() const { return lexer_.Pointer(token_.begin); }
   void EndBytes(const char* p);
   bool SkipSpace(const char*& p) {
     while (*p == ' ') ++p;
     return (static_cast<unsigned char>(*p) > ' ' && *p != '/') || SkipRareSpace(p);
   }
-  bool SkipRareSpace(const char*& p);  // Line ends, tabs, comments.
+  bool SkipRareSpace(const char*& p);  // Line breaks, tabs, comments.
   bool FailAt(const char* code, std::string message, const char* p, size_t length = 1);
   bool ReadEnum(std::span<const std::string_view> words, bool ignore_case, int& index);
   bool ReadInt(int64_t& value, const char* what);
@@ -173,8 +173,8 @@ class Reader {
   bool ReadArrayShapeBytes(const char*& p, Shape& shape);
   struct LayoutText;
   bool ReadLayoutBytes(const char*& p, Shape& shape);  // read_layout.cpp
-  // Limits: the number of dimensions, and bytes that 64 bits can count; dimensions of 0 count as 1, so that partial
-  // products fit too.
+  // Limits the number of dimensions and the byte size, which must fit 64 bits. A dimension of 0 counts as 1, so that
+  // partial products fit as well.
   bool CheckSize(const Shape& shape, SourceRange range);
 
   // ---- Shardings (read_sharding.cpp) ----
@@ -216,7 +216,7 @@ class Reader {
   bool FailRange(PrimitiveType type, const char* p, size_t length);
 
   // ---- Instructions (read_instruction.cpp) ----
-  bool ReadInstructions();  // Up to the brace that closes the computation, going on after errors.
+  bool ReadInstructions();  // Until the closing brace of the computation. Continues after errors.
   bool ReadInstruction();
   bool ReadName(std::string_view& name, SourceRange& range);
   bool CheckName(std::string_view name, SourceRange range);
@@ -263,11 +263,11 @@ class Reader {
     };
     std::vector<Parameter> parameters;
     std::optional<Shape> result;
-    SourceRange range, result_range;  // In parentheses; behind the arrow.
+    SourceRange range, result_range;  // The parameters in parentheses; the result after the arrow.
   };
   bool ReadSignature(Signature& signature);
   void CompareParameters(const Signature& signature, const Computation& computation);
-  // Instructions between braces as the body of `computation`.
+  // Reads the instructions in braces as the body of `computation`.
   bool ReadBody(Computation& computation);
   bool FinishBody(Computation& computation, Instruction* root, SourceRange end);
   void ClaimNames(Computation& computation);
@@ -278,33 +278,34 @@ class Reader {
   std::shared_ptr<const SourceText> source_;
   ParseOptions options_;
   Lexer lexer_;
-  Token token_;            // The next one.
-  uint32_t last_end_ = 0;  // Where the one before it ended.
+  Token token_;            // The next token.
+  uint32_t last_end_ = 0;  // The end of the token before it.
 
   std::unique_ptr<Module> module_;
   std::optional<StackFrameInterner> stack_frames_;
   NameMap<Computation*> computations_;
-  Signature signature_;                                  // Of the computation that is read, here to keep its memory.
-  std::vector<Shape> open_elements_;                     // Of tuple shapes that are being read; also here for that.
-  std::unordered_map<const Computation*, bool> broken_;  // Had errors: what calls them is not judged.
+  Signature signature_;               // A member so that its memory is reused.
+  std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes, also a member to reuse memory.
+  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors. Their calls are not checked.
 
-  // The computation that is being read.
+  // The computation that is being read:
   Computation* computation_ = nullptr;
   std::unique_ptr<Scope> scope_;
   std::vector<std::unique_ptr<Scope>> spare_scopes_;
-  std::string_view defining_;  // The name of the instruction that is read.
+  std::string_view defining_;  // The name of the instruction that is being read.
   Instruction* root_ = nullptr;
   SourceRange root_keyword_;
-  bool lone_ = false;  // A single instruction: undefined operands become parameters.
+  bool lone_ = false;  // A single instruction, whose undefined operands become parameters.
   std::unordered_map<std::string, Instruction*> projections_;
-  std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // By how they were written.
+  std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // Keyed by the text of the attribute.
   std::unordered_map<std::string_view, Shared<Sharding>> shardings_;
-  std::map<std::pair<const Sharding*, int64_t>, Shared<Sharding>> spread_shardings_;  // By one leaf's and their number.
+  // Keyed by the sharding of one leaf and the number of leaves.
+  std::map<std::pair<const Sharding*, int64_t>, Shared<Sharding>> spread_shardings_;
 
   int64_t depth_ = 0;
-  std::optional<size_t> first_elided_;  // The error of the first {...} among diagnostics_.
+  std::optional<size_t> first_elided_;  // Index in diagnostics_ of the error about the first {...}.
   int64_t more_elided_ = 0;
-  int64_t inferred_shapes_ = 0;  // In tuples that were not written.
+  int64_t inferred_shapes_ = 0;  // In tuples without a written shape.
   bool fatal_ = false;
   ExitCode exit_ = ExitCode::kRejected;
   std::vector<Diagnostic> diagnostics_;

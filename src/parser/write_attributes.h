@@ -1,4 +1,4 @@
-// The attributes of an instruction as fields of an HloInstructionProto: the way back of proto_attributes.h.
+// Writes the attributes of an instruction as fields of an HloInstructionProto. The reverse of proto_attributes.h.
 #ifndef HLO_PARSER_WRITE_ATTRIBUTES_H_
 #define HLO_PARSER_WRITE_ATTRIBUTES_H_
 
@@ -9,11 +9,11 @@
 
 namespace hlo {
 
-// From 1 on: 0 is what a field says that is not there.
+// Ids start at 1, because absent fields read as 0.
 inline int64_t IdOf(const Instruction& inst) { return inst.id() + 1; }
 inline int64_t IdOf(const Computation& computation) { return computation.id() + 1; }
 
-// What a protocol buffer has no field for is left out.
+// Omits attributes without a field in the protocol buffer.
 void WriteAttributes(const Instruction& inst, MessageWriter& out);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// A module as a protocol buffer, for those who read no text.
+// Writes a module as a protocol buffer.
 #ifndef HLO_PARSER_WRITE_PROTO_H_
 #define HLO_PARSER_WRITE_PROTO_H_
 
@@ -10,12 +10,12 @@
 
 namespace hlo {
 
-// An HloProto that reads back to the same module. Errors: U008 where none would, since no protocol buffer says
-// something of it (proto_schema.def is what they say); P040, constants without their elements.
+// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module
+// (proto_schema.def lists the fields); P040 for constants without elements.
 Result<std::string> WriteProto(const Module& module);
 
-// An HloSnapshot: the same with the arguments and the result of a run. Also U008: values that none has (tokens), or
-// more than the 2 GiB that a protocol buffer may be.
+// An HloSnapshot of the module with the arguments and the result of a run. Errors: also U008 for tokens and for more
+// than 2 GiB, the limit of protocol buffers.
 Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal> arguments, const Literal& result);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Parts of a module as the messages that proto_values.h reads.
+// Writes parts of a module as the messages that proto_values.h reads.
 #ifndef HLO_PARSER_WRITE_VALUES_H_
 #define HLO_PARSER_WRITE_VALUES_H_
 
@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// The number of an enum's word. Case and a prefix that its words have say nothing: "dot_f32_f32_f32" is
-// ALG_DOT_F32_F32_F32. 0 for "".
+// The number of an enum's word, ignoring case and the common prefix: "dot_f32_f32_f32" is ALG_DOT_F32_F32_F32. 0 for
+// "".
 int64_t EnumNumber(const ProtoField& field, std::string_view word);
 
 void WriteShape(const Shape& shape, MessageWriter& out);           // ShapeProto
@@ -20,14 +20,14 @@ void WriteWindow(const Window& window, MessageWriter& out);        // Window
 void WriteDimLabels(const DimLabels& labels, MessageWriter& out);  // ConvolutionDimensionNumbers
 void WriteSharding(const Sharding& sharding, MessageWriter& out);  // OpSharding
 void WriteReplicaGroups(const ReplicaGroups& groups, MessageWriter& inst);
-// `own`: the name of the instruction that it stands on.
+// `own` is the name of the instruction.
 void WriteMetadata(const Metadata& metadata, std::string_view own, MessageWriter& out);  // OpMetadata
 void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter& out);  // FrontendAttributes
 void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out);            // ResultAccuracy
 void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out);              // ParameterReplication
-// The bytes that it says: those between quotes, or the dictionary.
+// The bytes between quotes, or the dictionary.
 std::string BytesOf(const BackendConfig& config);
-// From a module's tables, as text.
+// `tables` are a module's stack frame tables as text.
 void WriteStackFrames(std::string_view tables, MessageWriter& out);  // StackFrameIndexProto
 
 }  // namespace hlo
