@@ -1,5 +1,5 @@
-// What becomes of an instruction, and why, on a log's level 4: for passes that have no rules, in the form in which
-// those are logged. Whoever asks whether anybody listens, LOGS_WHY, makes its file known to --vmodule.
+// Logs the change of an instruction with its reason on log level 4, for passes without rules, in the format of rules.
+// LOGS_WHY also registers the file for --vmodule.
 //
 //   dce at m.hlo:5:3 in 'main': b = f32[2] negate(a) => nothing   since nobody needs it
 #ifndef HLO_PASSES_LOG_WHY_H_
@@ -19,7 +19,7 @@ namespace hlo {
 // "x.hlo:5:3 in 'main'".
 std::string PlaceOf(const Instruction& inst);
 
-// `who`: a pass, a rule, or the reason's own name. `became`: "=> nothing", "stays".
+// `who` is a pass, a rule or a reason. `became` is the outcome, such as "=> nothing" or "stays".
 void LogWhy(std::string_view who, const Instruction& inst, std::string_view became, std::string_view why,
             const std::source_location& where = std::source_location::current());
 

@@ -4,9 +4,9 @@
 //   Instruction *x, *c;
 //   if (!m::Add(m::Any(&x), m::Constant(&c))(&inst)) return nullptr;
 //
-// A pattern is a function object from an instruction to bool. `m::Add(p, q)` also tries its operands the other way
-// round, as for every commutative op; what a pattern captured is worth something only when the whole pattern matched.
-// `m::Add(&add)` matches any add and captures it; `m::Add(&add, p, q)` does both. `m::OneUse(p)`: and it is used once.
+// A pattern is a function object from an instruction to bool. For commutative ops, `m::Add(p, q)` tries both orders of
+// operands. Captures are valid only if the whole pattern matches. `m::Add(&add)` matches any add and captures it;
+// `m::Add(&add, p, q)` does both. `m::OneUse(p)` also requires that the instruction has one use.
 #ifndef HLO_PASSES_MATCH_H_
 #define HLO_PASSES_MATCH_H_
 
@@ -26,7 +26,7 @@ struct AnyPattern {
 };
 inline AnyPattern Any(Instruction** capture = nullptr) { return {capture}; }
 
-// Exactly this instruction.
+// Matches exactly this instruction.
 inline auto Is(const Instruction* wanted) {
   return [wanted](Instruction* inst) { return inst == wanted; };
 }
@@ -81,7 +81,7 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
   }
 #include "ir/opcodes.inc"
 
-// A constant, scalar or splat, equal to `value`; or a broadcast of one.
+// A scalar or splat constant equal to `value`, or a broadcast of one.
 inline auto ConstantOf(double value) {
   return [value](Instruction* inst) { return inst->IsConstantOf(value); };
 }

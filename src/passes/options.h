@@ -1,5 +1,5 @@
-// What may be said of a pass where it stands in a pipeline: `fusion{instructions=128}`. A struct for each pass that has
-// options; its fields are declared once, and reading, checking and listing follow.
+// The options of passes in pipelines, such as `fusion{instructions=128}`. Each pass with options has a struct. Its
+// fields are declared once; parsing, checking and listing use them.
 #ifndef HLO_PASSES_OPTIONS_H_
 #define HLO_PASSES_OPTIONS_H_
 
@@ -18,7 +18,7 @@ namespace hlo {
 template <class Struct, class T>
 struct OptionField {
   std::string_view name;
-  T Struct::* member;  // int64_t, at least 0, bool, or a type of elements.
+  T Struct::* member;  // A nonnegative int64_t, a bool, or an element type.
   std::string_view what;
 };
 template <class Struct, class T>
@@ -72,7 +72,7 @@ struct MotionOptions {
   }
 };
 
-// The limits are XLA's.
+// The limits of XLA.
 struct UnrollingOptions {
   int64_t trips = 64;
   int64_t instructions = 800;
@@ -135,8 +135,8 @@ struct CombiningOptions {
   }
 };
 
-// What algsimp does is what its rules are (hlo help algebra), so that an option is a switch of some of them; which,
-// says algebraic_simplifier.cpp. Names and defaults are XLA's where nothing else is said.
+// Each option enables or disables some rules of algsimp (`hlo help algebra`); algebraic_simplifier.cpp has the mapping.
+// Names and defaults are XLA's unless stated otherwise.
 struct AlgebraOptions {
   bool is_layout_sensitive = false;
   bool rounding = false;
@@ -218,7 +218,7 @@ using PassOptions = std::variant<NoPassOptions, AlgebraOptions, InliningOptions,
                                  MotionOptions, UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions,
                                  DotMergingOptions, GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
 
-// Name, value and meaning of each field.
+// Name, value and meaning of an option.
 struct OptionText {
   std::string_view name;
   std::string value;
@@ -226,7 +226,7 @@ struct OptionText {
 };
 std::vector<OptionText> Describe(const PassOptions& options);
 
-// Errors are usage errors without a place, and suggest the nearest name: no such option, a value that it does not take.
+// Errors (usage, without a place): an unknown option, with the nearest name, and an invalid value.
 Status SetOption(std::string_view pass, std::string_view name, std::string_view value, PassOptions* options);
 
 }  // namespace hlo

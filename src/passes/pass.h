@@ -1,4 +1,4 @@
-// A pass is a function from a module to the same module, changed or not. passes.def lists them; pipeline.h runs them.
+// A pass is a function that may change a module. passes.def lists the passes, and pipeline.h runs them.
 #ifndef HLO_PASSES_PASS_H_
 #define HLO_PASSES_PASS_H_
 
@@ -19,13 +19,13 @@ struct RuleBook;
 
 struct PassContext {
   const DeviceDescription* device = &DefaultDevice();
-  PassOptions options;  // Those of the pass, or none: then its defaults.
-  // Rewrites that the pass may still make; null: as many as it likes. For bisecting inside of a pass.
+  PassOptions options;  // The options of the pass, or none for its defaults.
+  // The number of rewrites that the pass may still make; null for no limit. Used for bisection within a pass.
   int64_t* fuel = nullptr;
-  RuleBook* rules = nullptr;     // What rules may do and have done (rewrite.h); null: anything, and nobody counts.
-  FusionLog* fusions = nullptr;  // Where passes that fuse write why (fusion/log.h); null: nobody asks.
-  // A planted fault of this pass ("drop_add_zero_sign"), or "". Tests of the tools that find wrong passes ask for it;
-  // nothing else can. The faults there are stand in FaultsOf.
+  RuleBook* rules = nullptr;     // Limits and counts of rules (rewrite.h); null for no limits.
+  FusionLog* fusions = nullptr;  // The log of fusion passes (fusion/log.h), or null.
+  // A planted fault of this pass, such as "drop_add_zero_sign", or "". Only tests of the judging tools set it. FaultsOf
+  // lists the faults.
   std::string_view fault;
 
   template <class Options>
@@ -34,7 +34,7 @@ struct PassContext {
     return given == nullptr ? Options() : *given;
   }
 
-  // One unit of fuel, if there is any.
+  // Takes one unit of fuel. Returns false if none is left.
   bool ConsumeFuel() const {
     if (fuel == nullptr) return true;
     if (*fuel <= 0) return false;
@@ -43,37 +43,37 @@ struct PassContext {
   }
 };
 
-// True when the module changed. An error leaves the module in no particular state.
+// Returns whether the module changed. After an error the module must not be used.
 using PassFunction = Result<bool> (*)(Module&, const PassContext&);
 
-// What the pass promises of the values that the module computes.
+// The promise of a pass about the values that the module computes.
 enum class Preserves : uint8_t {
-  kExact,             // The same bits from the same inputs (the payload of a NaN excepted).
-  kReassociates,      // The same real numbers; sums and products in another order or grouping.
-  kChangesPrecision,  // The same real numbers; other types or fewer roundings between.
+  kExact,             // The same bits for the same inputs, except payloads of NaNs.
+  kReassociates,      // The same real numbers, with sums and products in another order or grouping.
+  kChangesPrecision,  // The same real numbers, with other types or fewer roundings in between.
 };
 std::string_view ToString(Preserves preserves);
 
 struct PassRow {
-  std::string_view name;        // XLA's registered name.
-  std::string_view class_name;  // XLA's class, also accepted.
+  std::string_view name;        // The registered name in XLA.
+  std::string_view class_name;  // The class name in XLA, also accepted.
   PassFunction function;
   Preserves preserves;
   PassOptions (*defaults)();
   std::string_view what;  // One line.
 };
 
-// With options: `preserves` is what it promises with its defaults.
+// The promise with these options. `pass.preserves` is the promise with the defaults.
 Preserves PreservesOf(const PassRow& pass, const PassOptions& options);
 
 std::span<const PassRow> AllPasses();
-// By name or class name; '-' and '_' are the same. Null when there is none.
+// Finds a pass by name or class name. '-' and '_' are equal. Null if there is none.
 const PassRow* FindPass(std::string_view name);
 bool SamePassName(std::string_view a, std::string_view b);
 // A usage error that names the nearest passes.
 Error UnknownPass(std::string_view name);
 
-// The planted faults that a pass knows, for `--inject=pass:NAME:FAULT`.
+// The planted faults of a pass, for `--inject=pass:NAME:FAULT`.
 std::span<const std::string_view> FaultsOf(std::string_view pass);
 
 }  // namespace hlo

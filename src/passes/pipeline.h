@@ -1,4 +1,4 @@
-// Runs passes: a preset, or a pipeline that somebody wrote. The presets and their grammar: pipelines/.
+// Runs a preset or a custom pipeline of passes. Presets and grammar: passes/pipelines/.
 #ifndef HLO_PASSES_PIPELINE_H_
 #define HLO_PASSES_PIPELINE_H_
 
@@ -15,58 +15,57 @@
 
 namespace hlo {
 
-// One pass instance that was to run.
+// One pass instance, run or skipped.
 struct PassRun {
-  int number = 0;                   // 1, 2, ... over the whole run, skipped ones counted.
-  std::string pipeline;             // Its innermost stage.
-  std::vector<std::string> stages;  // All that it is in, from the outside; none in a list without any.
+  int number = 0;                   // 1, 2, ... over the whole run, including skipped instances.
+  std::string pipeline;             // The innermost stage.
+  std::vector<std::string> stages;  // All enclosing stages, outermost first.
   const PassRow* pass = nullptr;
-  int instance = 0;      // 1, 2, ... of this pass: `algsimp#2`.
-  bool skipped = false;  // Disabled, or beyond the bisection limit.
+  int instance = 0;      // 1, 2, ... for this pass, as in `algsimp#2`.
+  bool skipped = false;  // Disabled or beyond the bisection limit.
   bool changed = false;
-  bool misreported =
-      false;  // [I010]: its own report and the fingerprint disagree; `changed` is the fingerprint's word.
+  bool misreported = false;  // I010: the pass's report differs from the fingerprint, which determines `changed`.
   double milliseconds = 0;
-  double after_milliseconds = 0;  // Fingerprint and verifier.
-  // What the process computed in that time, on all of its threads: waiting for others does not count.
+  double after_milliseconds = 0;  // The time of fingerprint and verifier.
+  // Processor time of all threads of the process in that period.
   double processor_milliseconds = 0, after_processor_milliseconds = 0;
-  int64_t instructions = 0;  // Afterwards.
+  int64_t instructions = 0;  // After the pass.
   PassOptions options;
-  std::string_view fault;  // Planted in it, or "".
-  // Of the rules that it applied, how often each.
+  std::string_view fault;  // The planted fault, or "".
+  // The rules that the pass applied, each with its number of rewrites.
   std::vector<std::pair<std::string_view, int64_t>> rewrites;
 };
 
 // "algsimp#2".
 std::string NameOf(const PassRun& run);
 
-// Called for each instance with the module as it is then (before) or has become (after). An error stops the run and is
-// the run's result.
+// Called for each instance with the module before or after it. An error stops the run, which returns it.
 using PassObserver = std::function<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
-  // Instead of a preset: a pipeline's text (pipelines/text.h), "" is the empty one.
+  // The text of a pipeline (pipelines/text.h) instead of a preset. "" is the empty pipeline.
   std::optional<std::string> passes;
-  std::string pipeline = "default";        // A preset, or where `text` is from.
-  std::shared_ptr<const SourceText> text;  // Of a pipeline that is no preset.
-  // Names that do not run: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
+  std::string pipeline = "default";        // A preset, or the origin of `text`.
+  std::shared_ptr<const SourceText> text;  // The text of a custom pipeline.
+  // Names that are skipped: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
-  // When not empty, only these run. The same spellings.
+  // If not empty, only these run. Names as in `disabled`.
   std::vector<std::string> only;
-  int opt_bisect_limit = -1;  // Instances with a higher number are skipped; -1: no limit.
-  // A slice: what stands before `start_from`, from `stop_before` on, or behind `stop_after`, is skipped. The first
-  // instance counts, or `name#k`; of a stage its beginning, and for `stop_after` its end. The spellings of `disabled`.
+  int opt_bisect_limit = -1;  // Skips instances with a higher number; -1 skips none.
+  // Run only a part: skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A name means
+  // its first instance, or `name#k`; a stage means its start, or for `stop_after` its end. Names as in `disabled`.
   std::string start_from, stop_before, stop_after;
-  // Rules that no pass applies: ids, or what several begin with (rewrite.h).
+  // Ids, or common prefixes of ids, of rules that are not applied (rewrite.h).
   std::vector<std::string> disabled_rules;
-  // "algsimp=5", "A.add.1=5": rewrites over the whole run, of a pass (for passes that count theirs) or of a rule.
+  // "algsimp=5", "A.add.1=5": the number of rewrites in the run that a pass or a rule may make.
   std::vector<std::pair<std::string, int64_t>> fuel;
-  // "algsimp:multiply_by_zero" plants that fault, "algsimp#2:..." in the second instance only; tests only.
+  // "algsimp:multiply_by_zero" plants this fault; "algsimp#2:..." plants it only in the second instance. Only for
+  // tests.
   std::string inject;
-  // Check after each pass that the module is sound; null: nothing is checked. The driver passes Verify.
+  // Checks the module after each pass, or null. The driver passes Verify.
   std::function<Status(const Module&)> verify;
   PassObserver before, after;
-  FusionLog* fusions = nullptr;  // Where passes that fuse write why (fusion/log.h); null: nobody asks.
+  FusionLog* fusions = nullptr;  // The log of fusion passes (fusion/log.h), or null.
 
   const DeviceDescription* device = &DefaultDevice();
 };
@@ -74,26 +73,26 @@ struct PipelineOptions {
 struct PipelineReport {
   std::vector<PassRun> runs;
   bool changed = false;
-  std::map<std::string_view, int64_t> rewrites;  // By rule; those that were applied.
-  std::vector<std::string> cycles;               // One sentence each: rules or passes that undo each other.
-  int items = 0;                                 // Passes that the text names, gates that were shut left out...
-  std::vector<std::string> todo;                 // ...and those of them that are still to be written.
-  int planted = 0;                               // Instances that the planted fault made do something else.
-  std::vector<std::string> unmet;                // Ends of the slice that were not come to: "--stop_after=dce#9".
+  std::map<std::string_view, int64_t> rewrites;  // By rule, for rules that were applied.
+  std::vector<std::string> cycles;               // One sentence for each cycle of rules or passes that undo each other.
+  int items = 0;                                 // Number of passes in the text, without closed gates,
+  std::vector<std::string> todo;                 // and those that are not implemented.
+  int planted = 0;                               // Instances that the planted fault changed.
+  std::vector<std::string> unmet;                // Unreached limits of the run, such as "--stop_after=dce#9".
 };
 
-// What is run.
+// The text of the pipeline that the options select.
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);
 
-// Errors: unknown names, a text that is none, a fixed point that does not end (usage); what a pass, an observer or the
-// verifier returns. A verifier's error after a pass is our bug: it keeps its words and names the pass.
+// Errors: unknown names, an invalid text, a fixed point that is not reached (usage); any error of a pass, an observer
+// or the verifier. A verifier error after a pass is our bug: it keeps its message and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
-// One pass on a module, as a pipeline runs it: named as the maker of what is new, the planted fault `context.fault` in
-// it, the schedule of a scheduled module whole again. True when it says that the module changed.
+// Runs one pass as a pipeline does. New instructions record the pass as their maker, `context.fault` is planted, and a
+// scheduled module gets a valid order. Returns whether the pass reported a change.
 Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& context);
 
-// The names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel`, `inject` and of the slice are known ones.
+// Checks the names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel`, `inject` and the limits of the run.
 Status CheckNames(const PipelineOptions& options);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Rules, and the loop that applies them until none has anything to say.
+// Rules, and the loop that applies them until none matches.
 #ifndef HLO_PASSES_REWRITE_H_
 #define HLO_PASSES_REWRITE_H_
 
@@ -21,11 +21,11 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// The instruction that has the value of `inst` (an existing one or one that the function added), or null when the law
-// says nothing about `inst`; then nothing has changed. A rule never makes worse code.
+// Returns the instruction with the value of `inst`, which exists already or was added. Returns null if the rule does
+// not apply, and then has changed nothing. A rule never makes the code worse.
 using RuleFunction = Result<Instruction*> (*)(Instruction& inst, const PassContext& context);
 
-// What a rule replaces: one of a few opcodes, or every op with a trait.
+// The instructions that a rule replaces: those with one of a few opcodes, or with a trait.
 class Roots {
  public:
   constexpr Roots(Opcode opcode) : Roots({opcode}) {}       // NOLINT(google-explicit-constructor)
@@ -44,49 +44,49 @@ class Roots {
   uint32_t trait_ = 0;
 };
 
-// A law as a row. Ids: a letter for the pass (A: algsimp), the opcode, a number; a letter behind it where the pass
-// catalogue has several laws under one number.
+// A rule as a table row. An id has a letter for the pass (A: algsimp), the opcode and a number. A letter follows if the
+// pass catalogue has several rules under one number.
 struct Rule {
   std::string_view id;  // "A.add.1", "A.resh.1b".
   Roots roots;
   RuleFunction function;
   Preserves preserves;
-  std::string_view law;           // One line.
-  std::string_view options = {};  // What its pass is to be given for it, as a pipeline has it: "{rounding=true}".
+  std::string_view law;           // The rule in one line.
+  std::string_view options = {};  // The options that the pass needs for it, as in a pipeline: "{rounding=true}".
 };
 
-// The rules of each pass that is made of them, in the order in which they are tried. Ids are unique.
+// The rules of each pass that consists of rules, in the order in which they are tried. Ids are unique.
 struct RuleSet {
   std::string_view pass;
   std::span<const Rule> rules;
 };
 std::span<const RuleSet> AllRules();
 
-// An id, or what several begin with: "A.add.1", "A.resh.1" (a and b), "A.resh", "A". Empty where there is none.
+// Finds rules by id or common prefix: "A.add.1", "A.resh.1" (a and b), "A.resh", "A". Empty if there is none.
 std::vector<const Rule*> FindRules(std::string_view selector);
-// A usage error that names the nearest rules. `flag` is what it was given to.
+// A usage error for the flag `flag` that names the nearest rules.
 Error UnknownRule(std::string_view flag, std::string_view selector);
 
-// What rules may do and have done, over all passes of a run.
+// Limits and counts of rules over all passes of a run.
 struct RuleBook {
   struct Entry {
     bool disabled = false;
-    int64_t fuel = INT64_MAX;  // Rewrites that it may still make.
+    int64_t fuel = INT64_MAX;  // The number of rewrites that it may still make.
     int64_t rewrites = 0;
   };
   std::map<std::string_view, Entry> entries;  // By id.
-  std::vector<std::string> cycles;            // One sentence each: rules that undo each other.
+  std::vector<std::string> cycles;            // One sentence for each cycle of rules that undo each other.
 };
 
-// Operands before users; what a rule makes is looked at again, and so are the users of what was replaced. What has died
-// goes at once. Fuel: one unit of the pass and one of the rule for each replacement. `where` names the file whose log
-// level 2 lists the replacements (--vmodule).
+// Visits operands before users. New instructions and the users of replaced ones are visited again, and dead
+// instructions are removed immediately. Each replacement takes one unit of fuel of the pass and of the rule. Log level
+// 2 of the file `where` lists the replacements (--vmodule).
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
-// Operands that their fused computations do not read any more, go (dce.cpp): a valid fusion has none.
+// Removes operands of fusions that their computations do not read (dce.cpp). A valid fusion has none.
 bool RemoveUnusedOperands(Module& module);
-// All computations, fused ones too.
+// For all computations, including fused ones.
 Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
 

@@ -1,5 +1,5 @@
-// What passes ask of a collective: who meets at it, and what it computes of what they bring. What the ids of its groups
-// are, its channel and use_global_device_ids say: docs/language.md#replica-groups.
+// Properties of collectives for passes: their groups of devices and the op that combines values. The meaning of ids,
+// channels and use_global_device_ids: docs/language.md#replica-groups.
 #ifndef HLO_PASSES_COLLECTIVES_GROUPS_H_
 #define HLO_PASSES_COLLECTIVES_GROUPS_H_
 
@@ -11,21 +11,21 @@
 
 namespace hlo {
 
-// Ids, group by group, in the order in which they take part; {} is one group of all that there are.
+// The ids of each group in their order of participation. {} is one group with all devices.
 using IdGroups = std::vector<std::vector<int64_t>>;
 IdGroups WrittenGroups(const Instruction& collective);
 
-// At both the same devices meet in the same order, for the same kind of exchange: two of them can be one. Which channel
-// it is does not matter; whether there is one does.
+// Whether both connect the same devices in the same order for the same kind of exchange, so that one can replace the
+// other. The number of the channel does not matter, but its presence does.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
-// One array whose layout nobody asks for, by this opcode, in a computation that runs step by step.
+// Whether `inst` has this opcode and one operand, an array of static size without a layout constraint.
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 
-// The op that combines what an all-reduce or reduce-scatter of one array brings, in the array's own type.
+// The op that an all-reduce or reduce-scatter combines values with, if the reducer is one op in the array's type.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Before anything is changed: what control edges begin or end at.
+// Whether a control edge starts or ends at each instruction. Call it before any change.
 std::vector<bool> WithControlEdges(const Computation& computation);  // By place.
 
 }  // namespace hlo

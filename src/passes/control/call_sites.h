@@ -1,5 +1,5 @@
-// Who calls what, for passes that change the computations of loops and branches: one that others call as well is copied
-// first.
+// Counts the callers of computations. Passes that change the computation of a loop or branch first copy it if it has
+// other callers.
 #ifndef HLO_PASSES_CONTROL_CALL_SITES_H_
 #define HLO_PASSES_CONTROL_CALL_SITES_H_
 
@@ -16,17 +16,16 @@ class Module;
 
 class CallSites {
  public:
-  explicit CallSites(const Module& module);  // Of what the entry reaches.
+  explicit CallSites(const Module& module);  // Counts the computations that the entry reaches.
 
   int Count(const Computation& computation) const;
-  // An instruction that calls something was added.
+  // Must be called for each new instruction that calls computations.
   void Add(const Instruction& inst);
-  // Makes the computation that an instruction names in `slot` its own: a copy, when it is not. The copy computes what
-  // several instructions of the input did, so none of its instructions has an origin.
+  // Replaces the computation in `slot` by a copy if it has other callers. The instructions of the copy have no origin,
+  // because they computed several instructions of the input.
   Computation& Own(Computation*& slot);
-  // A copy of the body of `callee`, which computes it on `arguments`, in `caller`; an element of a tuple there is, is
-  // what the tuple was made of. Gives the root's; what was made of loops, branches and calls goes to `control`, when
-  // that is not null.
+  // Copies the body of `callee` with these arguments into `caller` and returns its root. A get-tuple-element of a tuple
+  // becomes the element. `control`, if not null, receives the copied loops, conditionals and calls.
   Instruction& Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                       std::vector<Instruction*>* control = nullptr);
 
@@ -36,10 +35,10 @@ class CallSites {
   std::unordered_map<const Computation*, int> counts_;
 };
 
-// Somebody waits for somebody, though no value flows: who takes an instruction away must think of that.
+// Whether the computation has control edges. A pass that removes an instruction must preserve them.
 bool HasWaits(const Computation& computation);
 
-// Element `i` of the tuple that `whole` computes: an operand, or a new get-tuple-element.
+// Element `i` of a tuple value: an operand of the tuple, or a new get-tuple-element.
 Instruction& ElementOf(Instruction& whole, int64_t i);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// A loop over a tuple, read: what its state begins with, what a trip makes of it, and who reads which element.
+// A loop over a tuple: its initial state, its state after a trip, and the instructions that read each element.
 #ifndef HLO_PASSES_CONTROL_LOOP_H_
 #define HLO_PASSES_CONTROL_LOOP_H_
 
@@ -21,29 +21,30 @@ struct Loop {
 
   int64_t Size() const { return init->operand_count(); }
   Instruction& Next(int64_t i) const;  // Element i after a trip.
-  // Element i is after a trip what it was before.
+  // Whether a trip does not change element i.
   bool IsInvariant(int64_t i) const;
-  // The element that the value is, in the body; nullopt when it is none.
+  // The index of the element that `value` reads in the body, or nullopt.
   std::optional<int64_t> ElementInBody(const Instruction& value) const;
 };
 
-// Nullopt where the state begins as no tuple instruction, or where somebody takes it whole.
+// nullopt if the initial state is not a tuple instruction, or if the state is used as a whole.
 std::optional<Loop> ReadLoop(Instruction& inst);
 
-// Calls `change` for each loop over a tuple whose body and condition nobody else calls, and in whose body nobody waits
-// for somebody. True when one of them changed something.
+// Calls `change` for each loop over a tuple that is the only caller of its body and condition, and whose body has no
+// control edges. Returns whether any call changed something.
 bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&));
 
-// The state grows by `value`, of the loop's computation, which does not change. Gives it in the body; `loop` knows it.
+// Adds `value`, of the loop's computation, to the state as an invariant element. Returns the element in the body, and
+// updates `loop`.
 Instruction& HandIn(Loop& loop, Instruction& value);
 
-// Elements that begin as constants and are invariant are those constants in body and condition, which nobody else calls
-// (while_constant_sinking.cpp). True when something changed.
+// Replaces invariant elements that start as constants by these constants in body and condition, which must have no
+// other caller (while_constant_sinking.cpp). Returns whether something changed.
 bool SinkConstants(const Loop& loop);
-// In a body that nobody else calls, what follows from the counters' ranges and from the condition (loop_ranges.cpp).
+// Simplifies a body without other callers by the ranges of its counters and by the condition (loop_ranges.cpp).
 bool UseRanges(const Loop& loop, const PassContext& context);
-// A counter that moves together with another one is computed from it, in such a body and behind the loop
-// (loop_counters.cpp). Elements of the state are read that `loop` does not know.
+// Computes a counter from another one that changes in step, in such a body and after the loop (loop_counters.cpp). Adds
+// reads of the state that `loop` does not record.
 bool MergeCounters(const Loop& loop, const PassContext& context);
 
 }  // namespace hlo

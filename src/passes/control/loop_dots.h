@@ -1,4 +1,4 @@
-// What loops multiply in each trip: slices of their inputs, for passes that multiply for all trips at once.
+// Products of slices of invariant values in loops, for passes that compute the products of all trips at once.
 #ifndef HLO_PASSES_CONTROL_LOOP_DOTS_H_
 #define HLO_PASSES_CONTROL_LOOP_DOTS_H_
 
@@ -12,30 +12,29 @@ namespace hlo {
 
 struct DeviceDescription;
 
-// One place of dimension `dimension` of element `element` of the state, which does not change.
+// A slice of size 1 in dimension `dimension` of the invariant element `element` of the state.
 struct LoopSlice {
   Instruction* slice;  // The dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // Does the operand that was read have it, as a dimension of 1? Otherwise it is a reshape without it.
+  bool keeps;  // Whether the operand keeps that dimension, with size 1. Otherwise a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }
-  // Of the whole, for dimension d of the operand.
+  // The dimension of the whole value for dimension d of the operand.
   int64_t DimensionOf(int64_t d) const { return d < dimension || keeps ? d : d + 1; }
 };
 
-// Is it an element of the state that does not change, row-major, of static dimensions?
+// Whether `value` is an invariant element of the state: a row-major array of static size.
 bool IsGiven(const Loop& loop, const Instruction& value);
-// Nullopt where an operand of an instruction in the body is none.
+// nullopt if the operand of an instruction in the body is not such a slice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// Bytes of what is kept for all trips.
+// The most bytes of values that are kept for all trips.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
-// A trip's product of few rows reads (or adds to) `large`, a matrix that it does next to nothing with. On a GPU that is
-// a launch at least; on a host it has to come from memory: matrices that stay in a core's cache win nothing (an LSTM of
-// 128 units, 256 KiB). With more rows, reading is little of the work. `a` times `b` is `product`, one of the three
-// `large`.
+// Whether the product of a trip has so few rows that reading (or updating) `large` takes most of its time. On a GPU
+// each trip costs at least a launch. On a host `large` must exceed the cache of a core, because smaller matrices gain
+// nothing (an LSTM of 128 units, 256 KiB). `product` is `a` times `b`, and one of the three is `large`.
 bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, const Shape& large,
                         const DeviceDescription& device);
 

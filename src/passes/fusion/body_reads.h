@@ -1,5 +1,5 @@
-// How often a kernel asks for the elements of what it reads, and in how many places of its code: what computing them
-// there instead would cost.
+// How often a kernel evaluates the elements of its operands, and at how many places of its code. This is the cost of
+// computing an operand inside the kernel instead.
 #ifndef HLO_PASSES_FUSION_BODY_READS_H_
 #define HLO_PASSES_FUSION_BODY_READS_H_
 
@@ -11,16 +11,16 @@
 namespace hlo {
 
 struct BodyRead {
-  double evaluations = 0;  // Of elements, over a run of the kernel, the same one again counted again.
-  int64_t copies = 0;      // Indices at which code asks for one.
+  double evaluations = 0;  // Evaluated elements in a run of the kernel, with repetitions.
+  int64_t copies = 0;      // Places in the code that evaluate an element.
 };
 
-// By number of the operand of a fusion.
+// Indexed by the operands of the fusion.
 std::vector<BodyRead> BodyReads(const Instruction& fusion);
 
-// Result element i of `user` needs element i of `operand`, in row-major order.
+// Whether result element i of `user` needs element i of `operand`, in row-major order.
 bool KeepsIndex(const Instruction& user, const Instruction& operand);
-// How often elements of `inst` are asked for by `user`, of which so many elements are computed.
+// The number of elements of `inst` that `user` evaluates when `of_user` of its own elements are computed.
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user);
 
 }  // namespace hlo

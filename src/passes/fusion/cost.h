@@ -1,4 +1,4 @@
-// What a group of instructions would cost as one kernel, from what it reads, writes and computes.
+// The cost of a group of instructions as one kernel.
 #ifndef HLO_PASSES_FUSION_COST_H_
 #define HLO_PASSES_FUSION_COST_H_
 
@@ -9,11 +9,11 @@
 namespace hlo {
 
 struct GroupCost {
-  double bytes_read = 0, bytes_written = 0;  // From and to memory; what stays within the group is in neither.
-  double work = 0;                           // In adds; what is computed again counts again.
+  double bytes_read = 0, bytes_written = 0;  // Memory traffic, without values inside the group.
+  double work = 0;                           // In additions; repeated evaluations count each time.
 
   double bytes() const { return bytes_read + bytes_written; }
-  // A roofline: memory and arithmetic overlap, the launch does not.
+  // A roofline model: memory traffic and arithmetic overlap with each other but not with the launch.
   double Seconds(const DeviceDescription& device) const {
     return device.launch_seconds + std::max(bytes() / device.memory_rate, work / device.instruction_rate);
   }

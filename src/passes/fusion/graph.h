@@ -1,14 +1,14 @@
-// Groups of instructions of one computation that are to share a kernel, before any of them does.
+// Groups of instructions of one computation that shall share a kernel. They are planned before any fusion is made.
 //
-// A strategy (a file beside this one) looks at candidates in an order of its own, and vetoes with a reason. The graph
-// knows the rest:
+// A fusion strategy (another file in this folder) visits candidates in its own order and rejects some with a reason.
+// The graph provides:
 //
-//   who waits for whom    WaitsFor, WaitsRoundAbout: would the union of two groups wait for itself?
-//   what a group costs    CostOf, CostOfUnion: of a union, too, that does not exist
-//   why                   Each join and each veto has a reason (reasons.def), counted, and kept for a log.h
+//   dependencies   WaitsFor, WaitsRoundAbout: would the union of two groups depend on itself?
+//   cost           CostOf, CostOfUnion: the cost of a group, or of a union that does not exist yet
+//   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
 //
-// At first no instruction is in a group. One may be in several: as the member that its value is stored from in one at
-// most, as a copy in any. The computation stays as it is until Outline, which makes a fusion of each group.
+// Initially no instruction is in a group. Later it is stored by at most one group, and may be copied into any number of
+// groups. The computation does not change until Outline makes a fusion of each group.
 #ifndef HLO_PASSES_FUSION_GRAPH_H_
 #define HLO_PASSES_FUSION_GRAPH_H_
 
@@ -32,16 +32,16 @@ namespace hlo {
 using GroupId = int;
 inline constexpr GroupId kNoGroup = -1;
 
-// By place: what the computation's root or an effect hangs on. The rest is left to dce: no strategy looks at it, so
-// that a second run of one finds what is there, and not what the first one has copied.
+// Whether the root or a side effect depends on each instruction, indexed by place. Strategies ignore the others and
+// leave them to dce. So a second run of a strategy does not see the instructions that the first run copied.
 std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order);
-// What is needed, operands and control predecessors first.
+// The needed instructions, operands and control predecessors first.
 std::vector<Instruction*> NeededOrder(Computation& computation);
 
 class FusionGraph {
  public:
-  // `order` holds all instructions that are needed, operands and control predecessors first.
-  // Decisions are logged as those of the file `where`.
+  // `order` must contain all needed instructions, operands and control predecessors first. Decisions are logged for the
+  // file `where`.
   FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context,
               const std::source_location& where = std::source_location::current());
 
@@ -49,66 +49,68 @@ class FusionGraph {
   bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
-  // A group that stores the value of `root`: an instruction, or a fusion, which is taken apart when others join it.
-  // `why` its users' groups do not compute it themselves, where that was a question.
+  // Opens a group that stores the value of `root`. If `root` is a fusion, it is merged with later members. `why` is the
+  // reason why the groups of its users do not compute it, if they could have.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
-  // `group`, which reads the producer's value, computes it itself: so many elements, those computed again counted
-  // again.
+  // `group` computes `producer` itself instead of reading it. `evaluations` is the number of elements it computes, with
+  // repetitions.
   void Copy(Instruction& producer, GroupId group, double evaluations, FusionReason why);
-  // `group`, which reads what `from` stores, computes all that `from` computes itself, `times` as often as that. `from`
-  // stays, for others that read it.
+  // `group` computes all members of `from` itself instead of reading its result. They are evaluated `times` as often as
+  // in `from`, which stays for its other users.
   void CopyGroup(GroupId from, GroupId group, double times, FusionReason why);
-  // Nobody reads what the group stores any more: it is none. Its instructions stay until dce.
+  // Removes a group whose result has no readers any more. Its instructions stay until dce.
   void Dissolve(GroupId group);
-  // `b` becomes part of `a`. No way may lead from one to the other through a third.
+  // Merges `b` into `a`. There must be no path between them through a third group.
   void Union(GroupId a, GroupId b, const FusionNote& why);
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
   void KeepAlone(GroupId group, const FusionNote& why);
-  // A kernel in no group, that joins no other.
+  // Records the reason for a kernel that is in no group and joins no other.
   void KeepFromAll(const Instruction& kernel, const FusionNote& why);
 
-  // The root it was opened with, then others in the order in which they came. Empty: it is part of another.
+  // The root, then the others in the order in which they joined. Empty if the group was merged into another.
   const std::vector<Instruction*>& Members(GroupId group) const { return groups_[group].members; }
-  // The group that stores the value, for an element of a tuple that of the tuple; or kNoGroup.
+  // The group that stores the value, or kNoGroup. An element of a tuple belongs to the group of the tuple.
   GroupId GroupOf(const Instruction& value) const {
     return group_of_[(value.Is(Opcode::kGetTupleElement) ? value.operand(0) : value).place()];
   }
 
-  // Does the group wait for the other one, directly or not? The same of an instruction in no group.
+  // Whether the group depends on the other, directly or indirectly. Also for instructions in no group.
   bool WaitsFor(GroupId group, GroupId before) { return Waits().WaitsFor(Root(group), Root(before)); }
-  // Through a third: what the group needs of that, or null. Where it does, the two cannot be one.
+  // An instruction of a third group through which `group` depends on `before`, or null. If there is one, the two cannot
+  // be merged.
   const Instruction* WaitsRoundAbout(GroupId group, GroupId before) {
     return Waits().WaitsRoundAbout(Root(group), Root(before));
   }
 
-  // Values that members read and no copy in the group makes. What one member stores for another counts.
+  // The number of values that members read and the group does not compute. A value that one member stores for another
+  // counts.
   int64_t ReadCount(GroupId group) const { return groups_[group].read_count; }
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
   GroupCost CostOfUnion(GroupId a, GroupId b) const;
-  // What CopyGroup would make of `group`.
+  // The cost of `group` after CopyGroup.
   GroupCost CostWithCopy(GroupId from, GroupId group, double times) const;
 
   struct Shape {
     FusionKind kind;
-    std::string name;  // "loop_add" of fused_loop_add and loop_add_fusion.
+    std::string name;  // "loop_add" for fused_loop_add and loop_add_fusion.
   };
-  // Makes a fusion of each group, but of one that is a single fusion already. In order of the instructions that they
-  // were opened with. True when there was one to make. The graph is done then.
+  // Makes a fusion of each group except single fusions, in the order of the groups' roots. Returns whether there were
+  // any. The graph must not be used afterwards.
   bool Outline(const std::function<Shape(GroupId)>& shape_of);
 
  private:
   struct Read {
-    int place;     // Of the value.
-    double bytes;  // Of it, as members read it together; below 0: it is made in the group by now.
+    int place;     // The place of the value.
+    double bytes;  // Bytes that members read together; negative if the group computes the value by now.
   };
   struct Group {
     std::vector<Instruction*> members;
-    std::vector<Read> reads;  // By place.
-    int64_t read_count = 0;   // Less those made in the group.
+    std::vector<Read> reads;  // Sorted by place.
+    int64_t read_count = 0;   // Without values computed in the group.
     double work = 0;
   };
-  // Which groups an instruction is in, as far as it is asked: one id is their xor.
+  // The groups that contain an instruction. `ids` is the xor of their ids, so it is the id if there is only one.
   struct Holders {
     int count = 0;
     GroupId ids = 0;
@@ -123,8 +125,9 @@ class FusionGraph {
     const Instruction* inst;
   };
   struct Noted {
-    GroupId group, other;     // other: kNoGroup when it is about the group alone. Both: about `root` and all others.
-    const Instruction* root;  // Of the other, as it was then; or of the group.
+    GroupId group, other;     // `other` is kNoGroup for a note about `group` alone. Both are kNoGroup for a note about
+                              // `root` and all others.
+    const Instruction* root;  // The root of `other` at that time, or of the group.
     FusionNote note;
     double bytes;
   };
@@ -143,25 +146,25 @@ class FusionGraph {
   GroupId Find(GroupId group) const;
   void StartLog();
   void WriteLog();
-  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Unless it is there.
+  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Unless it is there already.
   void WriteMembers(GroupId id, const std::vector<int>& copies);
 
   Computation& computation_;
   const std::vector<Instruction*> order_;
   FusionLog* const log_;
   const std::source_location where_;
-  const bool logs_why_;            // Somebody reads decisions as they are made.
-  std::vector<int> position_;      // In the order, by place; -1: it is not needed.
-  std::vector<GroupId> group_of_;  // By place: who stores it...
-  std::vector<Holders> held_by_;   // ...and who computes it.
+  const bool logs_why_;            // Whether decisions are logged when they are made.
+  std::vector<int> position_;      // Position in the order by place; -1 if not needed.
+  std::vector<GroupId> group_of_;  // The group that stores it, by place.
+  std::vector<Holders> held_by_;   // The groups that compute it, by place.
   std::vector<Group> groups_;
-  std::vector<GroupId> part_of_;    // By group: the one that it was joined to.
-  std::optional<WaitGraph> waits_;  // From the first question or union on.
-  std::vector<Read> scratch_;       // Of AddReads.
-  // For the log, if there is one.
+  std::vector<GroupId> part_of_;    // The group that it was merged into, by group.
+  std::optional<WaitGraph> waits_;  // Created by the first question or union.
+  std::vector<Read> scratch_;       // Used by AddReads.
+  // Only for the log.
   std::vector<Joined> joined_;
   std::vector<Noted> noted_;
-  std::vector<std::string> names_;  // By group: of its fusion.
+  std::vector<std::string> names_;  // Names of the groups' fusions.
 };
 
 }  // namespace hlo

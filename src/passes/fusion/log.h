@@ -1,5 +1,5 @@
-// Why kernels are what they are: what strategies decided, in words, for --print_fusion_plan. Passes that fuse write it
-// when PassContext has one; nothing reads it to decide.
+// The decisions of fusion strategies with their reasons, for --print_fusion_plan. Fusion passes write the log if
+// PassContext has one. No decision depends on it.
 #ifndef HLO_PASSES_FUSION_LOG_H_
 #define HLO_PASSES_FUSION_LOG_H_
 
@@ -23,32 +23,33 @@ inline constexpr int kFusionReasons = 0
 #include "passes/fusion/reasons.def"
     ;
 std::string_view NameOf(FusionReason reason);  // "ReadsTheSame"
-bool Joins(FusionReason reason);               // Else it keeps apart.
+bool Joins(FusionReason reason);               // Otherwise the reason keeps kernels apart.
 
-// A reason with what it speaks of, as strategies give it.
+// A reason with its arguments.
 struct FusionNote {
   FusionReason reason;
   const Instruction* inst = nullptr;
   double first = 0, second = 0;
 };
-std::string Text(const FusionNote& note);  // In words.
+std::string Text(const FusionNote& note);  // As a sentence.
 
 struct FusionLog {
   struct Note {
     FusionReason reason;
     std::string text;
-    std::vector<std::string> names;  // The instructions that joined; the other kernel, or none: all; what is stored.
-    bool of_two = false;             // Kernels.
-    double bytes = 0;                // Of traffic that the union saves, or would.
+    // The instructions that joined, the other kernel (empty for all), or the stored value.
+    std::vector<std::string> names;
+    bool of_two = false;  // The note is about two kernels.
+    double bytes = 0;     // Memory traffic that the union saves or would save.
   };
   struct Group {
-    bool made = false;               // By a pass; else it came so.
-    std::vector<std::string> parts;  // Kernels that it was made of; each may be in the log itself.
+    bool made = false;               // Made by a pass, not present in the input.
+    std::vector<std::string> parts;  // The kernels that were merged; each may be in the log itself.
     std::vector<Note> notes;
-    int64_t shared = 0;      // Instructions that other kernels compute, too.
-    double bytes_alone = 0;  // That its instructions would move, each by itself; of one in k kernels a k-th.
+    int64_t shared = 0;      // Instructions that other kernels compute as well.
+    double bytes_alone = 0;  // Traffic of the instructions as separate kernels. An instruction in k kernels counts 1/k.
   };
-  std::unordered_map<std::string, Group> groups;  // By the fusion's name.
+  std::unordered_map<std::string, Group> groups;  // Keyed by the name of the fusion.
   std::array<int64_t, kFusionReasons> counts = {};
 };
 

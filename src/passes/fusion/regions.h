@@ -1,6 +1,5 @@
-// Kernels of one computation that are to become regions (ir/region.h), before any of them does: groups of launches, and
-// who waits for whom. A strategy, a file beside this one, asks and joins; Build makes a region of each group of several
-// launches.
+// Groups of launches of one computation that shall become regions (ir/region.h). A strategy, another file in this
+// folder, asks and joins. Build then makes a region of each group with several launches.
 #ifndef HLO_PASSES_FUSION_REGIONS_H_
 #define HLO_PASSES_FUSION_REGIONS_H_
 
@@ -13,43 +12,43 @@
 
 namespace hlo {
 
-// A launch: what runs as a kernel or library call, or a loop of such.
+// Whether the instruction is a launch: a kernel, a library call, or a loop of them.
 bool IsLaunch(const Instruction& inst);
-// The launch whose results the value names a part of, through get-tuple-elements, bitcasts and the tuple that a loop
-// begins with; itself when it is one; else null.
+// The launch that computes the value, found through get-tuple-elements, bitcasts and the initial tuple of a loop, or
+// null.
 Instruction* LaunchOf(Instruction& value);
 
-// Does anyone but the launches read the value, by any of its names or as an element?
+// Whether other instructions than `launches` read the value or a part of it.
 bool IsReadByOthers(const Instruction& value, const std::vector<const Instruction*>& launches);
 
 class RegionGraph {
  public:
   explicit RegionGraph(Computation& computation);
 
-  // Launches that may join others, operands before users: nobody waits for them but for their values, and they act on
-  // nothing else.
+  // Launches that may join others, operands before users. They have no control edges and no side effects, and their
+  // results are used.
   const std::vector<Instruction*>& launches() const { return launches_; }
 
-  // Of the group, by one of them.
+  // All launches in the group of `launch`.
   const std::vector<Instruction*>& LaunchesOf(const Instruction& launch) { return members_[GroupOf(launch)]; }
   bool AreOne(const Instruction& a, const Instruction& b) { return GroupOf(a) == GroupOf(b); }
-  // Launches of other groups that members of the group read from, each once.
+  // Launches of other groups that members of the group read from, one for each group.
   std::vector<Instruction*> Producers(const Instruction& launch);
 
-  // Could the two groups be one without waiting for themselves? Different ones.
+  // Whether the union of the two groups, which must differ, would not depend on itself.
   bool CanJoin(const Instruction& a, const Instruction& b) {
     return waits_.WaitsRoundAbout(a, b) == nullptr && waits_.WaitsRoundAbout(b, a) == nullptr;
   }
-  // Does neither wait for the other?
+  // Whether neither group depends on the other.
   bool AreIndependent(const Instruction& a, const Instruction& b) {
     return !waits_.WaitsFor(a, b) && !waits_.WaitsFor(b, a);
   }
   void Join(const Instruction& a, const Instruction& b);
 
-  // What the group reads from outside, and what it makes that others read.
+  // The number of values that the group reads or computes.
   int64_t PointerCount(const Instruction& launch);
 
-  // Regions of the groups that `is_one` takes. True when there was one.
+  // Makes regions of the groups that `is_one` accepts. Returns whether there was any.
   bool Build(std::string_view kind, const std::function<bool(const std::vector<Instruction*>&)>& is_one);
 
  private:
@@ -59,10 +58,12 @@ class RegionGraph {
   const std::vector<Instruction*> order_;
   std::vector<Instruction*> launches_;
   WaitGraph waits_;
-  std::vector<int> part_of_;  // By place: a launch that its group has; itself, if it stands for it.
-  std::vector<std::vector<Instruction*>> members_;  // By place of that: the launches, in no order.
-  int64_t count_ = 0;                               // Counts of pointers so far,
-  std::vector<int64_t> counted_;                    // and, by place, the last in which a value was.
+  // Another launch of the group, by place. The representative points to itself.
+  std::vector<int> part_of_;
+  // The launches of a group, unordered, by the place of its representative.
+  std::vector<std::vector<Instruction*>> members_;
+  int64_t count_ = 0;             // The number of calls of PointerCount,
+  std::vector<int64_t> counted_;  // and, by place, the last call that counted the value.
 };
 
 }  // namespace hlo

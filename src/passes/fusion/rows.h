@@ -1,7 +1,7 @@
-// Which kernels make one row of their results from the same row of what they read.
+// Finds the kernels that compute a row of their results from the same row of their operands.
 //
-// Row r of an array of e elements is elements r * e/rows to (r+1) * e/rows, in row-major order: whatever its dimensions
-// are, rows are a prefix of them or a part of one.
+// With `rows` rows, row r of an array of e elements has the elements r * e/rows to (r+1) * e/rows in row-major order.
+// The rows need not be a dimension of the array.
 #ifndef HLO_PASSES_FUSION_ROWS_H_
 #define HLO_PASSES_FUSION_ROWS_H_
 
@@ -13,13 +13,13 @@
 
 namespace hlo {
 
-// How many rows the reductions and running sums of a kernel (ir/fusion.h) may be said to have: what stands before the
-// first dimension that they go along; and a gather, one for each index. More than one; ascending, each once.
+// The possible row counts of a kernel (ir/fusion.h), ascending and above 1. For a reduction or running sum it is the
+// product of the dimensions before the first reduced one, for a gather the number of indices.
 std::vector<int64_t> RowCounts(const Instruction& kernel);
 
-// Can each row of the results be made by itself, where only the same row is there of operands for which `has_rows`?
-// Reductions and products stay in their row; what is read of other operands may be anything. Unless others read the
-// results by rows (`is_read`), a product may store them as columns.
+// Whether each row of the results can be computed independently, when only the same row is available of operands for
+// which `has_rows`. Other operands may be read anywhere. A product may store its rows as columns unless others read the
+// results by rows (`is_read`).
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows);
 

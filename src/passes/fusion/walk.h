@@ -1,6 +1,5 @@
-// What kernels go through, as strategies of fusion see it before there is a plan (ir/fusion_plan.h): what two kernels
-// must have in common to become one. The planners decide what a kernel is; a test holds what is said here to their
-// plans.
+// The elements over which a kernel iterates, before it has a plan (ir/fusion_plan.h). Fusion strategies use it to
+// decide whether two kernels can be one. The planners decide the actual kernels; a test compares both.
 #ifndef HLO_PASSES_FUSION_WALK_H_
 #define HLO_PASSES_FUSION_WALK_H_
 
@@ -13,24 +12,24 @@
 namespace hlo {
 
 struct Walk {
-  Shape iteration;  // The elements that it goes through, row-major: of the reduces' operand, or of the roots.
-  std::vector<int64_t> reduced;  // Dimensions of that; empty when it does not reduce.
+  Shape iteration;               // The iteration dimensions, row-major: of the reduces' operand, or of the roots.
+  std::vector<int64_t> reduced;  // Reduced dimensions of `iteration`; empty if it does not reduce.
   bool reduces = false;
   int64_t instructions = 0;
 };
 
-// Of a kernel (ir/fusion.h) that may become one with others; null, and why not, of one that goes its own way.
+// The walk of a kernel (ir/fusion.h) that can be merged with others. Otherwise returns nullopt and sets `why_not`.
 std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = nullptr);
 
-// Why two kernels do not walk the same elements, if they do not.
+// The reason why two kernels do not iterate over the same elements, or nullopt.
 std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
-// `walk` becomes that of both, which walk the same elements.
+// Merges `other`, which iterates over the same elements, into `walk`.
 void Join(const Walk& other, Walk* walk);
 
-// Its results, where it has several, are taken by get-tuple-elements only; else they are one value to whoever has them.
+// Whether only get-tuple-elements use the results of a fusion with several roots.
 bool TakenOneByOne(const Instruction& fusion);
 
-// Is the value of `root`, which is one of a kernel's, made when the walk is over?
+// Whether the value of `root`, a root of a kernel, depends on a reduction of it.
 bool IsReduced(const Instruction& root);
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// Two sides for the nodes of a graph, so that what leads from the one side to the other costs least.
+// Divides the nodes of a graph into two sides so that the total cost of arcs from the first to the second side is
+// minimal.
 #ifndef HLO_PASSES_LAYOUT_MINIMAL_CUT_H_
 #define HLO_PASSES_LAYOUT_MINIMAL_CUT_H_
 
@@ -11,25 +12,25 @@ namespace hlo {
 class CutGraph {
  public:
   using Node = int;
-  static constexpr Node kFirst = 0, kSecond = 1;    // On the first side, on the second, whatever that costs.
-  static constexpr int64_t kNever = INT64_MAX / 4;  // More than all else together.
+  static constexpr Node kFirst = 0, kSecond = 1;    // Fixed to the first and to the second side.
+  static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs together.
 
   CutGraph() : arcs_of_(2) {}
 
   Node Add();
-  // It costs so much to have `from` on the first side and `to` on the second. Adds up.
+  // Adds to the cost of having `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Is the node on the first side? Of several cheapest cuts that with the fewest nodes there. Nothing where finding one
-  // takes more than `steps` steps: what is known of the method, the square of the nodes times the arcs, is far more
-  // than graphs of programs ask for.
+  // Whether each node is on the first side. Among several minimal cuts it is the one with the fewest nodes there.
+  // nullopt if finding it takes more than `steps` steps. The worst case, nodes squared times arcs, is far beyond the
+  // graphs of programs.
   std::optional<std::vector<bool>> Cut(int64_t steps);
-  int64_t cost() const { return cost_; }  // Of the cut.
+  int64_t cost() const { return cost_; }  // The cost of the cut.
 
  private:
   struct Arc {
     Node to;
-    int64_t left;  // Of its capacity. Arc i ^ 1 goes the other way.
+    int64_t left;  // The remaining capacity. Arc i ^ 1 is the reverse arc.
   };
 
   bool FindDepths();
@@ -37,8 +38,8 @@ class CutGraph {
 
   std::vector<Arc> arcs_;
   std::vector<std::vector<int>> arcs_of_;
-  std::vector<int> depths_;    // From kFirst; -1: not to be reached.
-  std::vector<size_t> tried_;  // So many arcs of the node lead nowhere.
+  std::vector<int> depths_;    // Distance from kFirst; -1 is unreachable.
+  std::vector<size_t> tried_;  // The number of arcs of each node that lead nowhere.
   int64_t steps_ = 0, cost_ = 0;
 };
 

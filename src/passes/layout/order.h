@@ -1,13 +1,14 @@
-// Ops with their dimensions in another order.
+// Instructions with their dimensions in another order.
 //
 // The order of an array lists its dimensions from major to minor: {0,2,3,1} of an f32[N,C,H,W] has channels last. The
-// space of an instruction is the order in which it walks, from which the orders of its arrays follow:
+// space of an instruction is an order of the dimensions over which it iterates. It determines the orders of its arrays.
+// The dimensions of a space are:
 //
-//   convolution         of batch, spatial dimensions and features, as dim_labels has them: {0,1,2,3} is channels-last
-//   reduce              of its operand's dimensions
-//   all others          of its result's
+//   convolution         batch, spatial dimensions and features, as in dim_labels: {0,1,2,3} is channels-last
+//   reduce              the dimensions of its operand
+//   all others          the dimensions of the result
 //
-// Nothing here looks at layouts: an array in another order has other dimensions, and is row-major.
+// Layouts play no role here: an array in another order has permuted dimensions and is row-major.
 #ifndef HLO_PASSES_LAYOUT_ORDER_H_
 #define HLO_PASSES_LAYOUT_ORDER_H_
 
@@ -24,36 +25,38 @@ using Order = std::vector<int64_t>;
 
 bool IsAsItLies(const Order& order);
 Order Inverse(const Order& order);
-// `dimensions` of the transpose that leads from an array that lies in order `from` to one in order `to`.
+// The `dimensions` of the transpose from order `from` to order `to`.
 Order TransposeBetween(const Order& from, const Order& to);
-// Does that move elements? Dimensions of size 1 lie anywhere.
+// Whether this transpose moves elements. Dimensions of size 1 do not count.
 bool MovesElements(const Shape& shape, const Order& from, const Order& to);
-// x in this order is transpose(x, view) in `order`.
+// Orders of x before and after transpose(x, view).
 Order BeforeView(const Order& view, const Order& order);
 Order BehindView(const Order& view, const Order& order);
 Shape InOrder(const Shape& shape, const Order& order);
 
-// One whose dimensions can be put in another order as far as its opcode and attributes say.
+// Whether the opcode and attributes allow another order of dimensions.
 bool HasSpace(const Instruction& inst);
-// Would the same terms be combined in the same order, and the same element of equals be chosen?
+// Whether the iteration in this space combines the same terms in the same order and selects the same one of equal
+// elements.
 bool MayWalk(const Instruction& inst, const Order& space);
 
-// What follows from the order of a neighbour; nothing where that does not say enough.
+// The space that the order of the result or of an operand implies; nullopt if it does not determine one.
 std::optional<Order> SpaceOfResult(const Instruction& inst, const Order& order);
 std::optional<Order> SpaceOfOperand(const Instruction& inst, int64_t operand, const Order& order);
-// Of an operand or the result in a space; empty: as it is in any (a scalar, a kernel of a convolution).
+// The order of an operand or of the result in a space. Empty if the array is independent of it (a scalar, the kernel of
+// a convolution).
 Order OrderOfOperand(const Instruction& inst, int64_t operand, const Order& space);
 Order OrderOfResult(const Instruction& inst, const Order& space);
 
-// The arrays of a convolution that have a batch, spatial dimensions and features, each as the list of those
-// dimensions: the base and the result; of the gradient of a kernel, which has the forward result as its kernel, both
-// operands, whose batch is what is added up.
+// The arrays of a convolution that have a batch, spatial dimensions and features, each as the list of these dimensions.
+// These are usually the input and the result. For the gradient of a kernel they are both operands, and the batch is the
+// contracted dimension.
 struct ImagesOf {
   explicit ImagesOf(const Instruction& convolution);
   std::optional<Order> operand[2], result;
 };
 
-// The instruction with all of its arrays in the orders that `space` asks for; so do `operands` lie already.
+// Adds the instruction with all arrays in the orders of `space`, in which `operands` are already.
 Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruction*> operands);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// How the dimensions of a dot's operands group into matrices.
+// Groups the dimensions of a dot's operands into matrices.
 #ifndef HLO_PASSES_LIBRARIES_DOT_DIMENSIONS_H_
 #define HLO_PASSES_LIBRARIES_DOT_DIMENSIONS_H_
 
@@ -9,21 +9,20 @@
 
 namespace hlo {
 
-// The dimensions of an operand that are neither batch nor contracting, ascending: in this order they stand in the
-// result.
+// The dimensions of an operand that are neither batch nor contracting, ascending, as in the result.
 std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);
 
-// A row-major operand is a batch of matrices that libraries take: each group of dimensions is one run in memory, in the
-// order listed, and the most minor dimension is a batch dimension only where all are, so that each matrix is one
-// element. Dimensions of size 1 lie anywhere.
+// Whether a row-major operand is a batch of matrices that libraries accept. Each group of dimensions must be contiguous
+// in memory, in the listed order. The most minor dimension may be a batch dimension only if all are, so that each
+// matrix is one element. Dimensions of size 1 do not count.
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting);
 
-// A batch of products of two matrices that cuBLAS takes, whatever its dimensions are called: one contracting and one
-// free dimension of each operand, floats, complex numbers, or s8 into s32, and no operand empty.
+// Whether the dot is a batch of matrix products that cuBLAS accepts. Each operand has one contracting and one free
+// dimension and is not empty. The types are floats, complex numbers, or s8 with an s32 result.
 bool IsMatrixProduct(const Instruction& dot);
 
-// The batch dimensions of both operands are the first ones, in order.
+// Whether the batch dimensions of both operands are the first ones, in order.
 bool HasLeadingBatch(const Instruction& dot);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// What the passes over library calls share. A call is a kCustom fusion (ir/fusion.h); its computation says what is
-// computed, see library_rewriter.cpp.
+// Shared parts of the passes over library calls. A library call is a kCustom fusion (ir/fusion.h), and its computation
+// defines its value (library_rewriter.cpp).
 #ifndef HLO_PASSES_LIBRARIES_LIBRARY_CALL_H_
 #define HLO_PASSES_LIBRARIES_LIBRARY_CALL_H_
 
@@ -10,22 +10,22 @@
 
 namespace hlo {
 
-// The dot or convolution that the call computes; null where its computation does not hold exactly one.
+// The dot or convolution in the call's computation, or null if there is not exactly one.
 const Instruction* ProductOf(const Instruction& call);
 
-// A call that convolves two of its operands as they are, each of which nothing else in it reads.
+// A call whose convolution takes two operands of the call directly. Nothing else in the call reads these operands.
 struct ConvolutionCall {
-  const Instruction* convolution = nullptr;  // Null: it is none.
-  int64_t input = 0, filter = 0;             // Numbers of operands.
+  const Instruction* convolution = nullptr;  // Null if it is not such a call.
+  int64_t input = 0, filter = 0;             // Operand numbers.
 };
 ConvolutionCall ReadConvolutionCall(const Instruction& call);
 
-// The call with another input, filter and convolution. A `shape` other than the convolution's only where the
-// convolution is all that it computes.
+// The call with another input, filter and convolution. `shape` may differ from the old shape only if the convolution is
+// the whole computation of the call.
 Instruction& WithConvolution(Instruction& inst, const ConvolutionCall& call, Instruction& input, Instruction& filter,
                              const ConvolutionAttrs& attrs, const Shape& shape);
 
-// `x` itself where there is nothing to pad. New ones stand beside `like`.
+// Pads `x` with zeros, or returns `x` if there is no padding. `like` gives the computation and metadata.
 Instruction* PadWithZeros(Instruction& like, Instruction& x, const PaddingConfig& padding);
 
 }  // namespace hlo

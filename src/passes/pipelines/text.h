@@ -11,7 +11,7 @@
 //   if cc>=8.0 { ... }                      a gate
 //   todo(sharding-propagation)              a pass that XLA has and hlokit does not: skipped, and counted
 //
-// Items stand one behind the other, parted by commas or line ends.
+// Items are separated by commas or line breaks.
 #ifndef HLO_PASSES_PIPELINES_TEXT_H_
 #define HLO_PASSES_PIPELINES_TEXT_H_
 
@@ -27,7 +27,7 @@
 
 namespace hlo {
 
-// What a gate asks of the module or the device.
+// A value of the module or the device that a gate compares.
 struct GateRow {
   std::string_view name;
   std::string_view what;
@@ -43,11 +43,11 @@ struct Gate {
   bool IsOpen(const Module& module, const DeviceDescription& device) const;
 };
 
-// How often something is run.
+// The number of repetitions.
 struct Repeat {
   int most = 1;
-  bool fixed_point = false;  // Until it changes nothing, at most `most` times...
-  bool stops = false;        // ...and then it may be left unfinished, since the text says so.
+  bool fixed_point = false;  // Until nothing changes, at most `most` times.
+  bool stops = false;        // The text allows it to end before the fixed point.
 };
 inline constexpr int kMostRounds = 25;
 
@@ -55,14 +55,14 @@ struct PipelineItem {
   enum class Kind : uint8_t { kPass, kStage, kGate, kTodo };
 
   Kind kind = Kind::kPass;
-  SourceRange range;  // In the text at hand, also of what was taken over from the default pipeline.
+  SourceRange range;  // In the text of the pipeline, also for items from the default pipeline.
   bool is_preset = false;
-  Repeat repeat;                    // Of a pass or stage.
-  const PassRow* pass = nullptr;    // Of a pass.
-  PassOptions options;              // Of a pass.
-  Gate gate;                        // Of a gate.
-  std::string name;                 // Of a stage; of a pass that is still to be written.
-  std::vector<PipelineItem> items;  // Of a stage or gate.
+  Repeat repeat;                    // For a pass or stage.
+  const PassRow* pass = nullptr;    // For a pass.
+  PassOptions options;              // For a pass.
+  Gate gate;                        // For a gate.
+  std::string name;                 // For a stage or a pass that is not implemented.
+  std::vector<PipelineItem> items;  // For a stage or gate.
 };
 
 struct Pipeline {
@@ -70,19 +70,19 @@ struct Pipeline {
   std::vector<PipelineItem> items;
 };
 
-// Errors (usage), at their place: what is not of the grammar; unknown passes, options and gates.
+// Errors (usage), at their place: syntax errors, unknown passes, options and gates.
 Result<Pipeline> ParsePipeline(std::shared_ptr<const SourceText> source);
 
-// The texts in this folder: "default", "2022".
+// A pipeline text in this folder: "default", "2022".
 struct Preset {
   std::string_view name;
   std::string_view what;
   std::shared_ptr<const SourceText> source;
 };
 std::span<const Preset> AllPresets();
-// Null when there is none.
+// Null if there is none.
 const Preset* FindPreset(std::string_view name);
-// By SamePassName, of the default pipeline; null when there is none.
+// A stage of the default pipeline, compared with SamePassName; null if there is none.
 const PipelineItem* FindDefaultStage(std::string_view name);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// What the laws of algsimp ask of a value. Each answer is found in a bounded number of steps; false and null mean "not
-// known".
+// Facts about values for the rules of algsimp. Each takes a bounded number of steps; false and null mean "not known".
 #ifndef HLO_PASSES_SIMPLIFY_VALUES_H_
 #define HLO_PASSES_SIMPLIFY_VALUES_H_
 
@@ -10,39 +9,40 @@
 
 namespace hlo {
 
-// x >= 0, or NaN; -0 is not negative. Of integers as they are compared.
+// Whether x is at least 0 or NaN. -0 is not negative. Integers are compared as their type does.
 bool NeverNegative(const Instruction& x);
-// Of a type without -0 always.
+// Whether x is never -0. True for types without -0.
 bool NeverNegativeZero(const Instruction& x);
 
-// The element of a scalar constant, or of a broadcast of one; else null.
+// The literal of a scalar constant or of a broadcast of one, or null.
 const Literal* ScalarOf(const Instruction& x);
-// The same as a number: of integers and pred; of floats.
+// The same as a number, for integers and pred, and for floats.
 std::optional<int64_t> IntegerOf(const Instruction& x);
 std::optional<double> NumberOf(const Instruction& x);
-// As the type orders them; both scalars of one type that is not complex.
+// Compares two scalars of one type that is not complex.
 bool IsLess(const Literal& a, const Literal& b);
 
-// op(zero, x) == x for all x but -0: what reducers start from. A constant or a broadcast of one.
+// Whether op(zero, x) == x for all x except -0, as for initial values of reducers. `init` is a constant or a broadcast
+// of one.
 bool IsNeutral(const Instruction& init, Opcode op);
-// Sums and products of floats depend on the order and grouping of their terms.
+// Whether the result depends on the order of terms: for sums and products of floats.
 bool OrderMatters(Opcode op, PrimitiveType type);
 
-// Are all integers from 0 to `count`, which it has itself, numbers of this floating-point type?
+// Whether all integers from 0 to `count`, inclusive, are exact in this float type.
 bool HoldsCount(PrimitiveType type, int64_t count);
 
-// An iota whose last number its type holds; beyond that it wraps, or is rounded.
+// An iota whose largest value its type represents, so that it neither wraps nor is rounded.
 bool IsCountThatFits(const Instruction& x);
 
-// f8e8m0fnu has no sign: there every negation is NaN.
+// f8e8m0fnu has no sign, so every negation gives NaN.
 inline bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
-// It and its operands are arrays of fixed sizes: a dynamic dimension of at most n may have fewer elements.
+// Whether it and its operands are arrays of static size.
 bool IsStatic(const Instruction& inst);
-// And all have its element type: HLO lets some ops mix the widths of floats.
+// Also requires one element type, because HLO allows mixed float types for some ops.
 bool IsStaticOfOneType(const Instruction& inst);
 
-// f16, bf16, f32, f64: with infinities, signed zeros and enough range for a reciprocal.
+// f16, bf16, f32, f64: types with infinities, signed zeros and enough range for a reciprocal.
 bool IsIeee(PrimitiveType type);
 
 }  // namespace hlo
