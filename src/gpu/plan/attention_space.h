@@ -1,4 +1,4 @@
-// What a kernel of attention iterates over: a product of matrices, rows made of it, and a product with these.
+// The iteration space of an attention kernel: a matrix product, passes over its rows, and a product with these rows.
 #ifndef HLO_GPU_PLAN_ATTENTION_SPACE_H_
 #define HLO_GPU_PLAN_ATTENTION_SPACE_H_
 
@@ -12,20 +12,24 @@
 
 namespace hlo::gpu {
 
-// scores[kept, key] = sum over term of query[kept, term] * key[kept, key, term]; passes over the rows of scores
-// (RowsSpace), whose row is that of keys; result[kept, column] = sum over key of share[kept, key] * value[kept, key,
-// column]. Of what is kept, groups have keys and values of their own; lines have those of their group.
+// The three parts are:
+//
+//   scores[kept, key] = sum over term of query[kept, term] * key[kept, key, term]
+//   passes over the rows of scores (RowsSpace), where a row has all keys
+//   result[kept, column] = sum over key of share[kept, key] * value[kept, key, column]
+//
+// The kept variables are groups and lines. Each group has its own keys and values, and its lines share them.
 struct AttentionSpace : RowsSpace {
   using RowsSpace::RowsSpace;
 
   const Instruction *scores = nullptr, *product = nullptr;  // The dots.
   Variable term, column;
-  std::vector<Variable> groups, lines;  // Of `variables`, in their order.
+  std::vector<Variable> groups, lines;  // Some of `variables`, in the same order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
-  int64_t share_operand = 0;  // Of the second dot.
+  int64_t share_operand = 0;  // Operand number in the second dot.
   std::vector<NodeId> scores_given, product_given;
-  std::vector<Output> results;  // With an element for each of the second product's.
+  std::vector<Output> results;  // Results with an element for each of the second product's.
 
   int64_t group_count() const;
   int64_t line_count() const;
@@ -36,19 +40,19 @@ struct AttentionSpace : RowsSpace {
   std::vector<IndexExpr> Offsets() const override;
 };
 
-// Both products by matrix units (KernelPlan::algorithm)?
+// Whether matrix units can compute both products (KernelPlan::algorithm).
 bool FitsMatrixUnits(const AttentionSpace& space);
 
-// What a block of a kernel of attention has in shared memory; sizes in elements. See emitters/attention.cpp.
+// The shared memory of a block of an attention kernel, with sizes in elements. See emitters/attention.cpp.
 struct AttentionTiles {
-  kernel::Type operand, scores, shares;  // As products take their operands; of the rows before and after the passes.
+  kernel::Type operand, scores, shares;  // Types of operands of products, and of the rows before and after the passes.
   bool by_matrix_units = false;
-  int64_t lines = 0;        // Of a block.
-  int64_t keys = 0;         // Of a part of a row that products take at a time...
-  int64_t second_keys = 0;  // ...the second one.
-  int64_t terms = 0;        // Padded, as `columns` are, to what warps take.
+  int64_t lines = 0;        // Lines of a block.
+  int64_t keys = 0;         // Keys that the first product processes at a time.
+  int64_t second_keys = 0;  // Keys that the second product processes at a time.
+  int64_t terms = 0;        // Padded for warps, like `columns`.
   int64_t columns = 0;
-  int64_t pitch = 0;  // Of the rows.
+  int64_t pitch = 0;  // From row to row.
   int64_t panel = 0;  // A part of the keys or of the values.
   int64_t term_pitch = 0, column_pitch = 0;
 
@@ -57,10 +61,10 @@ struct AttentionTiles {
 };
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan);
 
-// The two dots of a fusion of which the second takes what reductions make of the first. Empty: there are no such.
+// The two dots of a fusion whose second one depends on reductions of the first. Empty if there are none.
 std::vector<const Instruction*> AttentionDots(const FusionBody& body);
 
-// Null, and why, where the dots are not of one space with the reduces between them.
+// Returns null and sets `why_not` if the dots and the reduces between them do not form one space.
 Result<std::unique_ptr<AttentionSpace>> AttentionSpaceOf(const FusionBody& body,
                                                          const std::vector<const Instruction*>& dots,
                                                          std::string* why_not);

@@ -1,5 +1,5 @@
-// What a kernel of kind `block` goes through: the kernels of a region (ir/region.h), each with the space of its
-// elements, and where those of a loop's body write onto the loop's state.
+// The parts of a kernel of kind `block`: the kernels of a region (ir/region.h), each with its iteration space, and the
+// results of a loop's body that are written onto the loop's state.
 #ifndef HLO_GPU_PLAN_BLOCK_SPACE_H_
 #define HLO_GPU_PLAN_BLOCK_SPACE_H_
 
@@ -14,36 +14,36 @@
 
 namespace hlo::gpu {
 
-// One kernel of the region: what it reduces to one element, or its loops over elements, one after the other.
+// A kernel of the region: a reduction to one element, or loops over elements, one after another.
 struct BlockPart {
   explicit BlockPart(const Instruction& inst) : body(inst), state_of_root(body.roots().size(), -1) {}
 
   FusionBody body;
   LoopSpaces loops;
   std::unique_ptr<ReductionSpace> reduction;
-  // Of a cluster: the product, of which `loops` are given the sums as `sum`.
+  // For a cluster: the product whose sums the `loops` read as `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
-  // By root: the element of the state of the loop around it where it is written, each element or, of an update in
-  // place, those that change; nothing reads there any more what was there before. -1: it lies elsewhere.
+  // By root: the element of the surrounding loop's state where the root is written, completely or by an update in
+  // place. The old value there has no readers any more. -1 if it is stored elsewhere.
   std::vector<int> state_of_root;
 };
 
 struct BlockSpace {
   std::unordered_map<const Instruction*, std::unique_ptr<BlockPart>> parts;
-  int64_t most_elements = 1;  // That one kernel goes through.
+  int64_t most_elements = 1;  // The most elements of one kernel.
   bool has_loops = false;
-  std::optional<RecurrentLoop> recurrent;  // Of a cluster.
+  std::optional<RecurrentLoop> recurrent;  // For a cluster.
 };
 
-// Errors (kUnsupported): something in the region has no place in such a kernel. `in_cluster`: of the blocks of a
-// cluster, which share the only loop.
+// Errors (kUnsupported): the region contains something that such a kernel cannot run. `in_cluster` is for a cluster of
+// blocks, which share the only loop.
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster = false);
 
-// The loop that is all there is in the region; null where there is something else.
+// The loop of a region that contains nothing else, or null.
 const Instruction* OnlyLoopOf(const Instruction& region);
 
-// Does the loop's body hand on this element of its state as it is?
+// Whether the loop's body passes this element of the state on unchanged.
 bool IsHandedOn(const Instruction& loop, int64_t element);
 
 }  // namespace hlo::gpu

@@ -1,6 +1,7 @@
-// The value of one element of any instruction inside a fusion, as a graph of nodes, one for each different
-// (instruction, index): first planned (index expressions are simplified, unsupported ops found, equal work shared),
-// then emitted into a kernel (emission.h). What only moves data (reshape, transpose, slice, ...) leaves no node at all.
+// The value of one element of any instruction inside a fusion, as a graph with a node for each different (instruction,
+// index). The graph is planned first: index expressions are simplified, unsupported ops are found, and equal nodes are
+// shared. Then it is emitted into a kernel (emission.h). Instructions that only move data (reshape, transpose, slice,
+// ...) have no nodes.
 #ifndef HLO_GPU_PLAN_ELEMENTAL_H_
 #define HLO_GPU_PLAN_ELEMENTAL_H_
 
@@ -20,21 +21,22 @@
 
 namespace hlo::gpu {
 
-// What is emitted together: the computation of a fusion, or one instruction, whose operands are then the leaves.
+// The instructions that are emitted together: the computation of a fusion, or a single instruction whose operands are
+// the leaves.
 class FusionBody {
  public:
   explicit FusionBody(const Instruction& inst);
 
-  struct Leaf {  // An array that comes from outside.
+  struct Leaf {  // An input array.
     const Instruction*
-        inst;  // Inside: a parameter (or a get-tuple-element of it); for a lone instruction: the operand.
+        inst;  // A parameter of the fusion (or a get-tuple-element of it), or an operand of a single instruction.
     int64_t operand;
     ShapeIndex index;
     const Shape* shape;
   };
-  struct Root {  // An array that goes out.
+  struct Root {  // An output array.
     const Instruction* inst;
-    int64_t result;  // Which result of `inst`, when that is a variadic reduce or the like.
+    int64_t result;  // The result of `inst`, if it has several, such as a variadic reduce.
     ShapeIndex index;
     const Shape* shape;
   };
@@ -42,11 +44,11 @@ class FusionBody {
   const Instruction& source() const { return *source_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const std::vector<Root>& roots() const { return roots_; }
-  // -1: computed inside.
+  // The index of the leaf, or -1 if `inst` is computed inside.
   int LeafOf(const Instruction& inst) const;
-  // Whether some array, inside or outside, has elements of two parts.
+  // Whether any array, inside or outside, is complex.
   bool HasComplex() const;
-  // Operands first. Without the leaves.
+  // Operands first, without leaves.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
 
  private:
@@ -70,18 +72,19 @@ struct IndexCondition {
 
 struct ElementNode {
   enum class Kind : uint8_t {
-    kLoad,     // leaf at `offset`.
-    kLiteral,  // literal at `offset`.
-    kIota,     // offset, as a number.
-    kScalar,   // An elementwise op of the operands.
-    kBits,  // The operand's bits as another type; with `offset` the part of them with this number; all operands joined.
-    kGuard,   // conditions ? operands[0] : operands[1]; operands[0] is only right where they hold.
-    kMap,     // A scalar computation of the operands.
-    kReduce,  // A fold over its `steps`; operands are the initial values. The op is that of `inst`.
-    kPick,    // select-and-scatter, from the side of one operand element: for each window that may cover it a step with
-            // the source, followed by `window_size` steps with the window's elements. operands[0] is the initial value.
-    kResult,  // Result `which` of operands[0].
-    kGiven,   // Computed by the kernel's emitter before.
+    kLoad,     // The leaf at `offset`.
+    kLiteral,  // The literal at `offset`.
+    kIota,     // The value of `offset`.
+    kScalar,   // An elementwise op on the operands.
+    kBits,     // The bits of the operand as another type. With `offset`: that part of the bits. Several operands are
+               // joined.
+    kGuard,    // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
+    kMap,      // A scalar computation on the operands.
+    kReduce,   // A reduction by the op of `inst` over `steps`. The operands are the initial values.
+    kPick,     // select-and-scatter for one operand element. Each window that may cover it has a step with the source,
+               // followed by `window_size` steps with the window's elements. operands[0] is the initial value.
+    kResult,   // Result `which` of operands[0].
+    kGiven,    // Already computed by the emitter.
   };
   Kind kind;
   const Instruction* inst = nullptr;
@@ -91,35 +94,36 @@ struct ElementNode {
   int which = 0;
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
-  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps that change nothing on that side.
-  // kReduce: one for each term when unrolled, else one that is run for all values of the loop variables (the first is
-  // the outermost; from 0 to size - 1).
+  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps that have no effect on that side.
+  // kReduce: one step for each term if unrolled. Otherwise one step that runs for all values of the loop variables,
+  // each from 0 to its size - 1, the first variable outermost.
   struct Step {
     std::vector<IndexCondition> conditions;
     std::vector<NodeId> operands;
-    std::vector<IndexCondition> own;  // kPick: this window position is the element itself.
+    std::vector<IndexCondition> own;  // kPick: true where this window position is the element itself.
   };
   std::vector<Step> steps;
   std::vector<IndexExpr> loop;
   std::vector<int64_t> loop_sizes;
   int64_t window_size = 0;         // kPick
-  std::vector<int32_t> variables;  // That its value depends on: index variables that are no loaded indices.
-  bool needs_given = false;        // Some kGiven node is among what it needs.
+  std::vector<int32_t> variables;  // Index variables that the value depends on, without loaded indices.
+  bool needs_given = false;        // Depends on a kGiven node.
 };
 
 class ElementGraph {
  public:
   ElementGraph(const FusionBody& body, IndexPool& pool) : body_(body), pool_(pool) {}
 
-  // The element of `inst` (result `result` of it) at a logical index. Errors: no emitter for an op on the way.
+  // Plans the element of `inst` (of its result `result`) at a logical index. Errors: an op without an emitter.
   Result<NodeId> Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result = 0);
-  // From now on `inst` is computed by somebody else: Plan gives kGiven nodes for it.
+  // Declares that the emitter computes `inst` itself: Plan then returns kGiven nodes for it.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // A loaded index (of gather, dynamic-slice): the variable stands for the node's value, clamped to its range.
+  // Whether the variable is a loaded index (of a gather or dynamic-slice): the value of a node, clamped to the
+  // variable's range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
-  // A variable for the value of a scalar index, clamped to [0, high].
+  // Adds a variable for the value of a scalar index, clamped to [0, high].
   Result<IndexExpr> Loaded(const Instruction& inst, std::vector<IndexExpr> index, int64_t high);
 
   const ElementNode& node(NodeId id) const { return nodes_[id]; }
@@ -127,28 +131,28 @@ class ElementGraph {
   const FusionBody& body() const { return body_; }
   IndexPool& pool() { return pool_; }
   const IndexPool& pool() const { return pool_; }
-  // Index variables behind e, through loaded indices too. Sorted.
+  // The index variables that e depends on, also through loaded indices. Sorted.
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
-  // All nodes that `root` needs, operands first.
+  // All nodes that `roots` depend on, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // The nodes that this one needs itself, in the order of need.
+  // The direct dependencies of a node, in order.
   std::vector<NodeId> Needs(NodeId id) const;
-  // Every index expression of a node.
+  // All index expressions of a node.
   std::vector<IndexExpr> Expressions(NodeId id) const;
 
  private:
   struct Element {
     const Instruction* inst;
     std::vector<IndexExpr> index;
-    int nested;  // How many that compute indices stand between this one and the root.
+    int nested;  // Number of index computations between this node and the root.
   };
   std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
   Result<NodeId> PlanOperandsFirst(Element wanted);
   std::vector<Element> OperandsOf(const Element& element);
-  // The operand's index of what only moves elements, by a rule that needs no conditions. Null: something else.
+  // The operand's index of an op that only moves elements and needs no conditions. Otherwise nullopt.
   std::optional<std::vector<IndexExpr>> Moved(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> Build(const Instruction& inst, const std::vector<IndexExpr>& index);
-  // By opcode, in element_builders.cpp; BuildScalar where there is none.
+  // By opcode, in element_builders.cpp. Other opcodes use BuildScalar.
   struct Builder;
   static const Builder kBuilders[];
   Result<NodeId> BuildScalar(const Instruction& inst, const std::vector<IndexExpr>& index);
@@ -174,7 +178,7 @@ class ElementGraph {
   IndexPool& pool_;
   std::vector<ElementNode> nodes_;
   std::map<std::tuple<const Instruction*, std::vector<IndexExpr>>, NodeId> planned_;
-  int nested_ = -1;  // Of the element that Build is at.
+  int nested_ = -1;  // The value for the element that Build works on.
   std::map<std::tuple<NodeId, int>, NodeId> results_;
   std::set<const Instruction*> given_;
   std::map<int32_t, NodeId> loaded_;
@@ -183,11 +187,12 @@ class ElementGraph {
 
 int64_t Product(std::span<const int64_t> values);
 
-// Where the base element of a window position lies: offset + position * stride + w * dilation - pad, divided by the
-// base dilation; the conditions say whether there is one. Appends what is not certain.
+// The index of the base element at a window position: (position * stride + w * dilation - pad) / base dilation. Appends
+// the conditions for its existence, unless they always hold.
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,
                      std::vector<IndexCondition>* conditions);
-// `e` clamped to [low, high), with the conditions under which that changes nothing appended. Empty ranges: never holds.
+// `e` clamped to [low, high). Appends the conditions under which clamping has no effect; they never hold for an empty
+// range.
 IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::vector<IndexCondition>* conditions);
 
 }  // namespace hlo::gpu

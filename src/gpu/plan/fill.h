@@ -1,4 +1,4 @@
-// Fusions that are one constant all over.
+// Fusions that fill their result with one constant.
 #ifndef HLO_GPU_PLAN_FILL_H_
 #define HLO_GPU_PLAN_FILL_H_
 
@@ -6,7 +6,7 @@
 
 namespace hlo::gpu {
 
-// fusion() => broadcast(constant): the constant, a scalar of at most 8 bytes. Else null.
+// The constant of fusion() => broadcast(constant), a scalar of at most 8 bytes, or null.
 const Instruction* FilledWith(const Instruction& inst);
 
 }  // namespace hlo::gpu

@@ -1,6 +1,6 @@
-// Whether a result may lie where an operand lies, so that its kernel writes only what changes. It is decided here
-// alone: a planner writes it into the plan (KernelPlan::in_place), an emitter asks whether a plan may say so, and
-// whoever else wants to know (buffers, reports) reads the plan or what came of it.
+// Decides whether a result may share the memory of an operand, so that its kernel writes only the changed elements.
+// Only planners decide it and write it into the plan (KernelPlan::in_place). Emitters check the plan with these
+// functions, and buffers and reports read the plan.
 #ifndef HLO_GPU_PLAN_IN_PLACE_H_
 #define HLO_GPU_PLAN_IN_PLACE_H_
 
@@ -8,12 +8,13 @@
 
 namespace hlo::gpu {
 
-// The leaf that a dynamic-update-slice or a scatter at `root` updates, where it lies as the result does and something
-// is updated at all: of an empty update nothing would be written. -1: none.
+// The leaf that a dynamic-update-slice or scatter at `root` updates. -1 if there is none, if its layout differs from
+// the result's, or if the update is empty, because then no kernel would write the result.
 int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root);
 
-// Does a kernel over `space`, which needs `nodes`, read of the leaf what another thread may have overwritten: anything
-// but the element that the same thread is about to write, at `own`? (No index: anything at all.)
+// Whether a kernel over `space` that computes `nodes` may read elements of the leaf that another thread has
+// overwritten. The only safe read is the element at `own`, which the same thread writes next. Without `own`, any read
+// counts.
 bool ReadsLeaf(const IterationSpace& space, std::span<const NodeId> nodes, int leaf, IndexExpr own = {});
 
 }  // namespace hlo::gpu

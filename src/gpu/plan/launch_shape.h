@@ -1,5 +1,5 @@
-// Launch shapes, as pure functions: of a space and a device the numbers of a plan that planners of several kinds choose
-// alike; of a space and a plan the blocks that it comes to.
+// Pure functions for launch shapes. Some compute numbers of a plan from a space and a device, for planners of several
+// kinds. Others compute the number of blocks from a space and a plan.
 #ifndef HLO_GPU_PLAN_LAUNCH_SHAPE_H_
 #define HLO_GPU_PLAN_LAUNCH_SHAPE_H_
 
@@ -16,7 +16,7 @@
 
 namespace hlo::gpu {
 
-// What one size of a plan's tile cuts: so many values, of variables of one role.
+// The values that one size of a tile divides, of variables with one role.
 struct TileAxis {
   int64_t size;
   Role role;
@@ -24,44 +24,45 @@ struct TileAxis {
 
 struct LaunchShape {
   int64_t blocks = 1;
-  int threads = 32;  // Of a block.
+  int threads = 32;  // Threads of a block.
 };
 
-// A block for each tile of what is kept, times the blocks that share a reduction. `axes`: one for each size of the
-// tile.
+// One block for each tile of kept values, times the blocks that share a reduction. `axes` has one entry for each size
+// of the tile.
 LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes, const KernelPlan& plan);
-// Of overlapping windows one block takes all.
+// Overlapping windows are handled by a single block.
 LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan);
 
-// Axes of the kinds: rows (all variables but the minor one) and elements of a row, or all as one...
+// The axes of tiles: rows (all variables except the minor one) and elements of a row, or all elements;
 std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
-// ...what is kept and elements of a row; terms and columns.
+// kept values and elements of a row, or terms and columns;
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
-// ...rows and elements of one.
+// rows and elements of a row;
 std::vector<TileAxis> RowAxes(const RowsSpace& space);
-// ...what is kept and elements of a row; what is scanned and columns.
+// kept values and elements of a row, or scanned elements and columns.
 std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
-// Steps that one block, or one warp, goes through for a reduction that is not split: tiles of rows, or terms.
+// The number of tiles that one block or warp processes for a reduction without splits.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
-// Elements in `bytes` of the widest type that `nodes` load or that goes out; at most 16, which a tile phase takes.
+// The number of elements of the widest loaded or stored type in `bytes`, at most 16, the limit of a tile.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes);
 
-// Threads for `work` items: a multiple of 32, at most `most`.
+// The number of threads for `work` items: a multiple of 32, at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
 
-// Vector, threads and tile of a kernel that goes along a minor variable of `size`: vectors of at most `width` that
-// divide it; a warp for as many lanes as `warp_lanes` or fewer (the tile's first size then counts warps), else a block.
+// Sets vector, threads and tile of a kernel along a minor variable of `size`. The vector is at most `width` and divides
+// the size. A warp processes a row of up to `warp_lanes` lanes, and the tile's first size then counts warps; otherwise
+// a block does.
 void ShapeAlongMinor(int64_t size, int width, int64_t warp_lanes, KernelPlan& plan);
 
-// Vector, threads, tile, unroll and splits of a kernel of kind row_reduction or column_reduction.
+// Sets vector, threads, tile, unroll and splits of a row_reduction or column_reduction.
 void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan);
 
-// Vector, threads, tile and unroll of a kernel of kind rows.
+// Sets vector, threads, tile and unroll of kind rows.
 void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan);
-// The same of a kernel of kind scan.
+// The same for kind scan.
 void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan);
 
 }  // namespace hlo::gpu

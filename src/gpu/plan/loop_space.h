@@ -1,4 +1,4 @@
-// What a kernel that goes element by element iterates over.
+// The iteration space of an elementwise kernel.
 #ifndef HLO_GPU_PLAN_LOOP_SPACE_H_
 #define HLO_GPU_PLAN_LOOP_SPACE_H_
 
@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// The outputs of one kernel. Variables are in the memory order of the first root, and kept.
+// All variables are kept, in the memory order of the first root.
 struct LoopSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -18,20 +18,20 @@ struct LoopSpace : IterationSpace {
 };
 using LoopSpaces = std::vector<std::unique_ptr<LoopSpace>>;
 
-// Roots of as many elements, or one dynamic-update-slice of which only the update is written.
+// Roots with the same number of elements, or one dynamic-update-slice that is written in place.
 struct LoopRequest {
   std::vector<const FusionBody::Root*> roots;
   bool in_place = false;
-  const Instruction* given = nullptr;  // Computed by the emitter before, if any.
+  const Instruction* given = nullptr;  // Computed by the emitter, if not null.
 };
 
-// `flat`: all dimensions as one.
+// `flat` merges all dimensions into one.
 Result<std::unique_ptr<LoopSpace>> LoopSpaceOf(const FusionBody& body, const LoopRequest& request, bool flat);
 
 std::vector<const FusionBody::Root*> AllRoots(const FusionBody& body);
 
-// A space for each kernel that it takes to write all `roots`: those with the same number of elements share one. A
-// dynamic-update-slice is written in place where that may be (in_place.h).
+// One space for each kernel needed to write all `roots`. Roots with the same number of elements share a kernel. A
+// dynamic-update-slice is written in place if possible (in_place.h).
 Result<LoopSpaces> LoopSpacesOf(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots);
 
 }  // namespace hlo::gpu

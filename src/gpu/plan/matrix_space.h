@@ -1,6 +1,6 @@
-// What a kernel of matrices works on: cholesky, triangular-solve, and the custom calls of LAPACK that are the same
-// (potrf, trsm) or that factor by rows that are exchanged (getrf). A block has a matrix, with what is solved for, in
-// shared memory: larger ones have no kernel.
+// The space of a matrix kernel: cholesky, triangular-solve, the equal custom calls of LAPACK (potrf, trsm), and the
+// pivoted factorization (getrf). A block holds a matrix and its right-hand sides in shared memory. Larger matrices have
+// no kernel.
 #ifndef HLO_GPU_PLAN_MATRIX_SPACE_H_
 #define HLO_GPU_PLAN_MATRIX_SPACE_H_
 
@@ -18,16 +18,17 @@ struct MatrixSpace : IterationSpace {
 
   const Instruction* inst = nullptr;
   MatrixWork work = MatrixWork::kCholesky;
-  bool is_call = false;  // Of LAPACK, whose factor leaves the other triangle as it was and which says where it failed.
+  bool is_call = false;  // A LAPACK call, which keeps the other triangle and returns where it failed.
   bool lower = true;
   // kSolve: op(a) x = b, or x op(a) = b.
   bool left = true, transposed = false, conjugated = false, unit_diagonal = false;
-  int64_t batch = 1, rows = 1, columns = 1;  // Of the operand that is factored, or solved with.
-  int64_t others = 0;                        // kSolve: systems of one matrix.
+  int64_t batch = 1, rows = 1, columns = 1;  // The factored or triangular operand.
+  int64_t others = 0;                        // kSolve: number of right-hand sides for each matrix.
   PrimitiveType type = PrimitiveType::kF32;
-  // Of each operand at (matrix, row, column), the variables.
+  // Each operand at the variables (matrix, row, column).
   std::vector<NodeId> elements;
-  // Of each result: of a matrix, and from element to element of a row and of a column (of a vector: the latter).
+  // The strides of each result between matrices, and between the elements of a row and of a column. A vector uses
+  // `column`.
   struct Strides {
     int64_t matrix = 0, row = 0, column = 0;
   };
@@ -36,7 +37,7 @@ struct MatrixSpace : IterationSpace {
   std::vector<NodeId> Needed() const { return elements; }
 };
 
-// Null where there is none of these at the root. Errors (kUnsupported): no kernel for it.
+// Returns null if the root is none of these ops. Errors (kUnsupported): there is no kernel for it.
 Result<std::unique_ptr<MatrixSpace>> MatrixSpaceOf(const FusionBody& body);
 
 }  // namespace hlo::gpu

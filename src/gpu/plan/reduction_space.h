@@ -1,4 +1,4 @@
-// What a reduction kernel iterates over.
+// The iteration space of a reduction kernel.
 #ifndef HLO_GPU_PLAN_REDUCTION_SPACE_H_
 #define HLO_GPU_PLAN_REDUCTION_SPACE_H_
 
@@ -11,33 +11,33 @@
 
 namespace hlo::gpu {
 
-// A reduce that a kernel gives: what goes in for each element, and where what comes of it is used. Types by part.
+// A reduce in a kernel: its inputs for each element, and the uses of its result. Types are listed for each part of
+// complex numbers.
 struct ReducedHero {
   const Instruction* inst = nullptr;
   std::vector<NodeId> inputs, initial;
   std::vector<kernel::Type> types, accumulators;
-  std::vector<NodeId> given;  // Its uses.
+  std::vector<NodeId> given;  // Uses of the result.
 };
 
-// What is reduced, over which variables: those of the reduces' operand. `outputs` have one element for each result of
-// the reduction, after it.
+// The variables of the reduces' operand. `outputs` have one element for each result of the reduction.
 struct ReductionSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
   using Hero = ReducedHero;
 
   std::vector<Hero> heroes;
-  std::vector<Output> stores;  // Written on the way, for each element that is reduced.
+  std::vector<Output> stores;  // Outputs with an element for each reduced element.
 
   std::vector<const ReducedHero*> Heroes() const;
-  std::vector<NodeId> Inputs() const;     // What is needed on the way...
-  std::vector<NodeId> Epilogues() const;  // ...and at its end.
+  std::vector<NodeId> Inputs() const;     // Nodes needed for each reduced element,
+  std::vector<NodeId> Epilogues() const;  // and for each result.
   std::vector<NodeId> Needed() const;
   std::vector<IndexExpr> Offsets() const;
 };
 
-// The space that the reduces `heroes` walk. Null, and why, when they are not over the same dimensions of equal arrays,
-// or some root is none of what such a kernel writes.
+// The space of the reduces `heroes`. Returns null and sets `why_not` if they do not reduce the same dimensions of equal
+// arrays, or if the kernel cannot write a root.
 Result<std::unique_ptr<ReductionSpace>> ReductionSpaceOf(const FusionBody& body,
                                                          const std::vector<const Instruction*>& heroes,
                                                          std::string* why_not);

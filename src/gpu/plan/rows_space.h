@@ -1,4 +1,4 @@
-// What a kernel of stitched rows iterates over.
+// The iteration space of a kernel of stitched rows.
 #ifndef HLO_GPU_PLAN_ROWS_SPACE_H_
 #define HLO_GPU_PLAN_ROWS_SPACE_H_
 
@@ -13,62 +13,63 @@
 
 namespace hlo::gpu {
 
-// Rows, and the elements of one, which are gone through several times: pass p makes what needs the reductions of the
-// passes before it. Softmax has three: the maximum; exponentials and their sum; the quotients.
+// Rows whose elements are processed in several passes. Pass p computes the nodes that need the reductions of earlier
+// passes. Softmax has three: the maximum; the exponentials and their sum; the quotients.
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
   struct Hero : ReducedHero {
-    std::vector<IndexExpr> kept;  // Where in its result a row is.
+    std::vector<IndexExpr> kept;  // The position of the row in its result.
     int pass = 0;
   };
   struct Store : Output {
-    int pass;  // Of an element of each row: when it is written. Of one for each row: before which pass.
+    int pass;  // For elements: the pass that writes it. For whole rows: the pass before which it is written.
   };
 
   std::vector<Hero> heroes;            // Operands first.
-  std::vector<Store> elements, whole;  // Results with an element for each of a row's, and for each row.
+  std::vector<Store> elements, whole;  // Results with an element for each row element, and for each row.
   int passes = 1;
 
   virtual ~RowsSpace() = default;
 
-  // What a pass computes for each element.
+  // The values that a pass computes for each element.
   virtual std::vector<NodeId> InPass(int pass) const;
   virtual std::vector<NodeId> Needed() const;
   virtual std::vector<IndexExpr> Offsets() const;
   bool VariesInRow(NodeId id) const;
 
-  // A value that stays on chip from the pass that computes it to those behind.
+  // A value that stays on chip from the pass that computes it to its last use.
   struct Kept {
     NodeId node;
     kernel::Type type;
     int first, last;  // Passes.
   };
-  // What is kept of the instructions called so: elements of the row that several passes need.
+  // The values to keep of the instructions with these names: row elements that several passes need.
   std::vector<Kept> KeptOf(const std::vector<std::string>& names) const;
 };
 
-// From a fusion and the reduces in it that a kernel gives to their space.
+// Builds the space of a fusion from the reduces that the kernel computes.
 class RowsSpaceBuilder {
  public:
-  // All are borrowed.
+  // Borrows all arguments.
   RowsSpaceBuilder(const FusionBody& body, const std::vector<const Instruction*>& heroes, std::string* why_not);
   virtual ~RowsSpaceBuilder() = default;
 
-  // Null, and why, where the heroes do not reduce the same rows, or some result is none of what such a kernel writes.
-  // Rows of several dimensions are one variable where no access tells them apart; a row always is.
+  // Returns null and sets `why_not` if the heroes do not reduce the same rows, or if the kernel cannot write a result.
+  // The dimensions of a row are one variable; the other dimensions are merged where no access distinguishes them.
   Result<std::unique_ptr<RowsSpace>> Run();
 
  protected:
-  // An empty one; what else is given in it is said already.
+  // An empty space. Derived classes mark other given instructions in it.
   virtual std::unique_ptr<RowsSpace> NewSpace() const { return std::make_unique<RowsSpace>(body_); }
-  // False, and why, where a result is none of this kernel. The heroes are there; `index` is that of `shape_`.
+  // Adds the outputs after the heroes, where `index` is the index of `shape_`. Returns false and sets the reason if the
+  // kernel cannot write one.
   virtual Result<bool> AddRoots(RowsSpace& space, const std::vector<IndexExpr>& index);
 
   Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index);
-  // That of an array of as many elements.
+  // The index in an array with as many elements.
   std::vector<IndexExpr> IndexOf(RowsSpace& space, const Shape& shape, const std::vector<IndexExpr>& index) const;
-  // The first pass that can compute it.
+  // The first pass that can compute the node.
   int PassOf(const RowsSpace& space, NodeId id);
   bool No(std::string_view why) {
     why_not_ = why;
@@ -77,7 +78,7 @@ class RowsSpaceBuilder {
 
   const FusionBody& body_;
   const std::vector<const Instruction*>& heroes_;
-  const Shape& shape_;  // Of what the first hero reduces.
+  const Shape& shape_;  // The operand of the first hero.
 
  private:
   bool ReducesMinor() const;
@@ -90,11 +91,11 @@ class RowsSpaceBuilder {
   std::map<const Instruction*, int> pass_of_hero_;
 };
 
-// The reduces that a kernel of stitched rows gives: those of many terms, some of which is used along the row that it
-// reduced. Empty: there is no such.
+// The reduces of a stitched kernel: reduces of many terms, where at least one result is used along the row that was
+// reduced. Empty if there are none.
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body);
 
-// Null, and why, where they and the results are not of one space.
+// Returns null and sets `why_not` if the reduces and results do not form one space.
 Result<std::unique_ptr<RowsSpace>> RowsSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                std::string* why_not);
 

@@ -1,4 +1,4 @@
-// Which scalars kernels compute, in which types: what planning asks and emitting (emitters/scalar.h) relies on.
+// The scalar ops and types that kernels support, for planning and emitting (emitters/scalar.h).
 #ifndef HLO_GPU_PLAN_SCALAR_H_
 #define HLO_GPU_PLAN_SCALAR_H_
 
@@ -14,20 +14,19 @@ class Computation;
 
 namespace hlo::gpu {
 
-// The kernel's type for an element type; an error at `inst` when kernels have none. Kernels know real numbers alone: a
-// complex one is two values side by side, of this type, the real part first; in memory too.
+// The kernel's type for an element type, or an error at `inst`. Kernels have only real types. A complex number is two
+// adjacent values of this type, the real part first, also in memory.
 Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
-// The same for types that were checked.
+// The same for types that are known to be supported.
 kernel::Type KernelTypeOf(PrimitiveType type);
 constexpr int kComplexParts = 2;
 inline int PartsOf(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
-// Of all arrays of a shape.
+// The sum over all arrays of a shape.
 int PartsOf(const Shape& shape);
 
-// Ops whose element the table of emitters/scalar.cpp computes: the elementwise ones, but for what makes complex
-// numbers.
+// The ops in the table of emitters/scalar.cpp: the elementwise ones without kComplex.
 constexpr bool IsScalarOp(Opcode opcode, bool elementwise) { return elementwise && opcode != Opcode::kComplex; }
-// Those that the table of emitters/complex.cpp computes, where an operand or the result is complex.
+// The ops in the table of emitters/complex.cpp, for complex operands or results.
 inline constexpr Opcode kComplexOps[] = {
     Opcode::kAbs,     Opcode::kAcos,     Opcode::kAcosh,   Opcode::kAdd,     Opcode::kAsin,     Opcode::kAsinh,
     Opcode::kAtan2,   Opcode::kAtanh,    Opcode::kCompare, Opcode::kComplex, Opcode::kConvert,  Opcode::kCopy,
@@ -38,23 +37,24 @@ inline constexpr Opcode kComplexOps[] = {
     Opcode::kTan,     Opcode::kTanh};
 bool IsOfComplex(const Instruction& inst);
 
-// An error where float types differ that an op takes as one; the verifier lets that pass at default.
+// An error if float types differ in an op that kernels compute in one type. The verifier allows this by default.
 Status CheckOneFloatType(const Instruction& inst);
-// Can `inst` be computed from values of its operands?
+// Whether `inst` can be computed from values of its operands.
 Status CheckScalar(const Instruction& inst);
-// A computation on scalars (a reducer, a comparator): elementwise ops, constants, tuples, calls of such computations.
+// Checks a computation on scalars (a reducer or comparator). It may have elementwise ops, constants, tuples and calls
+// of such computations.
 Status CheckScalarComputation(const Computation& computation);
 
-// What a reducer of two scalars is, when it is one op of its two parameters.
+// The op of a reducer that consists of one op on its two parameters.
 struct SimpleReducer {
   Opcode opcode;
   const Instruction* inst;
 };
 std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 
-// Accumulators of additions of floats below f32 are f32, and so are those of maxima and minima: no processor at hand
-// compares them, so that each step would go there and back, by a rounding; the bits are the same. All others have the
-// type of the value.
+// Additions of floats below f32 accumulate in f32, which is more precise. So do maxima and minima: hosts have no
+// comparisons of such types, and converting at each step would cost time; the bits are the same. Other ops accumulate
+// in the type of the value.
 kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
 
 }  // namespace hlo::gpu

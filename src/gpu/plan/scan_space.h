@@ -1,4 +1,4 @@
-// What a scan kernel iterates over.
+// The iteration space of a scan kernel.
 #ifndef HLO_GPU_PLAN_SCAN_SPACE_H_
 #define HLO_GPU_PLAN_SCAN_SPACE_H_
 
@@ -12,8 +12,8 @@
 
 namespace hlo::gpu {
 
-// The elements of the operand, of which one variable is scanned: it counts in the order of the scan, so that of one in
-// reverse 0 is the last element. All outputs are at the same element.
+// The elements of the operand. One variable is scanned and counts in the order of the scan, so 0 is the last element of
+// a reverse scan. All outputs are at the same element.
 struct ScanSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -21,24 +21,24 @@ struct ScanSpace : IterationSpace {
     const Instruction* inst;
     std::vector<NodeId> inputs, initial;
     std::vector<kernel::Type> types, accumulators;
-    std::vector<NodeId> given;  // Its uses in the outputs.
+    std::vector<NodeId> given;  // Uses in the outputs.
   };
 
   RunningFold fold;
   std::vector<Hero> heroes;
 
-  // The one in the order of the scan.
+  // The variable in the order of the scan.
   const Variable& scanned() const;
   bool ScansMinor() const { return minor().role == Role::kScanned; }
 
-  std::vector<NodeId> Inputs() const;   // Of each step.
-  std::vector<NodeId> Initial() const;  // Before the first.
+  std::vector<NodeId> Inputs() const;   // Needed in each step.
+  std::vector<NodeId> Initial() const;  // Needed before the first step.
   std::vector<NodeId> Needed() const;
   std::vector<IndexExpr> Offsets() const;
 };
 
-// Null, and why, when the running folds `heroes` are not the same one of equal arrays, or some root is none of what
-// such a kernel writes.
+// Returns null and sets `why_not` if the running folds `heroes` differ in direction or arrays, or if the kernel cannot
+// write a root.
 Result<std::unique_ptr<ScanSpace>> ScanSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                std::string* why_not);
 

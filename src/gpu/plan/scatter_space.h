@@ -1,4 +1,4 @@
-// What a scatter kernel iterates over.
+// The iteration space of a scatter kernel.
 #ifndef HLO_GPU_PLAN_SCATTER_SPACE_H_
 #define HLO_GPU_PLAN_SCATTER_SPACE_H_
 
@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// Indices, in their order, and the elements of the window that each of them moves. The one output is the update, at its
-// place in the window; where that starts is loaded.
+// The indices in their order, and the window elements that each index updates. The only output is the update, whose
+// offset contains the loaded start of the window.
 struct ScatterSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -18,9 +18,9 @@ struct ScatterSpace : IterationSpace {
   const Variable& window() const { return variables[1]; }
 
   bool windows_overlap = false;
-  struct Start {  // A dimension whose start is loaded.
+  struct Start {  // A dimension with a loaded start.
     NodeId index;
-    int64_t most;  // Above it the window would leave the operand.
+    int64_t most;  // The largest start for which the window is inside the operand.
     int64_t stride;
   };
   std::vector<Start> starts;
@@ -28,7 +28,7 @@ struct ScatterSpace : IterationSpace {
   std::vector<NodeId> Needed() const;
 };
 
-// Of a body whose root is a scatter of one operand, with updates.
+// The root of `body` must be a scatter with one operand and nonempty updates.
 Result<std::unique_ptr<ScatterSpace>> ScatterSpaceOf(const FusionBody& body);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// Regions of segments (ir/region.h): which of their kernels share one launch, and what each of them is then.
+// Decides which kernels of a segments region (ir/region.h) share a launch, and their parts in it.
 #ifndef HLO_GPU_PLAN_SEGMENTS_H_
 #define HLO_GPU_PLAN_SEGMENTS_H_
 
@@ -13,36 +13,36 @@
 
 namespace hlo::gpu {
 
-// Results of an elementwise kernel that are computed from the same arrays: one tensor of an optimizer's many.
+// Results of an elementwise kernel that depend on the same arrays, such as one of the many tensors of an optimizer.
 struct SegmentUnit {
   const Instruction* kernel;
-  std::vector<int64_t> roots;     // Results of the kernel, by number.
-  std::vector<int64_t> operands;  // Of the kernel: arrays of as many elements.
+  std::vector<int64_t> roots;     // Result numbers of the kernel.
+  std::vector<int64_t> operands;  // Operands of the kernel that are arrays of the same size.
   int64_t elements = 0;
-  // Equal for units that differ in numbers of elements and in arrays alone, taken in the order of `operands` and
-  // `roots`: one code does for all of them.
+  // Equal for units that differ only in their arrays, ordered as in `operands` and `roots`, and in the number of
+  // elements. One piece of code serves all of them.
   std::string key;
   int64_t instructions = 0, square_roots = 0;
 };
-// Of a kernel whose results are each made, element by element, of arrays in memory order; none of another one.
+// The units of a kernel whose results are computed elementwise from arrays in memory order. Empty for other kernels.
 std::vector<SegmentUnit> UnitsOf(const Instruction& kernel);
 
-// The kernels of one launch: the units of those that have some, by key, and the others.
+// The kernels of one launch: the units, grouped by key, and the kernels without units.
 struct SegmentLaunch {
   std::vector<std::vector<SegmentUnit>> alike;
   std::vector<const Instruction*> others;
 };
 SegmentLaunch LaunchOf(const Instruction& region);
 
-// The kernels of a region, in groups that are one launch each, of several. Who is in none runs by itself.
+// Groups of several kernels of the region that share a launch. The other kernels run separately.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
-// Writes plans on the kernels without units in the module's regions of segments, as one launch has them: blocks of
-// equally many threads. Emitters read them there.
+// Writes plans on the kernels without units in the segments regions of the module, with equal thread counts in a
+// launch. Emitters read these plans.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
-// The array that `value` is a name of, through bitcasts and get-tuple-elements: what computes it (or a parameter), and
-// which array of that.
+// The array that `value` refers to through bitcasts and get-tuple-elements: the instruction (or parameter) that
+// computes it, and the index of the array in its result.
 struct NamedArray {
   const Instruction* of;
   ShapeIndex index;
@@ -55,7 +55,8 @@ struct RegionOperand {
   int64_t operand = 0;
   ShapeIndex index;
 };
-// That which an array in `value`, an operand of one of the region's kernels, is; nothing where a kernel computes it.
+// The region's operand that an array in `value`, an operand of a kernel of the region, refers to. Empty if a kernel
+// computes it.
 std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,5 @@
-// Which operands of a loop are read across their memory order, so that they should go through tiles of shared memory.
+// Finds the operands of a loop that are read across their memory order, which should be transposed through shared
+// memory.
 #ifndef HLO_GPU_PLAN_TRANSPOSE_SPACE_H_
 #define HLO_GPU_PLAN_TRANSPOSE_SPACE_H_
 
@@ -8,18 +9,18 @@
 
 namespace hlo::gpu {
 
-// The loads that go with stride along the minor variable and without along another one, the same for all of them.
+// The loads that have a stride along the minor variable and are contiguous along another one, the same for all loads.
 struct Staged {
-  size_t across = 0;  // Into LoopSpace::variables.
+  size_t across = 0;  // Index in LoopSpace::variables.
   std::vector<NodeId> loads;
 };
 
-// No loads when there are none, or not in a way that two dimensions describe.
+// Empty if there are no such loads, or if they differ in their contiguous variable.
 Staged FindStaged(const LoopSpace& space);
 
-// Do a few neighbours of every output come from as many runs of the operands? As RGBRGB from RR GG BB: the minor
-// variable is short, and along the one before it an operand that goes with stride along the minor one goes without.
-// Every load is such a one, the same along one of the two, or of the output's own order.
+// Whether adjacent elements of each output come from different runs of the operands, as RGBRGB from RR GG BB. The minor
+// variable must be short. Along the variable before it, some operand is contiguous, and each load is contiguous,
+// constant or in the order of the output.
 bool Interleaves(const LoopSpace& space);
 
 }  // namespace hlo::gpu
