@@ -1,4 +1,4 @@
-// A product of two matrices in shared memory, by all threads of a block; the sums are theirs.
+// A product of two matrices in shared memory, computed by all threads of a block, which hold the sums.
 #ifndef HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 #define HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 
@@ -17,7 +17,7 @@ struct LeftMatrix {
   int64_t pitch;
 };
 
-// Sums of `lines` x `columns`, in f32. At block level.
+// Sums of `lines` x `columns` in f32. Used at block level.
 class BlockProduct {
  public:
   virtual ~BlockProduct() = default;
@@ -25,12 +25,13 @@ class BlockProduct {
   virtual void Clear() = 0;
   // A line of the right matrix is a column of the product.
   virtual void Add(const LeftMatrix& left, const kernel::Array& right, TilePitches right_pitches, int64_t terms) = 0;
-  // to[at + line * pitch + column], in its type.
+  // Stores to[at + line * pitch + column], converted to the type of the array.
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
-// By threads: `lines` are a multiple of the warps, columns 32 times a power of 2. By matrix units, where a shape is
-// said: lines are a multiple of 16, columns of 8 times the warps, and terms of the shape's.
+// Without `shape`, threads compute it: `lines` is a multiple of the warps, and `columns` is 32 times a power of 2. With
+// `shape`, matrix units do: `lines` is a multiple of 16, `columns` of 8 times the warps, and the terms of the shape's
+// terms.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -1,5 +1,5 @@
-// What the blocks of a cluster share of a recurrent loop (ir/recurrent_loop.h): which elements are whose, and products
-// with weights that lie in their shared memory, each block's own columns.
+// The distribution of a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h): the elements of each block,
+// and products with weights in shared memory, where each block has its own columns.
 #ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 #define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// At block level; its values may be used below.
+// Used at block level. Its values may be used at lower levels.
 class ClusterColumns {
  public:
   ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
@@ -18,11 +18,11 @@ class ClusterColumns {
   void Open() { rank_ = k_.cluster_rank(); }
   int64_t blocks() const { return k_.cluster(); }
   kernel::Value rank() const { return rank_; }
-  // The place in the whole array of the block's element `i`.
+  // The position in the whole array of this block's element `i`.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
-  // All elements of what lies in columns, from the block that has each.
+  // Copies all elements of an array distributed by columns, each from the block that has it.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
-  // f(i) for i in [0, size), `width` neighbours to a thread.
+  // Calls f(i) for i in [0, size), with `width` adjacent elements for each thread.
   void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
 
  private:
@@ -31,21 +31,21 @@ class ClusterColumns {
   kernel::Value rank_;
 };
 
-// left [rows, terms] times the block's columns of the weights, with sums in f32.
+// left [rows, terms] times this block's columns of the weights, with sums in f32.
 class ClusterProduct {
  public:
-  // `terms`: those that count.
+  // `terms` is the number of terms without padding.
   ClusterProduct(kernel::KernelBuilder& k, const ClusterColumns& columns, const RecurrentLoop::Product& product,
                  int64_t terms);
 
-  // Elements of an array for the partial sums.
+  // The number of elements of an array for the partial sums.
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
-  // The most additions that a term goes through.
+  // The most additions of any term.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
-  // Once, before anything is multiplied.
+  // Called once before the first product.
   void LoadWeights(const kernel::Array& weights, int width);
   void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
-  // Of the block's element `i` of the result. At thread level, after Multiply.
+  // Element `i` of this block's part of the result. Used at thread level after Multiply.
   kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
 
  private:

@@ -1,5 +1,5 @@
-// One element of an elementwise op on complex numbers, as expressions of their parts. What there is an emitter for,
-// plan/scalar.h says (kComplexOps).
+// One element of an elementwise op on complex numbers, as expressions of their parts. plan/scalar.h lists the supported
+// ops (kComplexOps).
 #ifndef HLO_GPU_EMITTERS_COMPLEX_H_
 #define HLO_GPU_EMITTERS_COMPLEX_H_
 
@@ -11,10 +11,10 @@
 
 namespace hlo::gpu {
 
-// The parts of the result from those of the operands, one behind the other; a real operand is one part.
+// The parts of the result from the consecutive parts of the operands. A real operand has one part.
 std::vector<kernel::Value> EmitComplex(const Instruction& inst, std::span<const kernel::Value> parts);
 
-// sum + a * b.
+// sum + a * b
 std::vector<kernel::Value> AddComplexProduct(std::span<const kernel::Value> sum, std::span<const kernel::Value> a,
                                              std::span<const kernel::Value> b);
 

@@ -1,5 +1,6 @@
-// Nodes of an element graph, put into a kernel. Values are kept by scope, so that each node and index expression is
-// computed once, and as far out as its variables allow: what does not vary inside a tile stands before the tile.
+// Emits nodes of an element graph into a kernel. Values are stored by scope, so that each node and index expression is
+// computed once, in the outermost scope where its variables are known. Values that do not vary in a tile are computed
+// before it.
 #ifndef HLO_GPU_EMITTERS_EMISSION_H_
 #define HLO_GPU_EMITTERS_EMISSION_H_
 
@@ -15,11 +16,11 @@ namespace hlo::gpu {
 
 class Emission {
  public:
-  // leaves: by leaf of the body; literals: of the constants that are no splats.
+  // `leaves` is indexed by leaves of the body. `literals` has the constants that are not splats.
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
            std::map<const Instruction*, kernel::Array> literals);
 
-  // What is bound or computed in a scope ends with it.
+  // Values that are bound or computed in a scope are dropped at its end.
   class Scope {
    public:
     explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }
@@ -30,13 +31,13 @@ class Emission {
     Emission& emission_;
   };
 
-  // A scope that is left and entered again: what was hoisted for one of several steps of a tile.
+  // A scope that can be left and entered again, for values hoisted for one of several steps of a tile.
   struct ScopeData {
     std::map<int32_t, kernel::Value> expressions;
     std::map<NodeId, std::vector<kernel::Value>> nodes;
     std::map<NodeId, bool> decisions;
     std::set<int32_t> bound;    // Variables.
-    std::set<int32_t> assumed;  // Clamps that change nothing here.
+    std::set<int32_t> assumed;  // Clamps without effect here.
   };
   void Enter(ScopeData scope = {}) { scopes_.push_back(std::move(scope)); }
   ScopeData Leave() {
@@ -45,33 +46,35 @@ class Emission {
     return scope;
   }
 
-  // This variable is the position in the tile: conditions on it are branches, and sums are split around it.
+  // Declares the variable that is the position in the tile. Conditions on it become branches, and sums are divided
+  // around it.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
-  // From here on in this scope the guard is known to hold or not.
+  // Declares for the rest of this scope whether the guard holds.
   void Decide(NodeId guard, bool holds);
 
-  // Computes here what the nodes (the expression) need and what depends only on variables that are bound.
+  // Computes the dependencies of the nodes (of the expression) that depend only on bound variables.
   void Hoist(std::span<const NodeId> nodes);
   void Hoist(IndexExpr e);
   void HoistLoads(const ElementNode& guard);
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
-  // The value of the node where the conditions hold, whose clamps are for them; else `otherwise`. Of one type.
+  // The value of the node where the conditions hold, with clamps for these conditions, otherwise `otherwise`. Both have
+  // one type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
-  // Appends the parts of an element: one, or two of a complex number.
+  // Appends the parts of an element: one, or two for complex numbers.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
   std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
 
-  // An undecided choice between pieces (of a concatenation, an update) below `nodes` that is the same for the whole
-  // tile: worth a branch around the tile. -1: none.
+  // An undecided choice between pieces (of a concatenation or update) that `nodes` depend on and that is the same for
+  // the whole tile. It is worth a branch around the tile. -1 if there is none.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
   kernel::Value All(std::span<const IndexCondition> conditions);
 
  private:
-  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null: not yet, in the scopes that are open.
+  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if it was not computed in an open scope.
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
   std::vector<kernel::Value> ComputeGuard(const ElementNode& node);

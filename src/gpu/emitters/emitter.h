@@ -1,6 +1,6 @@
-// Emitters: a fusion, or a computing instruction by itself, becomes the kernels that its plan says (ir/fusion_plan.h),
-// through the structured builder. What is chosen stands in the plan; an emitter works out what follows from it. What no
-// emitter takes is reported as unsupported, by the op's name, when it is planned; never approximated.
+// Emitters turn a fusion, or a single computing instruction, into the kernels of its plan (ir/fusion_plan.h) with the
+// structured builder. All choices are in the plan. Ops without an emitter are reported by name as unsupported during
+// planning and never approximated.
 #ifndef HLO_GPU_EMITTERS_EMITTER_H_
 #define HLO_GPU_EMITTERS_EMITTER_H_
 
@@ -19,35 +19,35 @@
 
 namespace hlo::gpu {
 
-// Loops in a kernel. Before the launch: after how many trips the outermost ones stop, whatever their conditions say,
-// and how many trips are the most for any. Afterwards: how many the last of the outermost ones made, and 1 + the number
-// of the loop (in EmittedKernel::loops) that would have gone on beyond the most; 0: none.
+// The counters of loops in a kernel. Set before the launch: the number of trips after which the outermost loops stop
+// regardless of their conditions, and the most trips of any loop. Read afterwards: the trips of the last outermost
+// loop, and 1 + the number of the loop (in EmittedKernel::loops) that exceeded the most trips, or 0.
 enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
 
 // A parameter of a kernel.
 struct KernelBuffer {
   enum class Kind : uint8_t {
-    kOperand,  // A leaf of an operand of the source instruction; read only.
-    kOutput,   // A leaf of its result; every element is written, unless in_place_operand says otherwise.
-    kScratch,  // Shared by the kernels of one EmitFusion by `scratch`.
-    kLiteral,  // A constant of the fusion that is too large for the code.
-    kTrips,    // kTripFields numbers of 64 bits, of the loops in the kernel.
+    kOperand,  // A read-only leaf of an operand of the source instruction.
+    kOutput,   // A leaf of its result. Every element is written unless in_place_operand is set.
+    kScratch,  // Shared by the kernels of one EmitFusion with the same `scratch`.
+    kLiteral,  // A constant that is too large for the code.
+    kTrips,    // kTripFields 64-bit numbers for the loops in the kernel.
   };
   Kind kind;
   int64_t operand = 0;  // kOperand
-  ShapeIndex index;     // kOperand, kOutput: which leaf.
+  ShapeIndex index;     // kOperand, kOutput: the leaf.
   int64_t bytes = 0;
   int scratch = 0;      // kScratch
-  bool zeroed = false;  // kScratch: must be zero when the first kernel starts; the kernels leave it zero.
-  Literal literal;      // kLiteral: laid out row-major.
-  // kOutput: only a part is written; the rest must hold the bytes of that operand leaf beforehand, by sharing its
-  // buffer or by a copy. -1: none.
+  bool zeroed = false;  // kScratch: must be zero before the first kernel; the kernels leave it zero.
+  Literal literal;      // kLiteral: in row-major order.
+  // kOutput: only a part is written. The rest must already have the bytes of this operand leaf, in a shared buffer or
+  // by a copy. -1 if all is written.
   int64_t in_place_operand = -1;
   ShapeIndex in_place_index;
 };
 
-// An operand leaf may share its buffer with an output leaf: each thread reads an element before it writes the one in
-// the same place, and nobody else reads it. (Not listed for in-place updates, which want to share.)
+// An operand leaf that may share its buffer with an output leaf, because each thread reads an element before it writes
+// the same position and no other thread reads it. Updates in place, which should share, are not listed.
 struct SharablePair {
   int64_t operand = 0;
   ShapeIndex operand_index, output;
@@ -55,28 +55,28 @@ struct SharablePair {
 
 // One launch. The kernels of a fusion run in order.
 struct EmittedKernel {
-  std::shared_ptr<const kernel::Kernel> kernel;  // Blocks and threads are in it.
-  std::string emitter;                           // "loop", "row reduction", ...; for reports.
+  std::shared_ptr<const kernel::Kernel> kernel;  // With the numbers of blocks and threads.
+  std::string emitter;                           // For reports: "loop", "row reduction", ...
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
   std::vector<SharablePair> sharable;
-  PrecisionPlan precision;                // Of what this kernel computes, by the ids of the fused instructions.
-  std::vector<const Instruction*> loops;  // In it; the first is an outermost one.
+  PrecisionPlan precision;                // By the ids of the fused instructions.
+  std::vector<const Instruction*> loops;  // The loops in the kernel, an outermost one first.
   const Instruction* source = nullptr;
 };
 
-// What an emitter is asked for: one kernel of a plan.
+// The input of an emitter: one kernel of a plan.
 struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
-  std::string suffix;  // Of the kernel's name.
-  int64_t number = 0;  // Of the kernel in the plan of the fusion, which has `count`.
+  std::string suffix;  // Appended to the kernel's name.
+  int64_t number = 0;  // The index of the kernel in the plan, which has `count`.
   int64_t count = 1;
 
-  // An error (C001) unless `holds`: what is wrong with the plan.
+  // Returns an error (C001) with the fault of the plan unless `holds`.
   Status Require(bool holds, std::string_view what) const;
-  // `threads` are whole warps, and the tile has as many dimensions.
+  // Requires whole warps in `threads` and a tile of this rank.
   Status RequireBlock(size_t tile_rank) const;
-  // The instructions that the plan names; the lone instruction itself where it names none.
+  // The instructions that the plan names, or the single instruction if it names none.
   Result<std::vector<const Instruction*>> Heroes() const;
 };
 
@@ -84,7 +84,7 @@ struct EmitRequest {
 #define KERNEL_KIND(Name, text, fields, what) Result<EmittedKernel> Emit##Name(const EmitRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Errors also (C001): the plan does not fit the fusion, or has no kernels of ours.
+// Errors also C001: the plan does not fit the fusion or has no kernels of ours.
 Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// What all emitters do around their bodies: parameters of the kernel and the buffers behind them.
+// The parts of a kernel around its body: parameters and the buffers behind them.
 #ifndef HLO_GPU_EMITTERS_FRAME_H_
 #define HLO_GPU_EMITTERS_FRAME_H_
 
@@ -16,37 +16,38 @@
 namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
-// The constants that `needed` reads at indices that vary: tables in the code, or parameters, with their buffers.
+// The constants that `needed` reads at varying indices, as tables in the code or as parameters with buffers.
 std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
                                                           kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
                            std::vector<KernelBuffer>& buffers);
-// Tells the builder how far the indices of `needed` count.
+// Tells the builder the range of the indices in `needed`.
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
-// What computing `needed` element by element promises.
+// Adds the promises for computing `needed` element by element.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
 
 class KernelFrame {
  public:
-  // Parameters: the leaves and large literals that `needed` reads.
+  // Adds parameters for the leaves and large literals that `needed` reads.
   KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch, const EmitRequest& request);
 
   kernel::KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }
 
   kernel::Array Output(const FusionBody::Root& root);
-  // Read and written, the rest of it coming from a leaf.
+  // An output that is read and written. A leaf provides its other elements.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // Read and written: what an earlier plan of the fusion wrote, or a leaf left there (-1: none).
+  // An output that is read and written after an earlier kernel of the fusion wrote it or a leaf was left in it (-1 for
+  // no leaf).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
-  // A table in the code, or a parameter.
+  // A table in the code or a parameter.
   kernel::Array Constant(const std::string& name, const Literal& literal) {
     return LiteralArray(k_, name, literal, buffers_);
   }
-  // A number as a parameter, of one element (kS32): kernels that differ in it alone are one code.
+  // A number as a one-element parameter (kS32), so that kernels that differ only in it share code.
   kernel::Array Number(const std::string& name, int32_t number);
-  // Operand and output may be one buffer.
+  // Operand and output may share one buffer.
   void Share(int leaf, const FusionBody::Root& root);
 
   EmittedKernel Finish(std::string_view emitter) &&;
@@ -64,11 +65,11 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// Binds the variables of one role, but for the last of all (the lane), from one number.
+// Binds the variables of one role from one number, except the last variable of all (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Tile over [begin, begin + step) of [0, size); without a limit, and so without masks, where it always fits. A step of
-// less than 32 leaves lanes of a warp out.
+// Tile over [begin, begin + step) of [0, size). Without a limit, and so without masks, if it always fits. A step below
+// 32 leaves lanes of a warp idle.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

@@ -1,4 +1,4 @@
-// Parts of the loop emitter that others use.
+// Parts of the loop emitter that other emitters use.
 #ifndef HLO_GPU_EMITTERS_LOOP_H_
 #define HLO_GPU_EMITTERS_LOOP_H_
 
@@ -12,23 +12,23 @@
 
 namespace hlo::gpu {
 
-// What a plan of kind loop or transpose writes, as a space to go through.
+// The results of a plan of kind loop or transpose, as an iteration space.
 class LoopTarget {
  public:
-  // Lives as long as this does.
+  // The space must not outlive this object.
   Result<std::unique_ptr<LoopSpace>> SpaceOf(const EmitRequest& request, bool flat);
 
  private:
-  FusionBody::Root operand_;  // Of a scatter, under the name of its result.
+  FusionBody::Root operand_;  // A scatter's operand under the name of its result.
 };
 
-// Emits the outputs over a tile: choices that are the same for the whole tile become branches around it.
-// `lane` varies in the tile, over [begin, begin + step) of its size; the other variables are bound. `in_tile` may bind
-// more.
+// Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` varies
+// in the tile over [begin, begin + step); the other variables must be bound. `in_tile` may bind more.
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-// Arrays for the outputs of a space, marked sharable where that is right. `needed`: all that is read for them.
+// The arrays for the outputs of a space, marked as sharable where possible. `needed` are all nodes that are read for
+// them.
 std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu

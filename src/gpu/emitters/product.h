@@ -1,4 +1,4 @@
-// What the emitters of products share: which product it is, and what becomes of its sums.
+// Shared parts of the emitters of products: the product and the use of its sums.
 #ifndef HLO_GPU_EMITTERS_PRODUCT_H_
 #define HLO_GPU_EMITTERS_PRODUCT_H_
 
@@ -14,39 +14,39 @@
 
 namespace hlo::gpu {
 
-// The dot or convolution that the plan names; an error where kernels of products do not take it.
+// The dot or convolution that the plan names. An error if product kernels do not support it.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
-// What it iterates over; an error where it has no terms.
+// Its iteration space. An error if it has no terms.
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
-// Those of a tile: rows, columns, terms.
+// The axes of a tile: rows, columns, terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
 
-// What sums are kept as, so that nothing of the result depends on it but, of floats, the rounding: integers in 32 bits
-// at least, and in 64 where they saturate.
+// The type of sums. It affects results only through the rounding of floats. Integers have at least 32 bits, and 64 bits
+// if they saturate.
 kernel::Type SumTypeOf(const Instruction& product);
 
-// The forms for a host: packed_contraction.cpp, streamed_contraction.cpp.
+// The kernels for the host: packed_contraction.cpp, streamed_contraction.cpp.
 Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request);
 Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request);
 
-// Writes what a fusion makes of the sums of its product.
+// Computes and writes the results of a fusion from the sums of its product.
 class ProductResults {
  public:
   ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame);
 
-  // In a body for each warp: its rows of a tile of `tile_rows` x `tile_columns` that begins at row0, column0; a slot
-  // for each row.
+  // Stores a warp's rows of a tile of `tile_rows` x `tile_columns` at row0, column0. `sums` has a slot for each row.
+  // Used in a body for each warp.
   void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
              int64_t tile_columns);
-  // One row, which is bound; the column is the lane.
+  // Stores one row, whose variables are bound. The column is the lane.
   void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
-  // `sums` are kept as `accumulator`, and of each no term goes through more than `chain` additions.
+  // `accumulator` is the type of the sums, and `chain` the most additions of any term.
   EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
                        SumRounding rounding = SumRounding::kNearest) &&;
 
  private:
-  // What the product is for this sum.
+  // The sum as the declared type of the product.
   kernel::Value Declared(kernel::Value sum) const;
 
   const ContractionSpace& space_;

@@ -1,5 +1,4 @@
-// Reduces side by side, as every emitter that has some folds them: accumulators, terms, combining, and what is known at
-// the end.
+// Reduces that are computed together, for all emitters with reductions: accumulators, terms, combining, and results.
 #ifndef HLO_GPU_EMITTERS_REDUCERS_H_
 #define HLO_GPU_EMITTERS_REDUCERS_H_
 
@@ -16,26 +15,27 @@ namespace hlo::gpu {
 
 class Reducers {
  public:
-  // Of the flag of counts(): 32 bits, as shuffles like them.
+  // The type of the flag of counts(). 32 bits suit shuffles.
   static constexpr kernel::Type kFlag = kernel::Type::kU32;
 
-  // All arguments are borrowed. `by_bits`: maxima and minima of floats of 16 bits are computed on their bits, as
-  // integers; a vector then holds twice as many elements.
+  // Borrows all arguments. With `by_bits`, maxima and minima of 16-bit floats are computed on their bits as integers,
+  // so that a vector holds twice as many elements.
   Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
-  // Is there a reduce without a known identity? Then a flag stands behind all accumulators.
+  // Whether some reduce has no known identity. Then a flag follows the accumulators.
   bool counts() const { return counts_; }
   std::vector<kernel::Type> AccumulatorTypes() const;
 
-  // At block or warp level: slots that hold what changes nothing, or a flag that says that they hold nothing yet.
+  // Slots that hold identities, or a flag that they hold nothing yet. Used at block or warp level.
   std::vector<kernel::Slot> MakeSlots(int width);
-  // Of the element that is bound.
+  // The terms of the bound element.
   std::vector<kernel::Value> Terms();
-  // By accumulator; `a` comes before `b`.
+  // Combines accumulators. The terms of `a` precede those in `b`.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
-  // From here on in this scope the results are known: the initial values count once, and need not be identities.
+  // Declares the results for the rest of this scope. Initial values are added here once, so they need not be
+  // identities.
   void Give(std::span<const kernel::Value> totals);
 
  private:
@@ -44,12 +44,12 @@ class Reducers {
   kernel::KernelBuilder& k_;
   Emission& emission_;
   const std::vector<const ReducedHero*> heroes_;
-  std::vector<bool> has_identity_, by_bits_;  // By hero.
+  std::vector<bool> has_identity_, by_bits_;  // Indexed by hero.
   bool counts_ = false;
 };
 
-// How many additions a term of `hero`, which has so many terms, passes through. In a product every rounding is one of
-// the result, whatever the order: as many as there are terms.
+// Records the most additions of a term of `hero`, which has `terms` terms. In a product, the number of roundings is the
+// number of terms in any order.
 void AddChain(const ReducedHero& hero, int64_t chain, int64_t terms, PrecisionPlan& precision);
 
 }  // namespace hlo::gpu

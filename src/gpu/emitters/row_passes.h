@@ -1,4 +1,4 @@
-// Rows gone through pass by pass (plan/rows_space.h): what kernels of rows and of attention have in common.
+// Passes over rows (plan/rows_space.h), for the kernels of rows and attention.
 #ifndef HLO_GPU_EMITTERS_ROW_PASSES_H_
 #define HLO_GPU_EMITTERS_ROW_PASSES_H_
 
@@ -12,20 +12,20 @@ namespace hlo::gpu {
 
 class RowPasses {
  public:
-  // All are borrowed. A row is a warp's, or a block's, which takes `step` elements at a time. Parameters are made in
-  // this order: for the results with an element for each of a row's, and those with one for each row.
+  // Borrows all arguments. A warp or a block processes a row, `step` elements at a time. Adds parameters first for
+  // results with an element for each row element, and then for results with one element for each row.
   RowPasses(RowsSpace& space, KernelFrame& frame, const KernelPlan& plan, bool by_warp, int64_t step);
   virtual ~RowPasses() = default;
 
-  // A shared array for each value that the plan keeps, with space for so many rows.
+  // Adds a shared array with space for `rows` rows for each value that the plan keeps.
   void KeepRows(int64_t rows);
-  // All passes over the row whose variables are bound, which begins at `kept_at` in arrays of what is kept.
+  // Emits all passes over the row whose variables are bound. It starts at `kept_at` in the arrays of kept values.
   void Emit(kernel::Value kept_at);
-  // What is promised of the reductions.
+  // Adds the promises for the reductions.
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // What else is known of an element that is bound; and what else becomes of it in a pass.
+  // Extensions of derived classes: more bindings of a bound element, and more uses of it in a pass.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

@@ -1,5 +1,5 @@
-// One pass over a digit of keys, stable, where one walk goes through them: their digits are counted; a sum over the
-// counts is where the first key with a digit goes; then the keys are moved in their order.
+// One stable pass over a digit of the keys. It counts the digits, computes the position of the first key with each
+// digit as a prefix sum, and moves the keys in order.
 #ifndef HLO_GPU_EMITTERS_SORT_DIGITS_H_
 #define HLO_GPU_EMITTERS_SORT_DIGITS_H_
 
@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// What is sorted: the key of the i-th element, and what moves with it.
+// The key of the i-th element, and the data that moves with it.
 struct DigitSource {
   std::function<kernel::Value(kernel::Value i)> key, carried;
 };
@@ -18,14 +18,14 @@ class Digits {
  public:
   using Value = kernel::Value;
   using Array = kernel::Array;
-  // Where an element goes.
+  // Called with the destination of an element.
   using Mover = std::function<void(Value to, Value key, const std::function<Value()>& carried)>;
 
   Digits(SortKernel& sort, int pass);
 
-  // Of the first `count` elements.
+  // Counts the digits of the first `count` elements.
   void Count(Array counters, const DigitSource& source, Value count);
-  // Moves what is counted.
+  // Moves the counted elements.
   void Move(Array counters, const DigitSource& source, Value count, const Mover& move);
 
  private:
@@ -36,7 +36,7 @@ class Digits {
   int64_t digits_, shift_;
 };
 
-// The pass over `count` keys, and what moves with them if anything does, from one half of the arrays to the other.
+// Runs the pass over `count` keys, with `carried` if it is used, from one half of the arrays to the other.
 void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
                  kernel::Array counters, kernel::Value count);
 

@@ -1,5 +1,5 @@
-// What the kernels of a sort have in common: a block has a tile of a line; elements at a position, comparisons of two
-// positions, keys; how threads share a tile, and where results go.
+// Shared parts of the kernels of a sort, where a block has a tile of a line: elements, keys and comparisons by
+// position, the distribution of a tile over threads, and storing results.
 #ifndef HLO_GPU_EMITTERS_SORT_KERNEL_H_
 #define HLO_GPU_EMITTERS_SORT_KERNEL_H_
 
@@ -12,8 +12,9 @@
 
 namespace hlo::gpu {
 
-// The scratch arrays of a sort: positions of merges; keys, what moves with them, and how often digits occur. Those that
-// are read and written by turns are two. The rest is between kernels of kRadixDigits and kRadixPass (sort_ranks.cpp).
+// The scratch arrays of a sort: positions for merges, keys, the data that moves with them, and digit counts. Arrays
+// that are read and written alternately exist twice. The remaining ones pass data between kRadixDigits and kRadixPass
+// (sort_ranks.cpp).
 enum SortScratch : int {
   kPlaces = 0,
   kKeys = 2,
@@ -33,7 +34,7 @@ class SortKernel {
   using RangeBody = std::function<void(Value begin, Value end)>;
   using IndexBody = kernel::KernelBuilder::IndexBody;
 
-  // `needed`: what is read of the operands.
+  // `needed` are the nodes that are read from the operands.
   SortKernel(SortSpace& space, const EmitRequest& request, const SortStepAt& at, std::span<const NodeId> needed);
 
   kernel::KernelBuilder& k() { return frame_.k(); }
@@ -41,44 +42,44 @@ class SortKernel {
   const SortSpace& space() const { return space_; }
   const SortShape& shape() const { return shape_; }
   const SortStepAt& at() const { return at_; }
-  int64_t tiles() const { return tiles_; }  // Of a line; kRadixOffsets has one block for all.
+  int64_t tiles() const { return tiles_; }  // In a line. kRadixOffsets has one block for all of them.
 
   Value line() const { return line_; }
-  Value tile() const { return tile_; }    // Of kRadixDigits: the number of the block among those of the line.
-  Value first() const { return first_; }  // The first position of the tile...
-  Value count() const { return count_; }  // ...and how many it has.
+  Value tile() const { return tile_; }    // For kRadixDigits, the number of the block within the line.
+  Value first() const { return first_; }  // The first position of the tile,
+  Value count() const { return count_; }  // and its number of positions.
 
-  // Scratch memory of two halves by turns has ids `id` and `id + 1`; elements of all lines.
+  // A scratch array for the elements of all lines. Alternating halves have the ids `id` and `id + 1`.
   Array Scratch(SortScratch id, int half, kernel::Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
-  // How many tiles blocks have taken, in each pass.
+  // The number of tiles that blocks have taken, in each pass.
   Array NextTiles();
-  // Of kRadixPass: its number, which the code of a kernel does not know.
+  // The number of a kRadixPass, which is a parameter and not part of the code.
   Value pass() const { return pass_; }
 
-  // Each walker's own part of [0, count) of the tile, in a phase; the whole of it at block level where there is one.
-  // `alone`, if any: whether the first walker has it all.
+  // Calls `body` for each walker's part of [0, count) of the tile in a phase, or for all of it at block level if there
+  // is one walker. `alone`, if set, tells whether the first walker has the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
-  // body(i) for i in [0, count), by all threads.
+  // Calls body(i) for i in [0, count), on all threads.
   void ForEach(Value count, const IndexBody& body);
-  // Each of [begin, begin + entries), kU32, becomes the sum of those before it.
+  // Replaces each of [begin, begin + entries), kU32, by the sum of the entries before it.
   void SumBefore(Array counts, Value begin, int64_t entries);
 
   Value Element(int64_t operand, Value position);
-  // Does the element at position p come before that at q?
+  // Whether the element at position p comes before the element at q.
   Value Less(Value p, Value q);
-  // Whether a key of the tile is a NaN that compares with nothing. None where there can be no such.
+  // Whether a key of the tile is a NaN that is unordered. No value if that cannot be.
   Value HasUnordered();
   Value KeyAt(Value position);
   kernel::Type key_type() const;
-  kernel::Type carried_type() const;  // kU32: a position.
+  kernel::Type carried_type() const;  // kU32 for a position.
   Value CarriedAt(Value position);
 
-  // The results at `place` of the line, from the element at a position; or from its key and what was carried with it.
-  // Places beyond those that are kept are left out.
+  // Stores the results at `place` of the line, from the element at a position, or from its key and carried data. Places
+  // after the kept ones are ignored.
   void Results(Value place, Value position);
   void Results(Value place, Value key, Value carried);
-  // How many of the tile's places go out.
+  // The number of places of the tile that are written.
   Value KeptCount();
 
   EmittedKernel Finish(std::string_view what) &&;
@@ -99,14 +100,14 @@ class SortKernel {
   Value pass_, line_, tile_, first_, count_;
 };
 
-// The keys of long lines, from one pass to the next: read off the operands in the first, and from scratch memory later;
-// the last one writes the results.
+// The keys of long lines between passes. The first pass computes them from the operands, later ones read scratch
+// memory, and the last one writes the results.
 class MovedKeys {
  public:
-  // `moves`: what goes along with the keys is read, and all is written.
+  // If `moves`, also reads the carried data, and writes all of it.
   MovedKeys(SortKernel& sort, bool moves);
 
-  // Of the i-th element of the tile.
+  // The key of the i-th element of the tile.
   kernel::Value KeyAt(kernel::Value i) const;
   kernel::Value CarriedAt(kernel::Value i) const;
   void Put(kernel::Value place, kernel::Value key, kernel::Value carried) const;
@@ -116,10 +117,10 @@ class MovedKeys {
   kernel::Array keys_, carried_, keys_to_, carried_to_;
 };
 
-// What a kernel of a pass reads of the operands.
+// The nodes that the kernel of a step reads from the operands.
 std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at);
 
-// What the ways emit (sort_merge.cpp, sort_radix.cpp, sort_ranks.cpp, sort_select.cpp).
+// The emitters of the algorithms (sort_merge.cpp, sort_radix.cpp, sort_ranks.cpp, sort_select.cpp).
 EmittedKernel EmitMerge(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 EmittedKernel EmitRadix(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 EmittedKernel EmitRanks(SortSpace& space, const EmitRequest& request, const SortStepAt& at);

@@ -1,4 +1,4 @@
-// A tile of an operand, put into shared memory for a product to read it from there.
+// Copies a tile of an operand to shared memory, from where a product reads it.
 #ifndef HLO_GPU_EMITTERS_TILE_FILL_H_
 #define HLO_GPU_EMITTERS_TILE_FILL_H_
 
@@ -11,23 +11,23 @@
 
 namespace hlo::gpu {
 
-// Element [line, term] of an operand's tile is at line * line + term * term.
+// Element [line, term] of an operand's tile is at line * pitches.line + term * pitches.term.
 struct TilePitches {
   int64_t line, term;
 };
 
-// A way through an index: from where, how far, and how far apart its neighbours lie in the tile.
+// One index of a tile: its start, its steps, and its pitch in the tile.
 struct TileWay {
   std::function<void(kernel::Value)> bind;  // Binds the index.
-  int64_t size;                             // Of the index. From there on the last element is read again...
+  int64_t size;                             // Size of the index. Beyond it the last element is read again,
   kernel::Value from;
   int64_t steps, pitch;
-  std::optional<int64_t> counted;  // ...or, where it is a term, 0 from here on.
+  std::optional<int64_t> counted;  // or, for a term, 0 from this index on.
 };
 
-// At block level. A warp steps along `line`; its lanes take `lane`, whose index is `lane_index` and whose steps are 32
-// times a power of 2, at most 16. `node` is converted to `declared`, then to the tile's type; where a condition does
-// not hold it is 0.
+// Used at block level. The warps divide the steps of `line`. The lanes of a warp take `lane`, whose index is
+// `lane_index`; its steps are 32 times a power of 2, at most 16. `node` is converted to `declared` and then to the
+// tile's type. Where a condition does not hold, the element is 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const TileWay& line,
               const TileWay& lane, IndexExpr lane_index);

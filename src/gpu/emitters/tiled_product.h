@@ -1,7 +1,7 @@
-// Products of tiles through shared memory, for a GPU: what the forms have in common. A block has a tile of the result;
-// it goes through the terms by panels, of which each operand's part is put into shared memory, converted and with 0 for
-// what is padding, and multiplied from there. Blocks that share a tile have some of the panels each and leave partial
-// sums as [tile][split][row][column]; the last to arrive adds those up in the order of the terms.
+// Products of tiles in shared memory, for GPUs: shared parts of the kernels. A block computes a tile of the result. It
+// processes the terms in panels. The operands' parts of a panel are copied to shared memory, converted and padded with
+// 0, and multiplied from there. Blocks that share a tile process different panels and write partial sums as
+// [tile][split][row][column]. The last block to arrive adds them in the order of the terms.
 #ifndef HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 #define HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 
@@ -18,15 +18,15 @@ class TiledProduct {
                TilePitches lhs_pitches, TilePitches rhs_pitches);
   virtual ~TiledProduct() = default;
 
-  // The kernel without its name.
+  // Emits the kernel except its name.
   void Emit();
 
  protected:
-  // At block level: sums that are zero; plus the products of the tiles' panel.
+  // Used at block level: sets the sums to zero, and adds the products of the current panel.
   virtual void BeginSums() = 0;
   virtual void Multiply() = 0;
-  // The sums to the results; to `partials` from `begin` on, a tile row by row; and those of all splits that begin at
-  // `begin`, added up, to the results.
+  // Writes the sums to the results, or row by row to `partials` from `begin` on. StorePartials adds the partial sums of
+  // all splits, which start at `begin`, and writes the results.
   virtual void Store() = 0;
   virtual void LeavePartials(const kernel::Array& partials, kernel::Value begin) = 0;
   virtual void StorePartials(const kernel::Array& partials, kernel::Value begin) = 0;
@@ -41,7 +41,7 @@ class TiledProduct {
   Emission& emission_;
   ProductResults results_;
   kernel::Array lhs_tile_, rhs_tile_;
-  kernel::Value column0_, row0_;  // Where the tile begins.
+  kernel::Value column0_, row0_;  // The start of the tile.
 
  private:
   using Dimension = ContractionSpace::Variable;
@@ -58,7 +58,7 @@ class TiledProduct {
   void FillTiles(kernel::Value term0);
 };
 
-// The form for the matrix units: matrix_contraction.cpp.
+// The kernel for matrix units: matrix_contraction.cpp.
 Result<EmittedKernel> EmitMatrixContraction(const EmitRequest& request);
 
 }  // namespace hlo::gpu

@@ -6,7 +6,7 @@
 
 namespace hlo::gpu {
 
-// A transpose whose plan has kTransposeBox for its algorithm.
+// Emits a transpose whose plan has the algorithm kTransposeBox.
 Result<EmittedKernel> EmitTransposeBox(LoopSpace& space, const EmitRequest& request);
 
 }  // namespace hlo::gpu

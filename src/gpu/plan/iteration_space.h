@@ -7,7 +7,7 @@
 //   ReductionSpace     kept and reduced, in the memory order of the operand   rows, elements; or terms, columns
 //   ContractionSpace   group, row, column kept; position, term reduced        rows, columns, terms
 //   RowsSpace          kept and row, in the memory order of the operand       rows, elements of a row
-//   AttentionSpace     the variables of its scores; also a term and a column   rows, keys
+//   AttentionSpace     variables of its scores; also a term and a column      rows, keys
 //   ScanSpace          kept and scanned, in the memory order of the operand   rows, elements; or 1, columns
 //   ScatterSpace       indices scanned; elements of a window kept             none; each thread has one element
 //
