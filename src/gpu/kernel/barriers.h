@@ -1,10 +1,10 @@
-// Where barriers must stand. A barrier is placed before a statement that touches an array which the threads of the
-// block (of the warp, inside kWarps) touched since the last one, when either of the two writes. Rounds of a loop in
-// which one statement only writes are not kept apart: it writes different elements, or nobody reads what it writes
-// first.
+// Places the barriers of a kernel. A barrier precedes a statement that accesses an array which threads of the block
+// accessed since the last barrier, if either access is a write. Inside kWarps, the same holds for the threads of a
+// warp. Iterations of a loop are not separated if only one statement writes the array: it writes different elements, or
+// no thread reads them before they are written.
 //
-// In a cluster, where a block reads another one's shared array: a barrier of the cluster stands between that and what
-// writes the array, whichever comes first, and at the end of the kernel, since a block's memory goes when it leaves.
+// In a cluster, a block may read a shared array of another block. A barrier of the cluster then separates the read from
+// all writes of the array. Another one ends the kernel, because the memory of a block disappears when the block ends.
 #ifndef HLO_GPU_KERNEL_BARRIERS_H_
 #define HLO_GPU_KERNEL_BARRIERS_H_
 

@@ -1,19 +1,18 @@
-// The structured SIMT builder: the only way emitters write kernels. What it records (kernel.h) is lowered to NVPTX
-// (nvptx.h) and to vectorised host code (host.h) with the same results to the bit.
+// The structured SIMT builder, through which emitters write all kernels. The recorded kernel (kernel.h) is lowered to
+// NVPTX (nvptx.h) and to vectorised host code (host.h) with bit-identical results.
 //
-// A kernel is written at three levels. At *block level* code runs once per block: index arithmetic, loops and ifs whose
-// conditions are the same for all threads. Phase(), Tile() and Warps() go down from there:
+// A kernel is written at three levels. Code at *block level* runs once per block: index arithmetic, and loops and ifs
+// whose conditions are the same for all threads. Phase(), Tile() and Warps() lead to lower levels:
 //
-//   Phase(body)           body runs in every thread; k.thread(), k.warp(), k.lane() say which
-//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), V contiguous i per thread: vector
-//   accesses
-//                         on the GPU, one flat loop on the host. The guard is the limit, not an If in the body
+//   Phase(body)           body runs in every thread; k.thread(), k.warp(), k.lane() identify it
+//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), with V contiguous i per thread: vector
+//                         accesses on the GPU, one flat loop on the host. Guard elements by the limit, not by an If
 //   Warps(body)           body runs once per warp (*warp level*): loops and ifs that may differ between warps, with
 //                         Phase and Tile inside (then over the 32 lanes of the warp), reductions and shuffles
 //
-// Values of an upper level may be used below. The other way leads through slots (one value per thread, across phases),
-// shared arrays, or reductions. Barriers are placed by Build() where two phases touch the same shared array and one of
-// them writes; nobody can forget one, or write one in divergent code. Within one phase threads must not touch elements
+// Values of an upper level may be used at lower levels. Slots (one value per thread, across phases), shared arrays and
+// reductions pass values to upper levels. Build() places a barrier where two phases access the same shared array and
+// one of them writes, so none can be missing or be in divergent code. Within a phase, threads must not access elements
 // that another thread of the phase writes.
 //
 // Elementwise, z = exp(x) + 1, any count:
@@ -35,8 +34,7 @@
 //   Slot sum = k.MakeSlot(Type::kF32, 4);
 //   k.Fill(sum, 0.0);
 //   Value row = k.block() * columns;
-//   k.Loop(0, columns, 256 * 4, [&](Value begin) {                      // Uniform: outside the thread loop on the
-//   host.
+//   k.Loop(0, columns, 256 * 4, [&](Value begin) {             // Uniform: outside the thread loop on the host.
 //     k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row + begin + i)); });
 //   });
 //   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: every thread has it.
@@ -75,7 +73,7 @@
 //       });
 //     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
 //   });
-//   k.Turn(tile, k.Index(32), k.Index(32));                             // A barrier stands before this, by itself.
+//   k.Turn(tile, k.Index(32), k.Index(32));                             // Build() places a barrier before this.
 //   k.Warps([&] {
 //     k.Loop(0, 32, 8, [&](Value first) {
 //       const Value column = first + k.warp();
@@ -87,15 +85,15 @@
 //     }, 0);
 //   });
 //
-// Speed. Put the contiguous dimension into Tile with V = 16 bytes / widest streamed type; accesses become vectors on
-// the GPU when the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. On the host,
-// tiles are cut at the multiples of such C (16 and more), so divided indices cost no gathers. Loops with a uniform trip
-// count are best at block or warp level, with slots of width V as accumulators. A loop in a thread body is fine too:
-// short ones are written out, long ones with the same bounds in all threads run outside the loop over lanes on the
-// host; only loops whose bounds differ between threads are scalar there. Ask for lane() and warp(), never thread()
-// % 32.
+// Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest loaded or stored type. Accesses become
+// vectors on the GPU if the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. On the
+// host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
+// uniform trip count are best at block or warp level, with slots of width V as accumulators. In a thread body, short
+// loops are unrolled, and long loops with the same bounds in all threads run outside the loop over lanes on the host.
+// Only loops whose bounds differ between threads are scalar there. Use lane() and warp(), never thread() % 32.
 //
-// Wrong use (a value out of scope, a collective in a thread body, types that differ) is a bug of the emitter: CHECK.
+// Wrong use (a value out of scope, a collective in a thread body, different types) is a bug of the emitter and fails a
+// CHECK.
 #ifndef HLO_GPU_KERNEL_BUILDER_H_
 #define HLO_GPU_KERNEL_BUILDER_H_
 
@@ -115,7 +113,7 @@ class KernelBuilder;
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// A value of the kernel: a handle, cheap to copy.
+// A handle of a value in the kernel, cheap to copy.
 class Value {
  public:
   Value() = default;
@@ -130,14 +128,14 @@ class Value {
   Type type_ = Type::kPred;
 };
 
-// Operands have the same type. f16 and bf16 are computed in f32 and rounded once, here and in all functions below.
-// Integers: as HLO says. Wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0; shifts
-// by the width or more give 0 (right shifts of signed values: the sign). kIndex does without those guards.
+// Operands must have the same type. f16 and bf16 are computed in f32 and rounded once, here and in all functions below.
+// Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0.
+// Shifts by the width or more give 0 (the sign for arithmetic right shifts). kIndex has no such checks.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
 Value operator/(Value a, Value b);  // Correctly rounded for floats.
-Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: sign of the dividend.
+Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: has the sign of the dividend.
 Value operator-(Value a);
 Value operator&(Value a, Value b);
 Value operator|(Value a, Value b);
@@ -147,7 +145,7 @@ Value ShiftLeft(Value a, Value amount);
 Value ShiftRightArithmetic(Value a, Value amount);
 Value ShiftRightLogical(Value a, Value amount);
 Value MulHigh(Value a, Value b);
-// Comparisons give kPred; with NaN all are false but !=, which is true.
+// Comparisons give kPred. With NaN all are false except !=, which is true.
 Value operator==(Value a, Value b);
 Value operator!=(Value a, Value b);
 Value operator<(Value a, Value b);
@@ -158,7 +156,7 @@ Value Select(Value condition, Value on_true, Value on_false);
 Value Min(Value a, Value b);  // NaN if either is.
 Value Max(Value a, Value b);
 Value Fma(Value a, Value b, Value c);
-// Pairs of s16 in a s32 (low half first): c + a0 * b0 + a1 * b1, which wraps. All kS32.
+// a and b are pairs of s16 in an s32 (low half first). c + a0 * b0 + a1 * b1, wrapping. All kS32.
 Value PackPair(Value low, Value high);
 Value DotPairs(Value a, Value b, Value c);
 Value Abs(Value a);
@@ -171,11 +169,12 @@ Value RoundAwayFromZero(Value a);
 Value CopySign(Value magnitude, Value sign);
 Value CountLeadingZeros(Value a);
 Value PopulationCount(Value a);
-// To `type`. Floats round to nearest even; float to integer truncates and saturates, NaN gives 0; to kPred: != 0.
+// Converts to `type`. Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To
+// kPred: != 0.
 Value Convert(Value a, Type type);
 Value Bitcast(Value a, Type type);  // Same width.
 
-// The constant of a's type next to a literal.
+// A constant of a's type.
 Value ConstantLike(Value a, int64_t literal);
 Value ConstantLike(Value a, double literal);
 template <class T>
@@ -210,30 +209,31 @@ HLO_KERNEL_LITERALS(>)
 HLO_KERNEL_LITERALS(>=)
 #undef HLO_KERNEL_LITERALS
 
-// A parameter, shared array or table. Indices are kIndex values, in elements.
+// A parameter, shared array or table. Indices are kIndex values and count elements.
 class Array {
  public:
   Type type() const;
   int64_t elements() const;
   bool operator==(const Array&) const = default;
 
-  // At block level the load is uniform, and the store is done once.
+  // At block level the load is uniform, and the store happens once.
   Value Load(Value index) const;
   void Store(Value index, Value value) const;
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
-  // `width` contiguous elements; index is a multiple of width, width * bytes at most 16. Prefer Tile.
+  // `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
-  // Of a SharedTile. LoadTurned after KernelBuilder::Turn, with neighbouring rows in neighbouring threads.
+  // For a SharedTile. LoadTurned is used after KernelBuilder::Turn, with adjacent rows in adjacent threads.
   void StoreAt(Value row, Value column, Value value) const;
   Value LoadTurned(Value row, Value column) const;
-  // Of a shared array: that of block `rank` of the cluster.
+  // For a shared array: loads from the array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
-  // Relaxed, device wide. Thread level. 32 and 64 bits; float: kAdd and kExchange only.
+  // Relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and kExchange.
   void Atomic(AtomicOp op, Value index, Value value) const;
-  Value AtomicFetch(AtomicOp op, Value index, Value value) const;                 // The old value.
-  Value AtomicCompareExchange(Value index, Value expected, Value desired) const;  // The old value; integers.
+  Value AtomicFetch(AtomicOp op, Value index, Value value) const;  // Returns the old value.
+  // Returns the old value. Integers only.
+  Value AtomicCompareExchange(Value index, Value expected, Value desired) const;
 
  private:
   friend class KernelBuilder;
@@ -241,7 +241,8 @@ class Array {
   int32_t id_ = -1;
 };
 
-// Parameters of one type, chosen by number: what one launch does to many arrays. Indices are kIndex values.
+// Parameters of one type that are selected by number, so that one launch processes many arrays. Indices are kIndex
+// values.
 class ArrayGroup {
  public:
   Type type() const;
@@ -255,12 +256,12 @@ class ArrayGroup {
   int32_t id_ = -1;
 };
 
-// One value (or `width` of them) for each thread; lives across phases. Read and written at thread level.
+// One value, or `width` values, for each thread. Keeps its value across phases. Read and written at thread level.
 class Slot {
  public:
   Type type() const;
   int width() const;
-  // In a Tile of V == width: the element of the tile index. In a Phase: the only element.
+  // In a Tile with V == width: the element of the tile index. In a Phase: the only element.
   Value Get() const;
   void Set(Value value) const;
   // In a Phase: element j.
@@ -276,13 +277,13 @@ class Slot {
 
 enum class MatrixOrder : uint8_t { kRowMajor, kColumnMajor };
 
-// A matrix of a warp, in the shape that a product of matrices takes (mma.h): `width()` elements in each lane.
+// A matrix of a warp in the format of matrix products (mma.h), with `width()` elements in each lane.
 class Fragment {
  public:
   FragmentKind kind() const;
   Type type() const { return slot_.type(); }
   int width() const { return slot_.width(); }
-  // In a Phase: element j of the lane, and where in the matrix it stands. What tf32 loses is lost when it is set.
+  // In a Phase: element j of the lane, and its position in the matrix. Set rounds to tf32 where the fragment has it.
   Value Get(int element) const { return slot_.Get(element); }
   void Set(int element, Value value) const;
   Value Row(int element) const;
@@ -292,15 +293,15 @@ class Fragment {
   friend class KernelBuilder;
   Slot slot_;
 };
-// By what a product takes them as, so that nothing else is given to it.
+// Fragments by their role in a product, so that the compiler checks the roles.
 template <FragmentRole role>
 class FragmentOf : public Fragment {};
 using LeftFragment = FragmentOf<FragmentRole::kLeft>;
 using RightFragment = FragmentOf<FragmentRole::kRight>;
 using SumFragment = FragmentOf<FragmentRole::kSum>;
 
-// A mutable value of the level it was made at: one per block, per warp or per thread. Written at that level (also in
-// the loops and ifs of it), read there and below. In a Tile it is one per element.
+// A mutable value at the level where it was made: one per block, warp or thread, and in a Tile one per element. Written
+// at that level, including its loops and ifs; read there and at lower levels.
 class Variable {
  public:
   Type type() const;
@@ -317,45 +318,45 @@ class KernelBuilder {
  public:
   using Body = std::function<void()>;
   using IndexBody = std::function<void(Value index)>;
-  // Associative, no memory. Need not be commutative: `a` comes before `b`.
+  // Must be associative and must not access memory. Need not be commutative: `a` precedes `b`.
   using Combine = std::function<Value(Value a, Value b)>;
   using CombineMany = std::function<std::vector<Value>(std::span<const Value> a, std::span<const Value> b)>;
 
-  // threads: a multiple of 32, at most 1024.
+  // `threads` must be a multiple of 32, at most 1024.
   KernelBuilder(std::string name, int64_t blocks, int threads);
   KernelBuilder(const KernelBuilder&) = delete;
 
-  // Wish of the scheduler: registers limited so that this many blocks fit on an SM.
+  // Limits registers so that this many blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
-  // Some index, or a step on the way to one, may be as large as this; more than the arrays' sizes say.
+  // Declares that an index or an intermediate result may reach `indices`, beyond the sizes of the arrays.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
-  // What is recorded from here on belongs to this HLO instruction; shown in the sanitizer's reports.
+  // The HLO instruction of the code recorded from now on, for reports of the sanitizer.
   void SetSource(std::string instruction);
 
-  // Parameters, in argument order. `elements` bounds every index. `alignment` is what the kernel may assume on the GPU.
+  // Parameters in argument order. All indices must be below `elements`. The GPU code assumes `alignment`, in bytes.
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
-  // The parameter shares memory with another one (in-place update): equal elements at equal indices, or none.
+  // The parameter may share memory with another one (in-place update): equal elements have equal indices.
   void SetMayAlias(Array array);
-  void SetMayAlias(ArrayGroup group);  // Each member with that of the same number in another group.
-  // Groups of parameters: one pointer for each member, with its number of elements; or `members` of them with at most
-  // `elements`, and the input `sizes` (kS64) says at launch how many each has.
+  void SetMayAlias(ArrayGroup group);  // Each member, with the member of equal number in another group.
+  // Groups of parameters with one pointer and one number of elements for each member. Group() has `members` members of
+  // at most `elements`; the input `sizes` (kS64) gives their actual sizes at launch.
   ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup OutputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup InOutGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
                    int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
-  // For what is written along rows and read along columns; rows and columns are multiples of 16. `padding`, 1 and more:
-  // elements between rows.
+  // For values written along rows and read along columns. Rows and columns must be multiples of 16. `padding`, at least
+  // 1, is the number of unused elements after each row.
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
-  // Block level, between writing and reading. Only the first `rows` and `columns` will be read. The GPU reads columns
-  // as they are (a spare element in each row keeps the lanes on different banks); the host transposes in registers.
+  // Used at block level between writing and reading a SharedTile. Only the first `rows` and `columns` will be read. The
+  // GPU reads columns directly (the padding keeps lanes on different banks), and the host transposes in registers.
   void Turn(Array tile, Value rows, Value columns);
-  // 16 bytes from an input to a shared array of its type, on their way while other work is done; the indices are
-  // multiples of 16 bytes. In a Phase. They are there after the CopyWait that ends them, at block level, which waits
-  // until at most `on_their_way` of the groups that CopyWaits ended are missing. With two halves of an array by turns:
+  // Starts to copy 16 bytes from an input to a shared array of the same type. Used in a Phase; both indices must be
+  // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies. It waits until at most `on_their_way`
+  // groups are unfinished. With two alternating halves of an array:
   //
   //   fetch(0); k.CopyWait(1);
   //   k.Loop(0, stages, 1, [&](Value stage) {
@@ -366,103 +367,105 @@ class KernelBuilder {
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
-  // The condition of a loop or branch in the graph that the launch is part of. Its handle is what the launch gives as
-  // the pointer. SetCondition (kU32) at any level: at block or warp level once. Two threads must not set it.
+  // The condition of a loop or branch in the graph that contains the launch. The launch passes its handle as the
+  // pointer. SetCondition (kU32) may be used at any level and by one thread only; at block or warp level it runs once.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
   Value Constant(Type type, int64_t value);
   Value Constant(Type type, double value);
   Value Constant(Type type, int value) { return Constant(type, int64_t{value}); }
-  Value Bits(Type type, int64_t bits);  // Of a float, as they stand in memory.
+  Value Bits(Type type, int64_t bits);  // The bits of a float in memory.
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
-  Value block();  // Any level.
-  // Blocks in clusters: k.SetCluster(4). Then a.LoadFrom(rank, index) reads the shared array `a` of another block of
-  // the cluster. Build() places barriers of the cluster where it does its own, and one at the end, so that no block
-  // leaves while its arrays are read. They stand in code that all blocks of a cluster run alike. sm_90.
+  Value block();  // At any level.
+  // Groups the blocks into clusters. a.LoadFrom(rank, index) then reads the shared array `a` of another block of the
+  // cluster. Build() places barriers of the cluster where needed and at the end, so that no block ends while its arrays
+  // are read. They must be in code that all blocks of a cluster execute alike. Requires sm_90.
   void SetCluster(int blocks);
-  Value cluster_rank();   // Any level.
-  Value cluster_index();  // block() / cluster(): the same for all blocks of a cluster.
-  Value warp();           // Warp level and Phase.
-  Value lane();           // Phase.
-  Value thread();         // Phase.
+  Value cluster_rank();   // At any level.
+  Value cluster_index();  // block() / cluster(), the same for all blocks of a cluster.
+  Value warp();           // At warp level and in a Phase.
+  Value lane();           // In a Phase.
+  Value thread();         // In a Phase.
 
   int64_t blocks() const { return kernel_.blocks; }
   int cluster() const { return kernel_.cluster; }
   int threads() const { return kernel_.threads; }
   int warps() const { return kernel_.warps(); }
 
-  // Structure. Phase and Tile at block or warp level; Warps at block level; Loop and If at any level.
+  // Phase and Tile are used at block or warp level, Warps at block level, and Loop and If at any level.
   void Phase(const Body& body);
   void Tile(int width, Value limit, const IndexBody& body);
-  void Tile(int width, const IndexBody& body);  // All threads * width (or 32 * width) elements.
+  void Tile(int width, const IndexBody& body);  // Covers all threads * width (or 32 * width) elements.
   void Warps(const Body& body);
-  // for (index = begin; index < end; index += step). `unroll`: copies of the body on the GPU, 0 for all of them.
+  // for (index = begin; index < end; index += step). `unroll` is the number of copies of the body on the GPU; 0 unrolls
+  // completely.
   void Loop(Value begin, Value end, Value step, const IndexBody& body, int unroll = 1);
   void Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll = 1);
   void Loop(Value begin, Value end, int64_t step, const IndexBody& body, int unroll = 1);
   void If(Value condition, const Body& then, const Body& otherwise = nullptr);
-  // while (condition()) body(). Block level; the condition is the same for all threads, as all values there are, and
-  // may hold phases. What goes from trip to trip lies in variables and arrays.
+  // while (condition()) body(). Used at block level. The condition is the same for all threads and may contain phases.
+  // Variables and arrays carry values from trip to trip.
   void While(const std::function<Value()>& condition, const Body& body);
 
-  // At block or warp level.
+  // Used at block or warp level.
   Slot MakeSlot(Type type, int width = 1);
   Slot MakeSlot(Type type, int width, Value initial);
-  // At any level. `initial` may be left out when it is set before it is read.
+  // Used at any level. Without `initial` it must be set before it is read.
   Variable MakeVariable(Type type);
   Variable MakeVariable(Value initial);
-  // All elements of the slot, in all threads.
+  // Sets all elements of the slot in all threads.
   void Fill(Slot slot, Value value);
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
-  // Reductions over all threads (of the warp, of the block) in a fixed order: elements of a slot, then neighbouring
-  // lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps in order. Slots are left with partial results.
-  // WarpReduce at warp level; BlockReduce at block level.
+  // Reductions over all threads of the warp (at warp level) or of the block (at block level), in a fixed order:
+  // elements of a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. The slots then
+  // contain partial results.
   Value WarpReduce(Slot slot, const Combine& combine);
   std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
   Value BlockReduce(Slot slot, const Combine& combine);
   std::vector<Value> BlockReduce(std::span<const Slot> slots, const CombineMany& combine);
-  // In groups of `lanes` (a power of two) adjacent lanes; every lane's slots get the result. Width 1. Warp level.
+  // Reduces groups of `lanes` (a power of two) adjacent lanes. Every lane's slots get the result. Warp level, width 1.
   void GroupReduce(std::span<const Slot> slots, int lanes, const CombineMany& combine);
-  // Inclusive scan over the lanes (over the threads of the block), in place, width 1. BlockScan returns the totals.
+  // Inclusive scan over the lanes, or over the threads of the block, in place. BlockScan returns the totals. Width 1.
   void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
   std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
-  // Warp level, width 1. `to` of lane l = `from` of lane l + amount, l - amount, l ^ amount, lane[l] (kS32, 0..31).
-  // Lanes that would read outside the warp keep their own `from`.
+  // Warp level, width 1. `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or lane[l] (kS32,
+  // 0..31). A lane whose source is outside the warp keeps its own `from`.
   void ShuffleDown(Slot to, Slot from, int amount);
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
-  // Warp level, kU32, width 1. Of each lane: those that agree with it in the low `bits` bits of `from`, a bit each.
+  // Warp level, kU32, width 1. Sets the bits of the lanes that agree with this lane in the low `bits` bits of `from`.
   void Match(Slot to, Slot from, int bits);
-  // The value of one lane, as a value of the warp level.
+  // The value of one lane as a value at warp level.
   Value WarpBroadcast(Slot slot, Value lane);
   Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }
 
-  // Products of matrices, one of each warp. Fragments at block or warp level; the rest at warp level.
+  // Matrix products of a warp. Fragments are made at block or warp level; all other functions are used at warp level.
   LeftFragment MakeLeft(MmaShape shape);
   RightFragment MakeRight(MmaShape shape);
   SumFragment MakeSum(MmaShape shape);
   void Fill(SumFragment sum, Value value);
-  // Element [row, column] is at index + row * pitch + column, or at index + row + column * pitch. An array of f32 fills
-  // tf32. From a shared array where index and pitch are multiples of 16 bytes, it is an instruction for a whole matrix.
+  // Element [row, column] is at index + row * pitch + column, or at index + row + column * pitch. An f32 array can fill
+  // a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one instruction loads a whole
+  // matrix.
   void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
   // sum += left * right.
   void Mma(SumFragment sum, LeftFragment left, RightFragment right);
 
-  // Block level. Counts the blocks that came here, in counters[index] (kU32 InOut, zero before the launch); true in the
-  // last of `expected` blocks, which also puts the counter back to zero. What the others wrote to kInOut arrays before
-  // they came is visible to the last one. For reductions split over blocks.
+  // Used at block level, for reductions divided over blocks. Counts the arriving blocks in counters[index] (kU32 InOut,
+  // zero before the launch). Returns true in the last of `expected` blocks, which resets the counter to zero. It sees
+  // all writes to kInOut arrays that the other blocks made before they arrived.
   Value ArriveLast(Array counters, Value index, int64_t expected);
 
-  // Ends the recording: places barriers, checks.
+  // Ends the recording, places barriers and verifies the kernel.
   Kernel Build() &&;
 
-  // For the functions of this header and math.h. Records one instruction in the current region.
+  // Records one instruction in the current region. For the functions of this header and math.h.
   Value Record(Op op, Type type, std::initializer_list<Value> operands, int64_t imm = 0, int64_t imm2 = 0);
-  // The value of a kConstant; false if `value` is none.
+  // Sets `bits` and returns true if `value` is a kConstant.
   bool IsConstant(Value value, int64_t* bits) const;
 
  private:
@@ -477,10 +480,10 @@ class KernelBuilder {
     Level level;
     bool in_phase = false;
     bool in_warps = false;
-    int tile_width = 0;  // Of the enclosing Tile.
+    int tile_width = 0;  // The width of the enclosing Tile.
   };
   struct ValueInfo {
-    int region;  // Serial number.
+    int region;  // Serial number of its region.
     bool constant;
     int64_t bits;
   };
@@ -501,7 +504,7 @@ class KernelBuilder {
 
   Kernel kernel_;
   std::vector<OpenRegion> open_;
-  std::vector<int> serials_;  // Of open_.
+  std::vector<int> serials_;  // Serial numbers of open_.
   int next_serial_ = 0;
   std::vector<ValueInfo> values_;
   int32_t source_ = -1;

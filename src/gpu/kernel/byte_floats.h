@@ -1,5 +1,5 @@
-// Floats of a byte or less, to f32 and back, by arithmetic on the bits of eight at a time rather than from tables: a
-// gather costs a vector more than the dozen operations here, and a GPU has no gather at all.
+// Conversions between floats of at most 8 bits and f32 by bit arithmetic on vectors. A table would need a gather, which
+// is slower than these operations on a host and does not exist on a GPU.
 #ifndef HLO_GPU_KERNEL_BYTE_FLOATS_H_
 #define HLO_GPU_KERNEL_BYTE_FLOATS_H_
 
@@ -8,10 +8,10 @@
 
 namespace hlo::kernel {
 
-FloatFormat FormatOf(Type type);  // Of a byte float.
+FloatFormat FormatOf(Type type);  // For types of at most 8 bits.
 
-// What hlo::DecodeFloat and hlo::EncodeFloat do. The byte as kU8, its bits beyond the format's not looked at; the
-// number as kF32.
+// Same results as hlo::DecodeFloat and hlo::EncodeFloat. The byte is a kU8, whose bits outside the format are ignored.
+// The number is a kF32.
 Value DecodeByteFloat(FloatFormat format, Value byte);
 Value EncodeByteFloat(FloatFormat format, Value number);
 

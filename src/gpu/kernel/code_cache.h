@@ -1,9 +1,9 @@
-// Code of kernels, kept in a directory from one process to the next.
+// A cache of compiled kernels in a directory, shared by processes.
 //
-// An entry is a file, named by a hash of all that decides the code and written under another name until it is whole. It
-// is used only if its key, length and hash are those that it begins with: processes may share a directory, be killed
-// while they write, and find anything in it. Nothing here is an error. What cannot be read is compiled, what cannot be
-// written is not kept, and a note says so once.
+// Each entry is a file, named by a hash of all inputs that determine the code. It is written under a temporary name
+// first. An entry is used only if it starts with the right key, length and hash, because processes may be killed while
+// they write, and the directory may contain anything. Failures are not errors: an unreadable entry is compiled again,
+// an unwritable one is not stored, and a note is recorded once.
 #ifndef HLO_GPU_KERNEL_CODE_CACHE_H_
 #define HLO_GPU_KERNEL_CODE_CACHE_H_
 
@@ -21,24 +21,24 @@ namespace hlo::kernel {
 
 using CodeKey = std::array<uint8_t, 32>;
 
-// A BLAKE3 hash of the parts, of where each ends, and of the program itself: what another build of it made, or with
-// another LLVM, has other keys.
+// A BLAKE3 hash of the parts, their lengths, and the program itself, so that other builds and LLVM versions have other
+// keys.
 CodeKey KeyOf(std::initializer_list<std::string_view> parts);
 
 class CodeCache {
  public:
-  static constexpr int64_t kMostBytes = int64_t{256} << 20;  // Some tens of thousands of kernels.
+  static constexpr int64_t kMostBytes = int64_t{256} << 20;  // Room for some ten thousand kernels.
 
-  // The directory is made, for its user alone, when it is first needed. `most_bytes`: of entries, in whole blocks; what
-  // was not used for longest goes first.
+  // The directory is created on first use, accessible only for its user. `most_bytes` limits the entries in whole file
+  // blocks; the least recently used entries are removed first.
   explicit CodeCache(std::string directory, int64_t most_bytes = kMostBytes);
   CodeCache(const CodeCache&) = delete;
   ~CodeCache();
 
-  // May be called from several threads at once.
+  // Thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // To be called after the last Keep of many.
+  // Call it after the last of several Keep.
   void MakeRoom();
 
   struct Contents {
@@ -48,12 +48,12 @@ class CodeCache {
   const std::string& directory() const { return directory_; }
   int64_t most_bytes() const { return most_bytes_; }
 
-  // What has gone wrong since the last call, each thing once in the life of this.
+  // The failures since the last call, each one once in the life of the cache.
   std::vector<std::string> TakeNotes();
 
  private:
   bool Open();
-  std::string WhyNotUsed(int file) const;  // "": may be used.
+  std::string WhyNotUsed(int file) const;  // "" if it may be used.
   bool Write(const std::string& name, const CodeKey& key, std::string_view code);
   void Damaged(const std::string& name);
   void Note(std::string note);
@@ -62,8 +62,8 @@ class CodeCache {
 
   const std::string directory_;
   const int64_t most_bytes_;
-  std::mutex mutex_;         // Of what follows.
-  std::optional<int> file_;  // Of the directory, once it was opened; -1: it is not used.
+  std::mutex mutex_;         // Guards the members below.
+  std::optional<int> file_;  // The open directory; -1 if it cannot be used.
   bool writes_ = true, wrote_ = false;
   std::vector<std::string> notes_;
   std::set<std::string> noted_;

@@ -1,5 +1,5 @@
-// Where the time of compiling kernels goes: processor time by phase, over all threads. One line of the log for each
-// batch of kernels (--vmodule=compile_times=1), which bench/kernel_compile.py reads.
+// Measures the processor time of compiling kernels by phase, over all threads. Logs one line for each batch of kernels
+// (--vmodule=compile_times=1), which bench/kernel_compile.py reads.
 #ifndef HLO_GPU_KERNEL_COMPILE_TIMES_H_
 #define HLO_GPU_KERNEL_COMPILE_TIMES_H_
 
@@ -21,8 +21,8 @@ enum class CompilePhase : uint8_t {
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // `target`: what for, "ptx" or "host". `quick`: how many of the compiled ones were made with little effort.
-  // `kept`: how many more had been kept by another process.
+  // `target` is "ptx" or "host". `quick` of the compiled kernels were compiled with low effort. `kept` further kernels
+  // came from another process.
   void Log(std::string_view target, size_t kernels, size_t compiled, int64_t quick = 0, int64_t kept = 0) const;
 
  private:
@@ -30,7 +30,7 @@ class CompileTimes {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The phases of one thread, one after the other.
+// Measures consecutive phases of one thread.
 class PhaseClock {
  public:
   explicit PhaseClock(CompileTimes& times) : times_(times), last_(Now()) {}

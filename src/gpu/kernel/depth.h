@@ -1,4 +1,4 @@
-// How far the values of a kernel follow from each other. LLVM's code generation walks them on its stack.
+// The longest dependency chain in a kernel. LLVM's code generator recurses over such chains.
 #ifndef HLO_GPU_KERNEL_DEPTH_H_
 #define HLO_GPU_KERNEL_DEPTH_H_
 
@@ -8,10 +8,10 @@
 
 namespace hlo::kernel {
 
-// LLVM 19 ends a stack of 8 MiB in 52,000 nodes below each other (DAGTypeLegalizer::AnalyzeNewNode).
+// LLVM 19 overflows a stack of 8 MiB at a depth of 52,000 nodes (DAGTypeLegalizer::AnalyzeNewNode).
 constexpr int64_t kMostDepth = 40'000;
 
-// The longest chain of operations, in nodes that LLVM makes of them.
+// The longest chain of operations, counted in LLVM's nodes.
 int64_t Depth(const Kernel& kernel);
 
 }  // namespace hlo::kernel

@@ -1,5 +1,5 @@
-// Kernels that become the same code, which is compiled once; and how much code that is, so that threads which compile
-// several kernels begin with the largest.
+// Finds kernels with equal code, which is compiled once, and estimates the size of code, so that threads compile the
+// largest kernels first.
 #ifndef HLO_GPU_KERNEL_DISTINCT_H_
 #define HLO_GPU_KERNEL_DISTINCT_H_
 
@@ -11,20 +11,19 @@
 
 namespace hlo::kernel {
 
-// In instructions of the kernel, those of a tile once for each element that a thread has of it, those of an unrolled
-// loop once for each copy.
+// In instructions. A tile counts once for each element of a thread, and a loop once for each unrolled copy.
 int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {
-  std::vector<const Kernel*> kernels;  // Each once, the largest first.
-  std::vector<KernelHash> hashes;      // Of those.
-  std::vector<int64_t> sizes;          // Of those.
-  std::vector<size_t> which;           // For each that was given, its place in `kernels`.
+  std::vector<const Kernel*> kernels;  // Without duplicates, the largest first.
+  std::vector<KernelHash> hashes;      // The hash of each of these kernels.
+  std::vector<int64_t> sizes;          // The code size of each of these kernels.
+  std::vector<size_t> which;           // For each input, its index in `kernels`.
 };
-// Gives everything that does not show in the code of a lowering the same value in all kernels.
+// Sets all properties that do not affect the code of a lowering to a fixed value.
 using Forget = void (*)(Kernel& kernel);
-// Kernels that have the same plan and body are one, whatever their names: a loop over 512 elements that come in whole
-// tiles is one over 16384, by the number of blocks at launch.
+// Kernels with the same plan and body are equal, whatever their names. The number of blocks at launch distinguishes a
+// loop over 512 elements in whole tiles from one over 16384.
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);
 
 }  // namespace hlo::kernel

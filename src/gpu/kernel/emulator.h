@@ -1,12 +1,12 @@
-// Runs the finished NVPTX code of a kernel on the host, thread by thread, and watches it.
+// Runs the final NVPTX code of a kernel on the host, thread by thread, and checks it.
 //
-// The LLVM IR is the one that PTX is written from, after the GPU passes. Every thread of a block is an LLVM coroutine;
-// barriers and shuffles suspend it. So what is tested is the emitted kernel: its indices, vector widths, barriers and
-// shuffles, not a second lowering of the same recording.
+// It runs the LLVM IR from which PTX is generated, after the GPU passes. Each thread of a block is an LLVM coroutine
+// that barriers and shuffles suspend. So it tests the emitted kernel with its indices, vector widths, barriers and
+// shuffles.
 //
-// The sanitizer remembers for every element of shared and global memory who last wrote and read it, and in which epoch:
-// the number of barriers passed. Two accesses of one epoch by two threads, one of them a write, are a race in whatever
-// order the threads ran; so reports are deterministic.
+// The sanitizer stores the last write and read of every element of shared and global memory with their epoch, the
+// number of barriers passed. Two accesses by different threads in one epoch, at least one of them a write, are a race,
+// independent of the order in which threads ran. So reports are deterministic.
 #ifndef HLO_GPU_KERNEL_EMULATOR_H_
 #define HLO_GPU_KERNEL_EMULATOR_H_
 
@@ -30,29 +30,29 @@ enum class Finding : uint8_t {
   kOutOfBounds,
   kMisaligned,
   kUninitialisedShared,
-  kDivergentBarrier,  // Some threads of the block wait where others never come.
+  kDivergentBarrier,  // Some threads of the block wait at a barrier that others never reach.
   kDivergentShuffle,
-  kEarlyExit,  // A block may have left its cluster when another one reads its shared memory.
+  kEarlyExit,  // A block may have ended when another block of its cluster reads its shared memory.
 };
 std::string_view ToString(Finding finding);
 
 struct SanitizerFinding {
   Finding finding;
-  std::string array;   // Parameter or shared array; empty for divergence.
-  std::string source;  // The HLO instruction it belongs to; empty when unknown.
+  std::string array;   // A parameter or shared array; empty for divergence.
+  std::string source;  // The HLO instruction, or empty if unknown.
   int64_t element = 0;
   int64_t block = 0;
   int thread = 0;
-  int64_t other_block = 0;  // Races: who was there before.
-  int other_thread = -1;    // -1: several.
-  int64_t count = 1;        // How often this finding came, at this array and source.
+  int64_t other_block = 0;  // For races: the earlier access.
+  int other_thread = -1;    // -1 for several threads.
+  int64_t count = 1;        // How often it occurred at this array and source.
 
   std::string ToString() const;
 };
 
 struct SanitizerReport {
   std::string kernel;
-  std::vector<SanitizerFinding> findings;  // The first of each kind, array and source; in the order they came.
+  std::vector<SanitizerFinding> findings;  // The first of each kind, array and source, in order of occurrence.
 
   bool clean() const { return findings.empty(); }
   std::string ToString() const;
@@ -60,22 +60,22 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  std::vector<int64_t> blocks;  // Only these (and those of their clusters) run, in this order; empty: all.
+  std::vector<int64_t> blocks;  // Runs only these blocks, with their clusters, in this order; empty means all.
   NvptxOptions nvptx;
 };
 
-// What a kernel's SetCondition is to do.
+// Called for SetCondition in a kernel.
 using SetCondition = std::function<void(uint64_t handle, uint32_t value)>;
 
-// A kernel made ready once, to be run often, by one at a time.
+// A kernel that is prepared once and can run many times, but not concurrently.
 class EmulatedCode {
  public:
   static Result<EmulatedCode> Make(const Kernel& kernel, const EmulateOptions& options = {});
   EmulatedCode(EmulatedCode&& other) noexcept;
   ~EmulatedCode();
 
-  // `arguments`: as Kernel::Arguments, of as many elements as the kernel says. With `sanitize`, accesses out of
-  // bounds are reported and not made.
+  // `arguments` as in Kernel::Arguments, with the numbers of elements in the kernel. With `sanitize`, accesses out of
+  // bounds are reported and not executed.
   SanitizerReport Run(std::span<void* const> arguments, const SetCondition& set_condition = {});
 
  private:
@@ -85,7 +85,7 @@ class EmulatedCode {
   std::unique_ptr<Parts> parts_;
 };
 
-// The same for a kernel that runs once.
+// Runs a kernel once.
 Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments,
                                 const EmulateOptions& options = {});
 

@@ -1,5 +1,5 @@
-// What the emulator runs its threads on: the blocks of one cluster (of one block, mostly) at a time, their threads in
-// turns. Knows nothing of LLVM.
+// Schedules the threads of the emulator: one cluster at a time, usually a single block, with its threads in turn.
+// Independent of LLVM.
 #ifndef HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 #define HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 
@@ -15,7 +15,7 @@
 
 namespace hlo::kernel {
 
-// What a thread waits for: those of the cluster, of the block, of the warp.
+// The reason why a thread waits for threads of its cluster, block or warp.
 enum class Wait : int32_t {
   kNothing,
   kClusterBarrier,
@@ -36,27 +36,27 @@ class Machine {
   explicit Machine(const Kernel& kernel);
 
   std::vector<AccessSite> sites;
-  std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Of the run.
+  std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Set for each run.
 
-  // Called by the emulated code. Threads are those of the block that runs.
+  // Called by the emulated code. Threads are numbered in the current block.
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }
-  // What a thread brings to the next operation on matrices, and what it takes from the last one, word by word.
+  // The words of a thread's input to the next matrix operation, and of its result from the last one.
   void GiveWord(int thread, int which, uint64_t word) { Own(thread).words[which] = word; }
   uint32_t TakeWord(int thread, int which) { return static_cast<uint32_t>(Own(thread).words[which]); }
-  // The address to use: see Sanitizer::Access.
+  // Returns the address to use, see Sanitizer::Access.
   void* Access(int site, int thread, void* address, const void* member, int rank);
   void* InBlock(void* shared, int rank);
   void Fence();
-  // Asynchronous copies happen as late as they may, so that a kernel which does not wait for them reads something else.
+  // Asynchronous copies are executed as late as possible, so that a kernel that does not wait reads old values.
   void Copy(int thread, void* to, const void* from) { Own(thread).copies.push_back({to, from}); }
   void EndGroup(int thread);
   void WaitForCopies(int thread, int on_their_way);
 
   using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
 
-  // `shared`: where the code has its shared arrays, and how many bytes. `sanitizer` may be null.
+  // `shared` are the address and bytes of each shared array in the code. `sanitizer` may be null.
   void Run(Start start, std::span<void* const> arguments, std::span<const int64_t> blocks, Sanitizer* sanitizer,
            const std::vector<std::pair<char*, int64_t>>& shared);
 
@@ -73,8 +73,8 @@ class Machine {
     int site = 0;
     uint32_t value = 0, operand = 0, received = 0;
     std::array<uint64_t, kMostWords> words = {};
-    std::vector<AsyncCopy> copies;              // Of no group yet.
-    std::deque<std::vector<AsyncCopy>> groups;  // On their way.
+    std::vector<AsyncCopy> copies;              // Not in a group yet.
+    std::deque<std::vector<AsyncCopy>> groups;  // Unfinished groups.
   };
 
   std::span<Thread> Block() { return std::span(threads_).subspan(rank_ * kernel_.threads, kernel_.threads); }
@@ -92,13 +92,14 @@ class Machine {
   static void MultiplyMatrices(std::span<Thread> lanes);
 
   const Kernel& kernel_;
-  std::span<void* const> arguments_;  // Of the run.
-  std::vector<Thread> threads_;       // Of the cluster, block after block.
+  std::span<void* const> arguments_;  // Set for each run.
+  std::vector<Thread> threads_;       // The threads of the cluster, block by block.
   std::vector<char> frames_;
   std::vector<std::pair<char*, int64_t>> shared_;
-  std::vector<std::vector<std::vector<char>>> kept_;  // By rank and array: the shared memory of blocks that do not run.
-  int rank_ = 0;                                      // Of the block that runs.
-  int current_ = 0;                                   // The thread that starts.
+  // ^The shared memory of blocks that are not running, indexed by rank and array.
+  std::vector<std::vector<std::vector<char>>> kept_;
+  int rank_ = 0;     // The current block.
+  int current_ = 0;  // The thread that is being started.
   Sanitizer* sanitizer_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Kernel -> LLVM IR for x86: loops over blocks, warps and lanes that the vectoriser takes. What was measured for
+// Lowers kernels to LLVM IR for x86, as loops over blocks, warps and lanes that can be vectorised. Measurements for
 // each rule: docs/architecture.md#host-lowering.
 #ifndef HLO_GPU_KERNEL_HOST_LOWERING_H_
 #define HLO_GPU_KERNEL_HOST_LOWERING_H_
@@ -11,14 +11,15 @@
 
 namespace hlo::kernel {
 
-// Up to so many parameters are passed one by one: `void name(int64 first_block, int64 last_block, void* ...)`. More
-// come in an array: `void name(int64 first_block, int64 last_block, void* const* arguments)`, a second function, which
-// costs as much time in the code generator as half a small kernel.
+// Up to this many parameters are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
+// more, an array is passed to a second function
+// `void name(int64 first_block, int64 last_block, void* const* arguments)`, which takes half as long to compile as a
+// small kernel.
 constexpr int kMostDirectArguments = 12;
-bool TakesArgumentsOneByOne(const Kernel& kernel);  // Not with groups of arrays either, whose pointers lie in a row.
+bool TakesArgumentsOneByOne(const Kernel& kernel);  // False for groups of arrays, whose pointers are in an array.
 
-// Adds the kernel's function to the module. `masked_tails`: the end of a loop over elements is a masked vector, not a
-// scalar loop; for CPUs with masks (AVX-512): half the code.
+// Adds the kernel's function to the module. With `masked_tails`, the end of a loop over elements is a masked vector
+// instead of a scalar loop, which halves the code on CPUs with masks (AVX-512).
 void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel

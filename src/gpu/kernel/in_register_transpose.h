@@ -1,4 +1,4 @@
-// Squares of n x n elements, n in each of n vectors, transposed by exchanges between the vectors.
+// Transposes squares of n x n elements, held in n vectors of n elements, by exchanges between vectors.
 #ifndef HLO_GPU_KERNEL_IN_REGISTER_TRANSPOSE_H_
 #define HLO_GPU_KERNEL_IN_REGISTER_TRANSPOSE_H_
 
@@ -7,11 +7,11 @@
 
 namespace hlo::kernel {
 
-// As many vectors as AVX-512 has registers: with 32 of 16 bits each, a thread of a Zen 4 turns bf16[64,64,3136] in 0.85
-// of the time of squares of 16, although a few are then spilled.
+// As many vectors as AVX-512 has registers. This is faster than squares of 16 although a few vectors are spilled
+// (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kMostTurned = 32;
 
-// `lines` are as many integer vectors as each has elements, a power of two, of 16 bytes and more. Element j of line i
+// `lines` are integer vectors of at least 16 bytes, as many as each has elements, a power of two. Element j of line i
 // becomes element i of line j.
 void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines);
 

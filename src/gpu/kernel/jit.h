@@ -1,4 +1,4 @@
-// Object code in memory, ready to run.
+// Loads object code into memory.
 #ifndef HLO_GPU_KERNEL_JIT_H_
 #define HLO_GPU_KERNEL_JIT_H_
 
@@ -13,12 +13,11 @@ namespace hlo::kernel {
 class LoadedObject {
  public:
   virtual ~LoadedObject() = default;
-  // Null when the object does not define it.
+  // Null if the object does not define it.
   virtual void* Symbol(const std::string& name) const = 0;
 };
 
-// Copies, relocates and makes executable. `object` is an ELF relocatable file; functions it calls are
-// those of a table.
+// Copies and relocates an ELF relocatable file and makes it executable. It may call only functions in a table of ours.
 Result<std::shared_ptr<const LoadedObject>> LoadObject(std::span<const char> object);
 
 }  // namespace hlo::kernel

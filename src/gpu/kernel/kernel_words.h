@@ -1,4 +1,4 @@
-// What of a kernel decides its code, as words for a hash: everything but names and sources.
+// The parts of a kernel that determine its code, as words for a hash: everything except names and sources.
 #ifndef HLO_GPU_KERNEL_KERNEL_WORDS_H_
 #define HLO_GPU_KERNEL_KERNEL_WORDS_H_
 
@@ -10,7 +10,8 @@
 
 namespace hlo::kernel {
 
-// `add`: void(uint64_t). How many there are of something comes before it, so that no two kernels have the same words.
+// Calls add(uint64_t) for each word. Each list is preceded by its length, so that different kernels have different
+// words.
 template <class F>
 void ForEachWord(std::span<const int32_t> words, const F& add) {
   add(words.size());
@@ -73,7 +74,7 @@ void ForEachWord(const Kernel& kernel, const F& add) {
   ForEachWord(kernel.body, add);
 }
 
-// All of them in a row.
+// All words in sequence.
 inline std::string WordsOf(const Kernel& kernel) {
   std::string bytes;
   ForEachWord(kernel, [&](uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); });

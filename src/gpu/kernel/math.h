@@ -1,6 +1,6 @@
-// Functions beyond the arithmetic of builder.h, as IR: polynomials with explicit fma, the same on GPU and host to the
-// bit. Operands kF16, kBF16 (computed in f32, rounded once), kF32, kF64. Denormals are kept;
-// NaN, infinities, signed zeros and overflow are exact. Budgets: docs/comparison.md#functions.
+// Mathematical functions as IR: polynomials with explicit fma, bit-identical on GPU and host. Operands are kF32, kF64,
+// or kF16 and kBF16, which are computed in f32 and rounded once. Denormals are kept. NaN, infinities, signed zeros and
+// overflow are exact. Error bounds: docs/comparison.md#functions.
 #ifndef HLO_GPU_KERNEL_MATH_H_
 #define HLO_GPU_KERNEL_MATH_H_
 

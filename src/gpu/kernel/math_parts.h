@@ -1,4 +1,4 @@
-// What the functions of math.h are made of, of f32 and f64 alike.
+// Shared parts of the functions in math.h for f32 and f64.
 #ifndef HLO_GPU_KERNEL_MATH_PARTS_H_
 #define HLO_GPU_KERNEL_MATH_PARTS_H_
 
@@ -9,17 +9,17 @@
 
 namespace hlo::kernel {
 
-// The two formats, and the constants of both.
+// The constants of a format.
 struct Format {
   Type type, bits, unsigned_bits;
   int mantissa;  // Stored bits.
   int bias;
-  double magic;              // x + magic has x, rounded to an integer, in its low bits.
-  double ln2_high, ln2_low;  // High: exact times any exponent.
+  double magic;              // The low bits of x + magic are x rounded to an integer.
+  double ln2_high, ln2_low;  // ln2_high times any exponent is exact.
   double log2e, log2e_low;
   double half_pi[3];
   double sqrt_half;
-  double tiny;  // f(x) rounds to x below this, for f(x) = x + O(x^2).
+  double tiny;  // For |x| below it, f(x) rounds to x if f(x) = x + O(x^2).
   double min_normal;
 };
 
@@ -56,7 +56,7 @@ inline constexpr Format kF64 = {.type = Type::kF64,
 const Format& FormatOf(Value x);
 inline bool IsF32(Value x) { return x.type() == Type::kF32; }
 
-// c0 + c1 x + c2 x^2 ..., by Horner's rule.
+// c0 + c1 x + c2 x^2 ..., by Horner's rule
 Value Polynomial(Value x, std::initializer_list<double> coefficients);
 Value Polynomial(Value x, std::initializer_list<double> for_f32, std::initializer_list<double> for_f64);
 
@@ -64,13 +64,13 @@ inline Value ToBits(Value x) { return Bitcast(x, FormatOf(x).bits); }
 inline Value Infinity(Value x) { return AsValue(x, std::numeric_limits<double>::infinity()); }
 inline Value NaN(Value x) { return AsValue(x, std::numeric_limits<double>::quiet_NaN()); }
 
-// x * multiplier, rounded to an integer: as a float, and as an integer of the same width.
+// x * multiplier rounded to an integer, as a float and as an integer of the same width.
 struct Rounded {
   Value as_float, as_integer;
 };
 Rounded RoundedProduct(Value x, double multiplier);
 
-// f16 and bf16 in f32.
+// Computes a function of f16 or bf16 in f32.
 inline Value Narrowed(Value (*function)(Value), Value x) { return Convert(function(Convert(x, Type::kF32)), x.type()); }
 
 #define HLO_KERNEL_WIDEN(Function) \

@@ -1,8 +1,8 @@
-// Faults planted in finished kernels, as a wrong emitter would make them, to see whether the comparisons find them. For
-// tests and --inject only; ir/mutation.h is the same for modules.
+// Faults in finished kernels that a wrong emitter could make, to test whether the comparisons find them. Only for tests
+// and --inject. ir/mutation.h has the faults of modules.
 //
-// A mutated kernel stays within its arrays, ends, and lets its threads meet where they met before, because values that
-// steer it (steering.h) keep their meaning.
+// A mutated kernel stays within its arrays and ends, and its barriers stay valid, because values that steer it
+// (steering.h) are unchanged.
 #ifndef HLO_GPU_KERNEL_MUTATION_H_
 #define HLO_GPU_KERNEL_MUTATION_H_
 
@@ -17,13 +17,13 @@ namespace hlo::kernel {
 struct Mutation {
   std::string_view name;
   std::string_view what;  // The wrong behaviour, for a reader.
-  // Plants the fault. Returns false, with the kernel unchanged, where the fault does not fit. `steering` belongs to
+  // Applies the mutation. Returns false, with the kernel unchanged, if it does not fit. `steering` must belong to
   // `kernel`.
   bool (*apply)(Kernel& kernel, const Steering& steering);
 };
 
 std::span<const Mutation> Mutations();
-const Mutation* FindMutation(std::string_view name);  // Null when there is none.
+const Mutation* FindMutation(std::string_view name);
 
 }  // namespace hlo::kernel
 

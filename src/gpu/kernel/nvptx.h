@@ -1,4 +1,4 @@
-// PTX for a kernel, and what ptxas says about it.
+// Generates PTX for kernels and assembles it with ptxas.
 #ifndef HLO_GPU_KERNEL_NVPTX_H_
 #define HLO_GPU_KERNEL_NVPTX_H_
 
@@ -12,19 +12,19 @@
 
 namespace hlo::kernel {
 
-// Bugs planted in the generated GPU IR, to prove that the sanitizer finds them. Tests only.
+// Faults in the generated GPU code, to test that the sanitizer finds them. Only for tests.
 enum class KernelFault : uint8_t {
   kNone,
-  kMissingBarrier,         // The first barrier is left out.
-  kSharedRace,             // The first store to shared memory goes to the element of the neighbouring thread as well.
-  kOutOfBounds,            // The first global store goes behind the array.
-  kMisalignedVector,       // The first vector load is one element off.
-  kUninitialisedShared,    // The first store to shared memory is left out.
-  kDivergentBarrier,       // The first barrier is reached by half a warp only.
-  kCrossBlockRace,         // Odd blocks store to the begin of the arrays.
-  kMissingClusterBarrier,  // The first barrier of the cluster is left out.
-  kEarlyExit,              // The last one is.
-  kWrongFragmentLane,      // In the first load of a matrix, lanes take the place of their neighbours.
+  kMissingBarrier,         // Omits the first barrier.
+  kSharedRace,             // The first store to shared memory also writes the element of the adjacent thread.
+  kOutOfBounds,            // The first global store writes after the end of the array.
+  kMisalignedVector,       // The first vector load is off by one element.
+  kUninitialisedShared,    // Omits the first store to shared memory.
+  kDivergentBarrier,       // Only half a warp reaches the first barrier.
+  kCrossBlockRace,         // Odd blocks store to the start of arrays.
+  kMissingClusterBarrier,  // Omits the first barrier of the cluster.
+  kEarlyExit,              // Omits the last barrier of the cluster.
+  kWrongFragmentLane,      // In the first matrix load, lanes use the position of their neighbours.
 };
 
 struct NvptxOptions {
@@ -35,23 +35,24 @@ struct NvptxOptions {
 
 struct Ptx {
   std::string text;
-  std::string entry;                 // The name of the kernel in it.
-  int64_t dynamic_shared_bytes = 0;  // To be given at launch; above 48 KiB needs the attribute of the function set.
-  bool waits = false;  // It waits for what is before it, before it touches memory: it may be launched early.
+  std::string entry;                 // The name of the kernel in the text.
+  int64_t dynamic_shared_bytes = 0;  // Must be passed at launch; above 48 KiB the function needs an attribute.
+  bool waits = false;  // It waits for preceding work before it accesses memory, so it may be launched early.
 };
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 
-// Several kernels, on all threads, the largest first. Those that differ in names only are compiled once.
+// Generates PTX for several kernels on all threads, the largest first. Kernels that differ only in names are compiled
+// once.
 Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
 
-// One text with the kernels of all; entries must have different names. Starting ptxas is most of its time.
+// Joins the texts, whose entries must have different names. ptxas spends most of its time on starting up.
 std::string JoinPtx(std::span<const Ptx> parts);
 
-// The LLVM IR before (`optimized` false) or after the GPU passes, as text.
+// Returns the LLVM IR before or after the GPU passes (`optimized`) as text.
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
 
-// What ptxas made of one kernel.
+// The resources of one kernel according to ptxas.
 struct PtxasKernel {
   std::string entry;
   int64_t registers = 0;
@@ -62,16 +63,16 @@ struct PtxasKernel {
 };
 
 struct PtxasReport {
-  std::vector<PtxasKernel> kernels;  // At least one; in no order that can be relied upon.
+  std::vector<PtxasKernel> kernels;  // At least one, in unspecified order.
   std::string cubin;
 };
 
-// Where ptxas is: on PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin; empty when nowhere.
+// The path of ptxas: on PATH, in $CUDA_HOME/bin, or in /usr/local/cuda/bin. Empty if it is not found.
 std::string FindPtxas();
 // The last line of `ptxas --version`: "Build cuda_13.0.r13.0/compiler.36424714_0".
 Result<std::string> PtxasVersion();
 
-// Assembles PTX by running `ptxas -v`. Errors: not found, timed out, rejected (with its words).
+// Assembles PTX with `ptxas -v`. Errors: not found, timed out, or rejected, with its message.
 Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch = "sm_90", double timeout_seconds = 60);
 
 }  // namespace hlo::kernel

@@ -1,5 +1,5 @@
-// Kernel -> LLVM IR for NVPTX. Phases stand inline, slots are registers, tiles are V copies of their body with vector
-// loads and stores where the index allows.
+// Lowers kernels to LLVM IR for NVPTX. Phases are inlined, and slots become registers. Tiles become V copies of their
+// body, with vector accesses where the index allows.
 #ifndef HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 #define HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 
@@ -18,25 +18,25 @@ namespace hlo::kernel {
 std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options,
                                            llvm::LLVMContext& context);
 
-// 90, of "sm_90" and "sm_90a".
+// The number in the architecture: 90 for "sm_90" and "sm_90a".
 int64_t ComputeOf(const NvptxOptions& options);
 
-// Kernels for newer devices begin by waiting for what the launch depends on, and then let go what depends on them: so
-// they may be launched early, in a graph whose edges say so. Where none do, they wait for nothing.
+// Kernels for newer devices first wait for the work that the launch depends on, and then allow dependent launches to
+// start. So they can be launched early if the edges of the graph allow it; otherwise the wait has no effect.
 constexpr const char* kWaitCode = "griddepcontrol.wait;";
 constexpr const char* kLetGoCode = "griddepcontrol.launch_dependents;";
 bool WaitsInCode(const NvptxOptions& options);
 
-// What of the launch does not show in the code.
+// Removes the properties of the launch that do not affect the code.
 void ForgetForNvptx(Kernel& kernel);
 
-// void (unsigned long long handle, unsigned value): see Op::kSetCondition.
+// void (unsigned long long handle, unsigned value), see Op::kSetCondition.
 constexpr const char* kSetConditionSymbol = "cudaGraphSetConditional";
 
-// The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
+// The name of the kernel in PTX, with '_' in place of all characters except letters and digits.
 std::string EntryName(const Kernel& kernel);
 
-// Of a module's text.
+// Replaces all occurrences in a module's text.
 std::string Replaced(std::string_view text, std::string_view what, std::string_view by);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// The LLVM pass pipelines. The one place that knows PassBuilder (its header costs seconds).
+// The LLVM pass pipelines. Only this file uses PassBuilder, whose header takes seconds to compile.
 #ifndef HLO_GPU_KERNEL_PASSES_H_
 #define HLO_GPU_KERNEL_PASSES_H_
 
@@ -10,15 +10,15 @@
 namespace hlo::kernel {
 
 enum class Pipeline : uint8_t {
-  kNvptx,      // Registers for slots, folding, unrolling.
-  kHost,       // The same and the loop vectoriser.
-  kHostQuick,  // Without what takes longest, which is folding.
-  kEmulator,   // Coroutines split, then folding.
+  kNvptx,      // Promotes slots to registers, folds, unrolls.
+  kHost,       // The same with the loop vectoriser.
+  kHostQuick,  // Without folding, which takes longest.
+  kEmulator,   // Splits coroutines, then folds.
 };
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);
 
-// An error that names the module's kernel when the IR is broken; for tests and the emulator.
+// Returns an error that names the module's kernel if the IR is invalid. For tests and the emulator.
 Status Verify(llvm::Module& module);
 
 }  // namespace hlo::kernel

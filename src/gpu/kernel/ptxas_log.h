@@ -1,4 +1,4 @@
-// What ptxas says of kernels with -v, by itself or in a library that has it inside.
+// Parses the messages of ptxas -v, run directly or within a library.
 #ifndef HLO_GPU_KERNEL_PTXAS_LOG_H_
 #define HLO_GPU_KERNEL_PTXAS_LOG_H_
 
@@ -9,7 +9,7 @@
 
 namespace hlo::kernel {
 
-// One for each that the text names.
+// One entry for each kernel in the text.
 std::vector<PtxasKernel> KernelsInLog(std::string_view text);
 
 }  // namespace hlo::kernel

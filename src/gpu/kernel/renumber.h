@@ -1,4 +1,4 @@
-// What is in one kernel, put into another: its numbers become those of the whole.
+// Inserts a kernel into another one and renumbers its values.
 #ifndef HLO_GPU_KERNEL_RENUMBER_H_
 #define HLO_GPU_KERNEL_RENUMBER_H_
 
@@ -9,18 +9,18 @@
 
 namespace hlo::kernel {
 
-// What is added to each, and what an array becomes.
+// The offsets for each kind of number, and the new index of each array.
 struct Renumbering {
   int32_t values, slots, variables, sources, statements;
   std::vector<int32_t> arrays;
 };
 
-// Behind all that `whole` has. `statements`: how many are numbered in it. `arrays` is empty.
+// Numbers after all numbers of `whole`, which has `statements` numbered statements. `arrays` is empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
-// All but arrays and the body.
+// Appends everything except arrays and the body.
 void Append(const Kernel& part, Kernel& whole);
 void Renumber(Region& region, const Renumbering& to);
-// -1: none.
+// -1 if there is none.
 int32_t LastStatement(const Region& region);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// Who touched what, and when: the memory of the emulator's sanitizer. Knows nothing of LLVM.
+// The access history of the emulator's sanitizer. Independent of LLVM.
 #ifndef HLO_GPU_KERNEL_SANITIZER_H_
 #define HLO_GPU_KERNEL_SANITIZER_H_
 
@@ -15,9 +15,9 @@
 
 namespace hlo::kernel {
 
-// One place in the code that touches memory.
+// A place in the code that accesses memory.
 struct AccessSite {
-  int array = -1;  // Into Kernel::arrays; -1: found by address.
+  int array = -1;  // Index in Kernel::arrays; -1 if it is found by address.
   int source = -1;
   int bytes = 0;
   int alignment = 1;
@@ -26,21 +26,21 @@ struct AccessSite {
   bool pointer = false;  // Loads the pointer of a member of the group `array`.
 };
 
-constexpr int kOwnBlock = INT32_MIN;  // Instead of the rank of another one in the cluster.
+constexpr int kOwnBlock = INT32_MIN;  // Means the current block instead of a rank in the cluster.
 
-// Where an array is, or a member of a group.
+// The memory of an array, or of a member of a group.
 struct ArrayPlace {
-  char* base;  // Null: not watched.
+  char* base;  // Null if it is not checked.
   int64_t elements;
 };
 
 class Sanitizer {
  public:
-  // `places`: of each array of the kernel, by member.
+  // `places` has the members of each array of the kernel.
   Sanitizer(const Kernel& kernel, std::vector<std::vector<ArrayPlace>> places);
 
   void BeginCluster(int64_t first_block);
-  // What follows is done by this block of the cluster.
+  // Declares the block of the cluster that executes the following accesses.
   void EnterBlock(int rank) { rank_ = rank; }
   void EndBlock();
   void PassBarrier() { ++now().epoch; }
@@ -48,30 +48,31 @@ class Sanitizer {
   void PassClusterBarrier();
   void Fence() { now().fenced = true; }
 
-  // Called before the access; the address to use: `address`, or a sink when it is out of bounds. `member`: the pointer
-  // that was loaded for a group's member, else null. `rank`: of the block whose shared array it is, or kOwnBlock.
+  // Called before an access. Returns the address to use: `address`, or a sink if it is out of bounds. `member` is the
+  // loaded pointer of a group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
   void* Access(const AccessSite& site, int thread, void* address, const void* member, int rank);
   void Diverged(Finding finding, int thread);
 
   SanitizerReport TakeReport() { return std::move(report_); }
 
  private:
-  // The last access of a kind to an element.
+  // The last access of one kind to an element.
   struct Mark {
     int32_t block = -1;
     int32_t epoch = 0;
     int32_t warp_epoch = 0;
     int32_t cluster_epoch = 0;
     int16_t thread = 0;
-    bool several_lanes = false;   // Readers: more threads of that warp in that warp epoch.
-    bool several_warps = false;   // More warps in that epoch.
-    bool several_blocks = false;  // More blocks in that epoch of the cluster.
+    bool several_lanes = false;   // Several threads of the warp read in that warp epoch.
+    bool several_warps = false;   // Several warps read in that epoch.
+    bool several_blocks = false;  // Several blocks read in that epoch of the cluster.
     bool atomic = false;
   };
   struct Cell {
     Mark write, read;
   };
-  // Of one array, by element. Made page by page as they are touched: a few blocks of a large kernel touch little of it.
+  // The history of one array by element. Pages are allocated on first access, because a few blocks of a large kernel
+  // touch little of it.
   class Cells {
    public:
     void Watch(int64_t elements) { pages_.resize((elements + kPage - 1) / kPage); }
@@ -87,14 +88,14 @@ class Sanitizer {
     std::vector<std::unique_ptr<Cell[]>> pages_;
   };
 
-  // Of a block that runs.
+  // A running block.
   struct Block {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    int32_t acquired_at = -1;  // Since when it knows what other blocks released.
+    int32_t acquired_at = -1;  // The time since which it knows the released writes of other blocks.
     bool ended = false;
-    int32_t read_afar = -1;  // The epoch of the cluster in which another block last read its memory.
+    int32_t read_afar = -1;  // The epoch of the cluster when another block last read its memory.
   };
   struct Found {
     int array = -1;
@@ -116,12 +117,13 @@ class Sanitizer {
 
   const Kernel& kernel_;
   const std::vector<std::vector<ArrayPlace>> places_;
-  std::vector<Cells> cells_;                  // By array: its members in turn; those of shared arrays for each rank.
-  std::vector<std::vector<int64_t>> begins_;  // By array and member, into cells_.
-  std::vector<Block> blocks_;                 // Of the cluster.
-  int rank_ = 0;                              // Of the block that runs.
+  // Indexed by array and then by member; shared arrays by rank.
+  std::vector<Cells> cells_;
+  std::vector<std::vector<int64_t>> begins_;  // Index in cells_, for each array and member.
+  std::vector<Block> blocks_;                 // The blocks of the cluster.
+  int rank_ = 0;                              // The current block.
   int32_t cluster_epoch_ = 0;
-  // Blocks that announced (fence, barrier, atomic) what they wrote in epochs before.
+  // Blocks that released their writes of earlier epochs (by fence, barrier or atomic).
   std::vector<int32_t> released_before_;
   std::map<std::tuple<Finding, int, int>, size_t> known_;
   SanitizerReport report_;

@@ -1,4 +1,4 @@
-// Kernels side by side: one kernel, of which each has some of the blocks.
+// Combines kernels into one kernel that gives each of them some of the blocks.
 #ifndef HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 #define HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 
@@ -11,7 +11,7 @@
 
 namespace hlo::kernel {
 
-// One array of one of the kernels.
+// An array of one of the kernels.
 struct ArrayOf {
   size_t kernel;
   int array;
@@ -19,11 +19,11 @@ struct ArrayOf {
 
 struct SideBySide {
   Kernel kernel;
-  std::vector<ArrayOf> arrays;  // Of `kernel`, by number: the one that it stands for.
+  std::vector<ArrayOf> arrays;  // For each array of `kernel` the original array.
 };
 
-// Blocks of equally many threads, and no clusters. Which of the kernels a block runs it finds by halving, from its
-// number alone: all its threads find the same. Inputs for which `place` gives the same number, 0 or more, are one.
+// Requires equal thread counts and no clusters. A block finds its kernel by a binary search over its number, so all its
+// threads agree. Inputs with the same nonnegative `place` are merged.
 SideBySide PutSideBySide(std::string name, std::span<const Kernel* const> kernels,
                          const std::function<int(ArrayOf)>& place);
 

@@ -1,5 +1,5 @@
-// The values that steer a kernel: an address, a bound of a loop, a wait for other blocks or the end of a kWhile depends
-// on them. A change of any other value changes results, and cannot make the kernel leave its arrays or run forever.
+// Finds the values that steer a kernel: addresses, bounds of loops, waits for other blocks and conditions of kWhile
+// depend on them. A change of any other value changes results, but the kernel still stays within its arrays and ends.
 #ifndef HLO_GPU_KERNEL_STEERING_H_
 #define HLO_GPU_KERNEL_STEERING_H_
 
@@ -10,10 +10,10 @@
 namespace hlo::kernel {
 
 struct Steering {
-  std::vector<bool> values, slots, variables, arrays;  // By number.
+  std::vector<bool> values, slots, variables, arrays;  // Indexed by number.
 };
 
-// `arrays`: arrays of the kernel that steer other kernels; may be empty.
+// `arrays` are arrays of the kernel that steer other kernels; may be empty.
 Steering FindSteering(const Kernel& kernel, std::vector<bool> arrays = {});
 
 }  // namespace hlo::kernel

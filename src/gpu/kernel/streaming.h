@@ -1,5 +1,6 @@
-// Stores that go around the caches. A line that is stored in pieces is first read, so writing a result costs its size
-// twice; one that is stored at once, past the caches, costs it once. Worth it where the result does not fit the caches.
+// Stores that bypass the caches. A line that is stored in pieces is read first, so writing a result costs twice its
+// size. A line that is stored at once past the caches costs its size once. This pays if the result does not fit into
+// the caches.
 #ifndef HLO_GPU_KERNEL_STREAMING_H_
 #define HLO_GPU_KERNEL_STREAMING_H_
 
@@ -7,13 +8,13 @@
 
 namespace hlo::kernel {
 
-// More than the last cache of most machines gives to one process.
+// More than the share of the last-level cache that one process gets on most machines.
 constexpr int64_t kLeastStreamedBytes = 32 << 20;
 
-// Says of a pointer parameter that what lies behind it is written only, in large pieces.
+// Marks a pointer parameter whose memory is only written, in large pieces.
 void MarkStreamed(llvm::Function& function, unsigned parameter);
 
-// After vectorisation: stores of whole, aligned vectors to marked parameters become streaming stores, with a fence
+// Run after vectorisation. Stores of whole aligned vectors to marked parameters become streaming stores, with a fence
 // before the function returns.
 void StreamStores(llvm::Module& module);
 

@@ -1,4 +1,4 @@
-// One kernel behind another, in one launch.
+// Appends a small kernel to another one in the same launch.
 #ifndef HLO_GPU_KERNEL_TAIL_H_
 #define HLO_GPU_KERNEL_TAIL_H_
 
@@ -11,14 +11,14 @@ namespace hlo::kernel {
 
 struct WithTail {
   Kernel kernel;
-  bool counts = false;  // Its last parameter is a counter of 4 bytes, zero before and after.
+  bool counts = false;  // The last parameter is a counter of 4 bytes, zero before and after.
 };
 
-// `kernel`, and then `tail`, of one block of one warp, by one thread block of it: the one that ends last, which sees
-// what the others wrote. Parameters: those of the kernel, those of the tail that are not one of them, in their order,
-// and the counter, where there are several blocks. `same`: by parameter of the tail, that of the kernel which is the
-// same array, or -1. Nothing where this cannot be: kernels in clusters, groups of arrays among what is the same, a tail
-// that has more than parameters, or lets threads meet.
+// Runs `kernel`, and then `tail`, which has one block of one warp. The thread block that ends last runs it and sees all
+// writes. The new kernel has the parameters of the kernel, the other parameters of the tail in order, and a counter if
+// there are several blocks. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. Returns
+// nothing for clusters, groups of arrays in `same`, and tails that use other arrays than parameters or synchronise
+// threads.
 std::optional<WithTail> AddTail(const Kernel& kernel, const Kernel& tail, const std::vector<int>& same);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// LLVM's code generators. One TargetMachine per thread and target; contexts belong to the callers.
+// LLVM's code generators: one TargetMachine for each thread and target. Callers own the contexts.
 #ifndef HLO_GPU_KERNEL_TARGET_H_
 #define HLO_GPU_KERNEL_TARGET_H_
 
@@ -12,21 +12,21 @@
 
 namespace hlo::kernel {
 
-// How long a kernel may take to compile for how fast it is.
+// The balance between compile time and speed of the code.
 enum class Effort : uint8_t {
-  kLittle,  // Instructions one by one, registers block by block.
+  kLittle,  // Selects instructions one by one and allocates registers by block.
   kFull,
 };
 
-// This machine, up to the level that was chosen (base/host_isa.h).
+// This machine, up to the selected level (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
-// Its processor as LLVM names it, "znver4", or the level that was chosen, "x86-64-v3".
+// LLVM's name of the processor, "znver4", or the selected level, "x86-64-v3".
 std::string HostProcessor();
-// What decides its code besides the module: versions, processor, features, effort.
+// The inputs of code generation besides the module: versions, processor, features, effort.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
-// Triple and data layout of the target, and what its code needs of function attributes.
+// Sets the triple, the data layout and the function attributes that the target's code needs.
 void Prepare(llvm::Module& module, llvm::TargetMachine& target);
 
 Status Generate(llvm::Module& module, llvm::TargetMachine& target, bool object, llvm::SmallVectorImpl<char>& out);

@@ -1,16 +1,16 @@
-// What every kernel keeps. Build() checks it; the error says what is wrong, and is a bug of the emitter.
+// The invariants of kernels. Build() checks them. A violation is a bug of the emitter, and the error describes it.
 //
-// 1. Operands: as many as the op's row says.
-// 2. Threads meet in uniform code only: what lets those of the block meet (kMeets) stands at block level, what lets
-//    those of a warp meet (kWarpMeets) at warp level, nothing of it in a phase or tile.
-// 3. Products take fragments of one shape, a sum, a left and a right one; loads of matrices fill fragments.
-// 4. Barriers of clusters stand where all blocks of a cluster come: conditions and bounds around them are the same for
-//    all, which constants, arguments of the kernel and the number of the cluster are, and the block's own are not.
-// 5. Clusters: ranks, barriers and loads from other blocks only in kernels that have them, of shared arrays only, and
-// no
-//    statement both writes such an array and reads that of another block.
-// 6. Groups of arrays are reached by member, other arrays without.
-// 7. A kWhile, whose condition threads compute alike, stands at block level, in kernels without clusters, and its first
+// 1. Operands: their number is the number in the op's row.
+// 2. Threads synchronise only in uniform code: the threads of a block (kMeets) at block level, and the threads of a
+//    warp (kWarpMeets) at warp level, never in a phase or tile.
+// 3. Products have a sum, a left and a right fragment of one shape. Matrix loads fill fragments.
+// 4. Barriers of clusters are in code that all blocks of a cluster execute: the conditions and bounds around them
+// depend
+//    only on constants, arguments of the kernel and the number of the cluster.
+// 5. Clusters: ranks, barriers and loads from other blocks are only in kernels with clusters, and only for shared
+//    arrays. No statement both writes such an array and reads the array of another block.
+// 6. Groups of arrays are accessed by member, and other arrays without.
+// 7. A kWhile is at block level in a kernel without clusters. All threads compute its condition alike, and its first
 //    region yields one pred.
 #ifndef HLO_GPU_KERNEL_VERIFY_H_
 #define HLO_GPU_KERNEL_VERIFY_H_

@@ -1,5 +1,5 @@
-// Tiles that follow each other and become one loop, a pass of the host lowering. A tiled product has one for each row
-// that a thread has, three times: LLVM takes as long for a short loop as for a long one.
+// A pass of the host lowering: merges consecutive tiles into one loop. A tiled product has three tiles for each row of
+// a thread, and LLVM needs as long for a short loop as for a long one.
 #ifndef HLO_GPU_KERNEL_HOST_ADJACENT_H_
 #define HLO_GPU_KERNEL_HOST_ADJACENT_H_
 
@@ -10,8 +10,8 @@
 
 namespace hlo::kernel {
 
-// The first of `instructions` is a tile: it and those after it that may share its loop. What stands between them can be
-// computed before. Tiles with a limit stay alone.
+// The tile `instructions[0]` and the following tiles that can share its loop. Instructions between them can be computed
+// earlier. Tiles with a limit are not merged.
 std::vector<const Instruction*> AdjacentTiles(const Kernel& kernel, std::span<const Instruction> instructions);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// The last pass of the host lowering: LLVM IR for a kernel, by the plans of the passes before it.
+// The last pass of the host lowering: emits LLVM IR for a kernel from the results of the other passes.
 #ifndef HLO_GPU_KERNEL_HOST_EMISSION_H_
 #define HLO_GPU_KERNEL_HOST_EMISSION_H_
 
@@ -21,9 +21,9 @@
 
 namespace hlo::kernel {
 
-// Vectors of a short body that are written out: at places that are known, slots become registers, across the loops
-// around them, too. With two threads of an Emerald Rapids and AVX2 sums of rows of f32[8192,4096] take 0.66 of the time
-// so: a loop over four vectors in memory has seven instructions for each, and with fewer more loads are under way.
+// Bodies with at most this many vectors are unrolled. With constant positions, slots become registers, also across
+// surrounding loops. A loop over vectors in memory is slower because it has more instructions and fewer loads under way
+// (bench/results/2026-11-27-cpu-6.md).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {
@@ -35,7 +35,7 @@ class HostEmission {
   using LlvmValue = llvm::Value*;
   using Values = llvm::SmallVector<LlvmValue, 2>;
 
-  // emission.cpp: the function, and one instruction after the other.
+  // emission.cpp: the function and single instructions.
   void MakeEntry(const std::string& name);
   void MakeBody(const std::string& name, llvm::GlobalValue::LinkageTypes linkage);
   void MakeStorage();
@@ -47,7 +47,7 @@ class HostEmission {
   void EmitRegion(const Region& region);
   void Emit(const Instruction& instruction);
   void EmitScalar(const Instruction& instruction);
-  // EmitLoad, EmitTile, ... in the file of their kind.
+  // EmitLoad, EmitTile, ... are in the files of their kinds.
 #define HLO_SCALAR_OP(Name, ...)
 #define HLO_KERNEL_OP(Name, ...) void Emit##Name(const Instruction& instruction);
 #include "gpu/kernel/kernel_ops.def"
@@ -55,13 +55,13 @@ class HostEmission {
 
   // loops.cpp
   struct LoopKind {
-    bool lanes = false;  // Iterations are independent: the loop to vectorise.
+    bool lanes = false;  // Iterations are independent, so the loop can be vectorised.
     bool unroll = true;
-    int interleave = 1;     // So many vectors by turns.
-    bool is_done = false;   // Nothing is left to the vectoriser.
-    bool has_gaps = false;  // As in WidePlan.
+    int interleave = 1;     // Number of interleaved vectors.
+    bool is_done = false;   // Already in vectors.
+    bool has_gaps = false;  // See WidePlan.
   };
-  // for (index = begin; index < end; index += step) body(index).
+  // for (index = begin; index < end; index += step) body(index)
   void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body);
   void LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind, const std::function<LlvmValue(LlvmValue)>& body);
   void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1, bool has_gaps = false);
@@ -72,10 +72,10 @@ class HostEmission {
   bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
-  // emit(0) where the condition holds, emit(1) where it does not.
+  // Calls emit(0) for code where the condition holds, and emit(1) for code where it does not.
   void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
 
-  // threads.cpp: the bodies of phases and tiles.
+  // threads.cpp: bodies of phases and tiles.
   struct Segment {
     const SegmentPlan* plan;
     std::unordered_map<const Instruction*, LlvmValue> at_begin = {};
@@ -86,7 +86,7 @@ class HostEmission {
     std::function<void(LlvmValue)> bind;
     const SegmentPlan* segments;
     std::span<const int32_t> indices;                  // Values that count elements.
-    std::vector<llvm::AllocaInst*> values, variables;  // The arrays of what is kept; null for the others.
+    std::vector<llvm::AllocaInst*> values, variables;  // Arrays of kept values; null for the others.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
@@ -114,7 +114,7 @@ class HostEmission {
   LlvmValue FromOtherGroup(int32_t id);
   LlvmValue StripVariable(const Instruction& access);
 
-  // clusters.cpp: the blocks of a cluster by turns, from barrier to barrier.
+  // clusters.cpp: runs the blocks of a cluster in turn, from barrier to barrier.
   LlvmValue Storage(llvm::Type* type);
   void EmitCluster(const Region& region);
   void EmitByTurns(const std::vector<const Instruction*>& instructions);
@@ -126,7 +126,7 @@ class HostEmission {
 
   // memory.cpp
   void AtMember(int64_t array, int32_t member, const std::function<void()>& access);
-  // Of one lane; in a vector body `wide` ones are of all.
+  // For one lane, or in a vector body with `wide` for all lanes.
   LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes, bool constant = false, bool wide = false);
   void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes);
   LlvmValue Address(int64_t array, LlvmValue index);
@@ -146,8 +146,8 @@ class HostEmission {
 
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
-    Values values;                  // Of each slot; scalars when one is left.
-    llvm::SmallVector<int> places;  // By lane: where it stands in the order of the warp.
+    Values values;                  // One for each slot; scalars for a single lane.
+    llvm::SmallVector<int> places;  // The position of each lane in the order of the warp.
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
   LanePiece CombineNeighbours(const Instruction& reduce, const LanePiece& a, const LanePiece* b, int block);
@@ -166,27 +166,28 @@ class HostEmission {
   llvm::IRBuilder<> b_;
   ScalarEmitter scalar_;
   llvm::Function* function_ = nullptr;
-  llvm::Instruction* allocas_ = nullptr;  // Allocas go before it.
+  llvm::Instruction* allocas_ = nullptr;  // Allocas are inserted before it.
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, turned_, slots_, variables_;
   std::vector<LlvmValue> values_;
-  // The vector body that is being emitted, null outside; its lanes, and the variables of its threads.
+  // The current vector body or null, its lanes, and the variables of its threads.
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
-  std::map<int64_t, llvm::AllocaInst*> carried_;  // Where a vector body keeps the variables that live across its loops.
+  std::map<int64_t, llvm::AllocaInst*> carried_;  // Storage of variables that live across loops in a vector body.
   Strip* strip_ = nullptr;
   Segment* segment_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
-  llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
+  llvm::MDNode* access_group_ = nullptr;  // For the loop over lanes, null outside.
   bool in_warps_ = false;
-  // Of clusters.
+  // For clusters.
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
-  std::map<LlvmValue, int64_t> block_bytes_;  // Of storage: from block to block.
+  std::map<LlvmValue, int64_t> block_bytes_;  // The stride between blocks, for each storage.
   struct {
     std::vector<LlvmValue> arrays, turned, slots, variables;
   } of_all_blocks_;
-  std::vector<llvm::AllocaInst*> kept_of_blocks_;  // By value: that of each block; null for what is not kept.
+  // The storage of each value for each block; null if the value is not kept.
+  std::vector<llvm::AllocaInst*> kept_of_blocks_;
 };
 
 }  // namespace hlo::kernel

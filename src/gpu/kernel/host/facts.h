@@ -1,4 +1,4 @@
-// What the passes of the host lowering ask about a kernel: its constants, types, and how long its loops are.
+// Facts about a kernel for the passes of the host lowering: constants, types, lengths of loops.
 #ifndef HLO_GPU_KERNEL_HOST_FACTS_H_
 #define HLO_GPU_KERNEL_HOST_FACTS_H_
 
@@ -9,22 +9,22 @@
 
 namespace hlo::kernel {
 
-// A loop in a thread body that is no more than this many instructions when written out is written out, so that the loop
-// over the lanes is the innermost.
+// A loop in a thread body with at most this many instructions after unrolling is unrolled, so that the loop over lanes
+// is innermost.
 constexpr int64_t kMostWrittenOut = 256;
 
 struct HostFacts {
   explicit HostFacts(const Kernel& kernel);
 
-  // The steps of a loop with constant bounds; -1 for others.
+  // The number of steps of a loop with constant bounds, -1 for others.
   int64_t Steps(const Instruction& loop) const;
-  // Instructions when every loop in it with constant bounds is written out.
+  // The number of instructions after unrolling all loops with constant bounds.
   int64_t WrittenOut(const Region& region) const;
   bool IsWrittenOut(const Instruction& loop) const;
 
   const Kernel& kernel;
-  std::vector<const Instruction*> constants;  // By value; null: none.
-  std::vector<Type> types;                    // By value.
+  std::vector<const Instruction*> constants;  // By value; null if it is not constant.
+  std::vector<Type> types;                    // Indexed by value.
 
  private:
   void Find(const Region& region);

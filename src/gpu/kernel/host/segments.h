@@ -1,12 +1,12 @@
-// Divisions and comparisons of a tile's index, a pass of the host lowering.
+// A pass of the host lowering for divisions and comparisons of a tile's index.
 //
-// Between two multiples of C, (base + i) / C is the same for all i and (base + i) % C counts up. So the tile is cut at
-// the multiples: what would be gathers of divided indices becomes vector loads. Not for small C: the pieces would be
-// too short.
+// Between two multiples of C, (base + i) / C is constant and (base + i) % C grows by 1. So the tile is cut at the
+// multiples, and gathers with divided indices become vector loads. C must not be small, because short segments would be
+// slow.
 //
-// A comparison of what counts up with what does not changes once; where a branch hangs on it, the tile is cut there
-// too, so that the branch is the same for all: the parts of a concatenation become copies. Not where that would leave
-// short pieces on average.
+// A comparison of a growing value with a constant value changes once. If a branch depends on it, the tile is cut there,
+// so that the branch is the same for all elements of a segment. The parts of a concatenation become copies in this way.
+// Cuts that leave short segments on average are omitted.
 #ifndef HLO_GPU_KERNEL_HOST_SEGMENTS_H_
 #define HLO_GPU_KERNEL_HOST_SEGMENTS_H_
 
@@ -21,15 +21,15 @@ constexpr int64_t kLeastSegment = 16;
 constexpr int64_t kLeastBetweenComparisons = 64;
 
 struct SegmentPlan {
-  // kDiv and kRem by constants of something that counts up with the index, and kLess of it than what does not, in the
-  // order of the tile; empty: no cuts.
+  // Divisions and remainders by constants of values that grow with the index, and comparisons (kLess) of such values
+  // with constant ones, in order. Empty if there are no cuts.
   std::vector<const Instruction*> cuts;
-  std::vector<bool> inside;                    // By value: defined in the tile.
-  std::vector<const Instruction*> definition;  // By value: of index arithmetic and comparisons in the tile.
+  std::vector<bool> inside;                    // Indexed by value.
+  std::vector<const Instruction*> definition;  // Indexed by value: its index arithmetic or comparison in the tile.
   int32_t index = -1;                          // The tile's index.
 
   bool IsCut(const Instruction& instruction) const;
-  // The same for all elements of a segment: a quotient or a comparison.
+  // Whether a quotient or comparison is the same for all elements of a segment.
   bool IsFixed(const Instruction& instruction) const;
 };
 

@@ -1,4 +1,4 @@
-// How the loop over the elements of a body is to be vectorised: a pass of the host lowering.
+// A pass of the host lowering: how to vectorise the loop over the elements of a body.
 #ifndef HLO_GPU_KERNEL_HOST_VECTORS_H_
 #define HLO_GPU_KERNEL_HOST_VECTORS_H_
 
@@ -8,17 +8,17 @@
 
 namespace hlo::kernel {
 
-// Written past the caches (streaming.h).
+// Whether the array is written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether a tile is better emitted twice, whole and cut short at its limit: masked stores cannot stream, nor hand on
-// partial results to the next tile; a loop of unknown length is not interleaved; and only the last tile is cut short.
+// Whether to emit a tile twice, once whole and once cut at its limit. Masked stores cannot stream and cannot pass
+// partial results to the next tile, and a loop of unknown length is not interleaved. Only the last tile is cut.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
-// What of the launch and the parameters' sizes does not show in the code: all but a choice of three.
+// Removes launch and size information that does not affect the code, except a choice between three sizes of arrays.
 void ForgetForHost(Kernel& kernel);
 
-// So many vectors go by turns, in a loop of `elements`.
+// The number of vectors to interleave in a loop over `elements`.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails);
 
 }  // namespace hlo::kernel

@@ -1,7 +1,7 @@
-// Bodies that can be emitted in vectors, a pass of the host lowering. LLVM's vectoriser takes a quarter of the time of
-// compiling a kernel, to find out again what is known here: that elements are independent, which accesses are
-// contiguous and what is the same for all. What this does not take (branches that vary, masks, narrow strides) is left
-// to it; but bodies that do little else than gather or scatter stay scalar.
+// A pass of the host lowering that emits bodies as vectors directly. LLVM's vectoriser would take a quarter of the
+// compile time to rediscover facts that are known here: elements are independent, some accesses are contiguous, some
+// values are uniform. Other bodies (varying branches, masks, narrow strides) are left to LLVM's vectoriser. Bodies that
+// mainly gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -15,44 +15,44 @@
 
 namespace hlo::kernel {
 
-// Not a line: a value of its own for each lane.
+// The stride of a value that is different in each lane and not linear.
 constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
-  int64_t lanes = 0;  // That make a vector of the widest type in memory; 0: the body cannot be emitted so.
-  // One lane after the other: vectors would be put together element by element, as slowly and in several times the
-  // code.
+  int64_t lanes = 0;  // Lanes in a vector of the widest type in memory; 0 if the body cannot be emitted as vectors.
+  // Emit one lane after another. Vectors would be built element by element, which is as slow and needs several times
+  // the code.
   bool is_scalar = false;
-  bool is_short = false;  // So that it may stand there several times.
-  // Elements that were taken may be taken again: all that is stored is stored to shared arrays which nothing here
-  // reads.
+  bool is_short = false;  // Short enough to be emitted several times.
+  // Elements may be computed twice, because the body stores only to shared arrays that it does not read.
   bool may_repeat = false;
-  bool has_branch = false;  // That is the same for all lanes: LLVM's vectoriser takes no such body.
-  // The vectoriser is to take it without masks: an access has elements between those of its lanes, as parts of complex
-  // numbers have, which masks would make it take one by one (on a Zen 4 a product of c64[500000] takes half the time
-  // so).
+  bool has_branch = false;  // Has a uniform branch. LLVM's vectoriser does not support such bodies.
+  // Vectorise without masks. An access has gaps between its lanes, as for parts of complex numbers, and masks would
+  // split it into scalar accesses (complex_mul in bench/results/2026-11-27-families.md).
   bool has_gaps = false;
-  // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
+  // Indexed by value: the stride between lanes. 0 is uniform. Other linear values are emitted as the scalar of the
+  // first lane.
   std::vector<int64_t> stride;
-  // Variables of the lanes that live across branches, or across loops which are not written out where the context lets
-  // those in.
+  // Variables of the lanes that live across branches, or across loops that are not unrolled, if the context allows
+  // loops inside.
   std::vector<int64_t> carried;
 };
 
-// Where a body stands. Null: not there.
+// The surroundings of a body. Null members are absent.
 struct WideContext {
   const SegmentPlan* segments = nullptr;
   const StripPlan* strip = nullptr;
-  int group = 0;  // Of the strip.
-  // Loops with the same bounds in all lanes may run inside the vector, as long as what differs between lanes in them
-  // comes from shared arrays: those are in the cache, in whatever order they are read.
+  int group = 0;  // Within the strip.
+  // Allows loops with the same bounds in all lanes inside the vector body. Varying values in them must come from shared
+  // arrays, which are in the cache in any order of access.
   bool loops_inside = false;
 };
 
-// How many vectors of `carried` variables each fit into the registers, next to what a step needs: 0 if not even one.
+// The number of vectors for each of `carried` variables that fit into registers beside the values of a step. 0 if not
+// even one fits.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
-// `body`: instructions in their order; `indices`: values that count lanes.
+// `body` are instructions in order, and `indices` values that count lanes.
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
                   WideContext context, int64_t vector_bytes);
 

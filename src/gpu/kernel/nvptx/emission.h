@@ -1,4 +1,4 @@
-// LLVM IR for NVPTX: one thread of a kernel.
+// Emits LLVM IR for NVPTX: the code of one thread of a kernel.
 #ifndef HLO_GPU_KERNEL_NVPTX_EMISSION_H_
 #define HLO_GPU_KERNEL_NVPTX_EMISSION_H_
 
@@ -29,7 +29,7 @@ class NvptxEmission {
   using BasicBlock = llvm::BasicBlock;
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
-  // How many copies of the code being emitted there are: the elements [begin, end) of the tile; `wide`: all of them.
+  // The copies of the code that is being emitted: elements [begin, end) of the tile. `wide` means all of them.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -53,7 +53,7 @@ class NvptxEmission {
   void EmitRegion(const Region& region);
   void Emit(const Instruction& instruction);
   void EmitScalar(const Instruction& instruction);
-  // EmitLoad, EmitTile, ... in the file of their kind.
+  // EmitLoad, EmitTile, ... are in the files of their kinds.
 #define HLO_SCALAR_OP(Name, ...)
 #define HLO_KERNEL_OP(Name, ...) void Emit##Name(const Instruction& instruction);
 #include "gpu/kernel/kernel_ops.def"
@@ -114,7 +114,7 @@ class NvptxEmission {
   ScalarEmitter scalar_;
   const std::vector<Linear> linear_;
   llvm::Function* function_ = nullptr;
-  llvm::Instruction* allocas_ = nullptr;  // Allocas go before it.
+  llvm::Instruction* allocas_ = nullptr;  // Allocas are inserted before it.
   std::vector<LlvmValue> arrays_, slots_;
   std::vector<Type> types_;
   std::vector<llvm::SmallVector<LlvmValue, 1>> values_;
@@ -127,7 +127,7 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// What the code may assume: a number that says nothing where none of its conditions asks.
+// The number of blocks that the code may assume, or a fixed number if no condition depends on it.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel
