@@ -5,8 +5,7 @@
 //    warp (kWarpMeets) at warp level, never in a phase or tile.
 // 3. Products have a sum, a left and a right fragment of one shape. Matrix loads fill fragments.
 // 4. Barriers of clusters are in code that all blocks of a cluster execute: the conditions and bounds around them
-// depend
-//    only on constants, arguments of the kernel and the number of the cluster.
+//    depend only on constants, arguments of the kernel and the number of the cluster.
 // 5. Clusters: ranks, barriers and loads from other blocks are only in kernels with clusters, and only for shared
 //    arrays. No statement both writes such an array and reads the array of another block.
 // 6. Groups of arrays are accessed by member, and other arrays without.

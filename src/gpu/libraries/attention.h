@@ -1,12 +1,12 @@
-// An attention as libraries know it: the scores of queries and keys, times a scale, plus a bias, of which a mask leaves
-// those of keys at or before the query; a softmax over the keys; the values weighed by it. Read from a fusion's HLO; no
-// library is known here.
+// An attention in the form that libraries support, read from the HLO of a fusion. The scores of queries and keys are
+// scaled, and a bias is added. A mask keeps the scores of keys at or before the query. A softmax over the keys gives
+// the weights of the values. Independent of a particular library.
 //
-//   result[b,h,q,c] = sum over k of softmax over k(scale * sum over t of query[b,h,q,t] * key[b,h',k,t] +
-//   bias[b,h,q,k])
+//   result[b,h,q,c] = sum over k of softmax over k(scale * sum over t of query[b,h,q,t] * key[b,h',k,t]
+//                                                  + bias[b,h,q,k])
 //                     * value[b,h',k,c]
 //
-// with h' = h / (heads / heads of keys): several heads of queries may have keys and values in common.
+// Here h' = h / (heads / heads of keys), because several heads of queries may share keys and values.
 #ifndef HLO_GPU_LIBRARIES_ATTENTION_H_
 #define HLO_GPU_LIBRARIES_ATTENTION_H_
 
@@ -19,9 +19,9 @@
 
 namespace hlo::gpu {
 
-// Dimensions: batch, heads, and two more. Strides in elements; 0 where the dimension is 1.
+// The dimensions are batch, heads, and two more. Strides are in elements, and 0 for a dimension of size 1.
 struct AttentionTensor {
-  int64_t operand = -1;  // Of the fusion; -1: the result.
+  int64_t operand = -1;  // Operand number of the fusion; -1 for the result.
   PrimitiveType type = {};
   std::vector<int64_t> dims, strides;
 };
@@ -30,8 +30,8 @@ struct AttentionProblem {
   AttentionTensor query, key;     // [batch, heads, queries, terms], [batch, heads of keys, keys, terms]
   AttentionTensor value, result;  // [batch, heads of keys, keys, columns], [batch, heads, queries, columns]
   double scale = 1;
-  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys]; 1 where it is broadcast.
-  std::optional<double> masked;         // Scores of keys behind the query are this. Nothing: there is no mask.
+  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys]; broadcast dimensions are 1.
+  std::optional<double> masked;         // The score of keys after the query; nullopt without a mask.
 
   int64_t heads() const { return query.dims[1]; }
   int64_t queries() const { return query.dims[2]; }
@@ -41,11 +41,11 @@ struct AttentionProblem {
 
 struct AttentionAnswer {
   AttentionProblem problem;
-  std::string why_not;  // Empty: `problem` is filled in.
+  std::string why_not;  // Empty if `problem` is valid.
 };
 AttentionAnswer ReadAttention(const Instruction& fusion);
 
-// Whether `inst` is `other`, or computed from it in their computation.
+// Whether `inst` is `other` or depends on it within their computation.
 bool DependsOn(const Instruction& inst, const Instruction& other);
 
 }  // namespace hlo::gpu

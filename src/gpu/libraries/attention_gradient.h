@@ -1,13 +1,13 @@
-// The gradients of an attention (attention.h) in its queries, keys and values, as libraries know them: from the
-// gradient of its result, from that result, and from what its softmax summed up to. Read from a fusion's HLO; no
-// library is known here.
+// The gradients of an attention (attention.h) for its queries, keys and values, in the form that libraries support,
+// read from the HLO of a fusion. They are computed from the gradient of the result, the result, and the softmax
+// statistics. Independent of a particular library.
 //
-//   share[b,h,q,k]    = exp(scale * sum over t of query[b,h,q,t] * key[b,h,k,t] - statistics[b,h,q])
-//   slope[b,h,q,k]    = scale * share[b,h,q,k] * (sum over c of gradient[b,h,q,c] * value[b,h,k,c]
-//                                                 - sum over c of gradient[b,h,q,c] * result[b,h,q,c])
-//   of values[b,h,k,c] = sum over q of share[b,h,q,k] * gradient[b,h,q,c]
-//   of keys[b,h,k,t]   = sum over q of slope[b,h,q,k] * query[b,h,q,t]
-//   of queries[b,h,q,t] = sum over k of slope[b,h,q,k] * key[b,h,k,t]
+//   share[b,h,q,k] = exp(scale * sum over t of query[b,h,q,t] * key[b,h,k,t] - statistics[b,h,q])
+//   slope[b,h,q,k] = scale * share[b,h,q,k] * (sum over c of gradient[b,h,q,c] * value[b,h,k,c]
+//                                              - sum over c of gradient[b,h,q,c] * result[b,h,q,c])
+//   gradient of value[b,h,k,c] = sum over q of share[b,h,q,k] * gradient[b,h,q,c]
+//   gradient of key[b,h,k,t]   = sum over q of slope[b,h,q,k] * query[b,h,q,t]
+//   gradient of query[b,h,q,t] = sum over k of slope[b,h,q,k] * key[b,h,k,t]
 //
 // `statistics` is the natural logarithm of the sum of the exponentials of a query's scores, in f32.
 #ifndef HLO_GPU_LIBRARIES_ATTENTION_GRADIENT_H_
@@ -25,11 +25,11 @@ namespace hlo::gpu {
 struct AttentionGradientProblem {
   AttentionTensor query, key, value, result, gradient;
   AttentionTensor statistics;  // [batch, heads, queries, 1]
-  // Results of the fusion, and their numbers in it.
+  // Results of the fusion, and their result numbers.
   AttentionTensor of_query, of_key, of_value;
   std::array<int64_t, 3> numbers = {-1, -1, -1};
   double scale = 1;
-  std::optional<double> masked;  // Scores of keys behind the query are this. Nothing: there is no mask.
+  std::optional<double> masked;  // The score of keys after the query; nullopt without a mask.
 
   int64_t queries() const { return query.dims[2]; }
   int64_t keys() const { return key.dims[2]; }
@@ -38,7 +38,7 @@ struct AttentionGradientProblem {
 
 struct AttentionGradientAnswer {
   AttentionGradientProblem problem;
-  std::string why_not;  // Empty: `problem` is filled in.
+  std::string why_not;  // Empty if `problem` is valid.
 };
 AttentionGradientAnswer ReadAttentionGradient(const Instruction& fusion);
 

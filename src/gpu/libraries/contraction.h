@@ -1,5 +1,5 @@
-// What a library fusion computes, as strided views of its operands: a product (dot or convolution) and then steps on
-// its elements. Read from the fusion's HLO; no library is known here.
+// The computation of a library fusion as strided views of its operands: a product (dot or convolution) and elementwise
+// steps. Read from the fusion's HLO, independent of a particular library.
 #ifndef HLO_GPU_LIBRARIES_CONTRACTION_H_
 #define HLO_GPU_LIBRARIES_CONTRACTION_H_
 
@@ -13,10 +13,10 @@
 
 namespace hlo::gpu {
 
-// A tensor in terms of an operand of the fusion: element i of dimension d is strides[d] elements further. Stride 0: the
-// same element for all of the dimension.
+// A tensor within an operand of the fusion. Element i of dimension d is at i * strides[d] elements. A stride of 0
+// repeats one element.
 struct View {
-  int64_t operand = -1;  // -1: the constant below.
+  int64_t operand = -1;  // -1 for the constant.
   double constant = 0;
   PrimitiveType type = PrimitiveType::kF32;
   std::vector<int64_t> dims, strides;
@@ -24,16 +24,16 @@ struct View {
 
 enum class EpilogueOp : uint8_t { kAdd, kSubtract, kMultiply, kRelu };
 
-// x => x op view, in order. Dimensions of the view are those of the product's result.
+// x => x op view, in order. The view has the dimensions of the product's result.
 struct EpilogueStep {
   EpilogueOp op;
-  View view;  // Not of kRelu.
+  View view;  // Not used by kRelu.
 };
 
-// A sum of the result, or of its squares, over all of its dimensions but one.
+// A sum of the result, or of its squares, over all dimensions except one.
 struct ResultSum {
-  int64_t result = -1;   // Of the fusion, by number; -1: it is none, but others are made of it.
-  int64_t channels = 0;  // The dimension that is left.
+  int64_t result = -1;   // Result number of the fusion; -1 if only other results use it.
+  int64_t channels = 0;  // The remaining dimension.
   bool of_squares = false;
   const Instruction* inst = nullptr;
 };
@@ -41,25 +41,25 @@ struct ResultSum {
 struct Contraction {
   const Instruction* product;  // The dot or convolution.
   View lhs, rhs;               // In the dimensions of the product's operands.
-  View result;  // In the dimensions of the product's result; operand is -1. The strides are the layout's.
+  View result;  // In the dimensions of the product's result. The operand is -1, and the strides follow the layout.
   std::vector<EpilogueStep> epilogue;
-  int64_t stored = 0;  // Which of the fusion's results the above is.
+  int64_t stored = 0;  // The result number of the fusion.
   std::vector<ResultSum> sums;
-  std::vector<int64_t> of_sums;  // Results that are made of sums and of operands, element by element.
+  std::vector<int64_t> of_sums;  // Results computed elementwise from sums and operands.
 };
 
-// Empty `why_not`: `contraction` is filled in.
+// `contraction` is valid if `why_not` is empty.
 struct ContractionAnswer {
   Contraction contraction;
   std::string why_not;
 };
 ContractionAnswer ReadContraction(const Instruction& fusion);
 
-// What an instruction of a fusion is in terms of the fusion's operands, or a constant; nothing where it has to be
-// computed. `rounded`: conversions of floats on the way are left out.
+// An instruction of a fusion as a view of the fusion's operands or a constant; nullopt if it must be computed.
+// `rounded` ignores float conversions in between.
 std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 
-// One dimension for several: size and stride such that the combined index steps evenly; false when there is none.
+// Combines several dimensions into one whose index has a single stride. Returns false if that is not possible.
 struct Run {
   int64_t size = 1, stride = 0;
 };
@@ -88,8 +88,8 @@ struct MatrixAnswer {
   std::string why_not;
 };
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction);
-// A convolution whose window is one element, which steps by one and has no padding or groups: rows are the batch and
-// spatial positions.
+// A convolution with a window of one element, stride 1, and no padding or groups. The rows are the batch and spatial
+// positions.
 MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction);
 
 }  // namespace hlo::gpu

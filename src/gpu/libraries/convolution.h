@@ -1,11 +1,11 @@
-// A convolution as libraries of GPUs know it: by what it has to do with a forward one, outputs = images * weights, with
-// tensors in one order of dimensions whatever dim_labels says.
+// A convolution in the form of GPU libraries: in terms of the forward convolution outputs = images * weights, with a
+// fixed order of dimensions independent of dim_labels.
 //
-//   fprop   the outputs, of images and weights
-//   dgrad   the images' gradient, of the outputs' and the weights: HLO writes it with a base dilation, and the weights
-//           turned over
-//   wgrad   the weights' gradient, of the images and the outputs': HLO writes it with the outputs' gradient as the
-//           window, batch and channels exchanged
+//   fprop   computes outputs from images and weights
+//   dgrad   computes the gradient of images from the gradient of outputs and the weights. HLO writes it with a base
+//           dilation and reversed weights
+//   wgrad   computes the gradient of weights from images and the gradient of outputs. HLO writes it with the gradient
+//           of outputs as the window, and batch and channels exchanged
 #ifndef HLO_GPU_LIBRARIES_CONVOLUTION_H_
 #define HLO_GPU_LIBRARIES_CONVOLUTION_H_
 
@@ -17,28 +17,29 @@
 
 namespace hlo::gpu {
 
-// Dimensions: batch, channels, spatial; of weights: output channels, input channels of a group, spatial.
+// The dimensions are batch, channels, spatial; for weights output channels, input channels of a group, spatial.
 struct ConvolutionTensor {
-  int64_t operand = -1;  // -1: the result.
+  int64_t operand = -1;  // -1 for the result.
   PrimitiveType type = {};
   std::vector<int64_t> dims, strides;
 
-  // Each element has a place of its own, and places follow each other.
+  // Whether the elements are contiguous and distinct.
   bool IsDense() const;
 };
-// The dimensions but those of size 1 in the order in which they lie, the outermost first.
+// The dimensions above 1 in memory order, the outermost first.
 std::vector<int64_t> OrderInMemory(const ConvolutionTensor& tensor);
 
-// Of the forward convolution: output p reads images at p * stride + r * dilation - pad_low.
+// One spatial dimension of the forward convolution. Output p reads images at p * stride + r * dilation - pad_low.
 struct ConvolutionDim {
   int64_t stride = 1, dilation = 1, pad_low = 0, pad_high = 0;
-  bool flipped = false;  // The weights lie turned over: what is read with r lies at size - 1 - r.
+  bool flipped = false;  // The weights are reversed: weight r is at size - 1 - r.
 };
 
 struct ConvolutionStep {
   EpilogueOp op;
   double constant = 0;
-  ConvolutionTensor tensor;  // As the result has its dimensions; 1 where it is broadcast. operand -1: the constant.
+  // In the dimensions of the result; broadcast dimensions are 1. Its operand is -1 for the constant.
+  ConvolutionTensor tensor;
 };
 
 struct ConvolutionProblem {
@@ -47,10 +48,10 @@ struct ConvolutionProblem {
   std::vector<ConvolutionDim> spatial;
   int64_t groups = 1;
   std::vector<ConvolutionStep> epilogue;
-  int64_t stored = 0;           // The number of the call's result that is its elements.
-  std::vector<ResultSum> sums;  // Of its elements, for each channel of a forward convolution.
+  int64_t stored = 0;           // The result number of the call.
+  std::vector<ResultSum> sums;  // Sums of the result for each channel of a forward convolution.
 
-  // What it computes.
+  // The computed tensor.
   const ConvolutionTensor& result() const {
     return kind == ConvolutionKind::kFprop ? outputs : kind == ConvolutionKind::kDgrad ? images : weights;
   }
@@ -59,7 +60,7 @@ struct ConvolutionProblem {
 
 struct ConvolutionAnswer {
   ConvolutionProblem problem;
-  std::string why_not;  // Empty: `problem` is filled in.
+  std::string why_not;  // Empty if `problem` is valid.
 };
 ConvolutionAnswer ReadConvolution(const Contraction& contraction);
 

@@ -1,4 +1,4 @@
-// cuBLASLt: matrix products on cuda. Opened when first used.
+// cuBLASLt: matrix products on cuda. Opened on first use.
 #ifndef HLO_GPU_LIBRARIES_CUBLASLT_H_
 #define HLO_GPU_LIBRARIES_CUBLASLT_H_
 
@@ -12,10 +12,10 @@
 
 namespace hlo::gpu {
 
-// "13.0.2", or why there is none. Needs no GPU.
+// The version, such as "13.0.2", or the reason why it is missing. Needs no GPU.
 Result<std::string> CublasLtVersion(const std::vector<std::string>& search);
 
-// Null `device`: what can be said without opening it.
+// Without a `device`, answers as far as possible without opening the library.
 Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device* device,
                                             const LibraryOptions& options);
 

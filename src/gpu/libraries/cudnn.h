@@ -1,4 +1,4 @@
-// cuDNN 9: convolutions on cuda. Opened when first used.
+// cuDNN 9: convolutions on cuda. Opened on first use.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_H_
 #define HLO_GPU_LIBRARIES_CUDNN_H_
 
@@ -19,21 +19,21 @@ namespace cudnn {
 struct Api;
 }
 
-// With which names of algorithms begin that leave part of the call to a kernel of ours: "parts_3".
+// The prefix of algorithm names that leave a part of the call to our kernels: "parts_3".
 inline constexpr std::string_view kCudnnParts = "parts_";
 
-// "9.19.0", or why there is none. Needs no GPU.
+// The version, such as "9.19.0", or the reason why it is missing. Needs no GPU.
 Result<std::string> CudnnVersion(const std::vector<std::string>& search);
 
-// Null `device`: what can be said without opening it.
+// Without a `device`, answers as far as possible without opening the library.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
-// The same by an interface that is there already.
+// The same with an open library.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
                                        const cudnn::Api& api);
 
-// What it has for a convolution on a device that is only described, as its own JSON says it ("deviceVer": 900...):
-// plans are made, and cannot run. From 9.8 on.
+// The engines for a convolution on a described device. `device_json` is cuDNN's description ("deviceVer": 900...).
+// Plans are made but cannot run. Requires 9.8.
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options);
 

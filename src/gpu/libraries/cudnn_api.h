@@ -1,5 +1,5 @@
-// The C interface of cuDNN 9's backend, declared here so that the build needs no header. All it has are descriptors
-// with numbered attributes: one is created, told its attributes, and final from then on.
+// The C interface of cuDNN 9's backend, declared here so that the build needs no header. It consists of descriptors
+// with numbered attributes: a descriptor is created, its attributes are set, and it is finalized.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_API_H_
 #define HLO_GPU_LIBRARIES_CUDNN_API_H_
 
@@ -31,7 +31,7 @@ enum PointwiseMode {
   kPointwiseLog = 15,
   kPointwiseRelu = 100,
   kPointwiseGreaterEqual = 303,
-  kPointwiseIndex = 501,   // Where an element lies along kPointwiseAxis.
+  kPointwiseIndex = 501,   // The index of an element along kPointwiseAxis.
   kPointwiseSelect = 601,  // x where t holds, else b.
 };
 enum ReductionOperator { kReduceAdd = 0, kReduceMax = 3 };
@@ -114,7 +114,7 @@ enum Attribute {
   kPlanConfig = 401,
   kPlanWorkspace = 402,
   kPlanDevice = 407,
-  // Each kind of convolution has these six, and its three tensors in an order of its own.
+  // Each kind of convolution has these six attributes, with its three tensors in its own order.
   kForwardAlpha = 700,
   kForwardBeta = 701,
   kForwardConvolution = 702,
@@ -192,13 +192,13 @@ struct Api {
     const size_t v = version();
     return Str(v / 10000, ".", v / 100 % 100, ".", v % 100);
   }
-  // With cuDNN's own words. R015; R018 where it says that it does not support something.
+  // An error with cuDNN's message: R015, or R018 if cuDNN does not support the request.
   Error Failed(std::string_view call, int status) const;
 };
 
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
-// The first failure stays, and Finalize gives it.
+// A descriptor. Keeps its first error, which Finalize returns.
 class Descriptor {
  public:
   Descriptor(const Api& api, Kind kind);
@@ -221,13 +221,13 @@ class Descriptor {
   }
   Descriptor& Refer(Attribute attribute, const std::vector<const Descriptor*>& others);
   Status Finalize();
-  // The first failure, where there was one.
+  // The first error, if any.
   Status Made() const {
     if (error_) FAIL(*error_);
     return {};
   }
 
-  // How many were given, or there are.
+  // Returns the number of values that exist or were stored.
   Result<int64_t> Get(Attribute attribute, Type type, int64_t count, void* values) const;
   Handle handle() const { return handle_; }
 

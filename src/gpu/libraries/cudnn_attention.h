@@ -1,4 +1,4 @@
-// cuDNN's attention: the products, the softmax and what stands between, as one graph; its gradients as another.
+// cuDNN's attention as one graph of products, softmax and the operations between, and its gradients as another graph.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_ATTENTION_H_
 #define HLO_GPU_LIBRARIES_CUDNN_ATTENTION_H_
 
@@ -14,23 +14,23 @@
 
 namespace hlo::gpu {
 
-// Whether it is cuDNN's without a measurement: 16-bit floats, of 64 queries or a MiB of scores at least. Empty: it is;
-// else why not. Not measured on a device yet.
+// Whether to use cuDNN without a measurement: for 16-bit floats with at least 64 queries or a MiB of scores. Returns ""
+// or the reason why not. This rule has not been measured on a device.
 std::string WhyNotByRule(const AttentionProblem& problem);
 std::string WhyNotByRule(const AttentionGradientProblem& problem);
 
-// Null `device`: what can be said without opening it.
+// Without a `device`, answers as far as possible without opening the library.
 Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device* device, const LibraryOptions& options);
 Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device* device,
                                              const LibraryOptions& options);
 
-// The same by an interface that is there already.
+// The same with an open library.
 Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device& device, const LibraryOptions& options,
                                      const cudnn::Api& api);
 Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device& device,
                                              const LibraryOptions& options, const cudnn::Api& api);
 
-// As CudnnEngines of a convolution.
+// Like CudnnEngines for a convolution.
 Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionProblem& problem, const std::string& device_json,
                                                        const LibraryOptions& options);
 Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionGradientProblem& problem,

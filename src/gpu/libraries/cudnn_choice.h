@@ -1,4 +1,4 @@
-// An engine of cuDNN's for a graph, and what is kept of it for a device.
+// Chooses an engine of cuDNN for a graph, and caches data for a device.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_CHOICE_H_
 #define HLO_GPU_LIBRARIES_CUDNN_CHOICE_H_
 
@@ -21,17 +21,17 @@
 
 namespace hlo::gpu::cudnn {
 
-// Its descriptors are made of each other, and of a handle, by which it runs.
+// The descriptors depend on each other and on the handle that runs them.
 struct Choice {
   Graph graph;
   Descriptor config;
   Plan plan;
-  int64_t engine = 0, number = 0;  // cuDNN's index; its place in the order of cuDNN's heuristics.
+  int64_t engine = 0, number = 0;  // cuDNN's index, and the position in the order of cuDNN's heuristics.
   Handle handle = nullptr;
 };
 
-// Things by key, each made once, whichever of several threads asks for it first; who asks meanwhile waits. What could
-// not be made is not tried again.
+// A cache by key whose entries are made once. The first thread makes an entry, and other threads wait. A failure is
+// kept as well.
 template <class Key, class T>
 class MadeOnce {
  public:
@@ -60,13 +60,13 @@ class MadeOnce {
   std::map<Key, std::unique_ptr<Entry>> entries_;
 };
 
-// What is kept for a device: handles, and what was made for equal graphs of the same module or of others.
+// The cache of a device: handles, and data for equal graphs of any module.
 class OnDevice {
  public:
   OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice();
 
-  // A handle to make plans with, as long as it is held: at a time it is for one thread.
+  // A handle for making plans, which one thread uses exclusively while it holds it.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend();
   bool Owns(Handle handle);
@@ -75,7 +75,7 @@ class OnDevice {
 
   const Api& api;
   MadeOnce<std::string, Choice> choices;
-  MadeOnce<uint64_t, OwnPart> parts;  // By the fingerprint of their modules.
+  MadeOnce<uint64_t, OwnPart> parts;  // Keyed by the fingerprint of their modules.
 
  private:
   Result<Handle> Make();
@@ -87,46 +87,46 @@ class OnDevice {
 };
 Result<OnDevice*> On(const Api& api, Device& device);
 
-// Which engines may be taken.
+// The engines that may be used.
 struct Terms {
-  PrimitiveType type;  // Of operands and result.
+  PrimitiveType type;  // The type of operands and result.
   bool may_compile = true;
-  int64_t number = -1;  // The one of that number; -1: the first that may.
+  int64_t number = -1;  // Selects the engine with this number; -1 selects the first allowed one.
 };
 
-// The first engine that may be taken and whose plan can be made. Several threads compile; of equal ones the first does
-// it, the others wait. `key`: equal for graphs of which one's choice holds for the other, under equal terms.
-// Errors: why there is none.
+// The first allowed engine whose plan can be made. Several threads compile; for equal keys, the first thread compiles
+// and the others wait. Graphs with equal keys and terms must allow the same choice. Errors: the reason why there is
+// none.
 Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string& key,
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
 
-// The same engine where the call is bound to another device than it was made for, or to the same by another handle.
+// The same engine for a call bound to another device, or to another handle of the same device.
 Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_ptr<const Choice>& choice,
                                                const std::string& key,
                                                const std::function<Result<Graph>(const Where&)>& make,
                                                PrimitiveType type, bool allow_tf32);
 
-// `pointers`: one for each slot of the graph.
+// `pointers` has one entry for each slot of the graph.
 Status Execute(const OnDevice& on, const Choice& choice, const std::vector<const void*>& pointers, void* workspace);
 
 }  // namespace hlo::gpu::cudnn
 
 namespace hlo::gpu {
 
-// One for a device that is only described.
+// An engine on a described device.
 struct CudnnEngine {
   int64_t index = 0;
-  bool is_compiled = false;  // For the graph, when the plan is made.
-  std::string why_not;       // It is not taken, or its plan cannot be made.
+  bool is_compiled = false;  // Compiled for the graph when the plan is made.
+  std::string why_not;       // The reason why it is not used or its plan cannot be made.
 };
 
 }  // namespace hlo::gpu
 
 namespace hlo::gpu::cudnn {
 
-// Engines for a graph on a device that is only described, as its own JSON says it ("deviceVer": 900...). `compiles`:
-// plans of those that are compiled for the graph are made, too, a second for each.
+// Engines for a graph on a described device. `device_json` is cuDNN's description ("deviceVer": 900...). With
+// `compiles`, also makes plans of engines that are compiled for the graph, which takes a second for each.
 Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(const Where&)>& make, PrimitiveType type,
                                             bool compiles, const std::string& device_json,
                                             const LibraryOptions& options);

@@ -1,4 +1,4 @@
-// A convolution as cuDNN's operation graph, and the engines that it has for it.
+// A convolution as cuDNN's operation graph, and cuDNN's engines for it.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_GRAPH_H_
 #define HLO_GPU_LIBRARIES_CUDNN_GRAPH_H_
 
@@ -16,58 +16,56 @@ namespace hlo::gpu::cudnn {
 // F16, BF16 or F32.
 DataType TypeOf(PrimitiveType type);
 
-// Where a plan is to run: on a device at hand, by its handle, or on one that is described, as nothing but plans needs.
+// The device of a plan: a present device by its handle, or a described one, which suffices for making plans.
 struct Where {
   Handle handle = nullptr;
   const Descriptor* description = nullptr;
 };
 
-// A convolution as cuDNN is told it: at least two spatial dimensions, its tensors dense with their channels last, or
-// all of them first, whatever the strides of dimensions of size 1 were.
+// A convolution in the form that cuDNN accepts: at least two spatial dimensions, and dense tensors that all have
+// channels last or all have channels first. Strides of dimensions of size 1 are normalized.
 struct Laid {
   ConvolutionProblem problem;
   bool channels_last = true;
-  // Dimensions of weights but those of size 1, as cuDNN has them, and as they lie: the outermost first.
+  // The dimensions of weights above 1 in cuDNN's order and in memory order, the outermost first.
   std::vector<int64_t> weights_order, weights_lie;
-  std::string why_not;  // Empty: it can be told so.
+  std::string why_not;  // Empty if cuDNN can express it.
 
-  bool WeightsMove() const;  // They lie otherwise.
+  bool WeightsMove() const;  // Whether the two orders differ.
 };
 Laid Lay(const ConvolutionProblem& problem);
 
-// What stands behind a tensor when a graph runs.
+// The memory of a tensor when a graph runs.
 struct Slot {
   enum class Source : uint8_t { kOperand, kWeights, kResult, kSum, kScratch, kConstant } source;
   int64_t operand = -1;  // kOperand
   float constant = 0;    // kConstant
-  int64_t number = 0;    // Of several, kResult: of the call's; kSum: its place in the problem.
+  int64_t number = 0;    // kResult: the call's result number. kSum: the index in the problem.
 };
 
 // Descriptors refer to each other, so they live as long as the graph.
 struct Graph {
   std::deque<Descriptor> parts;
   const Descriptor* whole = nullptr;
-  std::vector<Slot> slots;  // The tensor of unique id i + 1; those that are kept inside have none.
+  std::vector<Slot> slots;  // The tensor with unique id i + 1. Internal tensors have none.
 };
 
-// With the epilogue and sums of what that gives, or of the convolution alone. Errors: cuDNN finds it malformed, or the
-// epilogue or the sums cannot be told.
+// A graph with the epilogue and the sums, or of the convolution alone. Errors: cuDNN rejects it, or it cannot express
+// the epilogue or the sums.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bool with_epilogue);
 
-// Gets what is passed over because a call of cuDNN's failed: not what it says that it does not support. Null: nobody is
-// told.
+// Receives the parts that were skipped because a call of cuDNN failed, except for unsupported ones. May be null.
 using Notes = std::vector<std::string>*;
 void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 
 struct Engine {
   int64_t index = 0;
   bool is_compiled = false;  // When its plan is made.
-  std::string why_not;       // Empty: its results are what we promise.
+  std::string why_not;       // Empty if its results keep our promises.
 };
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);
 
-// In the order of cuDNN's heuristics, which is the same for a device and a version: what it finds best, then what it
-// falls back to.
+// In the order of cuDNN's heuristics, best first and fallbacks last. The order is fixed for a device and a version.
 std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph, Notes notes);
 
 struct Plan {

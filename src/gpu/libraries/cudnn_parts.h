@@ -1,5 +1,5 @@
-// What stands beside a convolution of cuDNN, as modules whose root is a fusion: its planners and emitters are those of
-// all fusions.
+// The parts of a call besides cuDNN's convolution, as modules whose root is a fusion. The usual planners and emitters
+// handle them.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_PARTS_H_
 #define HLO_GPU_LIBRARIES_CUDNN_PARTS_H_
 
@@ -11,18 +11,17 @@
 
 namespace hlo::gpu::cudnn {
 
-// The weights from where they lie, the only parameter, into cuDNN's order.
+// Converts the weights, the only parameter, from their memory order to cuDNN's order.
 std::unique_ptr<Module> PackModule(const Laid& laid);
 
-// The fused computation of `contraction`, in which the product is one more parameter, the last, in cuDNN's order: its
-// epilogue, and the order that is asked for. Null where its layouts are no plain ones.
+// The fused computation of `contraction` after the product, which is an additional last parameter in cuDNN's order: its
+// epilogue and the requested order. Null for layouts other than plain ones.
 std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid& laid);
 
-// The results of `contraction` but the one that it stores, in their order; what it stores is one more parameter, the
-// last.
+// The results of `contraction` except the stored one, in order. The stored one is an additional last parameter.
 std::unique_ptr<Module> SumsModule(const Contraction& contraction);
 
-// Those that are made of sums; the sums are more parameters, the last. Null: there are none.
+// The results computed from sums, which are additional last parameters. Null if there are none.
 std::unique_ptr<Module> OfSumsModule(const Contraction& contraction);
 
 }  // namespace hlo::gpu::cudnn

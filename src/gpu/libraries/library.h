@@ -1,5 +1,5 @@
-// Library calls. A LibraryCall is made when the module is compiled: all that depends on shapes only is done then, and
-// it never changes. Bound to a device it can run, as often as that is wanted, there and elsewhere at the same time.
+// Library calls. A LibraryCall is made at compile time with everything that depends only on shapes, and is immutable.
+// It can be bound to several devices and run concurrently.
 #ifndef HLO_GPU_LIBRARIES_LIBRARY_H_
 #define HLO_GPU_LIBRARIES_LIBRARY_H_
 
@@ -14,14 +14,14 @@
 
 namespace hlo::gpu {
 
-// A call on one device, for one set of buffers at a time: handles and descriptors that running changes are its own.
+// A call on one device, for one set of buffers at a time. It owns the handles and descriptors that running changes.
 class BoundCall {
  public:
   virtual ~BoundCall() = default;
 
-  // One pointer for each operand of the fusion.
+  // `operands` has one pointer for each operand of the fusion.
   virtual Status Pack(std::span<void* const> operands, void* packed) { return {}; }
-  // One pointer for each result. `scratch` and `packed` are aligned to kBufferAlignment.
+  // `results` has one pointer for each result. `scratch` and `packed` are aligned to kBufferAlignment.
   virtual Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) = 0;
 };
 
@@ -29,23 +29,24 @@ class LibraryCall {
  public:
   virtual ~LibraryCall() = default;
 
-  virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core".
-  // The same in a plan, where it chooses: "brgconv:avx512_core". Empty: the library has one way only.
+  virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core"
+  // The algorithm for the plan, such as "brgconv:avx512_core". Empty if the library has only one.
   virtual std::string algorithm() const { return ""; }
-  // The library does all of it, without kernels of ours beside.
+  // Whether the library does all of it, without kernels of ours.
   virtual bool is_whole() const { return true; }
-  // What it might be asked for by name instead, in the library's order; some may be refused. With LibraryOptions::list.
+  // The algorithms that can be requested by name, in the library's order; some may be refused. Only with
+  // LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }
-  // The operand that must lie in the result when the call runs, by sharing its buffer or by a copy: a residual that is
-  // added in place. -1: none.
+  // The operand whose bytes the result must have before the call, by a shared buffer or a copy, for example a residual
+  // that is added in place. -1 for none.
   virtual int64_t InPlaceOperand() const { return -1; }
-  // An operand (weights) that the library wants in an order of its own: Pack puts it into memory of this many bytes,
-  // which Run then reads. As long as that operand does not change, it stays packed. 0: none.
+  // The size of the weights in the library's own order, 0 if unused. Pack writes this memory and Run reads it. It stays
+  // valid until the operand (PackedOperand) changes.
   virtual int64_t PackedBytes() const { return 0; }
   virtual int64_t PackedOperand() const { return -1; }
 
-  // The call lives as long as what is bound.
+  // The call must outlive the bound calls.
   virtual Result<std::unique_ptr<BoundCall>> Bind(Device& device) const = 0;
 };
 

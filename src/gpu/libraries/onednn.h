@@ -1,5 +1,4 @@
-// oneDNN: matrix products and convolutions on the host, with what follows them. Opened when first used; versions 2
-// and 3.
+// oneDNN, versions 2 and 3: matrix products and convolutions on the host, with epilogues. Opened on first use.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_H_
 
@@ -14,10 +13,11 @@
 
 namespace hlo::gpu {
 
-// "2.6.3", or why there is none.
+// The version, such as "2.6.3", or the reason why it is missing.
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search);
 
-// Not taken is an answer; errors are the library's own failures. Null options: what can be said without opening it.
+// A refusal is an answer; errors are failures of the library. Without options, answers as far as possible without
+// opening it.
 Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options);
 

@@ -1,6 +1,6 @@
-// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. They differ in what a memory
-// descriptor is (2: a struct that the caller owns; 3: a handle) and in how primitive descriptors are made (2: through a
-// descriptor of the operation). Blobs larger than the structs of any 2.x stand for those.
+// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. A memory descriptor is a struct
+// of the caller in version 2 and a handle in version 3. Version 2 makes primitive descriptors from operation
+// descriptors. Buffers larger than the structs of any 2.x hold these structs.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_API_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_API_H_
 
@@ -67,7 +67,7 @@ struct Api {
   int (*primitive_destroy)(Handle);
   int (*primitive_execute)(Handle, Handle stream, int count, const Argument*);
   void (*omp_set_num_threads)(int) = nullptr;
-  // 2.
+  // Version 2.
   int (*memory_desc_init_by_strides)(void*, int rank, const int64_t*, int type, const int64_t*) = nullptr;
   int (*memory_desc_init_by_tag)(void*, int rank, const int64_t*, int type, int tag) = nullptr;
   int (*matmul_desc_init)(void*, const void*, const void*, const void*, const void*) = nullptr;
@@ -78,7 +78,7 @@ struct Api {
   int (*iterator_next)(Handle) = nullptr;
   Handle (*iterator_fetch)(Handle) = nullptr;
   int (*iterator_destroy)(Handle) = nullptr;
-  // 3.
+  // Version 3.
   int (*memory_desc_create_with_strides)(void**, int rank, const int64_t*, int type, const int64_t*) = nullptr;
   int (*memory_desc_create_with_tag)(void**, int rank, const int64_t*, int type, int tag) = nullptr;
   int (*memory_desc_destroy)(void*) = nullptr;
@@ -90,14 +90,14 @@ struct Api {
 
   Handle engine = nullptr, stream = nullptr;
 
-  // result = what was in it + value.
+  // result = old value of the result + value
   int AppendSum(Handle post_ops) const {
     if (IsVersion3())
       return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
     return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
   }
 
-  // Of its calls, and of what is made for them, on the thread that asks; nothing where it has no OpenMP.
+  // Sets the threads for its calls on the current thread. Does nothing without OpenMP.
   void SetThreads(int threads) const {
     if (omp_set_num_threads != nullptr) omp_set_num_threads(threads);
   }
@@ -107,7 +107,7 @@ struct Api {
 
 Error Failed(std::string_view call, int status);
 
-// One for the process, opened when it is first asked for, whatever came of it.
+// Opened once for the process, on first use, even if that fails.
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
 }  // namespace hlo::gpu::onednn

@@ -1,6 +1,5 @@
-// A matrix product as several calls of oneDNN, each on one thread of ours. oneDNN's threads sleep between calls
-// (onednn_api.cpp), and to wake them takes as long as some 10 million operations: with two threads of an Emerald Rapids
-// products of 16.8 million took 150 us, on one of them 112.
+// A matrix product as several calls of oneDNN, each on one of our threads. oneDNN's own threads sleep between calls
+// (onednn_api.cpp), and waking them takes as long as some 10 million operations (bench/results/2026-11-27-cpu-6.md).
 // Private to gpu/libraries/onednn*.cpp.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
@@ -14,7 +13,7 @@
 
 namespace hlo::gpu::onednn {
 
-// Where each dimension of a part of a product begins, and how long it is there.
+// The start and length of a part in one dimension.
 struct Range {
   int64_t begin = 0, count = 1;
 };
@@ -22,12 +21,12 @@ struct ProductPart {
   Range batch, rows, columns;
 };
 
-// One for each thread of ours, where all are worth it: of a batch whole products, else rows; columns of a single row,
-// as those of several would be apart in the result, for which oneDNN's better implementations are not. What takes long
-// is left to the library, which cuts it in two directions.
+// One part for each of our threads, if all parts are large enough. The parts are whole products of a batch, otherwise
+// rows. A single row is divided into columns; columns of several rows would be strided in the result, which oneDNN's
+// faster implementations do not support. Large products are left to the library, which divides them in two dimensions.
 std::vector<ProductPart> PartsOf(const MatrixProduct& product);
 
-// The calls of all parts as one; behind them a ReLU of so many elements.
+// The calls of all parts as one call, followed by a ReLU of `relu_elements`.
 std::unique_ptr<LibraryCall> InParts(std::vector<std::unique_ptr<LibraryCall>> parts, int64_t relu_elements);
 
 }  // namespace hlo::gpu::onednn

@@ -1,4 +1,4 @@
-// Which library takes a call, on which device.
+// Selects the library for a call on a device.
 #ifndef HLO_GPU_LIBRARIES_OPEN_H_
 #define HLO_GPU_LIBRARIES_OPEN_H_
 
@@ -18,67 +18,68 @@
 namespace hlo::gpu {
 
 struct LibraryOptions {
-  std::vector<std::string> search;  // Folders to look in first.
+  std::vector<std::string> search;  // Folders to search first.
   bool allow_tf32 = false;
-  std::string library, algorithm;  // What a plan names.
+  std::string library, algorithm;  // From the plan.
   bool list = false;               // Also LibraryCall::algorithms().
-  // Gets what a library would have done and does not, because a call of its own failed. Null: nobody is told.
+  // Receives the parts that a library skipped because one of its calls failed. May be null.
   std::vector<std::string>* notes = nullptr;
 };
 
-// One library's.
+// The answer of one library.
 struct LibraryAnswer {
-  std::unique_ptr<LibraryCall> call;  // Null: it does not take it.
+  std::unique_ptr<LibraryCall> call;  // Null if it refuses.
   std::string why_not;
 };
 
-// A library that was asked, and why it does not take the call.
+// A library that refused the call, with the reason.
 struct Refusal {
   std::string_view library;
   std::string why;
 };
 
 struct LibraryChoice {
-  std::unique_ptr<LibraryCall> call;  // Null: no library takes it.
-  KernelPlan plan;                    // What was taken: library, algorithm, workspace.
-  std::vector<Refusal> refusals;      // Of those before it, in the order of preference.
-  std::vector<std::string> notes;     // Of OpenLibraryCalls: what LibraryOptions::notes is for.
+  std::unique_ptr<LibraryCall> call;  // Null if all libraries refuse.
+  KernelPlan plan;                    // The library, algorithm and workspace.
+  std::vector<Refusal> refusals;      // Libraries before it, in the order of preference.
+  std::vector<std::string> notes;     // Set by OpenLibraryCalls; see LibraryOptions::notes.
 };
 
-// `fusion` is kCustom and holds a dot or a convolution with its epilogue, or is of any kind and planned as an
-// attention. Of that a kernel of ours is asked about by rule (WhyNotByRule). Obeys what `plan` says: that library, that
-// algorithm, no more workspace; errors (C001) where that does not take it.
+// `fusion` is kCustom with a dot or convolution and its epilogue, or is planned as an attention, which WhyNotByRule may
+// give to our own kernel. Uses the library and algorithm of `plan`, and no more workspace. Errors: C001 if they refuse
+// the call.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
 
-// Several, a result for each. On a GPU on all threads, different ones at the same time: cuDNN compiles some of what it
-// makes, for a second each.
+// Opens several calls and returns a result for each. On a GPU all threads are used, because cuDNN compiles some
+// engines, which takes a second each.
 struct LibraryRequest {
   const Instruction* fusion;
   const KernelPlan* plan;
 };
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options);
-// Whether it is planned as an attention kernel of ours alone, which a library may take instead; where that is decided,
-// its plan says that it is ours (kOwnLibrary). Whether it may be planned as a library's.
+// IsOwnAttention tells whether the plan is one attention kernel of ours that a library may replace. A decided plan for
+// our kernel names the library kOwnLibrary. HasAttention tells whether `fusion` may be planned as a library's
+// attention.
 constexpr std::string_view kOwnLibrary = "hlokit";
 bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
-// Whether a plan of a library's call leaves part of it to a kernel of ours, which is launched behind the library's.
+// Whether the plan of a library call leaves a part to our kernel, which is launched after it.
 bool HasOwnPart(const KernelPlan& plan);
-// The plan of an attention, or of a convolution with sums of its result, that a library takes by rule; nothing where
-// none does. `may_measure`: what does with sums is measured later, so that any way will do; else the sums are to be
-// part of the library's own work.
+// The plan of an attention, or of a convolution with sums of its result, that a library accepts by rule; otherwise
+// nullopt. With `may_measure`, the way to compute sums is measured later. Otherwise the library itself must compute the
+// sums.
 std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
                                               bool may_measure);
 
-// What could be taken for it, by library and algorithm, in the order of preference; of each library `most` at most. For
-// who measures: what OpenLibraryCall takes where nothing is said is among them.
+// The possible plans by library and algorithm in the order of preference, at most `most` for each library. Includes the
+// default choice of OpenLibraryCall. For autotuning.
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 
-// Each library of such a device, with the reason why it does not take `fusion`, as far as that is known without opening
-// it; empty where it would be tried. Where no library is named, the fusion is nothing that libraries know.
+// The libraries for such a device, with the reason for a refusal as far as known without opening the library; empty if
+// it would be tried. Returns no libraries for a fusion of an unsupported kind.
 std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

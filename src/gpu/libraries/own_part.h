@@ -1,5 +1,5 @@
-// What a library's call needs that the library does not do: a fusion of ours in front of or behind it, which puts an
-// operand into another order or goes on with what the library gave. Planned and emitted as any other fusion.
+// A fusion of ours before or after a library call, which reorders an operand or continues with the library's result. It
+// is planned and emitted like other fusions.
 #ifndef HLO_GPU_LIBRARIES_OWN_PART_H_
 #define HLO_GPU_LIBRARIES_OWN_PART_H_
 
@@ -18,32 +18,32 @@ namespace hlo::gpu {
 
 class OwnPart {
  public:
-  // Its kernels on one device.
+  // The kernels on one device.
   using Loaded = std::vector<std::shared_ptr<const LoadedKernel>>;
 
-  // The root of `module`: a fusion, or an instruction that computes by itself, of parameters. Error (kUnsupported): no
-  // kernels for it, or such as need more than operands, results and scratch memory.
+  // The root of `module` is a fusion or a single computing instruction of parameters. Error (kUnsupported): it has no
+  // kernels, or kernels that need more than operands, results and scratch memory.
   static Result<OwnPart> Make(std::unique_ptr<Module> module, Device& device);
 
   Result<Loaded> Load(Device& device) const { return device.Load(code_); }
   int64_t ScratchBytes() const { return scratch_bytes_; }
-  // Queued. An operand for each parameter of the module, and each of the root's results. `scratch` is aligned to
-  // kBufferAlignment.
+  // Queued. `operands` has one entry for each parameter of the module, and `results` one for each result of the root.
+  // `scratch` is aligned to kBufferAlignment.
   Status Launch(Device& device, const Loaded& loaded, std::span<void* const> operands, std::span<void* const> results,
                 void* scratch) const;
 
  private:
   struct Scratch {
     int64_t offset = 0, bytes = 0;
-    bool zeroed = false;  // It holds counters, which begin at zero.
+    bool zeroed = false;  // Contains counters, which must start at zero.
   };
   void* PointerOf(const KernelBuffer& buffer, std::span<void* const> operands, std::span<void* const> results,
                   void* scratch) const;
 
-  std::unique_ptr<Module> module_;  // Kernels point into it.
+  std::unique_ptr<Module> module_;  // The kernels point into it.
   std::vector<EmittedKernel> kernels_;
   std::vector<std::shared_ptr<const KernelCode>> code_;
-  std::map<int, Scratch> scratch_;  // By KernelBuffer::scratch.
+  std::map<int, Scratch> scratch_;  // Keyed by KernelBuffer::scratch.
   int64_t scratch_bytes_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Our own matrix product on the host, for those so small that a library's call costs more than its arithmetic: the
-// steps of recurrent networks. No packing.
+// Our own matrix product on the host without packing, for products so small that a library's call costs more than the
+// arithmetic, as in steps of recurrent networks.
 #ifndef HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 #define HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo::gpu {
 
-// Not taken when it is too large, not f32, a batch, laid out in another way than by rows, or where others are faster on
-// this CPU and no plan names it. Null `options`: no call is made, and the CPU does not matter.
+// Refuses products that are large, not f32, batched or not row-major, and products for which other libraries are faster
+// on this CPU unless a plan names it. Without `options`, makes no call and ignores the CPU.
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 
 }  // namespace hlo::gpu
