@@ -1,5 +1,5 @@
-// A program on one device: memory for all its places, kernels loaded, library calls bound, arguments in place. The
-// program stays as it is, so several bindings of one, on one device or on several, run beside each other.
+// A program on one device, with memory for all its places, loaded kernels, bound library calls and arguments. The
+// program is immutable, so several bindings of it can run concurrently, on one device or several.
 #ifndef HLO_GPU_RUNTIME_BINDING_H_
 #define HLO_GPU_RUNTIME_BINDING_H_
 
@@ -15,9 +15,9 @@
 
 namespace hlo::gpu {
 
-struct RecordedPieces;  // timeline_writer.h
+struct RecordedPieces;  // Defined in timeline_writer.h.
 
-// A piece of a device's memory, freed with its owner.
+// Memory of a device that is freed with its owner.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -47,8 +47,8 @@ class DeviceMemory {
 
 class Binding {
  public:
-  // Memory, constants and code, all but the arguments. `device` must be of the program's target and outlive the
-  // binding. Errors: kDevice for another target, and the device's own.
+  // Prepares everything except the arguments. `device` must have the program's target and outlive the binding. Errors:
+  // kDevice for another target, and errors of the device.
   static Result<std::unique_ptr<Binding>> Make(std::shared_ptr<const Program> program, Device& device);
 
   const Program& program() const { return *program_; }
@@ -56,61 +56,63 @@ class Binding {
 
   // One literal for each parameter of the entry; see Executable::Bind.
   Status Bind(std::span<const Literal> arguments);
-  // What a run wants done before it: donated arguments back where the last run wrote over them, results in memory that
-  // nobody else holds, weights packed.
+  // Prepares a run: restores donated arguments that the last run overwrote, allocates memory for results that were
+  // given away, and packs weights.
   Status MakeReady();
-  // Bytes of ones where results go (no number, -1): their memory may hold from before what a kernel should write.
+  // Fills the results with bytes of ones (NaN or -1), because their memory may contain the right values of an earlier
+  // run.
   Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }
   std::span<void* const> Pointers(PlaceRange range) const {
     return std::span(pointers_).subspan(range.first, range.count);
   }
-  // From here on; what was there. While something is recorded.
+  // Redirects a place and returns its old pointer. Used during recording.
   void* Move(PlaceNumber place, void* to) { return std::exchange(pointers_[place], to); }
-  const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Of Program::code.
+  const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Index in Program::code.
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
-  // Of nodes that are queued as one. The pointers stay what they are as long as the binding.
+  // The recording of nodes that are queued together. The pointers are valid for the life of the binding.
   struct Recorded {
     int runs = 0;
-    std::shared_ptr<const Recording> recording;    // Null: not yet, or they cannot be.
-    std::vector<const LoopNode*> unrolled;         // In it, trip by trip: it holds as long as their trips do.
-    bool doubted = false;                          // They did not when it was last to be queued.
-    std::shared_ptr<const RecordedPieces> pieces;  // What the device's log calls them; null: it was not told.
+    std::shared_ptr<const Recording> recording;  // Null if not recorded yet, or if not possible.
+    // Loops recorded trip by trip. The recording is valid while their trip counts stay the same.
+    std::vector<const LoopNode*> unrolled;
+    bool doubted = false;                          // The trip counts had changed when it was last used.
+    std::shared_ptr<const RecordedPieces> pieces;  // Names of its nodes in the device's log; null without a log.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
-  // From when on the device is not trusted with loops and branches: what had some could not be recorded.
+  // Whether the host decides loops and branches from now on, because a recording with such nodes failed.
   bool& host_decides() { return host_decides_; }
-  // From when on no kernel that is recorded is launched early: what had some could not be recorded.
+  // Whether no recorded kernel is launched early from now on, because a recording with early launches failed.
   bool& launches_late() { return launches_late_; }
-  // Of a loop, when its condition was last asked; -1: not with these arguments.
+  // The trips of a loop when its condition was last evaluated; -1 if unknown for these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops that count their trips on the device, those of one kernel together, and what they are to know before they
-  // run (TripField): told when it is another than before, since they leave it as it is.
+  // Loops within one kernel that count their trips on the device. TellLoops sets their inputs (TripField) only if they
+  // changed, because loops do not modify them.
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
   };
   std::span<const CountedLoops> loops() const { return loops_; }
   Status TellLoops(int64_t stop_after, int64_t most_trips);
-  // Of each of loops(), what it counted: kTripFields numbers.
+  // The kTripFields numbers of each entry of loops().
   Result<std::vector<int64_t>> ReadLoops() const;
 
-  // Zero the counters that a run which failed has left as they were.
+  // Sets the counters to zero after a failed run.
   Status ResetCounters();
 
-  // Of what lies in literals on the host, the bytes are lent, not copied: those of arguments, which no step writes, or
-  // those of results too, which the next one may.
+  // The values whose bytes are lent without a copy, if they are in literals on the host. Arguments are never written by
+  // steps; the bytes of results may be overwritten by the next step.
   enum class Lent { kArguments, kResultsToo };
-  // The value of an instruction, or a leaf of it, as it lies in memory now.
+  // The current value of an instruction or of one of its leaves.
   Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
-  // From a literal of the shape, or smaller where the shape says <=, to memory.
+  // Copies a literal to memory. It has this shape, or is smaller where the shape has <=.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
-  // The results of the last run; the bytes are the caller's.
+  // The results of the last run. The caller owns the bytes.
   Result<Literal> Output();
 
  private:
@@ -118,16 +120,17 @@ class Binding {
 
   struct Leaf {
     const Shape* shape;
-    Literal literal;      // Keeps the bytes alive that are used in place, or that a donated parameter is refilled from.
-    DeviceMemory memory;  // Where they were copied to.
+    Literal literal;      // Keeps bytes alive that are used in place, or that restore a donated parameter.
+    DeviceMemory memory;  // The copy of the bytes.
     void* pointer = nullptr;
-    Place donated;  // Where a donated parameter lies: where a result or a temporary will; kNothing: it is not donated.
+    // The place of a donated parameter, shared with a result or temporary. kNothing if it is not donated.
+    Place donated;
   };
   struct OutputLeaf {
     const Shape* shape = nullptr;
-    Literal literal;      // Host: whose bytes the results are written to.
-    DeviceMemory memory;  // Other devices.
-    bool given = false;   // The bytes belong to somebody else now.
+    Literal literal;      // On the host: the literal that receives the results.
+    DeviceMemory memory;  // On other devices.
+    bool given = false;   // The bytes belong to the caller now.
   };
 
   Status Prepare();
@@ -151,11 +154,11 @@ class Binding {
   DeviceMemory arena_, counters_, packed_;
   std::vector<DeviceMemory> constant_memory_;
   std::vector<void*> constants_;
-  std::vector<Leaf> leaves_;  // Of the parameters.
+  std::vector<Leaf> leaves_;  // Leaves of the parameters.
   std::vector<OutputLeaf> outputs_;
-  std::vector<void*> pointers_;  // By number of Program::places.
+  std::vector<void*> pointers_;  // Indexed by number in Program::places.
   std::vector<CountedLoops> loops_;
-  std::pair<int64_t, int64_t> told_ = {-1, -1};  // What loops were told; -1: nothing.
+  std::pair<int64_t, int64_t> told_ = {-1, -1};  // The inputs set by TellLoops; -1 if not set.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false, host_decides_ = false, launches_late_ = false;

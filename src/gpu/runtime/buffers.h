@@ -1,13 +1,12 @@
-// Where each value lies: which values are one buffer, and where buffers lie in the arena.
+// Assigns values to buffers, and buffers to offsets in the arena.
 //
-// Values share a buffer when the program says that one becomes the other (loop state, conditional results, in-place
-// steps, copies) and their lives do not conflict; where they do, the plan lists a copy. Buffers whose lives are
-// disjoint share memory. Two invariants, which a test checks by brute force:
+// Values share a buffer if one becomes the other (loop state, conditional results, in-place steps, copies) and their
+// lives do not conflict. Otherwise the plan has a copy. Buffers with disjoint lives share memory. A test checks two
+// invariants by brute force:
 //
-//   - two values that are live in the same unit never share a byte, but for an operand and the result of an in-place
-//   step
-//     while that step runs;
-//   - what is a parameter or a constant is never written.
+//   - Two values that are live in the same unit never share a byte, except the operand and the result of an in-place
+//     step while that step runs.
+//   - Parameters and constants are never written.
 #ifndef HLO_GPU_RUNTIME_BUFFERS_H_
 #define HLO_GPU_RUNTIME_BUFFERS_H_
 
@@ -22,36 +21,36 @@ namespace hlo::gpu {
 
 enum class Area : uint8_t {
   kNothing,    // No bytes.
-  kParameter,  // number: leaf of the parameters.
-  kConstant,   // number: of BufferPlan::constants.
-  kOutput,     // number: leaf of the result.
+  kParameter,  // The number is a leaf of the parameters.
+  kConstant,   // The number is an index in BufferPlan::constants.
+  kOutput,     // The number is a leaf of the result.
   kArena,
-  kCounters,  // Scratch that kernels expect zero and leave zero; not shared. Given out by compile.cpp.
-  kPacked,    // Weights in a library's own order, from one Bind to the next. Given out by compile.cpp.
+  kCounters,  // Unshared scratch that kernels expect to be zero and leave zero. Assigned by compile.cpp.
+  kPacked,    // Weights in a library's own order, valid until the next Bind. Assigned by compile.cpp.
 };
 
 struct Place {
   Area area = Area::kNothing;
   int64_t number = 0;
-  int64_t offset = 0;  // kArena, kCounters, kPacked: multiple of kBufferAlignment.
+  int64_t offset = 0;  // For kArena, kCounters, kPacked: a multiple of kBufferAlignment.
 
   bool operator==(const Place&) const = default;
 };
 
-// Values, not places: both lie in the plan.
+// A copy between two values (not places) of the plan.
 struct PlannedCopy {
   int from, to;
 };
 
 struct BufferPlan {
   Values values;
-  std::vector<int> buffer_of;                 // By value: the buffer's number. -1: no bytes, parameter or constant.
-  std::vector<Place> place_of;                // By value.
-  std::vector<const Instruction*> constants;  // The different ones.
-  // In the order in which they are to be made: before the step at a position (in place), at the end of a branch or
-  // body, on entry to a loop.
+  std::vector<int> buffer_of;   // By value: the number of its buffer; -1 for empty values, parameters and constants.
+  std::vector<Place> place_of;  // Indexed by value.
+  std::vector<const Instruction*> constants;  // Without duplicates.
+  // By position, in the order of execution: before an in-place step, at the end of a branch or body, or at the entry of
+  // a loop.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
-  std::vector<int64_t> output_bytes;  // By leaf of the result; 0 when it lies elsewhere.
+  std::vector<int64_t> output_bytes;  // Indexed by leaf of the result; 0 if it is stored elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 
@@ -61,13 +60,14 @@ struct BufferPlan {
 };
 
 struct BufferOptions {
-  bool reuse_parameters = false;  // Those that the header donates (donors, input-output aliases) lie in the arena.
+  // Reuses the memory of parameters that the header donates (donors, input-output aliases).
+  bool reuse_parameters = false;
   bool outputs_in_arena = false;
 };
 
 BufferPlan PlanBuffers(const Module& module, Values values, const BufferOptions& options = {});
 
-// One line for each value, by memory; for dumps.
+// One line for each value, ordered by memory. For dumps.
 std::string ToString(const BufferPlan& plan);
 
 }  // namespace hlo::gpu

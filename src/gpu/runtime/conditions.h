@@ -1,5 +1,5 @@
-// Loops and branches that the device decides about, in what it records: kernels that set the conditions of a graph's
-// nodes (Device::RecordWhile, Device::RecordBranches), from the predicates and selectors that steps have computed.
+// Loops and branches that the device decides in a recording. Kernels set the conditions of graph nodes
+// (Device::RecordWhile, Device::RecordBranches) from computed predicates and selectors.
 #ifndef HLO_GPU_RUNTIME_CONDITIONS_H_
 #define HLO_GPU_RUNTIME_CONDITIONS_H_
 
@@ -14,17 +14,17 @@
 
 namespace hlo::gpu {
 
-// (condition, predicate, trips): whether the loop makes a trip, the first or the next one. Counts the trips in
-// `trips` (TripField), and ends the loop where it would make more than the most, which it notes there.
+// A kernel with parameters (condition, predicate, trips) that decides whether a loop makes its first or next trip. It
+// counts the trips in `trips` (TripField). It ends a loop that exceeds the most trips, and records that there.
 kernel::Kernel LoopConditionKernel(bool first);
 
-// (conditions, selector): which of `branches` is taken, by a pred (true: 0) or an s32 (out of range: the last one).
-// `asked` empty: one condition, the branch's number; else one for each of these branches, whether it is the one.
+// A kernel with parameters (conditions, selector) that selects one of `branches` by a pred (true is 0) or an s32 (out
+// of range is the last one). If `asked` is empty, it sets one condition to the branch number. Otherwise it sets a
+// condition for each of these branches.
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked);
 
-// For the loops and branches of the program that need nothing of the host, where `device` can decide about them. Where
-// it cannot, a note says so.
-// `kernels`: behind Program::code.
+// Adds condition kernels for the loops and branches of the program that do not need the host, if `device` can decide
+// them. Otherwise adds a note. `kernels` are the kernels of Program::code.
 Status AddConditions(Program& program, Device& device, std::span<const EmittedKernel* const> kernels);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// What the back end finds on this machine, and why not what it does not find. For `hlo doctor`.
+// The capabilities of the back end on this machine, and reasons for missing ones. For `hlo doctor`.
 #ifndef HLO_GPU_RUNTIME_DOCTOR_H_
 #define HLO_GPU_RUNTIME_DOCTOR_H_
 
@@ -12,11 +12,11 @@ namespace hlo::gpu {
 struct Capability {
   std::string name;  // "cpu", "oneDNN", "cuda", "cublasLt", "cuDNN", "CUPTI", "nvJitLink", "ptxas", "cache".
   bool ok = false;
-  std::string text;         // What was found: version, device, threads; or what was tried.
-  std::string consequence;  // When it is missing: what happens instead.
+  std::string text;         // The version, device or threads found, or the places tried.
+  std::string consequence;  // The effect if it is missing.
 };
 
-// Opens every library it asks about; cuBLASLt alone takes up to a second. `cache`: null where none is wanted.
+// Opens all libraries; cuBLASLt alone takes up to a second. `cache` may be null.
 std::vector<Capability> Examine(const std::vector<std::string>& library_path, kernel::CodeCache* cache);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,4 @@
-// Which nodes of what is recorded as one come right after which: a chain, in the order of the text, or sides that may
-// run beside each other.
+// The order of the nodes in a recording: a chain in program order, or parallel branches.
 #ifndef HLO_GPU_RUNTIME_GRAPH_ORDER_H_
 #define HLO_GPU_RUNTIME_GRAPH_ORDER_H_
 
@@ -12,19 +11,19 @@
 
 namespace hlo::gpu {
 
-// What is asked of a node. 0: not known.
+// The weight of a node. 0 means unknown.
 struct NodeWeight {
   double seconds = 0;
-  int64_t blocks = 0;  // Of its largest launch.
+  int64_t blocks = 0;  // The blocks of its largest launch.
 };
 NodeWeight WeightOf(const Node& node);
 
-// Both sides must take so long, and fit the device at once, for it to be worth it: a chain has launches that begin
-// before the one before has ended, which what has several before it has not.
+// Parallel branches pay if each takes at least this time and both fit on the device. In a chain, launches can start
+// before the preceding one has ended, which is not possible after several predecessors.
 constexpr double kLeastSideSeconds = 20e-6;
 
-// For each node those right before it, in ascending order: it waits for all of its `dependencies`, for the direct ones
-// or by way of others. `multiprocessors`: so many blocks fill the device.
+// For each node its direct predecessors, ascending. Each node follows all of its `dependencies`, directly or
+// indirectly. `multiprocessors` is the number of blocks that fill the device.
 std::vector<std::vector<int>> GraphOrder(std::span<const std::vector<int>> dependencies,
                                          std::span<const NodeWeight> weights, Concurrency concurrency,
                                          int64_t multiprocessors);

@@ -1,4 +1,4 @@
-// Where a device's or a library's error belongs: they know nothing of instructions.
+// Adds the instruction to errors of devices and libraries, which do not know it.
 #ifndef HLO_GPU_RUNTIME_LOCATED_H_
 #define HLO_GPU_RUNTIME_LOCATED_H_
 
@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// `result`, whose error, if it is one of the device without a place, is one at `inst`.
+// Returns `result`. A device error without a place gets the place of `inst`.
 template <class T>
 Result<T> LocatedAt(const Instruction& inst, Result<T> result) {
   if (result || result.error().exit != ExitCode::kDevice || result.error().source != nullptr) return result;

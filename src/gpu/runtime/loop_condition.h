@@ -1,4 +1,4 @@
-// The condition of a loop, computed in the kernel that sets it, which may be the last one of the loop's body.
+// The condition of a loop, computed in the kernel that sets it. This may be the last kernel of the loop's body.
 #ifndef HLO_GPU_RUNTIME_LOOP_CONDITION_H_
 #define HLO_GPU_RUNTIME_LOOP_CONDITION_H_
 
@@ -13,26 +13,26 @@
 
 namespace hlo::gpu {
 
-// By one thread: counts the trips, and sets the condition to whether there is another, `again` (see
-// LoopConditionKernel).
+// Emits code for one thread that counts the trips and sets the condition to `again`, the predicate of the next trip
+// (see LoopConditionKernel).
 void SetLoopCondition(kernel::KernelBuilder& k, kernel::Array condition, kernel::Value again, kernel::Array trips,
                       bool first);
 
-// (condition, what lies at `places`, trips)
+// The kernel's parameters are the condition, the values at `places`, and the trip counters.
 struct LoopCondition {
   kernel::Kernel kernel;
   std::vector<PlaceNumber> places;
 };
 
-// At the end of a trip, from the state. Nothing: `condition` is more than one step, or that is no small computation of
-// single elements. `emitted`: behind Program::code.
+// A kernel that computes the condition from the state at the end of a trip. Empty unless `condition` is a single step
+// with a small computation on single elements. `emitted` are the kernels of Program::code.
 std::optional<LoopCondition> ComputedCondition(const Block& condition, std::span<const EmittedKernel* const> emitted);
 
-// `tail`, with all its places, behind the kernel that `work` launches.
+// The kernel of `work` with `tail` appended.
 struct FoldedCondition {
   kernel::Kernel kernel;
-  std::vector<PlaceNumber> places;  // Of all parameters but the condition, which comes behind those of `work`.
-  bool counts = false;              // And a counter, last.
+  std::vector<PlaceNumber> places;  // All parameters except the condition, which follows the parameters of `work`.
+  bool counts = false;              // The last parameter is a counter.
 };
 std::optional<FoldedCondition> FoldBehind(const Program& program, const KernelWork& work, const kernel::Kernel& kernel,
                                           const LoopCondition& tail);

@@ -1,4 +1,4 @@
-// Brings an optimized module into the form that buffers and steps are planned on.
+// Prepares an optimized module for planning buffers and steps.
 #ifndef HLO_GPU_RUNTIME_PREPARE_H_
 #define HLO_GPU_RUNTIME_PREPARE_H_
 
@@ -10,30 +10,30 @@
 
 namespace hlo::gpu {
 
-// A copy of `module` (ids kept) in which every computation that control flow enters (while, conditional, call) is
-// entered from one place: buffers and live ranges are then those of one place. Of regions there are those that are one
-// kernel on `device` as they stand; of rows a fusion each.
+// A copy of `module` with the same ids. Each computation that control flow enters (while, conditional, call) has a
+// single caller, so its buffers and live ranges belong to one place. Regions that `device` runs as one kernel stay;
+// regions of rows become fusions; others are expanded.
 std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
-// No work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast, ... and control flow, whose
-// steps are those of the computations it enters.
+// Whether the instruction has no work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast,
+// ... and control flow, whose steps are in other computations.
 bool IsControlOrView(const Instruction& inst);
-// Computes at run time: has a place in the order of steps, and observers see it.
+// Whether the instruction computes at run time. Such a step has a position in the order and can be observed.
 bool IsStep(const Instruction& inst);
-// A copy that keeps the layout: bytes are moved, or nothing happens when both sides share a buffer.
+// A copy that keeps the layout. It moves bytes, or does nothing if both sides share a buffer.
 bool MovesBytes(const Instruction& inst);
 
-// Has sizes that are known only at run time, or is given or made of such.
+// Whether the result or an operand has dynamic sizes.
 bool HasDynamicSizes(const Instruction& inst);
-// What an array takes in memory. With sizes that are known only at run time these stand behind the elements, of which
-// there is room for the most: s64[rank], at a multiple of 8 bytes.
+// The bytes of an array in memory. An array with dynamic sizes has room for the largest sizes. The actual sizes,
+// s64[rank], follow the elements at a multiple of 8 bytes (SizesOffset).
 int64_t BytesInMemory(const Shape& array);
 int64_t SizesOffset(const Shape& array);
 
-// Whether a value of shape `value` may stand where `shape` is said: it may be smaller where that says <=.
+// Whether a value of shape `value` is allowed for `shape`. It may be smaller where `shape` has <=.
 bool FitsInto(const Shape& value, const Shape& shape);
 
-// The order in which a computation's instructions run: as scheduled, else operands first.
+// The execution order of a computation: the schedule, or else operands first.
 std::vector<Instruction*> RunOrder(const Computation& computation);
 
 }  // namespace hlo::gpu

@@ -1,6 +1,6 @@
-// What an executable does, in order: steps, loops and branches over places in memory. Made by compile.cpp; nothing
-// changes it afterwards, and it knows neither pointers nor a device. A Binding (binding.h) puts it on one device, as
-// many of them as there are devices or sets of arguments; a runner (runner.h) executes it there.
+// The actions of an executable in order: steps, loops and branches over places in memory. compile.cpp makes it; it is
+// immutable and contains no pointers and no device. A Binding (binding.h) provides a device and arguments, and a runner
+// (runner.h) executes it.
 #ifndef HLO_GPU_RUNTIME_PROGRAM_H_
 #define HLO_GPU_RUNTIME_PROGRAM_H_
 
@@ -16,14 +16,14 @@
 
 namespace hlo::gpu {
 
-// Where some bytes of a step's work lie. A number into Program::places stands for it: a binding has a pointer for each.
+// The place of some bytes. Its index in Program::places identifies it, and each binding has a pointer for it.
 struct PlaceUse {
   Place place;
   int64_t bytes;
 };
 using PlaceNumber = int32_t;
 
-// Consecutive numbers: the pointers of one work's arguments lie side by side.
+// Consecutive place numbers, so that the pointers of a kernel's arguments are adjacent.
 struct PlaceRange {
   PlaceNumber first = 0;
   int32_t count = 0;
@@ -35,20 +35,20 @@ struct CopyWork {
 };
 
 struct KernelWork {
-  int code;  // Into Program::code.
+  int code;  // Index in Program::code.
   PlaceRange arguments;
-  std::vector<bool> writes;  // By argument.
-  // Of a kernel with loops: where KernelBuffer::kTrips lies, and the loops.
+  std::vector<bool> writes;  // Indexed by argument.
+  // For a kernel with loops: the place of KernelBuffer::kTrips, and the loops.
   PlaceNumber trips = 0;
   std::vector<const Instruction*> loops = {};
 };
 
 struct LibraryWork {
-  int call;  // Into Program::calls.
+  int call;  // Index in Program::calls.
   PlaceRange operands, results;
   PlaceNumber scratch = 0, packed = 0;
-  bool pack_once = false;  // After Bind, not in each run.
-  bool waits = false;      // For the device, so that it cannot be recorded.
+  bool pack_once = false;  // Packs after Bind instead of in each run.
+  bool waits = false;      // Waits for the device, so it cannot be recorded.
 };
 
 struct FillWork {
@@ -58,7 +58,7 @@ struct FillWork {
   int64_t count;
 };
 
-struct HostWork {  // CompileOptions::host on the step's instruction.
+struct HostWork {  // Runs CompileOptions::host for the step's instruction.
   PlaceRange operands, results;
 };
 
@@ -72,11 +72,11 @@ inline bool NeedsHost(const Work& work) {
 
 struct Step {
   const Instruction* instruction;
-  int info = -1;                 // Into Executable::steps(); -1: a copy that nobody watches.
-  std::vector<CopyWork> copies;  // First: what the work expects in its result already.
+  int info = -1;                 // Index in Executable::steps(); -1 for copies that are not reported.
+  std::vector<CopyWork> copies;  // Copies before the work, for values that its result must contain already.
   std::vector<Work> work;
-  // As modelled (shares.h), and how many blocks its largest launch has; of a library call tiles of 128x128 of what it
-  // computes. 0: that is not known.
+  // Estimated seconds (shares.h) and blocks of the largest launch; for a library call the 128x128 tiles of its result.
+  // 0 if unknown.
   double seconds = 0;
   int64_t blocks = 0;
 };
@@ -93,23 +93,24 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
-  // See turns.h. Of `back` the copy of that number, places of the body, and where the state lies by turns instead.
+  // See turns.h. The number of the copy in `back`, the affected places of the body, and the two alternating places of
+  // the state.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};
     PlaceNumber places[2] = {};
   };
   std::vector<Turn> turns = {};
-  int64_t known_trips = -1;  // As its form or its text says (ir/trip_count.h); -1: the condition decides.
-  int64_t most_trips = -1;   // The loop ends after so many trips, whatever its condition says; -1: no bound.
-  // What the device needs to decide about it in a recording (conditions.h): kernels in Program::code that set its
-  // condition, before the first trip and at the end of each; their arguments. -1: the host decides.
+  int64_t known_trips = -1;  // From its form or its text (ir/trip_count.h); -1 if only the condition tells.
+  int64_t most_trips = -1;   // The loop ends after this number of trips regardless of its condition; -1 for no limit.
+  // Data for a device that decides the loop in a recording (conditions.h): the kernels in Program::code that set the
+  // condition before the first trip and at the end of each trip, and their arguments. -1 if the host decides.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};
-    PlaceNumber trips = 0;  // Where it counts (TripField).
-    // Of `next`: so many of its arguments come before the handle of the condition. Where it computes the condition
-    // itself, that is not run in the body; where it is the last work of a step, too, that is not.
+    PlaceNumber trips = 0;  // The place of the counters (TripField).
+    // For `next`: the number of arguments before the handle of the condition. If it computes the condition itself, the
+    // body does not run the condition. If it replaces the last work of a step, the body does not run that work either.
     PlaceRange next_arguments = {};
     size_t handle_at = 0;
     bool computes = false;
@@ -128,28 +129,28 @@ struct BranchNode {
   std::vector<Branch> branches;
   struct Decided {
     bool by_device = false;
-    int set = -1;  // -1: nothing is to be done in any branch.
+    int set = -1;  // -1 if all branches are empty.
     PlaceRange arguments = {};
-    std::vector<int> asked = {};  // Branches with conditions of their own; empty: one condition is the number.
+    std::vector<int> asked = {};  // Branches with their own conditions. If empty, one condition is the branch number.
   };
   Decided decided = {};
 };
 
-// A constant of the module, or of a kernel.
+// A constant of the module or of a kernel.
 struct ConstantData {
-  Literal literal;  // Row-major.
-  Shape shape;      // With the layout it has in memory.
+  Literal literal;  // In row-major order.
+  Shape shape;      // With its layout in memory.
 };
 
 struct Program {
   std::unique_ptr<const Module> module;
   CompileOptions options;
-  std::string target;  // Device::target that code and calls are made for.
+  std::string target;  // The Device::target of code and calls.
   BufferPlan buffers;
-  std::vector<ConstantData> constants;  // By number of Area::kConstant: those of the plan, then those of kernels.
-  int64_t counter_bytes = 0;            // Area::kCounters.
-  int64_t packed_bytes = 0;             // Area::kPacked.
-  std::vector<PlaceUse> places;         // 0: of what a work has none of.
+  std::vector<ConstantData> constants;  // By number of Area::kConstant: constants of the plan, then of kernels.
+  int64_t counter_bytes = 0;            // Size of Area::kCounters.
+  int64_t packed_bytes = 0;             // Size of Area::kPacked.
+  std::vector<PlaceUse> places;         // Number 0 is used for absent places.
   std::vector<std::shared_ptr<const KernelCode>> code;
   std::vector<std::unique_ptr<LibraryCall>> calls;
   Block block;
@@ -158,7 +159,7 @@ struct Program {
   MemoryReport memory;
 };
 
-// f(const Step&) for each step, in loops and branches too.
+// Calls f(const Step&) for each step, including those in loops and branches.
 template <class F>
 void ForEachStep(const Block& block, const F& f) {
   for (const Node& node : block) {
@@ -173,7 +174,7 @@ void ForEachStep(const Block& block, const F& f) {
   }
 }
 
-// f(const LoopNode&) for each loop, in loops and branches too.
+// Calls f(const LoopNode&) for each loop, including nested ones.
 template <class F>
 void ForEachLoop(const Block& block, const F& f) {
   for (const Node& node : block) {

@@ -1,4 +1,4 @@
-// What is in a recording, node after node, as the run time queued it: for dumps.
+// The nodes of a recording in the order of queueing, for dumps.
 #ifndef HLO_GPU_RUNTIME_RECORDED_GRAPH_H_
 #define HLO_GPU_RUNTIME_RECORDED_GRAPH_H_
 
@@ -11,17 +11,16 @@
 namespace hlo::gpu {
 
 struct RecordedNode {
-  // kTrips: a loop written out, `trips` times the same body. kLoop: its body again and again. kBranch: one of the
-  // bodies.
+  // kTrips is a loop recorded as `trips` copies of its body. kLoop repeats its body. kBranch runs one of its bodies.
   enum class Kind : uint8_t { kKernel, kLibrary, kCopy, kFill, kTrips, kLoop, kBranch };
   Kind kind;
-  const Instruction* instruction = nullptr;  // Of Executable::module(); null: a copy of the buffer plan.
-  std::string name;                          // A kernel's; empty: the instruction's.
-  std::string how;                           // "loop, 3 blocks of 256", as the step's.
-  int64_t bytes = 0;                         // Of a copy, of a fill.
+  const Instruction* instruction = nullptr;  // In Executable::module(); null for a copy of the buffer plan.
+  std::string name;                          // The kernel's name; empty for the instruction's name.
+  std::string how;                           // "loop, 3 blocks of 256", as for the step.
+  int64_t bytes = 0;                         // For copies and fills.
   int64_t trips = 0;
   std::vector<std::vector<RecordedNode>> bodies = {};
-  std::vector<int> after = {};  // Those of its list that it comes right after.
+  std::vector<int> after = {};  // Its direct predecessors in the list.
 };
 
 struct RecordedGraph {

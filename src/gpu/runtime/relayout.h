@@ -1,4 +1,4 @@
-// Between a literal, which lies in logical row-major order, and memory in the order that a shape's layout says.
+// Converts between row-major literals and memory in the layout of a shape.
 #ifndef HLO_GPU_RUNTIME_RELAYOUT_H_
 #define HLO_GPU_RUNTIME_RELAYOUT_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo::gpu {
 
-// `shape` is an array; both sides have shape.ByteSize() bytes and do not overlap.
+// `shape` is an array. Both sides have shape.ByteSize() bytes and do not overlap.
 void ToLayout(const Shape& shape, const void* row_major, void* memory);
 void FromLayout(const Shape& shape, const void* memory, void* row_major);
 

@@ -1,4 +1,4 @@
-// Executes what a binding holds.
+// Executes a binding.
 #ifndef HLO_GPU_RUNTIME_RUNNER_H_
 #define HLO_GPU_RUNTIME_RUNNER_H_
 
@@ -11,13 +11,13 @@
 
 namespace hlo::gpu {
 
-// One step after the other, on the queue of the device, and waits. With RunOptions::order steps of a block run in
-// another order that their dependencies allow. Adds the seconds spent in host calls.
+// Runs the steps in order on the device's queue and waits. With RunOptions::order, runs the steps of a block in another
+// order that respects dependencies. Adds the seconds of host calls.
 Status RunSerially(Binding& binding, const RunOptions& options, double* host_call_seconds);
 
-// For each of the nodes those before it that it has to wait for, in ascending order: what they write it reads or
-// writes, or what they read it writes; nodes with side effects keep their order. `binding`: memory is where that has
-// it, so that what is given away and used again is one; null: as the program's places say.
+// For each node the earlier nodes that it depends on, ascending. Two nodes depend on each other if one writes memory
+// that the other reads or writes, or if both have side effects. With `binding`, memory is compared by its pointers, so
+// that reused memory counts as the same; otherwise by the program's places.
 std::vector<std::vector<int>> Dependencies(const Program& program, std::span<const Node> nodes,
                                            const Binding* binding = nullptr);
 

@@ -1,5 +1,5 @@
-// Which part of a run each step takes, as far as shapes tell: by the arithmetic and traffic of ir/cost.h, the rates of
-// a device and its launches. Enough to know where a slower kernel would not be noticed.
+// The estimated share of each step in the run time, from the costs of ir/cost.h, the rates of a device and its launch
+// time. Used to find steps where a slower kernel does not matter.
 #ifndef HLO_GPU_RUNTIME_SHARES_H_
 #define HLO_GPU_RUNTIME_SHARES_H_
 
@@ -11,13 +11,13 @@
 namespace hlo::gpu {
 
 struct StepShare {
-  // Of a run, without what launching it takes; loops count by their trips, and every branch is taken. 1 where that is
-  // not known: in loops whose trips hang on data, and where the cost has a gap.
+  // The share without launch times. Loops count by their trips, and all branches are counted. 1 if unknown: in loops
+  // with data-dependent trips and for costs with a gap.
   double share = 1;
-  double seconds = 0;  // Once. 0: the cost has a gap.
+  double seconds = 0;  // For one execution; 0 if the cost has a gap.
 };
 
-// Of each instruction that runs as a step. `module` is prepared: each computation is entered from one place.
+// For each instruction that runs as a step. `module` is prepared: each computation has one caller.
 std::unordered_map<const Instruction*, StepShare> SharesOfRun(const Module& module, const DeviceDescription& device);
 
 }  // namespace hlo::gpu

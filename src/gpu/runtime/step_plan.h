@@ -1,5 +1,4 @@
-// Which plan a step is compiled by, where several have a say: what is written on it, the planners, and what a host has
-// of its own.
+// Selects the plan of a step from its own plan, the planners, and the alternatives of a host.
 #ifndef HLO_GPU_RUNTIME_STEP_PLAN_H_
 #define HLO_GPU_RUNTIME_STEP_PLAN_H_
 
@@ -10,12 +9,12 @@
 
 namespace hlo::gpu {
 
-// `plan`, or what a host takes in its place.
+// `plan`, or the host's alternative.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options);
-// The plan that stands on `inst`, or the planners'; a library's call as it stands, without the library's choice.
+// The plan of `inst`, or a planner's. The plan of a library call is returned without the library's choice.
 Result<FusionPlan> PlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
-// By kernels of ours, whatever it is meant for.
+// The same with our own kernels only.
 Result<FusionPlan> OwnPlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// What an execution did, and when. A runner that is given a timeline (RunOptions::timeline) adds to it
-// (timeline_writer.h): two looks at the clock for each event, and memory; of a device what its log tells.
+// The events of an execution with their times. A runner fills a timeline if it has one (RunOptions::timeline), with two
+// clock readings for each event, and with the log of the device (timeline_writer.h).
 #ifndef HLO_GPU_RUNTIME_TIMELINE_H_
 #define HLO_GPU_RUNTIME_TIMELINE_H_
 
@@ -13,45 +13,45 @@ namespace hlo::gpu {
 struct TimelineEvent {
   enum class Kind : uint8_t {
     kStep,    // The work of a step.
-    kCopies,  // That the plan of the buffers asks for: before a step, into a loop, after a trip or a branch.
-    // What decides how it goes on, the condition of a loop or the branch of a conditional: the host reads it, or, in a
-    // graph, a kernel tells the device.
+    kCopies,  // Copies of the buffer plan: before a step, into a loop, after a trip or branch.
+    // The decision of a loop condition or a branch: read by the host, or set by a kernel in a graph.
     kWait,
   };
   Kind kind;
-  int step = -1;      // Into Executable::steps(); -1: none of them.
-  int trip = -1;      // Into Timeline::trips, the innermost; -1: in no loop.
-  int64_t bytes = 0;  // Of kCopies.
-  int graph = -1;     // Of all that one launch of a graph did, the same number, from 0; -1: it was queued by itself.
-  // Nanoseconds of the steady clock: the call that queued it (it, or its graph), and the work itself. On a host these
-  // are one.
+  int step = -1;      // Index in Executable::steps(); -1 for none.
+  int trip = -1;      // Index in Timeline::trips, the innermost one; -1 outside loops.
+  int64_t bytes = 0;  // For kCopies.
+  int graph = -1;     // The number of the graph launch that it belongs to, from 0; -1 if queued alone.
+  // Nanoseconds of the steady clock: the call that queued it or its graph, and the work itself. On a host both are the
+  // same.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
 };
 
-// One time that a loop was asked whether it goes on, and what it did then.
+// One evaluation of a loop condition and the trip that followed.
 struct TimelineTrip {
-  int loop;         // The id of its instruction in Executable::module().
+  int loop;         // The instruction id in Executable::module().
   int64_t number;   // From 0.
-  int parent;       // The trip of a loop around it; -1: none.
-  bool ran = true;  // False: the condition ended it.
+  int parent;       // The trip of the enclosing loop; -1 for none.
+  bool ran = true;  // If false, the condition ended the loop.
   int64_t begin = 0, end = 0;
 };
 
 struct Timeline {
-  size_t most_events = size_t{1} << 22;  // Of events, and of trips; what comes later is counted.
+  size_t most_events = size_t{1} << 22;  // Limits events and trips; further ones are only counted.
 
-  std::vector<TimelineEvent> events;  // In the order in which they were queued.
+  std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
-  int64_t dropped = 0;  // Events.
-  // Each step was waited for, since the device tells no other time: the sum of the steps holds, gaps say nothing.
+  int64_t dropped = 0;  // Number of events.
+  // The run waited for each step because the device has no other clock. Sums over steps are valid, gaps between them
+  // are not.
   bool waits_for_each = false;
-  int64_t begin = 0, end = 0;  // Of the execution.
+  int64_t begin = 0, end = 0;  // For the execution.
 
-  // Why the device's log is not asked; empty: it is, where there is one. It comes out, too, where it fails.
+  // The reason why the device's log is not used; empty if it is used where available. Also set if the log fails.
   std::string no_log;
-  std::string log;       // "CUPTI 13.0.1": what told the times. Empty: nothing did.
-  bool is_lost = false;  // The log failed on the way: the events are none, and no_log says why.
-  int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clocks, as the log tells them; 0: it does not.
+  std::string log;       // The source of times, such as "CUPTI 13.0.1"; empty for none.
+  bool is_lost = false;  // The log failed, so there are no events; no_log has the reason.
+  int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates in the log; 0 if unknown.
 
   static int64_t Now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

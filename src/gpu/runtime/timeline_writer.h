@@ -1,9 +1,9 @@
-// How what a runner does gets into its timeline.
+// Records the actions of a runner in its timeline, with one of three clocks:
 //
 //   the host's clock    on a host, around the work
-//   the device's log    where it has one (gpu/device/activity_log.h): what is queued gets a number, what is recorded a
-//                       piece for each thing that is an event; after the run the log tells when they ran
-//   its own clock       else: each step is waited for
+//   the device's log    if it has one (gpu/device/activity_log.h). Queued work gets a number, and a recording gets a
+//                       piece for each event. After the run the log has their times
+//   the writer's clock  otherwise, waiting for each step
 #ifndef HLO_GPU_RUNTIME_TIMELINE_WRITER_H_
 #define HLO_GPU_RUNTIME_TIMELINE_WRITER_H_
 
@@ -21,37 +21,37 @@
 
 namespace hlo::gpu {
 
-// What is in a recording, piece by piece, in the order in which it was queued.
+// The pieces of a recording in the order of queueing.
 struct RecordedPieces {
-  // A trip of a loop that is written out; or, number -1, all trips of one that the device decides about. Such a loop
-  // begins anew each time that piece `begins` has run; a trip of it ends with piece `ends`.
+  // A trip of a loop that is recorded trip by trip, or with number -1 all trips of a loop that the device decides. Such
+  // a loop starts again after each execution of piece `begins`, and its trips end with piece `ends`.
   struct Trip {
     int loop;
     int64_t number = -1;
-    int parent = -1;  // Into `trips`.
+    int parent = -1;  // Index in `trips`.
     int64_t begins = -1, ends = -1;
   };
   struct Piece {
     TimelineEvent event;
-    int trip = -1;  // Into `trips`.
+    int trip = -1;  // Index in `trips`.
   };
-  int64_t first = 0;  // The number of the first piece: no two recordings of a process have one in common.
+  int64_t first = 0;  // The number of the first piece, unique among all recordings of the process.
   std::vector<Piece> pieces;
   std::vector<Trip> trips;
 };
 
 class TimelineWriter {
  public:
-  // Null: nothing is written.
+  // A null timeline disables the writer.
   TimelineWriter(Device& device, Timeline* timeline) : device_(device), timeline_(timeline) {}
 
   bool is_on() const { return timeline_ != nullptr; }
   bool asks_log() const { return log_ != nullptr; }
-  // Before the run, and when all of it is done. Neither fails the run: see Timeline::no_log.
+  // Begin is called before the run, and End after all its work. Neither makes the run fail; see Timeline::no_log.
   void Begin();
   void End();
 
-  // What `work` queues, or does (`on_host`), as an event.
+  // Runs `work`, which queues or (`on_host`) does the event.
   template <class Work>
   Status Timed(TimelineEvent event, bool on_host, const Work& work) {
     if (IsFull()) return work();
@@ -82,20 +82,20 @@ class TimelineWriter {
     return {};
   }
 
-  // The trip that all events until EndTrip are of; what it stands in is handed to that.
+  // Starts a trip for all events until EndTrip. Returns the enclosing trip for EndTrip.
   int BeginTrip(const LoopStep& step);
   void EndTrip(int outer, bool ran);
 
-  // ---- Recordings: nothing of it happens without a log ----
+  // ---- Recordings (only with a log) ----
 
   Status Replay(const Recording& recording, const std::shared_ptr<const RecordedPieces>& pieces);
   void BeginRecording();
   std::shared_ptr<const RecordedPieces> EndRecording() { return std::exchange(making_, nullptr); }
-  // What was recorded since the last piece. Its number; -1: there are no pieces.
+  // Names the nodes recorded since the last piece. Returns the number of the piece, or -1 if there are no pieces.
   int64_t Name(TimelineEvent event);
-  // The same, of a piece that is there.
+  // The same with an existing piece.
   void NameAs(int64_t piece);
-  // Pieces until LeaveTrip are of it; what it stands in is handed to that.
+  // Starts a trip for all pieces until LeaveTrip. Returns the enclosing trip for LeaveTrip.
   int EnterTrip(int loop, int64_t number, int64_t begins = -1);
   void LeaveTrip(int outer) { recorded_trip_ = outer; }
   void EndLoop(int trip, int64_t ends) {
@@ -106,12 +106,12 @@ class TimelineWriter {
  private:
   struct Launched {
     TimelineEvent event;
-    std::shared_ptr<const RecordedPieces> pieces;  // Of a graph, which is number event.graph; null: it is no graph.
+    std::shared_ptr<const RecordedPieces> pieces;  // For a graph, whose number is event.graph; null for others.
   };
 
   bool IsFull();
   void Sort(const Activities& told);
-  // The log fails: it is asked nothing any more.
+  // Stops using the log after an error.
   void Fails(const Error& error);
   void Enter(TimelineEvent event, std::shared_ptr<const RecordedPieces> pieces = nullptr);
   void Leave();
@@ -120,8 +120,8 @@ class TimelineWriter {
   Timeline* timeline_;
   ActivityLog* log_ = nullptr;
   int trip_ = -1;
-  std::vector<Launched> launched_;  // Number i + 1 with the log.
-  int graphs_ = 0;                  // Of them.
+  std::vector<Launched> launched_;  // Their numbers in the log are the index plus 1.
+  int graphs_ = 0;                  // Number of launched graphs.
   std::shared_ptr<RecordedPieces> making_;
   int recorded_trip_ = -1;
 };

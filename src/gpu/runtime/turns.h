@@ -1,5 +1,5 @@
-// Loop state that would be copied at the end of each trip, in loops that are recorded trip by trip: the next state is
-// written where the last one does not lie, in two places by turns, and copied once, after the last trip.
+// Avoids copying loop state at the end of each trip in loops that are recorded trip by trip. The next state is written
+// alternately to two places, and copied once after the last trip.
 #ifndef HLO_GPU_RUNTIME_TURNS_H_
 #define HLO_GPU_RUNTIME_TURNS_H_
 
@@ -13,18 +13,17 @@
 
 namespace hlo::gpu {
 
-// Fewer trips are not worth the memory.
+// Fewer trips do not justify the memory.
 constexpr int64_t kLeastTripsInTurns = 3;
 
-// Of the planned copies at the end of the body of `loop` those that may be left out so, in ascending order, with what
-// of the places `body` lies in the state's buffer and in the next one's. `value_at`: by place, the value that is meant;
-// -1: none. A copy may go when nothing else is copied from or to its two buffers, and all that the body finds in them
-// is the state itself or comes from the same trip.
+// The copies at the end of the body of `loop` that can be avoided, ascending, with the places of `body` in the buffers
+// of the state and of the next state. `value_at` is the value of each place, or -1. A copy can be avoided if its two
+// buffers have no other copy, and if the body reads from them only the state itself or values of the same trip.
 std::vector<LoopNode::Turn> FindTurns(const Instruction& loop, const BufferPlan& buffers,
                                       std::span<const PlannedCopy> back, PlaceRange body,
                                       std::span<const int> value_at);
 
-// State that goes by turns lies where trip `trip` finds it and leaves it, as long as this is there.
+// Redirects the alternating state to the places of trip `trip` as long as the object lives.
 class InTurns {
  public:
   InTurns(Binding& binding, const LoopNode& loop, int64_t trip);

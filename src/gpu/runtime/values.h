@@ -1,20 +1,19 @@
-// What lives in memory when a prepared module runs, and from when to when.
+// The values in memory when a prepared module runs, and their lives.
 //
-// A *value* is one array that some instruction computes, or one that control flow carries: the state of a `while`, the
-// result of a `conditional`. Views (tuple, get-tuple-element, bitcast, call, what a loop passes through unchanged) make
-// no value of their own; each leaf of each instruction names the value it is.
+// A *value* is an array that an instruction computes or that control flow carries: the state of a `while`, the result
+// of a `conditional`. Views (tuple, get-tuple-element, bitcast, call, elements that a loop does not change) have no
+// values of their own. Each leaf of each instruction refers to a value.
 //
-// Time is a line of positions, one for each step, in which the steps of called computations stand where they are
-// called:
+// Time is a line of positions, one for each step. The steps of called computations are at the position of the call:
 //
 //   while: E (state written) | condition | body | B (state written again)
 //   conditional: branch 0 | B0 (result written) | branch 1 | B1 | ...
 //
-// A position takes four units: operands of the step at p are live until 4p + 2, results are live from 4p + 1. So what a
-// step reads and what it writes touch, in [4p + 1, 4p + 2] only when the operand's life ends there.
+// A position has four units. Operands of the step at p are live until 4p + 2, and results from 4p + 1. So operands and
+// results of a step overlap, in [4p + 1, 4p + 2] only if the operand's life ends there.
 //
-// A value that is used inside a loop but computed outside of it lives to the end of the loop, since the loop comes
-// back. The state of a loop has a hole, from its last use in the body to B: there the next state may take its place.
+// A value that is computed outside a loop and used inside lives until the end of the loop, because the loop repeats.
+// The state of a loop is not live between its last use in the body and B. The next state may use its memory there.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
 
@@ -27,14 +26,14 @@
 namespace hlo::gpu {
 
 struct Interval {
-  int64_t begin, end;  // Both included.
+  int64_t begin, end;  // Both inclusive.
 };
 
 enum class ValueKind : uint8_t {
-  kParameter,  // Of the entry; `leaf` counts its leaves.
+  kParameter,  // A parameter of the entry; `leaf` counts its leaves.
   kConstant,
   kComputed,
-  kState,  // Written by copies at the points of `merges`, if not in place.
+  kState,  // Written by copies at the points of `merges`, unless in place.
   kScratch,
 };
 
@@ -42,57 +41,58 @@ struct Value {
   ValueKind kind;
   const Instruction* definition;  // For kState the while or conditional.
   int leaf;
-  const Shape* shape;  // Of the leaf.
+  const Shape* shape;  // The shape of the leaf.
   int64_t bytes;
-  int loop;          // The innermost loop that holds its definition; -1 for none.
-  int64_t position;  // Of the definition.
+  int loop;          // The innermost loop around its definition; -1 for none.
+  int64_t position;  // The position of its definition.
   bool is_output = false;
   std::vector<Interval> live;  // Sorted, disjoint.
 };
 
-// At `position` the value `from` becomes the state `to`: they share memory, or a copy is made there.
+// At `position` the value `from` becomes the state `to`. They share memory, or it is copied there.
 struct Merge {
   int64_t position;
   int from, to;
 };
 
-// A leaf of an operand and a leaf of the result of a step that may be one buffer: each thread reads an element before
-// it writes the one in the same place.
+// A leaf of an operand and a leaf of the result of a step that may share a buffer, because each thread reads an element
+// before it writes the same position.
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;
-  bool must;  // The step writes a part only (of a copy: nothing); the operand's bytes have to be there before.
+  bool must;  // The step writes only a part (a copy writes nothing), so the operand's bytes must be there already.
 };
 using ShareTable = std::unordered_map<const Instruction*, std::vector<Share>>;
 
-// The same of values.
+// The same for values.
 struct InPlace {
   int64_t position;
   int operand, result;
-  bool may;  // The step reads the operand through shareable leaves only.
+  bool may;  // The step reads the operand only through shareable leaves.
   bool must;
 };
 
 struct Values {
   std::vector<Value> values;
-  std::vector<std::vector<int>> of_instruction;  // By id, by leaf; empty for what is not on the line.
+  std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf; empty for instructions without a position.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;
-  std::vector<int64_t> position_of;  // By id; -1 for views. Of while E, of conditional where the selector is read.
-  std::vector<std::vector<int64_t>> ends_of;  // By id: of while {B}, of conditional {B0, B1, ...}.
+  // By id; -1 for views. For while the position of E, for conditional the read of the selector.
+  std::vector<int64_t> position_of;
+  std::vector<std::vector<int64_t>> ends_of;  // By id: {B} for while, {B0, B1, ...} for conditional.
   int64_t positions = 0;
 };
 
-// `module` comes from Prepare.
+// `module` must come from Prepare.
 Values FindValues(const Module& module, const ShareTable& shares);
 
-// A value of the step at `position` alone. Returns its number.
+// Adds a value that lives only during the step at `position`. Returns its number.
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes);
 
-// The number of a leaf, in the order of ForEachLeaf.
+// The number of a leaf in the order of ForEachLeaf.
 int LeafNumber(const Shape& shape, const ShapeIndex& index);
 
-// Whether two lives have a common unit outside of both allowed intervals.
+// Whether two lives share a unit outside both allowed intervals.
 constexpr Interval kNever = {0, -1};
 bool Overlap(const std::vector<Interval>& a, const std::vector<Interval>& b, Interval allowed = kNever,
              Interval also_allowed = kNever);

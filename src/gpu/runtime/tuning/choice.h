@@ -1,6 +1,6 @@
-// A fusion's plan in the words of a lock file (lock.h): "row_reduction heroes=2 tile=1x256 vector=4 threads=64".
-// Kernels are parted by " + ". Instructions are numbers, their places in the fused computation, so that equal fusions
-// have equal words whatever their instructions are called.
+// A plan as text in a lock file (lock.h): "row_reduction heroes=2 tile=1x256 vector=4 threads=64". Kernels are
+// separated by " + ". Instructions are numbered by their position in the fused computation, so that equal fusions have
+// equal text independent of names.
 #ifndef HLO_GPU_RUNTIME_TUNING_CHOICE_H_
 #define HLO_GPU_RUNTIME_TUNING_CHOICE_H_
 
@@ -13,13 +13,13 @@
 
 namespace hlo::gpu {
 
-// Words between blanks; what stands in double quotes is part of one, without them: `library="oneDNN matmul"`.
+// Splits at blanks. Text in double quotes is part of a word, without the quotes: `library="oneDNN matmul"`.
 std::vector<std::string> WordsOf(std::string_view text);
 
 std::string ChoiceText(const FusionPlan& plan, const Instruction& fusion);
 
-// The plan of `fusion` that the words say, for the device `target`. Errors (A026, without a place): no such word, a
-// number that is none, a kind or an instruction that there is not. Whether it fits the fusion, emitters tell.
+// The plan for `fusion` and the device `target`. Errors (A026, without a place): an unknown word, an invalid number, an
+// unknown kind or instruction. Emitters check whether it fits the fusion.
 Result<FusionPlan> ReadChoice(std::string_view text, const Instruction& fusion, std::string_view target);
 
 }  // namespace hlo::gpu

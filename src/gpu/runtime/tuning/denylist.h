@@ -1,12 +1,12 @@
-// Candidates that are not to be taken, whatever they measure: --xla_gpu_algorithm_denylist_path. A line each of a text
-// file, the key of a step or `*`, and words (choice.h) all of which the candidate has:
+// Candidates that must not be used, whatever their time: --xla_gpu_algorithm_denylist_path. Each line of the text file
+// has the key of a step or `*`, and words (choice.h). It excludes candidates with all of these words:
 //
 //   # gemm:jit is wrong here
 //   key=55d0c0ffee15900d  library=oneDNN algorithm=gemm:jit
 //   *                     algorithm=heuristic_7
 //
-// XLA's own file, `entries { ... }`, is read as far as to say that it holds nothing for this program: it names its
-// custom calls by their text.
+// XLA's own file, `entries { ... }`, is accepted but excludes nothing, because it identifies custom calls by their
+// text.
 #ifndef HLO_GPU_RUNTIME_TUNING_DENYLIST_H_
 #define HLO_GPU_RUNTIME_TUNING_DENYLIST_H_
 
@@ -20,7 +20,7 @@ namespace hlo::gpu {
 
 class Denylist {
  public:
-  // Errors (A027, at the line): neither a key nor *, or no words.
+  // Errors (A027, at the line): the line starts with neither a key nor *, or has no words.
   static Result<Denylist> Read(const std::string& path);
 
   bool empty() const { return rows_.empty(); }
@@ -28,7 +28,7 @@ class Denylist {
 
  private:
   struct Row {
-    std::string key;  // Empty: of any step.
+    std::string key;  // Empty for all steps.
     std::vector<std::string> words;
   };
   std::vector<Row> rows_;

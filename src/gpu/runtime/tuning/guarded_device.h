@@ -1,5 +1,5 @@
-// A device as candidates of autotuning see it: all memory of a program, arguments and results too, is the device's own,
-// with zones of a pattern around each allocation, which tell whether something was written outside.
+// A device for the candidates of autotuning. All memory of a program, including arguments and results, is allocated on
+// the device between zones with a pattern, so that writes outside an allocation are detected.
 #ifndef HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 #define HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 
@@ -13,18 +13,18 @@ namespace hlo::gpu {
 
 class GuardedDevice : public Device {
  public:
-  // `zones`: else none are laid. `device` does the work, and outlives this.
+  // If `zones` is false, there are no zones. `device` does the work and must outlive this object.
   GuardedDevice(Device& device, bool zones) : device_(device), zones_(zones) {}
   ~GuardedDevice() override;
 
-  // Waits, and looks at all zones. What was found: "512 bytes behind an allocation of 4.0 KiB"; empty: nothing.
+  // Waits and checks all zones. Returns a text such as "512 bytes behind an allocation of 4.0 KiB", or "".
   Result<std::string> Violation();
-  // Queued. What of this device's memory caches hold goes out of them: on a host the lines of what was allocated; on a
-  // GPU all lines of its last-level cache, which is written over with other memory. Errors: kLimit, no memory for that.
+  // Queued. Evicts this device's memory from the caches: on a host the lines of all allocations, on a GPU the whole
+  // last-level cache, by overwriting it with other memory. Errors: kLimit if there is no memory for that.
   Status EmptyCaches();
-  // The most bytes of registers that a kernel keeps in memory, of those loaded since it was last asked.
+  // The most bytes of spilled registers among the kernels loaded since the last call.
   int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }
-  // Bytes of a zone on either side: as many as there are between them, within bounds.
+  // The bytes of a zone on each side: the size of the allocation, within limits.
   static int64_t ZoneBytes(int64_t bytes);
 
   std::string name() const override { return device_.name(); }
@@ -63,13 +63,13 @@ class GuardedDevice : public Device {
     int64_t bytes, zone;
   };
 
-  // How many bytes of a zone are not the pattern any more.
+  // The number of bytes of a zone that differ from the pattern.
   Result<int64_t> Written(const void* zone, int64_t bytes);
 
   Device& device_;
   const bool zones_;
-  std::map<void*, Allocation> allocations_;  // By what was given out.
-  void* other_memory_ = nullptr;             // With which caches are emptied.
+  std::map<void*, Allocation> allocations_;  // Keyed by the returned pointer.
+  void* other_memory_ = nullptr;             // Used to evict caches.
   int64_t spilled_bytes_ = 0;
 };
 

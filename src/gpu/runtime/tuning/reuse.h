@@ -1,4 +1,4 @@
-// What a step finds in the device's last-level cache when it begins, as far as the program tells.
+// Estimates which data a step finds in the device's last-level cache when it starts.
 #ifndef HLO_GPU_RUNTIME_TUNING_REUSE_H_
 #define HLO_GPU_RUNTIME_TUNING_REUSE_H_
 
@@ -9,9 +9,9 @@
 
 namespace hlo::gpu {
 
-// The steps, by id, that find less than half of what they read: since the rest of it was last read or written, as many
-// bytes were as the cache holds, each of them counted once. The program runs again and again, and of a loop it is the
-// later trips that count. `module` is prepared: each computation is entered from one place.
+// The ids of the steps that find less than half of their input in the cache. Data is evicted when as many other bytes
+// as the cache holds, each counted once, were accessed since its last access. The program runs repeatedly, and for
+// loops the later trips count. `module` is prepared: each computation has one caller.
 std::unordered_set<int> ColdSteps(const Module& module, int64_t cache_bytes);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// A step that autotuning may choose for: as a program of its own, and by what equal ones are known.
+// The steps that autotuning handles: as a module of their own, and with a key that equal steps share.
 #ifndef HLO_GPU_RUNTIME_TUNING_STEP_H_
 #define HLO_GPU_RUNTIME_TUNING_STEP_H_
 
@@ -13,26 +13,26 @@
 
 namespace hlo::gpu {
 
-// What decisions of this program are made for: tool, device with its driver and threads. Versions of libraries are
-// asked for where `with_libraries`, which opens them.
+// The context of decisions for this program: tool, device with driver and threads. `with_libraries` adds the versions
+// of libraries, which opens them.
 LockContext ContextOf(const Device& device, const CompileOptions& options, bool with_libraries);
 
-// A fusion whose plan nobody wrote: neither in the text nor an earlier pass, but for one that leaves the library open
-// (passes/libraries/algorithm_pickers.cpp). No region: it is not one kernel.
+// Whether `inst` is a fusion without a plan from the text or an earlier pass. A plan that leaves the library open is
+// allowed (passes/libraries/algorithm_pickers.cpp). Regions are excluded because they are not one kernel.
 bool MayTune(const Instruction& inst);
 
-// `step` as the result of a module whose parameters are its operands, each once.
+// A module whose result is `step` and whose parameters are its distinct operands.
 std::unique_ptr<Module> StepAlone(const Instruction& step);
-// In that module.
+// The step in that module.
 Instruction& StepOf(const Module& alone);
 
-// Of equal fusions the same in every process: their text without names, shapes and layouts at their ends, which
-// operands are one value, what kernels are planned for and what the compiler may do, the context, of a library call the
-// versions of the libraries, and that it finds little of its operands in the cache where that is so (reuse.h).
+// A key that is equal for equal fusions in every process. It covers their text without names, the shapes and layouts of
+// operands and results, equal operands, the target and compiler options, and the context. It also covers library
+// versions for library calls, and whether the step is cold (reuse.h).
 std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& context, const CompileOptions& options);
 
 std::string CategoryOf(const Instruction& step);
-// "f32[64,1024],f32[1024]->f32[64]", of many operands the first few.
+// "f32[64,1024],f32[1024]->f32[64]", with only the first of many operands.
 std::string SignatureOf(const Instruction& step);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// Autotuning: plans that were measured on a device, onto the fusions of an optimized module, and into and out of a lock
-// file. Who compiles obeys them as any plan: docs/runtime.md#autotuning.
+// Autotuning: adds measured plans to the fusions of an optimized module, and reads and writes lock files. The compiler
+// treats these plans like others: docs/runtime.md#autotuning.
 #ifndef HLO_GPU_RUNTIME_TUNING_TUNER_H_
 #define HLO_GPU_RUNTIME_TUNING_TUNER_H_
 
@@ -16,36 +16,36 @@
 
 namespace hlo::gpu {
 
-// What became of steps with one key.
+// The result for all steps with one key.
 struct TunedStep {
-  std::string name;      // Of the first.
-  int steps = 1;         // With that key.
-  double share = 0;      // Of the run, all of them.
+  std::string name;      // The first one.
+  int steps = 1;         // Steps with that key.
+  double share = 0;      // The share of all of them in the run.
   bool is_cold = false;  // RaceOptions::is_cold
   Decision decision;
   bool was_cached = false;
-  std::string without;  // What is taken without the lock, with TuningOptions::names_defaults; "": no kernel.
-  RaceResult race;      // Where it was measured.
+  std::string without;  // The default plan, with TuningOptions::names_defaults; "" if there is no kernel.
+  RaceResult race;      // Set if it was measured.
 };
 
 struct TuningReport {
   double seconds = 0;
   int wanted = 0,
-      cached = 0;      // Keys of steps with a choice: those that matter, or are in the lock; of them in the lock.
-  int unfinished = 0;  // Time was up.
-  std::vector<TunedStep> steps;  // In the order in which they were measured; those out of the lock first.
+      cached = 0;                // Keys of steps that are worth tuning or in the lock; those in the lock.
+  int unfinished = 0;            // Number of steps skipped because the time was up.
+  std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
   std::vector<std::string> notes;
   int planted = 0;
-  Lock used;           // What decided, and nothing else.
-  bool wrote = false;  // write_to has something new.
+  Lock used;           // Only the decisions that were used.
+  bool wrote = false;  // The file write_to has new decisions.
 };
 
-// Plans onto the fusions of `module` that have none. Errors: A026 and A010 of the files; C030 with require_cached; C031
-// with stop_on_wrong; C032 with strict.
+// Adds plans to the fusions of `module` that have none. Errors: A026 and A010 of the files; C030 with require_cached;
+// C031 with stop_on_wrong; C032 with strict.
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
 
-// Candidates, times, checks: --autotune_report.
+// The candidates, times and checks for --autotune_report.
 std::string ToString(const TuningReport& report);
 // "2.10 s (41/63 cached)".
 std::string Summary(const TuningReport& report);

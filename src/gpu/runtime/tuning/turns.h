@@ -1,4 +1,4 @@
-// Who of two that ran by turns is faster.
+// Compares two programs that were run alternately.
 #ifndef HLO_GPU_RUNTIME_TUNING_TURNS_H_
 #define HLO_GPU_RUNTIME_TUNING_TURNS_H_
 
@@ -6,8 +6,8 @@
 
 namespace hlo::gpu {
 
-// The second is, by more than a tie (kTie) in the middle of the turns and in the fastest of them, and in two of three:
-// what else the machine does falls on both.
+// Whether the second is faster by more than a tie (kTie) in the median of the ratios and in the fastest run, and faster
+// in two of three pairs. Other load on the machine affects both.
 bool IsFaster(std::span<const double> first, std::span<const double> second);
 
 }  // namespace hlo::gpu
