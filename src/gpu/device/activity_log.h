@@ -1,5 +1,5 @@
-// What a device tells of work after it was done: when kernels, copies and fills ran, in a recording too, where nothing
-// is waited for between them. For profiles.
+// The log of a device with the times of kernels, copies and fills, for profiles. It covers recordings too, without
+// waits between their nodes.
 #ifndef HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 #define HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 
@@ -11,36 +11,36 @@
 
 namespace hlo::gpu {
 
-// One kernel, copy or fill.
+// A kernel, copy or fill.
 struct Activity {
   int64_t begin = 0, end = 0;  // Nanoseconds of the steady clock.
-  uint64_t launch = 0;         // Of Enter; 0: none.
-  uint64_t node = 0;           // Of a recording: which of its nodes; 0: it was queued by itself.
-  int64_t piece = -1;          // Of NameRecorded; -1: none.
+  uint64_t launch = 0;         // The number given to Enter; 0 for none.
+  uint64_t node = 0;           // For a recording: its node; 0 if queued alone.
+  int64_t piece = -1;          // The number given to NameRecorded; -1 for none.
 };
 
 struct Activities {
   std::vector<Activity> all;
-  uint64_t dropped = 0;                 // There was no room for them.
-  int64_t least_mhz = 0, most_mhz = 0;  // Of the multiprocessors' clock, as sampled meanwhile; 0: not told.
+  uint64_t dropped = 0;                 // The number of activities that did not fit.
+  int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock rates of the multiprocessors; 0 if unknown.
   int64_t memory_mhz = 0;
 };
 
-// One at a time in a process. After an error it tells nothing more.
+// A process has at most one. After an error it records nothing more.
 class ActivityLog {
  public:
   virtual ~ActivityLog() = default;
 
-  virtual std::string name() const = 0;  // "CUPTI 13.0.1".
+  virtual std::string name() const = 0;  // "CUPTI 13.0.1"
 
-  // What is queued from here on is told of, until End, before which all of it must be done.
+  // Logs work queued from Begin on. All of it must be done before End.
   virtual Status Begin() = 0;
   virtual Result<Activities> End() = 0;
 
-  // What this thread queues between the two is of that number, which is not 0.
+  // Work that this thread queues between Enter and Leave gets the number `launch`, which is not 0.
   virtual Status Enter(uint64_t launch) = 0;
   virtual Status Leave() = 0;
-  // While something is recorded: what was since the last time, or since it began, is that piece.
+  // During a recording: assigns `piece` to all nodes since the last call or since the start of the recording.
   virtual Status NameRecorded(int64_t piece) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a stream of a CUDA device is given, kept as a graph: captured, with nodes in it that decide about loops and
+// Records the work of a stream of a CUDA device as a graph, by stream capture, with conditional nodes for loops and
 // branches.
 #ifndef HLO_GPU_DEVICE_CUDA_GRAPH_H_
 #define HLO_GPU_DEVICE_CUDA_GRAPH_H_
@@ -15,8 +15,8 @@
 
 namespace hlo::gpu {
 
-// One capture at a time: it ends before a node that decides, goes on into each body, and then behind the node. So there
-// is no second stream, and libraries keep theirs.
+// There is one capture at a time. It ends before a conditional node, continues in each body, and then after the node.
+// So no second stream is needed, and libraries keep their stream.
 class CudaRecorder {
  public:
   CudaRecorder(const Driver& driver, CudaHandle context, CudaHandle stream)
@@ -27,26 +27,26 @@ class CudaRecorder {
   void Drop();
   Status Launch(const Recording& recording);
 
-  // The nodes that what comes next has to wait for; from here on those.
+  // The nodes that the next node depends on. After() sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // `launch` queues a kernel that waits in its code for those before it. Of these, kernels that were queued so need not
-  // have ended when it begins.
+  // `launch` queues a kernel that waits in its code for its predecessors. If a predecessor was queued in this way too,
+  // the kernel may start before it has ended.
   Status Early(const std::function<Status()>& launch);
 
-  // While it is on, TakeNew gives the nodes that were recorded since the last time, or since Begin.
+  // While enabled, TakeNew returns the nodes recorded since its last call or since Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // The handle of a condition for a node of what is recorded now, as the argument of kernels that set it.
+  // A condition for a node of the current recording. Its handle is the argument of kernels that set it.
   Result<void*> MakeCondition();
-  // A node of this form: each body is queued by its function; null: it is empty.
+  // Adds a node of this form. A function queues each body; null is an empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);
 
  private:
   struct Capture {
     CudaHandle graph = nullptr;
-    std::vector<CudaHandle> after;  // The nodes that the next one has to wait for.
+    std::vector<CudaHandle> after;  // The nodes that the next node depends on.
   };
   Result<Capture> Now() const;
   Status ListNew();
@@ -56,12 +56,12 @@ class CudaRecorder {
   const Driver& driver_;
   CudaHandle context_, stream_;
   bool captures_ = false;
-  bool lost_ = false;           // The graph belongs to nobody any more: see Pause.
-  CudaHandle graph_ = nullptr;  // The whole, from the first pause on.
-  std::set<CudaHandle> early_;  // Nodes: kernels that wait in their code.
+  bool lost_ = false;           // The graph is lost, see Pause.
+  CudaHandle graph_ = nullptr;  // The whole graph, set by the first pause.
+  std::set<CudaHandle> early_;  // Kernels that wait in their code.
   bool lists_ = false;
-  std::set<CudaHandle> listed_;  // All nodes that ListNew has seen.
-  std::vector<CudaHandle> new_;  // Those of them that nobody has taken.
+  std::set<CudaHandle> listed_;  // All nodes seen by ListNew.
+  std::vector<CudaHandle> new_;  // The nodes among them that were not taken.
 };
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// CUPTI's activity interface, as far as it is used, declared here so that the build needs no toolkit: what an NVIDIA
-// device did, and when. Opened when a profile first asks for it.
+// The used part of CUPTI's activity interface, declared here so that the build needs no toolkit. It records the work of
+// an NVIDIA device with times. Opened when a profile first needs it.
 #ifndef HLO_GPU_DEVICE_CUPTI_H_
 #define HLO_GPU_DEVICE_CUPTI_H_
 
@@ -15,7 +15,7 @@
 
 namespace hlo::gpu {
 
-// The beginnings of its records, which versions 12 and 13 have in common: what follows is longer in newer ones.
+// The initial parts of its records, which are equal in versions 12 and 13. Newer versions append members.
 namespace cupti {
 
 enum ActivityKind {
@@ -27,7 +27,7 @@ enum ActivityKind {
   kEnvironment = 20,
   kExternalCorrelation = 39,
 };
-enum { kSuccess = 0, kMaxLimitReached = 12 };  // CUptiResult; the second: there is no further record.
+enum { kSuccess = 0, kMaxLimitReached = 12 };  // CUptiResult. kMaxLimitReached: there are no more records.
 enum { kFlushForced = 1 };
 enum { kCustom0 = 3 };      // CUpti_ExternalCorrelationKind.
 enum { kSpeed = 1 };        // CUpti_ActivityEnvironmentKind.
@@ -80,7 +80,7 @@ struct [[gnu::packed, gnu::aligned(8)]] CorrelationRecord {
   uint32_t correlation, reserved;
 };
 
-// Of kSpeed.
+// For kSpeed.
 struct [[gnu::packed, gnu::aligned(8)]] ClockRecord {
   int32_t kind;
   uint32_t device;
@@ -102,16 +102,16 @@ struct GraphData {  // CUpti_GraphData.
 
 }  // namespace cupti
 
-// "13.0.1", or why there is none. Needs no GPU.
+// The version, such as "13.0.1", or the reason why it is missing. Needs no GPU.
 Result<std::string> CuptiVersion(const std::vector<std::string>& search);
 
-// What it asks the device whose log it is.
+// Callbacks to the device of the log.
 struct GraphNodes {
-  std::function<void(bool on)> watch;                    // From here on TakeNew may be asked.
-  std::function<Result<std::vector<void*>>()> take_new;  // Nodes that were recorded since the last time.
+  std::function<void(bool on)> watch;                    // Enables take_new.
+  std::function<Result<std::vector<void*>>()> take_new;  // Returns the nodes recorded since the last call.
 };
 
-// Errors: R013, R014 there is none; R017 it is of no version that is known, or does not begin, in its own words.
+// Errors: R013 and R014 if it is missing; R017 for an unknown version or if it fails to start, with its message.
 Result<std::unique_ptr<ActivityLog>> OpenCupti(const std::vector<std::string>& search, GraphNodes nodes);
 
 }  // namespace hlo::gpu

@@ -1,7 +1,7 @@
-// Where kernels run: memory, launches, one queue of work. Two kinds exist: the host, which runs the kernels' vectorised
-// lowering on our threads, and a CUDA device through the driver's API (cuda_device.cpp).
+// A device runs kernels: it has memory, launches and one queue of work. There are two kinds. The host runs the
+// vectorised lowering of kernels on our threads. A CUDA device is used through the driver's API (cuda_device.cpp).
 //
-// Work is queued in order by one thread. On the host everything is done when the call returns.
+// One thread queues work in order. On the host all work is done when the call returns.
 #ifndef HLO_GPU_DEVICE_DEVICE_H_
 #define HLO_GPU_DEVICE_DEVICE_H_
 
@@ -26,105 +26,106 @@ class CodeCache;
 
 namespace hlo::gpu {
 
-class ActivityLog;  // activity_log.h
+class ActivityLog;  // Defined in activity_log.h.
 
-// Every allocation, and every buffer within one, starts at a multiple of this.
+// Every allocation, and every buffer within one, starts at a multiple of this number of bytes.
 constexpr int64_t kBufferAlignment = 256;
-// Up to that.
+// Rounds up to kBufferAlignment.
 constexpr int64_t AlignedBytes(int64_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
-// What host kernels assume of an argument; the alignment of a Literal's bytes.
+// The alignment that host kernels assume for arguments, and that bytes of a Literal have.
 constexpr int64_t kHostAlignment = 64;
 
-// A kernel as code for one kind of device (Device::target): made once, loaded on each device that runs it.
+// The code of a kernel for one kind of device (Device::target). It is made once and loaded on each device.
 class KernelCode {
  public:
   virtual ~KernelCode() = default;
-  virtual double compile_seconds() const { return 0; }  // 0: it was there already, or is not known.
-  virtual bool was_kept() const { return false; }       // It came out of the cache on disk.
+  virtual double compile_seconds() const { return 0; }  // 0 if it was cached or is not known.
+  virtual bool was_kept() const { return false; }       // It came from the cache on disk.
 };
 
-// Code on a device, to be launched with one pointer for each parameter of the kernel. Belongs to its device.
+// Code on a device. A launch needs one pointer for each parameter of the kernel. Belongs to its device.
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;
-  virtual int64_t spilled_bytes() const { return 0; }  // Registers that each thread keeps in memory; 0: or not known.
+  virtual int64_t spilled_bytes() const { return 0; }  // Spilled registers of each thread; 0 if none or unknown.
 };
 
-// Work that was queued once, to be queued again with the same pointers. Belongs to its device.
+// Recorded work that can be queued again with the same pointers. Belongs to its device.
 class Recording {
  public:
   virtual ~Recording() = default;
 };
 
-// What a device decides about in what it records: nothing; loops and branches, of which it has each as a node of its
-// own; or branches as one node for all of a conditional.
+// The decisions that a device can make in a recording: none; loops and branches, with one node each; or branches with
+// one node for a whole conditional.
 enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
 
 class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string name() const = 0;  // "cpu", "cuda:0".
+  virtual std::string name() const = 0;  // "cpu" or "cuda:0"
   virtual std::string description()
-      const = 0;  // "AVX-512, 16 threads"; "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
-  virtual std::string target() const = 0;  // What its code is made for: "AVX-512", "sm_90".
-  // What planners would know of it: the row nearest to it (ir/devices.def), with its own numbers where they are known.
+      const = 0;  // Such as "AVX-512, 16 threads" or "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
+  virtual std::string target() const = 0;  // The target of its code: "AVX-512", "sm_90".
+  // A description for planners: the nearest row of ir/devices.def with the device's own numbers where known.
   virtual DeviceDescription Describe() const = 0;
-  // Its memory is the process's memory: pointers may be read and written here, and arguments need no copy.
+  // Whether its memory is the process's memory, so that pointers can be accessed here and arguments need no copy.
   virtual bool IsHost() const = 0;
 
-  // At least one byte, aligned to kBufferAlignment. Contents undefined. Errors: kLimit when there is no such memory.
+  // Returns at least one byte, aligned to kBufferAlignment, with undefined contents. Errors: kLimit if there is not
+  // enough memory.
   virtual Result<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 
-  // From and to the process's memory; done when the call returns, after all that was queued before.
+  // Copies from and to the process's memory after all earlier work. Returns when done.
   virtual Status CopyIn(void* to, const void* from, int64_t bytes) = 0;
   virtual Status CopyOut(void* to, const void* from, int64_t bytes) = 0;
-  // Queued. The ranges do not overlap.
+  // Queued. The ranges must not overlap.
   virtual Status Copy(void* to, const void* from, int64_t bytes) = 0;
-  // Queued. `count` times the low `width` bytes (1, 2, 4 or 8) of `pattern`.
+  // Queued. Writes the low `width` bytes (1, 2, 4 or 8) of `pattern` `count` times.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Kernels to code for target(), on all threads; equal ones once. One result for each. `shares`: which part of a run
-  // each of them takes, as far as known; what takes little may become slower code that is sooner made. Empty: all
-  // count. `kept`: code that other processes made (gpu/kernel/code_cache.h); null: none is.
+  // Compiles kernels for target() on all threads, equal ones once. Returns one result for each. `shares` are the known
+  // parts of the run time; kernels with a small share may be compiled faster to slower code. Empty means full effort.
+  // `kept` is a cache of code of other processes (gpu/kernel/code_cache.h), or null.
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                          std::span<const double> shares,
                                                                          kernel::CodeCache* kept) = 0;
-  // Code of this target onto this device. One result for each.
+  // Loads code for this target on this device. Returns one result for each.
   virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const KernelCode>> code) = 0;
-  // Queued. One pointer for each parameter, in order.
+  // Queued. `arguments` has one pointer for each parameter, in order.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 
-  // Whether what it is given can be recorded: queued again as one, which costs less than one by one.
+  // Whether work can be recorded, which makes queueing it again cheaper.
   virtual bool Records() const { return false; }
-  // From here to EndRecording launches, copies on the device, fills and calls of libraries are kept, not done; nothing
-  // may be waited for. When one of them fails DropRecording must be called.
+  // Until EndRecording, launches, copies on the device, fills and library calls are recorded instead of executed.
+  // Nothing may wait. If one of them fails, call DropRecording.
   virtual Status BeginRecording() { return {}; }
-  // Instead of EndRecording, where what was to be kept is not whole.
+  // Ends an incomplete recording.
   virtual void DropRecording() {}
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
-  // Where it can be told, what is recorded comes after what it is told, not after what was queued before it: after the
-  // nodes that it gave for a point of the recording; after none: at the begin.
+  // If RecordsOrder, the caller can choose the predecessors of the next recorded node: the nodes that LastRecorded
+  // returned at some point, or none for the start. Otherwise each node follows the previous one.
   using RecordedNodes = std::vector<void*>;
   virtual bool RecordsOrder() const { return false; }
   virtual Result<RecordedNodes> LastRecorded() { return RecordedNodes(); }
   virtual Status RecordAfter(const RecordedNodes& /*nodes*/) { return {}; }
-  // Kernels that are recorded may begin before the kernels before them have ended, and wait in their code. False: they
-  // cannot, or that was off already.
+  // Allows recorded kernels to start before the preceding kernels have ended and to wait in their code. Returns false
+  // if that is impossible or was already off.
   virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
   // Queued.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
 
-  // Loops and branches in what is recorded, where it decides about them. `first`, `next` and `set` are kernels that set
-  // conditions (gpu/runtime/conditions.h); a launch of `set` is given the handles, then `arguments`.
+  // Loops and branches in a recording that the device decides. `first`, `next` and `set` are kernels that set
+  // conditions (gpu/runtime/conditions.h). A launch of `set` gets the handles and then `arguments`.
   struct ConditionLaunch {
     const LoadedKernel& kernel;
     std::span<void* const> arguments;
-    size_t handle_at = 0;  // So many arguments come before the handle.
+    size_t handle_at = 0;  // The number of arguments before the handle.
 
     std::vector<void*> With(void* handle) const {
       std::vector<void*> all(arguments.begin(), arguments.end());
@@ -134,37 +135,38 @@ class Device {
   };
   virtual Decisions Decides() const { return Decisions::kNone; }
   virtual std::string WhyHostDecides() const { return "this device decides about nothing"; }
-  // As long as its condition, which `first` sets before it and `next` at the end of each trip: what `body` queues.
+  // Records a loop over the work that `body` queues. `first` sets its condition before the loop, and `next` at the end
+  // of each trip.
   virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,
                              const std::function<Status()>& /*body*/) {
     return {};
   }
-  // What one of `branches` queues; null: nothing. kWithSwitch: `set` sets one condition, to the number of the branch;
-  // kOneByOne: one for each of them.
+  // Records a conditional. Each function queues the work of a branch; null is an empty branch. With kWithSwitch, `set`
+  // sets one condition to the branch number. With kOneByOne, it sets one condition for each branch.
   virtual Status RecordBranches(const LoadedKernel& /*set*/, std::span<void* const> /*arguments*/,
                                 std::span<const std::function<Status()>> /*branches*/) {
     return {};
   }
 
-  // Waits for all that was queued. Errors of queued work come out here (or at a later call) at the latest.
+  // Waits for all queued work. At the latest, this call or a later one returns its errors.
   virtual Status Synchronize() = 0;
 
-  // What is queued between these, in milliseconds on the device's own clock; StopClock waits for it. Nothing where it
-  // has no clock but the process's.
+  // The time of the work queued between the calls, in milliseconds on the device's clock. StopClock waits for it.
+  // nullopt if the device has no clock of its own.
   virtual Status StartClock() { return {}; }
   virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
-  // What tells, after it, when what was queued ran. Null: nothing does, on a host. Errors: why there is none.
+  // The log with the times of queued work; null on a host. Errors: the reason why there is none.
   virtual Result<ActivityLog*> Log() { return nullptr; }
 
-  // What libraries queue their work on: the CUstream; null on the host.
+  // The CUstream that libraries use; null on the host.
   virtual void* stream() const { return nullptr; }
-  // From here on calls of libraries on this thread go to this device. Its own functions see to that themselves.
+  // Directs library calls of this thread to this device from now on. The device's own functions do so themselves.
   virtual Status MakeCurrent() { return {}; }
-  // What a library keeps for this device, its handle: made when it is first asked for, ended with the device.
+  // The state of a library for this device, such as its handle. Made on first use and destroyed with the device.
   Result<void*> LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make);
 
  protected:
-  // By what the device's own end must come after.
+  // The device's destructor must call it first.
   void EndLibraryStates() { library_states_.clear(); }
 
  private:
@@ -172,8 +174,9 @@ class Device {
   std::map<const void*, std::shared_ptr<void>> library_states_;
 };
 
-// "cpu" and "host"; "cuda", "gpu", "cuda:1". `search`: folders in which the driver is looked for first. Errors: R010 no
-// driver, R011 no such device, R012 too old; each names what was tried (kDevice). F-code for another name (kUsage).
+// Opens "cpu" or "host", "cuda", "gpu" or "cuda:1". `search` are folders to search for the driver first. Errors
+// (kDevice): R010 no driver, R011 no such device, R012 too old, each with the places tried. Other names: an F-code
+// (kUsage).
 Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std::vector<std::string>& search = {});
 
 std::unique_ptr<Device> OpenHostDevice();

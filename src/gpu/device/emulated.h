@@ -1,8 +1,8 @@
-// What the program does for a double of the driver, and all of it: a libcuda that stands in for a device that is not
-// there (docs/architecture.md#doubles) cannot run PTX. It is left the kernel behind each text, and the emulator, which
-// runs that. Nothing of this happens with a library that does not say that it is a double.
+// Support for a double of the CUDA driver: a libcuda that imitates a device (docs/architecture.md#doubles). A double
+// cannot run PTX, so the program gives it the kernel of each PTX text, and the emulator. This is used only if the
+// library identifies itself as a double.
 //
-// Doubles are compiled apart: what they share with the program is plain data and functions.
+// Doubles are compiled separately, so the interface consists of plain data and functions.
 #ifndef HLO_GPU_DEVICE_EMULATED_H_
 #define HLO_GPU_DEVICE_EMULATED_H_
 
@@ -17,10 +17,10 @@ namespace hlo::gpu {
 
 class SharedLibrary;
 
-// A kernel as the double of a driver sees it.
+// A kernel for the double of a driver.
 struct EmulatedKernel {
-  struct Argument {  // One pointer of a launch.
-    int64_t bytes;   // The least that must lie there.
+  struct Argument {  // A pointer of a launch.
+    int64_t bytes;   // The least size of its memory.
     int64_t alignment;
     bool written;
   };
@@ -31,25 +31,25 @@ struct EmulatedKernel {
   int64_t dynamic_shared_bytes;
   const Argument* arguments;
   int64_t argument_count;
-  const int64_t* pointers;  // Of each parameter, how many of the arguments it is.
+  const int64_t* pointers;  // The number of arguments of each parameter.
   int64_t parameter_count;
 };
 
 struct EmulatorTable {
-  // Null: no text that this process made. Lives as long as the process.
+  // Null for a text that this process did not make. Valid as long as the process.
   const EmulatedKernel* (*find)(const char* ptx);
-  // One at a time. Null, or what went wrong; the words stay until the next run. `sanitize`: accesses are watched.
-  // `set_condition`: what the kernel's cudaGraphSetConditional does.
+  // Runs one kernel at a time. Returns null or a message, which is valid until the next run. `sanitize` checks
+  // accesses. `set_condition` implements cudaGraphSetConditional.
   const char* (*run)(const EmulatedKernel* kernel, void* const* arguments, bool sanitize,
                      void (*set_condition)(uint64_t handle, uint32_t value));
 };
 
-// What a double exports: void(const EmulatorTable*).
+// The function that a double exports: void(const EmulatorTable*).
 constexpr char kAttachSymbol[] = "hlo_double_attach";
 
-// Leaves `library` the table; false when it is no double.
+// Passes the table to `library`. Returns false if it is not a double.
 bool AttachEmulator(const SharedLibrary& library);
-// From here on EmulatorTable::find knows the text.
+// Registers the text for EmulatorTable::find.
 void KeepForEmulator(const kernel::Ptx& ptx, const kernel::Kernel& kernel);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// nvJitLink: ptxas as a library of the CUDA toolkit, which needs neither a GPU nor a driver. Opened when first used.
+// nvJitLink: ptxas as a library of the CUDA toolkit, usable without a GPU and a driver. Opened on first use.
 #ifndef HLO_GPU_DEVICE_NVJITLINK_H_
 #define HLO_GPU_DEVICE_NVJITLINK_H_
 
@@ -10,10 +10,10 @@
 
 namespace hlo::gpu {
 
-// "13.0", or why there is none.
+// The version, such as "13.0", or the reason why it is missing.
 Result<std::string> NvJitLinkVersion(const std::vector<std::string>& search);
 
-// As kernel::Ptxas. May be called from several threads at once.
+// Like kernel::Ptxas. Thread-safe.
 Result<kernel::PtxasReport> NvJitLink(const std::string& ptx, const std::string& arch,
                                       const std::vector<std::string>& search);
 

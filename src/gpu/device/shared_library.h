@@ -1,4 +1,4 @@
-// Libraries that are opened when they are first needed, and whose absence is an answer.
+// Libraries that are opened on first use and may be absent.
 #ifndef HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 #define HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 
@@ -14,21 +14,21 @@ namespace hlo::gpu {
 
 class SharedLibrary {
  public:
-  // The first of `names` found in the folders of `search`, then where the loader looks, then in `more`, then among the
-  // wheels of Python's system folders; a folder of `search` may also hold wheels of NVIDIA's (site-packages). Never
-  // closed: what it started may still run. Error: all that was tried, with the loader's words.
+  // Opens the first of `names` that is found. Searches the folders of `search` (which may contain NVIDIA's wheels in
+  // site-packages), the loader's paths, `more`, and the wheels in Python's system folders. Never closed, because its
+  // threads may still run. Error: all places tried, with the loader's messages.
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 
-  // Null when there is none.
+  // Null if there is no such symbol.
   void* Find(const char* symbol) const;
-  // Sets `function`, or notes that `symbol` is missing.
+  // Sets `function`, or records that `symbol` is missing.
   template <class F>
   void Load(const char* symbol, F** function) {
     *function = reinterpret_cast<F*>(Find(symbol));
     if (*function == nullptr) missing_ = symbol;
   }
-  // An error if a Load failed.
+  // Returns an error if a Load failed.
   Status Complete() const;
   const std::string& path() const { return path_; }
 
@@ -38,8 +38,8 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// What `kLoad` gives, the functions of a library: loaded when they are first asked for, and kept, as is the error where
-// there are none. What it is loaded with is what the first to ask says.
+// The result of `kLoad`, the functions of a library. Loaded on first use and kept, and so is an error. The arguments of
+// the first caller are used.
 template <auto kLoad, class... Args>
 auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
   static std::mutex mutex;

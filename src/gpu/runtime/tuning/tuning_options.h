@@ -9,8 +9,8 @@
 namespace hlo::gpu {
 
 struct TuningOptions {
-  // XLA's levels. 0 measures nothing but uses the lock. 1 measures with zeros, 2 with random arguments. 4 also checks
-  // results and writes outside memory. 5 is 4 without warnings.
+  // The level of XLA. At 0 nothing is measured, but the lock is used. 1 measures with zeros, 2 with random arguments. 4
+  // also checks results and writes outside memory. 5 is 4 without notes.
   int level = 0;
   std::string read_from, write_to;  // Lock files, or empty.
   bool must_exist = false;          // `read_from` must exist; otherwise a missing file is empty.
