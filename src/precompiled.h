@@ -1,6 +1,6 @@
-// Headers that most sources include, compiled once for each set of compiler flags (see the Makefile). The build puts
-// this file in front of every source. Sources still include what they use: clang-tidy and editors read them without it.
-// Only headers that seldom change belong here, since a change of one compiles everything again.
+// Headers that most sources include, compiled once for each set of compiler flags. The Makefile includes this file
+// before every source. Sources still include the headers that they use, because clang-tidy and editors do not use this
+// file. Only stable headers belong here, because a change of one recompiles everything.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// What dot and convolution share: operands in the compute type, and results back in theirs: docs/ops.md#accumulation.
+// Shared parts of dot and convolution: operands in the compute type, and results in their own type:
+// docs/ops.md#accumulation.
 #ifndef HLO_INTERP_CONTRACTION_H_
 #define HLO_INTERP_CONTRACTION_H_
 
@@ -9,8 +10,8 @@
 
 namespace hlo {
 
-// The elements converted to `type` (the type of the result), in its compute type: a view of the literal when nothing
-// needs to be done.
+// The elements converted to `type`, the result's type, in its compute type. A view of the literal if no conversion is
+// needed.
 class WidenedElements {
  public:
   WidenedElements(Literal literal, PrimitiveType type);
@@ -25,36 +26,36 @@ class WidenedElements {
   const std::byte* data_;
 };
 
-// The bytes that WidenedElements of `shape` takes while it is made, and afterwards. `given`: the literal is a copy made
-// for it, which it frees.
+// The bytes that WidenedElements of `shape` uses while it is made, and afterwards. With `given`, it owns the literal
+// and frees it.
 struct WidenedBytes {
   int64_t making = 0, made = 0;
 
   WidenedBytes(const Shape& shape, PrimitiveType type, bool given);
 };
 
-// What the ops take for themselves beside operands and result; their attributes fit their operands.
+// The scratch bytes of the ops. The attributes must fit the operands.
 int64_t DotScratchBytes(const Instruction& inst);
 int64_t RaggedDotScratchBytes(const Instruction& inst);
 int64_t ScaledDotScratchBytes(const Instruction& inst);
 int64_t ConvolutionScratchBytes(const Instruction& inst);
 
-// `literal` as elements of `type`: `convert`.
+// Converts `literal` to `type`, as `convert` does.
 Literal Converted(const Literal& literal, PrimitiveType type);
-// The dimensions of `literal` in another order; the same memory when they stay in order.
+// Permutes the dimensions of `literal`. Shares its memory if the order is unchanged.
 Literal Transposed(const Literal& literal, std::span<const int64_t> permutation);
 bool IsOrdered(std::span<const int64_t> permutation);
-// Does the scale of a scaled-dot's operand scale it? A scalar does not.
+// Whether the scale of a scaled-dot's operand applies. A scalar does not.
 bool IsScaled(const Shape& elements, const Shape& scale);
-// Operand `side` (0 or 1) as it stands, or as what it is the compressed form of.
+// Operand `side` (0 or 1), decompressed if it is sparse.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 // The shape of Dense.
 Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
-// Is the written shape the one that the operands give with their zeros? Of free dimensions XLA's rule asks for the
-// sizes as they are kept, so that there is no room for the result. [U002]
+// Checks that the written shape is the one for decompressed operands. XLA's shape rule uses the compressed sizes of
+// free dimensions, which leave no room for the result (U002).
 template <class Attrs>
 Status CheckDense(const Instruction& inst);
-// Results from `count` elements in the compute type of `type`.
+// Stores `count` results from the compute type of `type`.
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);
 
 }  // namespace hlo

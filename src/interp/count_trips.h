@@ -1,5 +1,5 @@
-// How often a loop's body runs, for passes and for what they may know: by the form of its counter (ir/trip_count.h), or
-// by counting.
+// The trip counts of loops for passes and analyses: by the form of the counter (ir/trip_count.h), or by interpreting
+// trips.
 #ifndef HLO_INTERP_COUNT_TRIPS_H_
 #define HLO_INTERP_COUNT_TRIPS_H_
 
@@ -13,17 +13,17 @@ namespace hlo {
 
 class Instruction;
 
-using ScalarOf = std::function<const Literal*(const Instruction&)>;  // Null where it is not known.
+using ScalarOf = std::function<const Literal*(const Instruction&)>;  // Null if unknown.
 const Literal* ScalarOfConstant(const Instruction& inst);
 
-// Of a counter whose form is not known.
+// The limit for counters of unknown form.
 inline constexpr int64_t kMostInterpretedTrips = 64;
 
-// What `known_trip_count` says is not asked: a program is not changed on somebody's word. Where the counter has no form
-// that is known, and the condition hangs on a few scalars that begin at known values, trips are interpreted, `most` of
-// them at most. Nullopt when that does not tell.
+// Ignores `known_trip_count`, because a program must not change according to an unchecked claim. If the counter has no
+// known form and the condition depends on few scalars with known initial values, interprets up to `most` trips. nullopt
+// if the count remains unknown.
 std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most, const ScalarOf& known = ScalarOfConstant);
-// What scalar element `i` of the state is after `trips` trips, which is their number.
+// Scalar element `i` of the state after `trips` trips, the loop's trip count.
 std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips,
                                    const ScalarOf& known = ScalarOfConstant);
 

@@ -1,6 +1,6 @@
-// Sizes that are known only when the program runs. A value of `s32[<=5]` is a literal whose shape is its actual one,
-// static and compact: `s32[3]`. An instruction that is given such a value is evaluated as one of the actual shapes.
-// docs/ops.md#dynamic-dimensions. Which sizes results have is as in XLA's dynamic dimension inference.
+// Dynamic sizes. A value of `s32[<=5]` is a literal with its actual shape, static and compact, such as `s32[3]`. An
+// instruction with such an operand is evaluated with the actual shapes: docs/ops.md#dynamic-dimensions. The sizes of
+// results follow XLA's dynamic dimension inference.
 #ifndef HLO_INTERP_DYNAMIC_H_
 #define HLO_INTERP_DYNAMIC_H_
 
@@ -8,21 +8,22 @@
 
 namespace hlo {
 
-// A dimension written <=N, of the shape or of an element of it.
+// Whether a dimension of the shape or of an element is written <=N.
 bool HasDynamicDims(const Shape& shape);
-// A value smaller than its shape may reach the instruction or come from it. Elsewhere nothing of this file runs.
+// Whether an operand or the result may be smaller than its shape. Other instructions do not use this file.
 bool MayBeDynamic(const Instruction& inst);
 
-// A value of shape `actual` may stand where `declared` is written: the same, but for smaller sizes where it says <=.
+// Whether a value of shape `actual` is allowed for `declared`: the same shape, but possibly smaller where `declared`
+// has <=.
 bool Fits(const Shape& actual, const Shape& declared);
-// The value with nothing dynamic in its shape.
+// The value with a static shape.
 Literal Compact(Literal literal);
 
-// What HandlerOf gives, for instructions that MayBeDynamic. [R006]: sizes that do not suit the instruction, or a result
-// that is smaller where its shape does not say <=.
+// Evaluates an instruction that MayBeDynamic with its HandlerOf. Errors (R006): sizes that do not fit the instruction,
+// or a smaller result where its shape has no <=.
 Result<Literal> EvalDynamic(Evaluation& e);
 
-// Custom calls: the bounded array and its sizes, and back.
+// Custom calls that convert a bounded array to a padded array with its sizes, and back.
 Result<Literal> PadToStatic(Evaluation& e);
 Result<Literal> SliceToDynamic(Evaluation& e);
 

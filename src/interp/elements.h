@@ -1,5 +1,4 @@
-// The types in which elements are computed, and the way between them and the types in which they lie in memory.
-// docs/ops.md#compute-types
+// The types in which elements are computed, and conversions from and to their memory types: docs/ops.md#compute-types.
 #ifndef HLO_INTERP_ELEMENTS_H_
 #define HLO_INTERP_ELEMENTS_H_
 
@@ -11,13 +10,13 @@
 
 namespace hlo {
 
-// Signed integers of any width compute as int64_t, unsigned ones as uint64_t, floats narrower than f32 as float.
+// Signed integers compute as int64_t, unsigned ones as uint64_t, and floats narrower than f32 as float.
 enum class Compute : uint8_t { kPred, kS64, kU64, kF32, kF64, kC64, kC128 };
 
 using C64 = std::complex<float>;
 using C128 = std::complex<double>;
 
-Compute ComputeOf(PrimitiveType type);  // CHECKs for what is no array type.
+Compute ComputeOf(PrimitiveType type);  // CHECKs that `type` is an array type.
 int64_t ByteWidth(Compute compute);
 
 // Calls f.template operator()<T>() with the C++ type of `compute`.
@@ -46,21 +45,22 @@ constexpr Compute kComputeOf = [] {
   if constexpr (std::is_same_v<T, C128>) return Compute::kC128;
 }();
 
-// Memory -> compute type, `count` elements; exact. Null when both are the same, so that nothing needs to be done.
+// Memory to compute type, exact. Null if both are the same.
 using Loader = void (*)(const void* from, void* to, int64_t count);
 Loader LoaderOf(PrimitiveType type);
-// Compute type -> memory: integers modulo 2^n, floats rounded once. Null as above.
+// Compute type to memory: integers modulo 2^n, floats rounded once. Null if both are the same.
 using Storer = void (*)(const void* from, void* to, int64_t count);
 Storer StorerOf(PrimitiveType type);
-// double -> a float type narrower than f64, rounded once.
+// double to a float type narrower than f64, rounded once.
 Storer StorerFromDouble(PrimitiveType type);
-// The bit pattern, sign-extended from the type's width, as int64_t: for floats ordered by their bits.
+// The bits of a float as a sign-extended int64_t, for ordering floats by their bits.
 Loader BitsLoaderOf(PrimitiveType type);
 
-// `count` elements of `bytes` bytes, the first at `from`, each `stride` elements after the one before; packed at `to`.
+// Copies `count` elements of `bytes` bytes with a distance of `stride` elements from `from` to contiguous memory, and
+// back.
 void GatherStrided(const std::byte* from, int64_t stride, int64_t bytes, std::byte* to, int64_t count);
 void ScatterStrided(const std::byte* from, std::byte* to, int64_t stride, int64_t bytes, int64_t count);
-// `count` copies of one element.
+// Writes `count` copies of one element.
 void Fill(const std::byte* element, int64_t bytes, std::byte* to, int64_t count);
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// How the parts of the interpreter meet: a handler for each opcode, and what handlers share. Internal to interp/.
+// The internal interface of the interpreter: a handler for each opcode, and shared state of handlers. Internal to
+// interp/.
 #ifndef HLO_INTERP_EVALUATION_H_
 #define HLO_INTERP_EVALUATION_H_
 
@@ -15,12 +16,12 @@ namespace hlo {
 
 class ScalarBody;
 
-// Where a device stands among those that run together.
+// The position of a device in a run with several devices.
 struct DevicePlace {
   int64_t replica = 0, partition = 0;
 };
 
-// What one interpretation shares among its instructions.
+// The shared state of one interpretation.
 class Session {
  public:
   explicit Session(const InterpretOptions& options, int nesting = 0, std::optional<DevicePlace> place = {});
@@ -28,15 +29,15 @@ class Session {
   Session(const Session&) = delete;
 
   const InterpretOptions& options() const { return options_; }
-  // The scalar computation of a reduce and its like, compiled on first use.
+  // The scalar computation of a reduce or similar op, compiled on first use.
   Result<const ScalarBody*> Body(const Computation& computation);
-  // Interpretations within interpretations, for scalar computations that are not made of elementwise ops alone.
+  // Depth of nested interpretations, for scalar computations that do not only consist of elementwise ops.
   int nesting() const { return nesting_; }
-  // Null where one device of several is interpreted alone, or a computation within an instruction.
+  // Empty for one device interpreted alone, and for a computation within an instruction.
   const std::optional<DevicePlace>& place() const { return place_; }
 
-  int64_t infeeds = 0, outfeeds = 0;  // Values read and written so far.
-  uint64_t rng_state[2];              // Low word first: rng-get-and-update-state, and where `rng` draws from.
+  int64_t infeeds = 0, outfeeds = 0;  // Number of values read and written.
+  uint64_t rng_state[2];              // Low word first. The state of rng-get-and-update-state and `rng`.
 
  private:
   const InterpretOptions& options_;
@@ -47,16 +48,16 @@ class Session {
 
 struct Evaluation {
   const Instruction& inst;
-  // Values of the operands. Those that nobody needs later are not shared: writing to them, or taking them, copies
-  // nothing.
+  // Values of the operands. A value without later uses is not shared, so writing to it or moving it copies nothing.
   std::span<Literal> operands;
   Session& session;
 };
 
 using Handler = Result<Literal> (*)(Evaluation& e);
-// Null for what the frames of the interpreter do themselves: parameter, call, while ..., and where devices meet.
+// Null for opcodes that the interpreter's frames handle (parameter, call, while, ...) and for exchanges between
+// devices.
 Handler HandlerOf(Opcode opcode);
-// Its value needs other devices, or goes to them: meetings.h.
+// Whether the value comes from other devices or is sent to them (meetings.h).
 constexpr bool MeetsDevices(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather:
@@ -77,13 +78,12 @@ constexpr bool MeetsDevices(Opcode opcode) {
   }
 }
 
-// One function for each opcode that is not elementwise; one that is missing does not link, with its name in the
-// message.
+// A function for each opcode that is not elementwise. A missing one is a link error with its name.
 #define HLO_OPCODE(Name, ...) Result<Literal> Eval##Name(Evaluation& e);
 #include "ir/opcodes.inc"
 Result<Literal> EvalElementwise(Evaluation& e);
 
-// EvaluateComputation inside an evaluation.
+// EvaluateComputation within an evaluation.
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
                                const InterpretOptions& options, int nesting);
 

@@ -1,5 +1,5 @@
-// Formulas of interp/functions.def that the C++ library lacks, or has of floats alone. T: a float type or a complex
-// one.
+// Formulas of interp/functions.def that the C++ library lacks, or has only for floats. T is a float type or a complex
+// type.
 #ifndef HLO_INTERP_FORMULAS_H_
 #define HLO_INTERP_FORMULAS_H_
 
@@ -12,7 +12,7 @@ namespace hlo {
 template <class T>
 constexpr bool kIsFloat = std::is_floating_point_v<T>;
 
-// exp(z) - 1 without cancellation where z is small: expm1(x) cos(y) - 2 sin(y/2)^2 + i exp(x) sin(y).
+// exp(z) - 1 without cancellation for small z: expm1(x) cos(y) - 2 sin(y/2)^2 + i exp(x) sin(y)
 template <class T>
 T Expm1Of(T z) {
   if constexpr (kIsFloat<T>) return std::expm1(z);
@@ -24,7 +24,7 @@ T Expm1Of(T z) {
   }
 }
 
-// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where 1 + z would lose what is small.
+// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where rounding 1 + z would lose small parts.
 template <class T>
 T Log1pOf(T z) {
   if constexpr (kIsFloat<T>) return std::log1p(z);
@@ -36,7 +36,7 @@ T Log1pOf(T z) {
   }
 }
 
-// 1 / (1 + e^-x); where e^-x overflows that is e^x, which does not underflow yet.
+// 1 / (1 + e^-x). Where e^-x overflows, it is e^x, which does not underflow there.
 template <class T>
 T LogisticOf(T x) {
   const T e = std::exp(-x);

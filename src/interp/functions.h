@@ -1,4 +1,4 @@
-// What is known of the functions of one float besides their rows in ir/ops.def: interp/functions.def.
+// Properties of functions of one float besides their rows in ir/ops.def: interp/functions.def.
 #ifndef HLO_INTERP_FUNCTIONS_H_
 #define HLO_INTERP_FUNCTIONS_H_
 
@@ -10,13 +10,13 @@
 
 namespace hlo {
 
-// How far a function moves while its argument moves within bounds.
+// The shape of a function, for bounding its change while its argument varies.
 enum class Course : uint8_t {
-  kMonotone,        // On its domain: the extremes over an interval lie at its ends.
-  kVanishes,        // Monotone, and where it is next to nothing a kernel may give 0: what it divides by has overflowed.
-  kFallsThenRises,  // Around 0.
-  kWaves,           // Within [-1, 1], and nowhere steeper than `slope`.
-  kRisesBetweenPoles,  // Which lie `period` apart, half of that on both sides of 0.
+  kMonotone,           // On its domain; extremes over an interval are at its ends.
+  kVanishes,           // Monotone. Where it is tiny, a kernel may return 0, because a divisor overflows.
+  kFallsThenRises,     // Minimum at 0.
+  kWaves,              // Values in [-1, 1], with at most the slope `slope`.
+  kRisesBetweenPoles,  // Poles are at odd multiples of half of `period`.
 };
 
 struct FunctionFacts {
@@ -26,28 +26,27 @@ struct FunctionFacts {
   };
 
   Range domain;        // Elsewhere it is NaN.
-  Range made_up;       // Where made-up arguments lie: in the domain, and not next to a pole.
-  Range samples = {};  // Where tests take half of their arguments: from below to above what is of interest.
-  double slope = 1;    // kWaves.
-  double period = 0;   // kRisesBetweenPoles.
-  // Random modules ask for nothing larger, so that the result is not much larger than what it comes from; of complex
-  // numbers, for no part larger than `tame_complex`, which gives no part larger than `complex_values` (0: larger by 4
-  // than that of the argument).
+  Range made_up;       // The range of generated arguments: in the domain and away from poles.
+  Range samples = {};  // The range of half of the test arguments, around the interesting region.
+  double slope = 1;    // For kWaves.
+  double period = 0;   // For kRisesBetweenPoles.
+  // The largest argument in random modules, so that results do not grow much. Complex arguments have parts of at most
+  // `tame_complex`, which gives parts of at most `complex_values` (0: at most 4 larger than the argument's).
   double tame = kInf, tame_complex = kInf, complex_values = 0;
-  int weight = 1;  // How often they have it.
+  int weight = 1;  // The frequency in random modules.
 };
 
 struct FloatFunction {
   Opcode opcode;
   double (*f64)(double);
   long double (*f80)(long double);
-  bool of_complex;  // The interpreter has it of complex numbers, too.
+  bool of_complex;  // The interpreter supports complex arguments.
   Course course;
   FunctionFacts facts;
 };
 
 std::span<const FloatFunction> FloatFunctions();
-const FloatFunction* FloatFunctionOf(Opcode opcode);  // Null: it is none.
+const FloatFunction* FloatFunctionOf(Opcode opcode);  // Null if there is none.
 
 struct FloatFunctionOfTwo {
   Opcode opcode;

@@ -1,4 +1,4 @@
-// A computation prepared for running: its instructions in order, where their values lie, and when those are last used.
+// A computation prepared for execution: its instructions in order, the slots of their values, and last uses.
 #ifndef HLO_INTERP_PROGRAM_H_
 #define HLO_INTERP_PROGRAM_H_
 
@@ -12,26 +12,27 @@ namespace hlo {
 
 struct Use {
   int slot;
-  bool last;  // Nothing reads the slot afterwards.
+  bool last;  // The last use of the slot.
 };
 
 struct Step {
   const Instruction* inst = nullptr;
   Handler handler = nullptr;
   std::vector<Use> operands;
-  std::vector<int> dead;      // Slots to empty when the operands are taken.
-  int result = 0;             // Slot.
-  bool unused = false;        // Run for its effect, or to be seen.
-  bool given = false;         // InterpretOptions::given has the value.
-  bool dynamic = false;       // MayBeDynamic: what a frame is given and gives is checked.
-  bool take_element = false;  // get-tuple-element of a tuple that is only ever taken apart, each element once.
+  std::vector<int> dead;  // Slots to free when the operands are read.
+  int result = 0;         // Slot.
+  bool unused = false;    // The value is unused; executed for its effect or for an observer.
+  bool given = false;     // InterpretOptions::given provides the value.
+  bool dynamic = false;   // MayBeDynamic: operands and results of a frame are checked.
+  // A get-tuple-element that can move the element, because each element of the tuple is read only once.
+  bool take_element = false;
 };
 
 struct Program {
-  std::vector<Step> steps;      // What the root needs, and what has side effects.
-  std::vector<int> parameters;  // Slot by parameter number; -1 when nothing needs it.
+  std::vector<Step> steps;      // The instructions that the root needs, and those with side effects.
+  std::vector<int> parameters;  // Slot of each parameter; -1 if unused.
   int root = 0;
-  bool dynamic_root = false;  // Its value may be smaller than its shape.
+  bool dynamic_root = false;  // The root's value may be smaller than its shape.
   int slots = 0;
 };
 
@@ -45,17 +46,17 @@ class Programs {
   std::unordered_map<const Computation*, std::unique_ptr<Program>> programs_;
 };
 
-// One instruction alone; operand i is in slot i.
+// A program of one instruction. Operand i is in slot i.
 Program ProgramOf(const Instruction& inst);
 
-// The planned peak of live bytes, and the instruction with the largest value of all.
+// The planned peak of live bytes, and the instruction with the largest value.
 struct Peak {
   int64_t bytes = 0;
   const Instruction* largest = nullptr;
 };
 Peak PlannedPeak(const Computation& computation);
 
-// The target of a custom-call has a meaning here.
+// Whether the target of a custom call is supported.
 bool IsKnownCustomCall(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// Memory that an op computes in, counted with the literals (ir/literal_memory.h). How much an op will take is said once
-// more in planned_peak.cpp, before it runs.
+// Scratch memory of ops, counted like literals (ir/literal_memory.h). planned_peak.cpp predicts its size before a run.
 #ifndef HLO_INTERP_SCRATCH_H_
 #define HLO_INTERP_SCRATCH_H_
 
@@ -14,7 +13,7 @@
 
 namespace hlo {
 
-// `count` elements, contents undefined; they can be written to through a const handle.
+// `count` elements with undefined contents, writable through a const object.
 template <class T>
 class Scratch {
  public:

@@ -1,4 +1,4 @@
-// Copies between arrays in which elements lie at strides: what broadcast, transpose, slice, pad and their like come to.
+// Copies between strided arrays, the basis of broadcast, transpose, slice, pad and similar ops.
 #ifndef HLO_INTERP_STRIDED_H_
 #define HLO_INTERP_STRIDED_H_
 
@@ -9,12 +9,13 @@
 
 namespace hlo {
 
-// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements
-// and may be zero (only `from`) or negative; no two indices share a place in `to`.
+// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements.
+// They may be negative, and zero in `from`. No two indices may have the same position in `to`.
 void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
                  std::byte* to, std::span<const int64_t> to_strides, int64_t bytes);
 
-// All indices below `dims` in row-major order: for (IndexWalk walk(dims); walk.Valid(); walk.Next()). A scalar has one.
+// All indices below `dims` in row-major order: for (IndexWalk walk(dims); walk.Valid(); walk.Next()). A scalar has one
+// index.
 class IndexWalk {
  public:
   explicit IndexWalk(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), index_(dims.size(), 0) {
@@ -31,7 +32,7 @@ class IndexWalk {
     }
     valid_ = false;
   }
-  // The index that is number `linear` in the order.
+  // Moves to the index with number `linear` in this order.
   void Seek(int64_t linear) {
     for (size_t d = dims_.size(); d-- > 0;) {
       index_[d] = linear % dims_[d];

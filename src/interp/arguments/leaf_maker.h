@@ -1,4 +1,4 @@
-// One array of an argument being made up.
+// Generates one array of an argument.
 #ifndef HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
 #define HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
 
@@ -12,20 +12,21 @@
 
 namespace hlo {
 
-// The array of `shape` that is leaf `leaf` of parameter `parameter`: as options.profile says, within `range` (without
-// options.constrain only what a profile makes worse on purpose is taken of it), floats scaled by `tighten`.
+// The array for leaf `leaf` of parameter `parameter`, with the profile of `options` and within `range`. Without
+// options.constrain, only the properties that a profile makes worse are taken from `range`. Floats are scaled by
+// `tighten`.
 Literal MakeLeaf(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter,
                  int64_t leaf, double tighten = 1);
 
-// The high words of the counters that a leaf draws from.
+// The high words of the random counters of a leaf.
 inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
   return static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
 }
 
-// Uniform in [low, high], by the high part of a product.
+// A uniform number in [low, high], from the high part of a product.
 int64_t Between(const PhiloxBlock& random, int64_t low, int64_t high);
 
-// `f(shape, leaf number)` for each leaf, put together again.
+// Calls `f(shape, leaf number)` for each leaf and assembles the results.
 template <class F>
 Result<Literal> ByLeaf(const Shape& shape, int64_t& leaf, F&& f) {
   if (!shape.IsTuple()) return f(shape, leaf++);

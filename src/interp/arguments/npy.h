@@ -1,4 +1,4 @@
-// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). What types are called there: docs/arguments.md#files.
+// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). The names of types there: docs/arguments.md#files.
 #ifndef HLO_INTERP_ARGUMENTS_NPY_H_
 #define HLO_INTERP_ARGUMENTS_NPY_H_
 
@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// One array as it stood in the file: row-major, in the machine's byte order.
+// An array of a file, row-major and in the machine's byte order.
 struct NpyArray {
   char kind = 'f';    // b i u f c V, as in NumPy.
   int64_t width = 4;  // Bytes of an element.
@@ -23,26 +23,26 @@ struct NpyArray {
 };
 
 bool IsNpy(std::string_view bytes);
-// The type that the array has by itself; none of raw bytes.
+// The element type of the array, if it has one; raw bytes have none.
 std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array);
-// `path` for messages. Errors [A002].
+// `path` is for messages. Errors: A002.
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
-// What stands before the elements of an array: bf16 and f8 as ml_dtypes writes them.
+// The bytes before the elements of an array. bf16 and f8 are written as by ml_dtypes.
 std::string NpyHeader(const Literal& literal);
-// The bytes of a file without a header, as `shape`.
+// The bytes of a file without a header, as an array of this shape.
 NpyArray RawArray(std::string bytes, const Shape& shape);
 
-// What is done about an array of another element type than is wanted.
+// The treatment of an array with another element type than the parameter.
 enum class CastArgs : uint8_t {
   kNever,
   kSafe,   // Converted if no value changes.
-  kForce,  // Converted, as by `convert`.
+  kForce,  // Converted as by `convert`.
 };
 std::optional<CastArgs> CastArgsFromText(std::string_view text);  // "never", "safe", "force"
 
-// The array as a literal of `shape` (no tuple). bf16 is V2 or uint16 bits, f8 V1 or uint8 bits, s4 and u4 a byte an
-// element, whose range is checked. `wanted_by` and `where` are for messages: "argument 2 ('ids') wants s32[128],
-// a.npz:ids has ...". Errors [A004].
+// The array as a literal of `shape`, which must not be a tuple. bf16 is V2 or the bits in uint16, f8 is V1 or the bits
+// in uint8. s4 and u4 have a byte for each element, whose range is checked. `wanted_by` and `where` are for messages
+// such as "argument 2 ('ids') wants s32[128], a.npz:ids has ...". Errors: A004.
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
                                const std::string& where, CastArgs cast = CastArgs::kNever);
 

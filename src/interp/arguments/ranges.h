@@ -1,5 +1,5 @@
-// What the module's uses ask of its arguments: index ranges, trip counts, positive divisors, sizes that keep long sums
-// finite. Found by walking backward from each use to the entry parameters and to elided constants:
+// The requirements of a module's uses on its arguments: index ranges, trip counts, positive divisors, and scales that
+// keep long sums finite. They are found by walks from each use backward to entry parameters and elided constants:
 // docs/arguments.md#made-up.
 #ifndef HLO_INTERP_ARGUMENTS_RANGES_H_
 #define HLO_INTERP_ARGUMENTS_RANGES_H_
@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// Both ends are in it.
+// Both ends are included.
 struct ClosedInterval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -25,34 +25,35 @@ struct ClosedInterval {
   bool operator==(const ClosedInterval&) const = default;
 };
 
-// What is known of the wishes for one leaf of a parameter.
+// The requirements on one leaf of a parameter.
 struct LeafRange {
-  ClosedInterval interval;  // The meet of all uses.
-  // Component c along `component_dim` has components[c] (vectors of gather and scatter indices); empty: all alike.
+  ClosedInterval interval;  // The intersection over all uses.
+  // Component c along `component_dim` has the range components[c], for vectors of gather and scatter indices. Empty if
+  // all are alike.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
-  bool is_index = false;       // Of gather, scatter or a dynamic slice: profile `edge` goes out of range here ...
-  bool is_promised = false;    // ... unless the op relies on what it is told of them.
-  bool is_start = false;       // Of a dynamic slice: both ends matter most.
+  bool is_index = false;     // An index of a gather, scatter or dynamic slice. Profile `edge` makes it go out of range,
+  bool is_promised = false;  // except if the op relies on a promise about it.
+  bool is_start = false;     // A start of a dynamic slice, where both ends matter most.
   bool is_trip_count = false;  // Profile `long` makes it large.
-  // Of indices as vectors, one for each row: in lexicographic order; no two alike.
+  // For index vectors in rows: sorted lexicographically, and without duplicates.
   bool rows_sorted = false, rows_unique = false;
-  // Keys of a sort or a search for the largest: equal ones leave a choice, which profile `ties` makes often and, where
-  // `distinct`, the others never. Along `key_dim`; -1: not known.
+  // A key of a sort or arg-reduction. Equal keys allow several results. Profile `ties` makes them frequent; other
+  // profiles avoid them if `distinct`. `key_dim` is -1 if unknown.
   bool is_key = false, distinct = false;
   int64_t key_dim = -1;
-  // Terms of a sum along `summed_dim` (-1: not known), or (`repeats`) what such terms are multiplied by.
+  // A term of a sum along `summed_dim` (-1 if unknown), or with `repeats` a factor of such terms.
   bool is_summed = false, repeats = false;
   int64_t summed_dim = -1;
-  std::optional<double> exactly;  // The identity of the reducer whose init this is.
-  double scale = 1;               // Of free floats: |x| <= scale.
-  std::string conflict;           // Two uses that exclude each other, in words; empty: none.
+  std::optional<double> exactly;  // The identity of the reducer with this initial value.
+  double scale = 1;               // For unconstrained floats: |x| <= scale.
+  std::string conflict;           // A description of two contradictory uses, or empty.
 };
 
-// Leaves go depth first.
+// Leaves are in depth-first order.
 struct Ranges {
-  std::vector<std::vector<LeafRange>> parameters;  // By number and leaf: of the entry.
-  std::vector<std::vector<LeafRange>> elided;      // By id and leaf: of elided constants, wherever they stand.
+  std::vector<std::vector<LeafRange>> parameters;  // By number and leaf, for the entry.
+  std::vector<std::vector<LeafRange>> elided;      // By id and leaf, for all elided constants.
 };
 
 Ranges CollectRanges(const Module& module);

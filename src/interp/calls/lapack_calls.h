@@ -1,5 +1,5 @@
-// What the custom calls of LAPACK share: operands, options and results of a call, and matrices as Fortran has them.
-// Internal to interp/.
+// Shared parts of LAPACK's custom calls: operands, options and results of a call, and column-major matrices. Internal
+// to interp/.
 #ifndef HLO_INTERP_CALLS_LAPACK_CALLS_H_
 #define HLO_INTERP_CALLS_LAPACK_CALLS_H_
 
@@ -37,7 +37,7 @@ T Conjugate(T x) {
   if constexpr (kIsComplex<T>) return std::conj(x);
   else return x;
 }
-// f<T>() for the four types of LAPACK.
+// Calls f<T>() for one of the four types of LAPACK.
 template <class F>
 Result<Literal> WithLapackType(const Evaluation& e, PrimitiveType type, F&& f) {
   switch (type) {
@@ -49,12 +49,12 @@ Result<Literal> WithLapackType(const Evaluation& e, PrimitiveType type, F&& f) {
   }
 }
 
-// 's', 'd', 'c', 'z'; '?' of others.
+// 's', 'd', 'c', 'z', or '?' for other types.
 char LetterOf(PrimitiveType type);
 
 struct Routine {
   std::string_view name;  // "potrf"
-  char type = 0;          // 's', 'd', 'c', 'z'; 0: what the operand says.
+  char type = 0;          // 's', 'd', 'c', 'z'; 0 to use the operand's type.
 };
 
 class Call {
@@ -81,11 +81,11 @@ class Call {
   const Routine& routine() const { return routine_; }
   bool HasArrays(size_t count) const { return arrays_.size() >= count; }
   const Literal& array(size_t i) const { return *arrays_[i]; }
-  // Of the older names; 0 when it is not there.
+  // For the older call names; 0 if it is missing.
   int64_t scalar(size_t i) const { return i < scalars_.size() ? scalars_[i] : 0; }
   bool has_scalars() const { return !scalars_.empty(); }
-  // The number that backend_config gives to `key`: a letter's code, or that of 'T' or 'F' for a boolean; `missing` when
-  // there is none.
+  // The number in backend_config for `key`: a character's code, or 'T' or 'F' for a boolean. `missing` if there is
+  // none.
   int64_t Number(std::string_view key, int64_t missing) const {
     for (const auto& [name, value] : options_) {
       if (name != key) continue;
@@ -101,7 +101,7 @@ class Call {
     return Option("uplo", Option("lower", 'F') == 'T' ? 'L' : 'U') == 'L';
   }
 
-  // Operand `i` among the arrays is one vector of `size` elements, or with size < 0 any number, for each of `batch`.
+  // Checks that array `i` is a vector of `size` elements (any number if size < 0) for each of `batch`.
   Status CheckVectors(size_t i, const Dims& batch, int64_t size, PrimitiveType type) const {
     const Shape& shape = array(i).shape();
     Dims dims = batch;
@@ -112,7 +112,7 @@ class Call {
     if (shape.type() == type && shape.dims() == dims) return {};
     FAIL(UnsupportedCall(e_.inst, Str("whose operand ", i, " is ", shape, " and not ", Shape(type, dims), ",")));
   }
-  // ... a matrix of these sizes.
+  // Checks that array `i` is a matrix of these sizes for each of `batch`.
   Status CheckMatrices(size_t i, const Dims& batch, int64_t rows, int64_t columns, PrimitiveType type) const {
     Dims dims = batch;
     for (const int64_t size : {rows, columns}) dims.push_back(size);
@@ -121,7 +121,7 @@ class Call {
                          Str("whose operand ", i, " is ", array(i).shape(), " and not ", Shape(type, dims), ",")));
   }
 
-  // The values of the call's first results; the others are workspace.
+  // Returns `values` as the call's first results; its other results are workspace.
   Result<Literal> Results(std::vector<Literal> values) const {
     const Shape& shape = e_.inst.shape();
     if (!shape.IsTuple()) {
@@ -147,10 +147,10 @@ class Call {
   std::vector<std::pair<std::string_view, std::string_view>> options_;
 };
 
-// With its last two dimensions exchanged.
+// Exchanges the last two dimensions.
 Literal WithMatricesTransposed(const Literal& literal);
 
-// A batch of matrices as Fortran has them, by columns.
+// A batch of column-major matrices, as in Fortran.
 template <class T>
 class Matrices {
  public:
@@ -186,37 +186,37 @@ class Matrices {
   Literal transposed_;
 };
 
-// One vector of `size` for each matrix, or with size < 0 one number.
+// A vector of `size` for each matrix, or a number if size < 0.
 Literal Vectors(PrimitiveType type, const Dims& batch, int64_t size);
 
-// The type of the real parts, and of the complex numbers over them.
+// The type of real parts, and of complex numbers.
 template <class T>
 constexpr PrimitiveType kRealType = sizeof(Real<T>) == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
 template <class T>
 constexpr PrimitiveType kComplexType = sizeof(Real<T>) == 4 ? PrimitiveType::kC64 : PrimitiveType::kC128;
 
-// Part `i` of what Vectors made.
+// Vector `i` of a result of Vectors.
 template <class T>
 T* VectorOf(Literal& vectors, int64_t i, int64_t size) {
   return vectors.mutable_data<T>().data() + i * size;
 }
 
-// One routine for all matrices of a call. The operands are as many as the table in lapack_calls.cpp says, the first one
-// has matrices of the routine's type.
+// One routine for all matrices of a call. The table in lapack_calls.cpp has the number of operands, and the first
+// operand has matrices of the routine's type.
 
-// lapack_calls.cpp, computed here.
+// Implemented in lapack_calls.cpp.
 Result<Literal> CallPotrf(const Call& call);
 Result<Literal> CallGetrf(const Call& call);
 Result<Literal> CallTrsm(const Call& call);
 Result<Literal> CallGtsv(const Call& call);
 Result<Literal> CallLu(const Call& call);
-// jacobi.cpp, computed here.
+// Implemented in jacobi.cpp.
 Result<Literal> CallEigh(const Call& call);
-// lapack_reflectors.cpp, computed here.
+// Implemented in lapack_reflectors.cpp.
 Result<Literal> CallGeqrf(const Call& call);
 Result<Literal> CallOrgqr(const Call& call);
 Result<Literal> CallOrmqr(const Call& call);
-// lapack_library.cpp, computed by the system's LAPACK.
+// Implemented by the system's LAPACK (lapack_library.cpp).
 Result<Literal> CallGeqp3(const Call& call);
 Result<Literal> CallGesdd(const Call& call);
 Result<Literal> CallGesvd(const Call& call);

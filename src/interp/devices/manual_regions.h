@@ -1,14 +1,14 @@
-// Where a manual region of a partitioned program begins and ends (shard_map and its like): outside of it every
-// partition holds whole values, as the text has them, inside its own part of each. Internal to interp/, but for the
-// count of partitions.
+// Manual regions of partitioned programs (shard_map and similar). Outside a region every partition has whole values, as
+// in the text, and inside it has its part. Internal to interp/, except for the count of partitions.
 //
-// What XLA's partitioner makes of the rest changes where values lie and not what they are, so that whole values
-// everywhere have the meaning of the program: outside of manual regions all partitions compute the same.
+// XLA's partitioner changes only the placement of values, so the program has the same meaning if all partitions compute
+// whole values outside manual regions.
 //
-// Which part a partition has is told by the sharding of the whole value: that of the operand where a region begins and
-// of the instruction itself where it ends, or Shardy's text in its frontend attributes. A dimension may be split
-// further than its shards are small: those axes are not manual, the region sees them whole, and they are the minor ones
-// (Shardy requires it; JAX writes no others). Where a dimension does not divide, the last parts are filled with zeros.
+// The sharding of the whole value determines the part of each partition. It is the sharding of the operand at the start
+// of a region, and of the instruction itself at its end, or Shardy's text in the frontend attributes. A dimension may
+// be split into more parts than the region's shapes show. The additional axes are not manual: the region sees them
+// whole. They are the minor axes, as Shardy requires. If a dimension is not divisible, the last parts are padded with
+// zeros.
 #ifndef HLO_INTERP_DEVICES_MANUAL_REGIONS_H_
 #define HLO_INTERP_DEVICES_MANUAL_REGIONS_H_
 
@@ -19,19 +19,19 @@
 
 namespace hlo {
 
-// The value of Marker::kShard on one partition. Errors [U007]: one partition alone, or a sharding that does not split
-// the whole into such parts among those there are.
+// The value of Marker::kShard on one partition. Errors (U007): there is only one partition, or the sharding does not
+// split the whole into such parts among the partitions.
 Result<Literal> BeginManualRegion(Evaluation& e);
 
-// The values of Marker::kWhole for all partitions of a replica, from their parts. What partitions hold in common is
-// taken by each from its own kind: those that differ from it where the sharding splits, and nowhere else.
+// The values of Marker::kWhole for all partitions of a replica, from their parts. A partition joins the parts of the
+// partitions that differ from it only along the axes that the sharding splits.
 Result<std::vector<Literal>> EndManualRegion(Gathering& gathering);
 
-// Ends a region whose parts have to be put together.
+// Whether the instruction ends a region whose parts must be joined.
 bool EndsManualRegion(const Instruction& inst);
 
-// How many partitions the first manual region of the module is for, by its sharding; 0: there is none, or it does not
-// say.
+// The number of partitions of the module's first manual region according to its sharding; 0 if there is none or it is
+// unknown.
 int64_t PartitionsOfManualRegions(const Module& module);
 
 }  // namespace hlo

@@ -1,8 +1,8 @@
-// Where the devices of one run meet: at collectives, where all of a group must have come, and at send and recv. Nothing
-// here runs anything; the interpreter says who arrives where, and is told who may go on. Internal to interp/.
+// Synchronizes the devices of a run at collectives, which need all members of a group, and at send and recv. It runs
+// nothing itself: the interpreter reports arrivals and learns which devices can continue. Internal to interp/.
 //
-// A start (all-reduce-start, ...) meets where it stands, so that a done never waits. A send leaves its value behind and
-// goes on; a recv-done waits for it.
+// A start op (all-reduce-start, ...) exchanges values immediately, so a done op never waits. A send stores its value
+// and continues; a recv-done waits for it.
 #ifndef HLO_INTERP_DEVICES_MEETINGS_H_
 #define HLO_INTERP_DEVICES_MEETINGS_H_
 
@@ -22,27 +22,28 @@ class Meetings {
  public:
   explicit Meetings(const DeviceGrid& grid) : grid_(grid), waits_at_(grid.count(), nullptr) {}
 
-  // `device` stands before `inst`. Its value; or null, and the device waits until TakeReady names it.
+  // `device` is about to execute `inst`. Returns its value, or nullopt if the device must wait until TakeReady returns
+  // it.
   Result<std::optional<Literal>> Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
                                         Session& session);
-  // Those who have stopped waiting since the last call, with the values they waited for.
+  // The devices that have stopped waiting since the last call, with their values.
   std::vector<std::pair<int, Literal>> TakeReady() { return std::exchange(ready_, {}); }
 
-  // When nobody runs any more: [R040] if somebody waits, or something that was sent was never received.
+  // Called when all devices have stopped. Error R040 if a device still waits or a sent value was not received.
   Status CheckAllDone() const;
 
  private:
   // A group at one instruction.
   struct Group {
     std::vector<int> devices;
-    std::vector<std::vector<Literal>> operands;  // By place; of those who have come.
+    std::vector<std::vector<Literal>> operands;  // Indexed by position in the group, for devices that have arrived.
     std::vector<bool> here;
     size_t arrived = 0;
   };
   struct Place {
     std::vector<Group> groups;
-    std::vector<std::pair<int, int>> of;  // Group and place in it, by device; {-1, -1}: takes no part.
-    std::vector<int64_t> times;           // That each device was here.
+    std::vector<std::pair<int, int>> of;  // The group and position of each device; {-1, -1} if it is in no group.
+    std::vector<int64_t> times;           // Number of visits of each device.
   };
   // Channel, source, target.
   using Route = std::tuple<int64_t, int, int>;
@@ -61,12 +62,12 @@ class Meetings {
 
   const DeviceGrid grid_;
   std::unordered_map<const Instruction*, Place> places_;
-  std::vector<const Instruction*> waits_at_;  // By device.
+  std::vector<const Instruction*> waits_at_;  // Indexed by device.
   std::vector<std::pair<int, Literal>> ready_;
-  // Values on their way, in order, and who waits for the next of a route.
+  // Sent values in order, and the device that waits for the next value of a route.
   std::map<Route, std::vector<Sent>> sent_;
   std::map<Route, int> awaited_;
-  // A pending recv is known by the u32 in its value; 0 where nobody sends and zeros come.
+  // Pending recvs by the u32 in their value; 0 if no device sends and the value is zeros.
   std::unordered_map<int64_t, Route> pending_;
   int64_t last_pending_ = 0;
 };

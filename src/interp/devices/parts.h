@@ -1,4 +1,4 @@
-// Cutting of arrays into the parts that devices hold, and joining. Sizes and devices of parts: ir/mesh/parts.h.
+// Cuts arrays into the parts of devices, and joins them. Sizes and devices of parts: ir/mesh/parts.h.
 #ifndef HLO_INTERP_DEVICES_PARTS_H_
 #define HLO_INTERP_DEVICES_PARTS_H_
 
@@ -13,16 +13,16 @@
 
 namespace hlo {
 
-// The part of `whole` that a device holds. `local` is its shape, with its layout. Elements past the end of the whole
+// The part of `whole` that a device holds. `local` is its shape with its layout. Elements beyond the end of the whole
 // are 0.
 Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device);
 
 struct JoinedParts {
   Literal whole;
-  // Two devices that hold the same part with different bits. The whole has the bits of the first one.
+  // Two devices with different bits in the same part. The whole has the bits of the first.
   std::optional<std::pair<int64_t, int64_t>> differing;
 };
-// `parts` by device, all of the shape that the parts of `whole` have.
+// `parts` is indexed by device, and all have the local shape of `whole`.
 JoinedParts JoinParts(std::span<const Literal* const> parts, const Shape& whole, const PartTable& table);
 
 }  // namespace hlo

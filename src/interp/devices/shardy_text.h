@@ -1,6 +1,5 @@
-// Shardy's attributes as they stand in frontend attributes: #sdy.sharding_per_value<[<@mesh, [{"x"}, {?}]>]> over
-// {mesh = #sdy.mesh<["x"=2, "y"=4]>}. Source: the grammar in the documentation of Shardy's dialect, sdy. Internal
-// to interp/.
+// Parses Shardy's attributes in frontend attributes: #sdy.sharding_per_value<[<@mesh, [{"x"}, {?}]>]> with {mesh =
+// #sdy.mesh<["x"=2, "y"=4]>}. Source: the grammar in the documentation of Shardy's dialect, sdy. Internal to interp/.
 #ifndef HLO_INTERP_DEVICES_SHARDY_TEXT_H_
 #define HLO_INTERP_DEVICES_SHARDY_TEXT_H_
 
@@ -12,11 +11,11 @@
 
 namespace hlo {
 
-// One for each value, with the axes that split its dimensions; priorities and what else is said of axes is left out.
-// `meshes` is where @names come from. None when the text is none of these.
+// A sharding for each value, with the axes that split its dimensions; priorities and other properties of axes are
+// ignored. `meshes` defines the @names. nullopt for other texts.
 std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes);
 
-// The names in #sdy<manual_axes{"x", "y"}>. None when the text is none of these.
+// The names in #sdy<manual_axes{"x", "y"}>, or nullopt for other texts.
 std::optional<std::vector<std::string_view>> ReadShardyAxes(std::string_view text);
 
 }  // namespace hlo

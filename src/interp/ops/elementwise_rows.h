@@ -1,4 +1,4 @@
-// How rows of elementwise ops are written. The lambda of a row is instantiated for each compute type it names.
+// Macros for rows of elementwise ops. The lambda of a row is instantiated for each of its compute types.
 #ifndef HLO_INTERP_OPS_ELEMENTWISE_ROWS_H_
 #define HLO_INTERP_OPS_ELEMENTWISE_ROWS_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// One function for each opcode; only those of elementwise opcodes are defined and used.
+// A function for each opcode. Only elementwise opcodes have definitions.
 #define HLO_OPCODE(Name, ...) void Name##Row(const Instruction& inst, ElementwiseOp& op);
 #include "ir/opcodes.inc"
 
@@ -19,7 +19,7 @@ namespace rows {
 template <class T>
 constexpr bool kIsComplex = std::is_same_v<T, C64> || std::is_same_v<T, C128>;
 
-// The compute types for which a row is defined.
+// The compute types of a row.
 enum Types : unsigned {
   kPred = 1 << 0,
   kSigned = 1 << 1,
@@ -42,7 +42,7 @@ void UnaryLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_
   for (int64_t i = 0; i < count; ++i) r[i] = F()(op, x[i]);
 }
 
-// f32 by Function of wide_math.h; the arguments that it does not cover, by F.
+// Computes f32 with Function of wide_math.h, or with F for arguments that it does not cover.
 template <class Function, class F>
 void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   constexpr int64_t kChunk = 256;
@@ -50,7 +50,8 @@ void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t
   for (int64_t begin = 0; begin < count; begin += kChunk) {
     const int64_t part = std::min(kChunk, count - begin);
     auto* r = static_cast<float*>(out) + begin;
-    std::copy_n(static_cast<const float*>(in[0]) + begin, part, x);  // Before `out`, which may be the same, is written.
+    // Copied before `out` is written, which may be the same memory.
+    std::copy_n(static_cast<const float*>(in[0]) + begin, part, x);
     uint64_t left_out = 0;
     for (int64_t i = 0; i < part; ++i) left_out |= Function::Covers(x[i]) ? 0 : 1;
     for (int64_t i = 0; i < part; ++i) r[i] = static_cast<float>(Function::Of(x[i]));
@@ -91,7 +92,7 @@ void SetKernel(const Instruction& inst, ElementwiseOp& op, F) {
   });
 }
 
-// F, and for f32 what wide_math.h has, where it has something.
+// Uses F, or for f32 the function in wide_math.h if there is one.
 template <Opcode opcode, unsigned kTypes, class F>
 void SetFunction(const Instruction& inst, ElementwiseOp& op, F f) {
   SetKernel<kTypes, 1>(inst, op, f);
@@ -101,7 +102,7 @@ void SetFunction(const Instruction& inst, ElementwiseOp& op, F f) {
   }
 }
 
-// Integers of 32 bits as they lie in memory, for F whose low bits hang on the low bits of the operands alone.
+// Computes 32-bit integers in memory form, for F whose low bits depend only on the low bits of the operands.
 template <unsigned kTypes, int kOperands, class F>
 void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   SetKernel<kTypes, kOperands>(inst, op, f);
@@ -116,8 +117,7 @@ void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   op.store = nullptr;
 }
 
-// The type in which functions of the C library are called: one with enough bits to spare that rounding its result to T
-// is correct almost always.
+// The type for functions of the C library, which has enough extra bits that rounding to T is almost always correct.
 template <class T>
 struct WideOf {
   using Type = T;
@@ -139,7 +139,7 @@ using Wide = typename WideOf<T>::Type;
 
 }  // namespace rows
 
-// UNARY(Negate, kArith, -x): x has the compute type, the result its own.
+// UNARY(Negate, kArith, -x): x has the compute type. The result may have another type.
 #define UNARY(Name, types, ...)                                                                                     \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                      \
     rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return __VA_ARGS__; }); \
@@ -149,7 +149,7 @@ using Wide = typename WideOf<T>::Type;
     rows::SetKernel<(rows::types), 2>(inst, op,                                                                \
                                       []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
-// As BINARY, with 32-bit integers as they lie in memory.
+// BINARY on 32-bit integers in memory form.
 #define WORD_BINARY(Name, types, ...)                                                                              \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                     \
     rows::SetWordKernel<(rows::types), 2>(inst, op,                                                                \

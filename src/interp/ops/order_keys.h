@@ -1,4 +1,4 @@
-// Elements as integers that are in the same order.
+// Maps elements to integers in the same order.
 #ifndef HLO_INTERP_OPS_ORDER_KEYS_H_
 #define HLO_INTERP_OPS_ORDER_KEYS_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Of integers, pred, and floats in their total order (-NaN < -inf < ... < -0 < +0 < ... < +NaN). Not for complex.
+// For integers, pred, and floats in total order (-NaN < -inf < ... < -0 < +0 < ... < +NaN). Not for complex.
 void TotalOrderKeys(PrimitiveType type, const void* elements, int64_t* keys, int64_t count);
 
 }  // namespace hlo

@@ -1,7 +1,6 @@
-// A computation of scalars, applied to many sets of operands at once: each value of it is a run of up to kLanes
-// elements. reduce, reduce-window, scatter, select-and-scatter, map, sort and scan evaluate their computations this
-// way. What is made of elementwise ops, constants, calls and tuples runs block by block; anything else falls back to
-// one interpretation for each element.
+// A scalar computation applied to many sets of operands at once, in blocks of up to kLanes elements. reduce,
+// reduce-window, scatter, select-and-scatter, map, sort and scan use it. Computations of elementwise ops, constants,
+// calls and tuples run in blocks; others are interpreted for each element.
 #ifndef HLO_INTERP_OPS_SCALAR_BODY_H_
 #define HLO_INTERP_OPS_SCALAR_BODY_H_
 
@@ -21,30 +20,30 @@ class ScalarBody {
   static Result<std::unique_ptr<ScalarBody>> Make(const Computation& computation, const InterpretOptions& options,
                                                   int nesting);
 
-  // Types of the results: one, or those of the root tuple.
+  // One type, or the types of the root tuple.
   const std::vector<PrimitiveType>& results() const { return results_; }
   const std::vector<PrimitiveType>& parameters() const { return parameter_types_; }
   int64_t parameter_count() const { return static_cast<int64_t>(parameter_types_.size()); }
 
-  // Room for the values of one run; one for each thread, which may run many times with it.
+  // Memory for the values of one run. Each thread needs its own and can reuse it.
   struct Scratch {
     std::vector<std::byte> bytes;
   };
 
-  // count <= kLanes elements. `in` by parameter number, in memory form; `out[i]` may be exactly one of `in`.
+  // Runs at most kLanes elements. `in` is indexed by parameter, in memory form; `out[i]` may be one of `in`.
   Status Run(const std::byte* const* in, std::byte* const* out, int64_t count, Scratch& scratch) const;
 
-  // The one op that the body is, applied to parameters 0 and 1 in this order; null if it is anything else.
+  // The op if the body is one op on parameters 0 and 1 in this order, else null.
   const ElementwiseOp* AsBinary() const { return binary_ ? &steps_[0].op : nullptr; }
-  // The opcode of AsBinary, or of a body that is one op on parameters 1 and 0; kTuple if it is anything else.
+  // The opcode if the body is one op on parameters 0 and 1 in any order, else kTuple.
   Opcode BinaryOpcode() const { return binary_opcode_; }
-  // A body that is one `compare` of parameters 0 and 1 in this order; null otherwise.
+  // The compare if the body is one `compare` of parameters 0 and 1 in this order, else null.
   const Instruction* AsComparison() const { return comparison_; }
-  // A body that gives back its parameter `i`; -1 otherwise.
+  // The index if the body returns a parameter, else -1.
   int64_t AsParameter() const { return as_parameter_; }
 
  private:
-  // Where a value is: a parameter, a constant (kLanes copies), or the register of a step.
+  // The location of a value: a parameter, a constant (kLanes copies), or the register of a step.
   struct Source {
     enum Kind { kParameter, kConstant, kRegister } kind = kParameter;
     int64_t index = 0;
@@ -61,7 +60,7 @@ class ScalarBody {
   const Computation* computation_ = nullptr;
   InterpretOptions options_;
   int nesting_ = 0;
-  bool blocks_ = false;  // Steps are filled in; otherwise each element is interpreted.
+  bool blocks_ = false;  // If false, each element is interpreted.
   std::vector<Step> steps_;
   std::vector<std::vector<std::byte>> constants_;
   std::vector<PrimitiveType> parameter_types_, results_;
@@ -72,8 +71,8 @@ class ScalarBody {
   int64_t as_parameter_ = -1;
 };
 
-// A body that folds values into accumulators has to take `arrays` of each, of the types of these literals, and give
-// accumulators back; in mixed precision the types of text may differ, which is not supported.
+// Checks a body that folds values into accumulators: it takes `arrays` of each with the types of these literals and
+// returns accumulators. Texts with other types in mixed precision are not supported.
 Status CheckBody(const Instruction& inst, const ScalarBody& body, size_t arrays, std::span<const Literal> accumulators,
                  std::span<const Literal> values);
 

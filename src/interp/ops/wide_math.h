@@ -1,10 +1,9 @@
-// Functions of f32 in f64, written such that a loop over them is vectorised: no branches, no calls. They use nothing
-// but operations that IEEE 754 defines (an fma is written where one is meant), so that every machine gives the same
-// bits.
+// Functions of f32 computed in f64, without branches and calls, so that loops over them are vectorised. They use only
+// IEEE 754 operations (with explicit fma), so the bits are the same on every machine.
 //
-// Errors are some units in the last place of f64, so that rounding to f32 hides all but a few in 10^8, and so far every
-// one (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaN its bits. The polynomials are Taylor's, up to
-// where f64 cannot tell.
+// Their errors are a few units in the last place of f64. So the result rounded to f32 is wrong in at most a few of 10^8
+// cases, and none is known (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The
+// polynomials are Taylor series to the precision of f64.
 #ifndef HLO_INTERP_OPS_WIDE_MATH_H_
 #define HLO_INTERP_OPS_WIDE_MATH_H_
 
@@ -18,20 +17,20 @@
 
 namespace hlo::wide {
 
-// first + x * (second + x * (...)).
+// first + x * (second + x * (...))
 template <class... Rest>
 double Polynomial(double x, double first, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) return first;
   else return std::fma(Polynomial(x, rest...), x, first);
 }
 
-// To the nearest integer, for |x| < 2^51: the sum has it in its last bits.
+// x + kToInteger has x rounded to the nearest integer in its low bits, for |x| < 2^51.
 constexpr double kToInteger = 0x1.8p52;
 
 constexpr double kLn2High = 0x1.62e42fefa39efp-1, kLn2Low = 0x1.abc9e3b39803fp-56;
 constexpr double kLog2E = 0x1.71547652b82fep0;
 
-// e^x = scale * (1 + part), part in [-0.3, 0.42].
+// e^x = scale * (1 + part), with part in [-0.3, 0.42].
 struct ExpParts {
   double scale, part;
 };
@@ -53,7 +52,7 @@ inline double Clamp(double x, double most) { return x < -most ? -most : x > most
 // Rounded to f32, e^150 is infinite and e^-150 is 0.
 constexpr double kExpLimit = 150;
 
-// Each function is a struct: Of(x) is its value for every f32 x of which Covers(x) holds.
+// Each function is a struct whose Of(x) is the value for every f32 x for which Covers(x).
 struct Exp {
   static bool Covers(double) { return true; }
   static double Of(double x) {
@@ -80,7 +79,7 @@ struct Logistic {
   static double Of(double x) { return 1 / (1 + Exp::Of(-x)); }
 };
 
-// tanh x = (e^2x - 1) / (e^2x + 1); of 20 it is 1 in f64.
+// tanh x = (e^2x - 1) / (e^2x + 1), which is 1 in f64 for x = 20.
 struct Tanh {
   static bool Covers(double) { return true; }
   static double Of(double x) {
@@ -95,7 +94,7 @@ struct LogParts {
 };
 inline LogParts SplitForLog(double x) {
   const auto sqrt_half = std::bit_cast<uint64_t>(0x1.6a09e667f3bcdp-1), bits = std::bit_cast<uint64_t>(x) - sqrt_half;
-  // Biased, and read off as the last bits of 2^52 + n.
+  // The biased exponent, read from the low bits of 2^52 + n.
   const uint64_t biased = (bits + (uint64_t{1024} << 52)) >> 52;
   const double n = std::bit_cast<double>(biased | std::bit_cast<uint64_t>(0x1p52)) - (0x1p52 + 1024);
   return {n, std::bit_cast<double>((bits & (~uint64_t{0} >> 12)) + sqrt_half)};
@@ -135,7 +134,7 @@ struct Log2 {
   }
 };
 
-// Where 1 + x is in the middle range, x is better than what is left of it after rounding 1 + x.
+// If 1 + x is in the middle range, x is more precise than the rounded 1 + x.
 struct Log1p {
   static bool Covers(double x) { return x > -1 && x < kInfinity; }
   static double Of(double x) {
@@ -145,7 +144,7 @@ struct Log1p {
   }
 };
 
-// x = n * pi/2 + r; the last bits of `shifted` are those of n. While |x| < 2^20, n * kHalfPiHigh - x is exact.
+// x = n * pi/2 + r. The low bits of `shifted` are the low bits of n. For |x| < 2^20, n * kHalfPiHigh - x is exact.
 struct Quadrant {
   uint64_t n;
   double r;
@@ -211,7 +210,7 @@ constexpr ErfTable kErf = [] {
   return table;
 }();
 
-// erf(c + d) = erf c + erf' c * (integral over d of e^(-2cd - d^2), by its Taylor series) for the nearest c of the
+// erf(c + d) = erf c + erf' c * (integral over d of e^(-2cd - d^2), by its Taylor series) for the nearest c in the
 // table. Rounded to f32, erf 4 is 1.
 struct Erf {
   static bool Covers(double) { return true; }
@@ -234,7 +233,7 @@ struct Erf {
   }
 
  private:
-  // The term of d^k, and what it gives to the integral.
+  // The term of d^k, and its part of the integral.
   template <int k>
   static void Step(double cd, double dd, double& before, double& term, double& sum) {
     const double next = std::fma(cd, term, dd * before) * (1. / k);
