@@ -1,16 +1,16 @@
-// A bundle: a folder that has all that a run depends on, so that whoever gets it sees the same with one command.
+// A bundle: a folder with everything that a run depends on, so that one command repeats the run elsewhere.
 //
-//   module.hlo      the very bytes that were read (module.pb of a protocol buffer); module.opt.hlo: as it was compiled
-//   args.npz        what it ran with; expected.npz, actual.npz: what should come out, and what did
-//   values.npz      of --save_run: what each instruction gave
-//   autotune.lock   the plans that were measured, of a run with autotuning
-//   report.json     of hlo-run; REPORT.*: the same to be read, with what stands where
-//   cmd.sh          the one command, to be run from anywhere
+//   module.hlo      the input as it was read (module.pb for a protocol buffer); module.opt.hlo: as compiled
+//   args.npz        the arguments; expected.npz, actual.npz: the expected and the actual results
+//   values.npz      of --save_run: the value of each instruction
+//   autotune.lock   the measured plans of a run with autotuning
+//   report.json     of hlo-run; REPORT.*: the same for people, with a list of the files
+//   cmd.sh          the command, which runs from any folder
 //   manifest.json   "hlo.bundle/1": flags, versions, the verdict, size and hash of each file
 //   ...             copies of the files that flags name: pipeline.txt, target.txt, ...
 //
-// Every command takes the folder in place of a module: then it reads module.hlo, and of the flags those that it knows,
-// before its own. In flags "{bundle}" is the folder.
+// Every command accepts the folder in place of a module. It then reads module.hlo, and those flags of the bundle that
+// it knows, before its own. In flags, "{bundle}" is the folder.
 #ifndef HLO_DRIVER_BUNDLE_H_
 #define HLO_DRIVER_BUNDLE_H_
 
@@ -24,33 +24,33 @@
 
 namespace hlo {
 
-// What a run leaves of its flags and of the files that they name.
+// The flags of a run, and the files that they name.
 struct BundleOptions {
   struct File {
     std::string name, bytes;
   };
-  std::string directory;           // Empty: no bundle is written.
+  std::string directory;           // Empty writes no bundle.
   std::vector<std::string> flags;  // "--platform=cpu", "--pipeline={bundle}/pipeline.txt"
   std::vector<File> files;
 };
 
 struct Bundle {
-  std::vector<std::string> flags;  // The folder in place of "{bundle}".
-  std::vector<std::string> notes;  // On files that are not what they were when it was made.
+  std::vector<std::string> flags;  // With the folder in place of "{bundle}".
+  std::vector<std::string> notes;  // About files that changed since the bundle was made.
 };
 
 bool IsBundle(const std::string& path);
 
-// Errors [A018], kRejected: a manifest that is none, a file that is missing.
+// Errors: A018 (kRejected) for an invalid manifest or a missing file.
 Result<Bundle> ReadBundle(const std::string& folder);
 
-// Of a folder. Errors [A018], kRejected: it is none.
+// Errors: A018 (kRejected) if the folder is not a bundle.
 Result<JsonValue> ManifestOf(const std::string& folder);
 
-// The file of a path to a module: of a bundle that in it.
+// The module file of a path: of a bundle the file in it, else the path itself.
 std::string ModuleFile(const std::string& path);
 
-// manifest.json of a folder, of all files that are in it. `about` adds members to it.
+// Writes manifest.json for all files in a folder. `about` adds members to it.
 Status WriteManifest(const std::string& folder, const std::vector<std::string>& flags,
                      const std::function<void(JsonWriter&)>& about);
 

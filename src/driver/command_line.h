@@ -1,4 +1,4 @@
-// Commands that a report proposes, as a shell takes them.
+// Command lines that reports propose.
 #ifndef HLO_DRIVER_COMMAND_LINE_H_
 #define HLO_DRIVER_COMMAND_LINE_H_
 
@@ -8,10 +8,10 @@
 
 namespace hlo {
 
-// A word of a command for a POSIX shell; quoted where it must be.
+// A word for a POSIX shell, quoted if necessary.
 std::string ShellWord(std::string_view word);
 
-// `hlo-run` with the flags of last time, and `more` ("--a=1 --b") instead of those of the same names.
+// An `hlo-run` command with the previous flags. `more` ("--a=1 --b") replaces flags of the same names.
 std::string RunAgain(std::span<const std::string> flags, std::string_view more, std::string_view path);
 
 }  // namespace hlo

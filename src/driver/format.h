@@ -1,4 +1,4 @@
-// HLO text laid out anew, like a code formatter does: blanks and line ends change, words and comments stay.
+// Formats HLO text: changes blanks and line breaks, and keeps words and comments.
 #ifndef HLO_DRIVER_FORMAT_H_
 #define HLO_DRIVER_FORMAT_H_
 
@@ -9,10 +9,10 @@
 
 namespace hlo {
 
-// The text that `module` was parsed from: an instruction a line, two blanks in; one empty line between computations and
-// at most one elsewhere; comments where they stood, those behind instructions in a column. Formatting what was
-// formatted changes nothing. Errors: our own, when the result would
-// not be the same module.
+// The formatted text of `module`. Each instruction has a line with an indentation of two. Computations are separated by
+// one empty line; elsewhere at most one empty line is kept. Comments keep their place, and comments after instructions
+// are aligned. Formatting twice has no further effect. Errors: an internal error if the result would not be the same
+// module.
 Result<std::string> FormatText(const Module& module);
 
 }  // namespace hlo

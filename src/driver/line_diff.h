@@ -1,5 +1,5 @@
-// Differences of lines, in time n log n and memory of the order of the lines: for texts of modules, whose lines name
-// what they define and so are seldom there twice.
+// Diffs of lines in time n log n and linear memory. For texts of modules, whose lines contain names and are mostly
+// unique.
 #ifndef HLO_DRIVER_LINE_DIFF_H_
 #define HLO_DRIVER_LINE_DIFF_H_
 
@@ -10,12 +10,12 @@
 
 namespace hlo {
 
-// Indices of `places` that form its longest increasing subsequence.
+// The indices of the longest increasing subsequence of `places`.
 std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places);
 
-// As `diff -u` has it, with three lines of context and the computation of each hunk: patch makes `to` of `from`. Both
-// end with a line's end. "" where they are equal. It may not be the shortest: only lines that stand once in both texts,
-// and what follows or precedes them, are found again.
+// A diff in the format of `diff -u`, with three lines of context and the computation of each hunk. patch turns `from`
+// into `to`. Both must end with a line break. "" if they are equal. It may not be the shortest diff: only lines that
+// are unique in both texts, and equal lines next to them, are matched.
 std::string UnifiedDiff(std::string_view from_name, std::string_view from, std::string_view to_name,
                         std::string_view to);
 

@@ -1,4 +1,4 @@
-// The kernels of an optimized module, as text at each stage below HLO.
+// The kernels of an optimized module as text at each stage below HLO.
 #ifndef HLO_DRIVER_LOWER_H_
 #define HLO_DRIVER_LOWER_H_
 
@@ -15,19 +15,19 @@ namespace hlo {
 
 enum class LowerStage : uint8_t { kKernels, kLlvmBefore, kLlvm, kPtx, kPtxas, kSass, kHostLlvm, kHostAsm };
 std::string_view ToString(LowerStage stage);  // "llvm-before-optimizations"
-std::string_view About(LowerStage stage);     // One line for people.
+std::string_view About(LowerStage stage);     // A sentence for people.
 
-// Of kSass.
+// For kSass.
 struct SassOptions {
-  std::vector<std::string> library_path;  // Where to look first for nvJitLink.
-  kernel::CodeCache* cache = nullptr;     // Where code of other processes is, and theirs is kept.
+  std::vector<std::string> library_path;  // Folders to search first for nvJitLink.
+  kernel::CodeCache* cache = nullptr;     // A cache shared with other processes.
 };
 
-// Every kernel of the module's fusions, in order of the module's text, each under a comment line that names its
-// instruction, by the plan that stands on it or one for `device`; only those of instruction `name` unless it is empty.
-// What has no emitter is said in a comment. Library fusions are shown as the kernels that stand in for them. kPtxas:
-// registers, spills and shared memory of each, and at the end a list of those that spill; kSass: the same of machine
-// code that is made as it would be for a run, and by what.
+// All kernels of the module's fusions in the order of the module's text, or only those for instruction `name` if not
+// empty. Each follows a comment with its instruction. Uses the existing plan or a plan for `device`. Instructions
+// without an emitter are listed in comments, and library fusions are shown as their replacement kernels. kPtxas prints
+// registers, spills and shared memory of each kernel, and a list of kernels with spills. kSass prints the same for
+// machine code, made as for a run, and its assembler.
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass = {});
 

@@ -1,5 +1,5 @@
-// What a pass did, as a diff of instructions: those that went, those that came, by computation. What only moved is
-// counted, what stayed is left out, and so is what is dead: it went when its last user went.
+// The changes of a pass as a diff of instructions by computation: removed and added ones. Moved instructions are
+// counted; unchanged ones are omitted, and so are dead ones.
 #ifndef HLO_DRIVER_MODULE_DIFF_H_
 #define HLO_DRIVER_MODULE_DIFF_H_
 
@@ -12,10 +12,10 @@
 
 namespace hlo {
 
-// A module as its instructions' lines, kept to be compared with what becomes of it.
+// A module as lines of instructions, for comparison with a later state.
 struct ModuleLines {
   struct Part {
-    std::string name;  // Of the computation.
+    std::string name;  // The name of the computation.
     bool is_entry = false;
     std::vector<std::string> lines;  // "x = f32[2] parameter(0)", in the order of execution.
   };
@@ -25,14 +25,14 @@ ModuleLines LinesOf(const Module& module);
 
 struct DiffOptions {
   bool color = false;
-  // What is more is counted. 0: all.
+  // Further lines are only counted. 0 prints all.
   size_t most_lines = 0;
 };
 
-// "" where nothing differs.
+// "" if there are no differences.
 std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const DiffOptions& options);
 
-// What one pass instance did: a line that names it and its rules, and the diff.
+// The effect of a pass instance: a line with its name and rules, and the diff.
 std::string ChangeText(const PassRun& run, const ModuleLines& before, const ModuleLines& after, bool color);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// Where the time of the passes went, for --time_passes: as a table of passes, as a tree of the pipeline's stages, as
-// JSON. Wall time, and what the process computed meanwhile on all of its threads.
+// The time of passes for --time_passes, as a table, as a tree of pipeline stages, and as JSON: wall time, and processor
+// time of all threads.
 #ifndef HLO_DRIVER_PASS_TIMES_H_
 #define HLO_DRIVER_PASS_TIMES_H_
 
@@ -9,16 +9,16 @@
 
 namespace hlo {
 
-// Passes by name, in order of their first run; those that changed nothing are counted.
+// The passes by name in order of their first run. Passes without changes are counted.
 std::string PassTable(const PipelineReport& report);
 
-// Stages in stages as they ran, and in each its passes; of those that changed nothing in next to no time the sum.
+// The stages as they ran with their passes. Fast passes without changes are summed up.
 std::string PassTree(const PipelineReport& report);
 
-// The tree with all of its passes, and every instance with its rules: "hlo.time_passes/1".
+// The tree with all passes and instances and their rules: "hlo.time_passes/1".
 std::string PassTimesJson(const PipelineReport& report);
 
-// The rules that were applied, most often first.
+// The applied rules, the most frequent first.
 std::string RuleTable(const PipelineReport& report);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// What a person sees of the passes as they run: modules before and after, what changed, a line for each instance.
+// Prints passes as they run: modules before and after, changes, and a line for each instance.
 #ifndef HLO_DRIVER_PASS_WATCH_H_
 #define HLO_DRIVER_PASS_WATCH_H_
 
@@ -15,11 +15,11 @@
 namespace hlo {
 
 struct PassWatchOptions {
-  // Lists of names, as --xla_disable_hlo_passes has them; "all". Absent: none.
+  // Lists of names as for --xla_disable_hlo_passes, or "all". nullopt prints none.
   std::optional<std::string> print_before, print_after;
   std::string print_changed = "none";  // none, full, diff, cdiff
   bool print_pass_instances = false;
-  bool color = false;  // Of diff; cdiff has colours always.
+  bool color = false;  // For diff; cdiff always has colours.
 };
 
 class PassWatch {
@@ -28,11 +28,11 @@ class PassWatch {
   static Result<PassWatch> Make(const PassWatchOptions& options, const PipelineOptions& pipeline,
                                 std::function<Result<std::string>(const Module&)> print);
 
-  // A pipeline begins; then its observers. All goes to stderr.
+  // Begin is called before a pipeline, and the others are its observers. All output goes to stderr.
   void Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
-  // What was asked for and met nothing: "--print_after=dce: no such pass ran".
+  // Requests without a match: "--print_after=dce: no such pass ran".
   std::vector<std::string> Notes() const;
 
  private:
@@ -49,7 +49,7 @@ class PassWatch {
   PassWatchOptions options_;
   std::function<Result<std::string>(const Module&)> print_;
   std::optional<Names> before_, after_;
-  ModuleLines last_;  // Of --print_changed=diff.
+  ModuleLines last_;  // For --print_changed=diff.
 };
 
 }  // namespace hlo

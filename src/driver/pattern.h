@@ -1,5 +1,5 @@
-// Regular expressions that a user gives. They are RE2's, whose time and stack are bounded whatever the pattern and the
-// name it meets; std::regex recurses for each character, and a long name ends the program.
+// Regular expressions from users. They use RE2, which has bounded time and stack for all patterns and names. std::regex
+// recurses for each character and can overflow the stack.
 #ifndef HLO_DRIVER_PATTERN_H_
 #define HLO_DRIVER_PATTERN_H_
 
@@ -13,12 +13,12 @@ namespace hlo {
 
 class Pattern {
  public:
-  // [F007], which names the flag, what is wrong and where, for what is none.
+  // Errors: F007 for an invalid pattern, with the flag, the reason and the position.
   static Result<Pattern> Compile(std::string_view text, std::string_view flag);
 
-  // Some part of `text` is as the pattern has it.
+  // Whether a part of `text` matches.
   bool FoundIn(std::string_view text) const;
-  // All of it is.
+  // Whether all of `text` matches.
   bool Matches(std::string_view text) const;
 
  private:
@@ -27,7 +27,7 @@ class Pattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// What to tell when the pattern met nothing: "--trace_values=ad+: nothing that ran has such a name".
+// A note for a pattern without a match: "--trace_values=ad+: nothing that ran has such a name".
 std::string MetNothing(std::string_view flag, std::string_view pattern, std::string_view what);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// What a person sees while long work goes on: one line on a terminal, rewritten, once it has taken more than two
-// seconds. Nothing when stderr is no terminal.
+// A progress line on a terminal for work of more than two seconds. Prints nothing if stderr is not a terminal.
 #ifndef HLO_DRIVER_PROGRESS_H_
 #define HLO_DRIVER_PROGRESS_H_
 
@@ -13,25 +12,25 @@ namespace hlo {
 
 class Progress {
  public:
-  // `title` stands before each stage.
+  // `title` precedes each stage.
   explicit Progress(bool quiet = false, std::string title = "");
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // "interpreting": shown with the time since the stage began, as soon as all has taken two seconds.
+  // Starts a stage such as "interpreting", which is shown with its elapsed time once the total is two seconds.
   void Stage(std::string name);
-  // Within the stage: "kernel 12 of 61". Cheap enough for an inner loop: looks at the clock and mostly returns.
+  // Progress within the stage: "kernel 12 of 61". Cheap enough for inner loops, because it mostly only reads the clock.
   void Step(int64_t done, int64_t total, const std::string& what);
-  // As Step, in words of its own, which are made where they are shown alone.
+  // The same with a custom text, which is made only if it is shown.
   template <class MakeText>
   void Detail(MakeText&& make_text) {
     if (IsDue()) SetDetail(make_text());
   }
-  // Takes the line away, before anything else is printed, until the next stage begins.
+  // Erases the line before other output, until the next stage starts.
   void Clear();
 
  private:
-  bool IsDue();  // Again after a tenth of a second.
+  bool IsDue();  // True at most every tenth of a second.
   void SetDetail(std::string text);
   void Watch();
   void Show();
@@ -40,7 +39,7 @@ class Progress {
   const std::string title_;
   const std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point last_step_;
-  std::mutex mutex_;  // Of all that follows. A stage that says nothing is shown by a thread of its own.
+  std::mutex mutex_;  // Guards the members below. A thread shows stages that report nothing.
   std::condition_variable ended_;
   bool shown_ = false, end_ = false;
   std::string stage_, detail_;

@@ -1,4 +1,4 @@
-// What --target names: a device that passes and planners work for, which need not be there.
+// The device of --target, for which passes and planners work. It need not be present.
 #ifndef HLO_DRIVER_TARGET_H_
 #define HLO_DRIVER_TARGET_H_
 
@@ -12,31 +12,30 @@
 
 namespace hlo {
 
-// A description and what its name points to.
+// A description, and the text that its name refers to.
 struct Target {
   std::string name;
   DeviceDescription device;
 };
 
-// "h200" and the like, sm_NN for the first of that compute capability, or a file in the form of XLA's target
-// configurations (--xla_gpu_target_config_filename): a GpuTargetConfigProto as text. Errors: neither (usage, with near
-// names); a file that is none (A017, located).
+// Finds "h200" and similar, sm_NN for the first device of that compute capability, or a file with XLA's target
+// configuration (--xla_gpu_target_config_filename), a GpuTargetConfigProto as text. Errors: an unknown name (usage,
+// with similar names); an invalid file (A017, with its place).
 Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 
-// A device that is there, as it describes itself.
+// The target for a present device.
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
-// The GPU that a platform ("cuda:1", "auto") stands for, where there is one: what a run is planned for when nothing
-// else is said. Null: none; the host runs kernels as they are planned for the default device, so that it tells what is
-// wrong with those, but for_speed: then it is planned for itself. `why_not`: why a device could not be opened.
+// The GPU of a platform ("cuda:1", "auto"), the default target of a run. Null if there is none: the host runs kernels
+// planned for the default device, so that it finds faults in these kernels. With `for_speed`, kernels are planned for
+// the host. `why_not` receives the reason why a device could not be opened.
 std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
                                                const std::vector<std::string>& library_path = {},
                                                std::string* why_not = nullptr);
 
-// "h200, h100, a100, host": those that have a name.
 std::string TargetNames();
 
-// The description in the text of such a file.
+// Reads a target configuration file.
 Result<std::shared_ptr<const Target>> ReadTarget(const std::string& path);
 
 }  // namespace hlo

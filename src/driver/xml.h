@@ -1,4 +1,4 @@
-// Text in SVG and HTML.
+// Escapes text for SVG and HTML.
 #ifndef HLO_DRIVER_XML_H_
 #define HLO_DRIVER_XML_H_
 
@@ -7,8 +7,8 @@
 
 namespace hlo {
 
-// As content or as the value of an attribute in double quotes. Control characters, which XML has no way to write,
-// become spaces; line ends and tabs stay.
+// For element contents and for attribute values in double quotes. Control characters, which XML cannot represent,
+// become spaces; line breaks and tabs stay.
 std::string XmlText(std::string_view text);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Tables of differences, for text and page alike.
+// Tables of differences for text and pages.
 #ifndef HLO_DRIVER_DIFF_COLUMNS_H_
 #define HLO_DRIVER_DIFF_COLUMNS_H_
 
@@ -9,19 +9,19 @@
 namespace hlo {
 
 struct Columns {
-  std::vector<std::string> titles;  // As of TextTable.
+  std::vector<std::string> titles;  // As in TextTable.
   std::vector<std::vector<std::string>> rows;
 };
 
-// Without columns in which nothing stands.
+// Without empty columns.
 Columns Filled(const Columns& table);
-// At most `top` rows, and how many more there are; 0: all.
+// At most `top` rows and the number of the others; 0 prints all.
 std::string TableText(const Columns& table, int64_t top);
 std::string TableHtml(const Columns& table);
 
-// "+3", "-41"; nothing for nothing.
+// "+3", "-41", or "" for 0.
 std::string Signed(double difference, std::string (*text)(double));
-// " (+5.7 %)"; "" where nothing changed, or there was nothing.
+// " (+5.7 %)", or "" if nothing changed or `left` is 0.
 std::string ChangeInPercent(double left, double right);
 std::string ProbabilityText(double p);  // "0.041", "<0.001".
 

@@ -1,7 +1,6 @@
-// A computation as a graph in which fusions are opened: an instruction is the same whichever kernel it stands in. Each
-// fusion (nested ones within it) remains as the group of what stood in it, and so does each instruction that is a
-// kernel by itself. Parameters, tuples and get-tuple-elements that only carry values into and out of fusions are no
-// nodes.
+// A computation as a graph with expanded fusions, so that an instruction is independent of its kernel. The instructions
+// of each fusion (and of nested ones) remain a group, and so does each single-instruction kernel. Parameters, tuples
+// and get-tuple-elements that only pass values into and out of fusions are not nodes.
 #ifndef HLO_DRIVER_DIFF_GRAPH_H_
 #define HLO_DRIVER_DIFF_GRAPH_H_
 
@@ -17,22 +16,22 @@ namespace hlo {
 
 struct DiffNode {
   const Instruction* inst;
-  int kernel;  // Of DiffGraph::kernels; -1: none.
-  // HashOfOperation with what is called; HashOfKind; HashOfOrigin.
+  int kernel;  // Index in DiffGraph::kernels; -1 for none.
+  // Hashes: HashOfOperation with called computations; HashOfKind; HashOfOrigin.
   uint64_t operation = 0, kind = 0, origin = 0;
-  // Of all that it is computed from, and of all that is computed from it; each with itself.
+  // Hashes of all nodes that it depends on, and of all that depend on it, including itself.
   uint64_t operand_cone = 0, user_cone = 0;
-  int64_t operand_count = 0;  // Of the operands; control predecessors stand behind them.
+  int64_t operand_count = 0;  // Number of operands; control predecessors follow them.
 };
 
 struct DiffKernel {
-  const Instruction* inst;  // The fusion, or what runs without one.
+  const Instruction* inst;  // The fusion, or the instruction that runs without one.
   std::vector<int> nodes;
 };
 
 class DiffGraph {
  public:
-  std::vector<DiffNode> nodes;  // Operands first; ties as the text has them.
+  std::vector<DiffNode> nodes;  // Operands first, otherwise in the order of the text.
   std::vector<DiffKernel> kernels;
   int root = -1;
 
@@ -54,20 +53,19 @@ class DiffGraph {
   std::vector<Use> uses_;
 };
 
-// The computations of a module: what each does, as a hash that is the same whatever its instructions are called and in
-// whatever order they stand, and as a graph. Which of several instructions that compute the same is read makes no
-// difference.
+// The computations of a module, each as a graph and as a hash. The hash is independent of names and order, and of the
+// choice among instructions that compute the same value.
 class DiffModule {
  public:
-  // Errors: [A021] (kLimit) more than `most` nodes, fusions opened.
+  // Errors: A021 (kLimit) for more than `most` nodes with fusions expanded.
   static Result<DiffModule> Of(const Module& module, const DiffIgnore& ignore, int64_t most);
 
   const Module& module() const { return *module_; }
-  // Those that are no fusion's; the entry is the last.
+  // All computations except fused ones; the entry is the last.
   const std::vector<const Computation*>& computations() const { return computations_; }
   const DiffGraph& GraphOf(const Computation& computation) const { return graphs_[computation.id()]; }
   uint64_t HashOf(const Computation& computation) const { return hashes_[computation.id()]; }
-  // How often it runs for one run of the entry, by trips as far as they are known.
+  // How often it runs in one run of the entry, as far as trip counts are known.
   double RunsOf(const Computation& computation) const { return runs_[computation.id()]; }
 
  private:
@@ -75,7 +73,7 @@ class DiffModule {
 
   const Module* module_;
   std::vector<const Computation*> computations_;
-  std::vector<DiffGraph> graphs_;  // By id, as the following.
+  std::vector<DiffGraph> graphs_;  // Indexed by id, like the vectors below.
   std::vector<uint64_t> hashes_;
   std::vector<double> runs_;
 };

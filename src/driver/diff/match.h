@@ -1,20 +1,20 @@
-// Which node of one graph is which of another.
+// Matches the nodes of two graphs.
 //
-// In this order, each step among what the ones before left:
-//   1. Equal in both cones: what it is computed from, and what is computed from it. Several of one kind, of which both
-//      sides have as many, are paired in their order.
-//   2. Equal in the cone of operands, then in that of users, where each side has one such node. So all that lies before
-//      and behind a difference is found, however the text orders and names it.
-//   3. From each pair to its neighbours: operands at the same position, and users if there is one of a sort on each
-//      side. Neighbours must do the same; what came from the same op_name and source line is paired next (anchors);
-//      then neighbours of the same opcode and shape, and of the same opcode.
-//   4. Between neighbours in the longest sequence of pairs that both sides have in one order: nodes of the same opcode
-//      and shape, in their order; parameters of one number, and roots of one opcode; and from these on as in 3.
-//   5. Neighbours of another opcode, if their operands are pairs, too: the instruction was replaced.
+// The steps, each applied to the nodes that the earlier steps did not match:
+//   1. Equal in both cones, that is, in all nodes that it depends on and all that depend on it. Several equal nodes are
+//      paired in order if both sides have the same number of them.
+//   2. Equal in the operand cone, then in the user cone, if each side has one such node. This finds all nodes before
+//      and after a difference, independent of order and names.
+//   3. Neighbours of pairs: operands at the same position, and users if each side has one of a kind. First neighbours
+//      with the same operation, then nodes with the same op_name and source line (anchors), then neighbours of the same
+//      opcode and shape, and of the same opcode.
+//   4. Gaps in the longest sequence of pairs that have the same order on both sides: nodes of the same opcode and shape
+//      in order; parameters of one number, and roots of one opcode. Then their neighbours as in 3.
+//   5. Neighbours of another opcode whose operands are paired: the instruction was replaced.
 //
-// Step 1 and 2 compare hashes of 64 bits, of the same value or of the same use. Whatever the later ones pair may still
-// do something else: then it is a changed instruction. Each takes time n log n, edges counted, and recurses nowhere. Of
-// two modules the one with the smaller hash is taken first, so that B against A is the mirror image of A against B.
+// Steps 1 and 2 compare 64-bit hashes of values and uses. Nodes paired by later steps may differ; then the instruction
+// was changed. Each step takes time n log n, including edges, and does not recurse. The module with the smaller hash is
+// processed first, so that comparing B with A mirrors comparing A with B.
 #ifndef HLO_DRIVER_DIFF_MATCH_H_
 #define HLO_DRIVER_DIFF_MATCH_H_
 
@@ -25,7 +25,7 @@
 namespace hlo {
 
 struct DiffMatch {
-  std::vector<int> right_of, left_of;  // By node of the other side; -1: nothing.
+  std::vector<int> right_of, left_of;  // By node: its partner on the other side, or -1.
 };
 
 DiffMatch MatchGraphs(const DiffGraph& left, const DiffGraph& right);

@@ -1,5 +1,5 @@
-// What an instruction does, whoever it reads: as attributes by name, which a diff shows, and as one hash, which
-// matching compares.
+// The operation of an instruction without its operands: as attributes by name for showing a diff, and as a hash for
+// matching.
 #ifndef HLO_DRIVER_DIFF_OPERATION_H_
 #define HLO_DRIVER_DIFF_OPERATION_H_
 
@@ -14,31 +14,31 @@
 
 namespace hlo {
 
-// What is no difference.
+// Properties that are not compared.
 struct DiffIgnore {
   bool names = false, metadata = false, layouts = false, order = false, shapes = false, backend_config = false;
 };
-// The words of --ignore. Errors [F004].
+// Parses the words of --ignore. Errors: F004.
 Result<DiffIgnore> DiffIgnoreFromWords(std::span<const std::string> words);
 std::vector<std::string> DiffIgnoreWords();
 
-// `direction` of a compare: GE on the left, GT on the right; "" where it says nothing.
+// A changed attribute, such as `direction` of a compare: GE on the left, GT on the right; "" if absent.
 struct AttributeChange {
   std::string attribute, left, right;
 };
 
-// Opcode, shape, attributes and value, without names and metadata; called computations and the number of a parameter
-// are left to the caller.
+// Covers opcode, shape, attributes and value, but not names and metadata. The caller handles called computations and
+// parameter numbers.
 uint64_t HashOfOperation(const Instruction& inst, const DiffIgnore& ignore);
-// The same instruction but for layouts and attributes: opcode, element types and dimensions.
+// Covers only opcode, element types and dimensions.
 uint64_t HashOfKind(const Instruction& inst);
-// Where in somebody's program it comes from, by op_name and source; 0: nothing is said.
+// The origin in the source program by op_name and source; 0 if unknown.
 uint64_t HashOfOrigin(const Instruction& inst);
 
-// Of two that were matched, in the order of printing; `opcode` and `shape` first. Attributes that name computations are
-// left out, and so are operands and the number of a parameter.
+// The changes between two matched instructions in printing order, `opcode` and `shape` first. Attributes that name
+// computations, operands and parameter numbers are not compared.
 std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instruction& right, const DiffIgnore& ignore);
-// Of the header.
+// The changes of the header.
 std::vector<AttributeChange> ChangesOf(const Module& left, const Module& right, const DiffIgnore& ignore);
 // The attributes of an instruction that name computations.
 std::vector<std::string> CallingAttributes(const Instruction& inst);

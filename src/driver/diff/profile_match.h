@@ -1,11 +1,13 @@
-// Two profiles of 'hlo-run --profile_json' against each other: which steps belong together, and which of them take
-// another time. A pure function of the summaries; profiles.cpp reads and tells it.
+// Compares two profiles of 'hlo-run --profile_json': pairs their steps, and finds steps with different times. A pure
+// function of the summaries; profiles.cpp reads and reports.
 //
-// Steps belong together
-//   1. that compute the same (ProfiledStep::work): first those that stand for the same instructions of one module, then
-//      those of one name, of one op_name and source, and in the order of the program;
-//   2. of one module that other passes went over: as what they compute shares results. One may have become several.
-// What is left is of one side alone. Names alone say nothing: another module's fusion.3 is another thing.
+// Steps are paired
+//   1. if they compute the same (ProfiledStep::work): first for the same instructions of one module, then by name, by
+//      op_name and source, and in program order;
+//   2. for one module with different passes: if their computations share results. One step may become several.
+//
+// Other steps are on one side only. Equal names alone do not pair steps, because fusion.3 of another module is
+// unrelated.
 #ifndef HLO_DRIVER_DIFF_PROFILE_MATCH_H_
 #define HLO_DRIVER_DIFF_PROFILE_MATCH_H_
 
@@ -17,42 +19,42 @@
 
 namespace hlo {
 
-// Times of both sides, in milliseconds of a run, and how likely ranks as far apart are by chance.
+// Times of both sides in milliseconds per run, and the probability of such ranks by chance.
 struct TimePair {
-  std::vector<double> left, right;   // Samples: runs, or profiles.
+  std::vector<double> left, right;   // Samples: runs or profiles.
   double left_ms = 0, right_ms = 0;  // Their medians.
-  double p = 1;                      // RankTest.
+  double p = 1;                      // Result of RankTest.
   double difference() const { return right_ms - left_ms; }
 };
 
 struct StepPair {
   KernelDiff::What what = KernelDiff::What::kChanged;
-  bool same_work = false;                   // One of each, which compute the same.
-  std::vector<const StepRow*> left, right;  // Of the first profile of each side.
+  bool same_work = false;                   // One step on each side, which compute the same.
+  std::vector<const StepRow*> left, right;  // From the first profile of each side.
   TimePair time;
-  double p = 1;  // Of Holm, for all pairs: how likely it is that any is as far apart by chance.
+  double p = 1;  // Adjusted by Holm's method for all pairs: the probability that any pair differs as much by chance.
   bool is_significant = false;
 };
 
 struct ProfileDiff {
-  const ProfileSummary *left = nullptr, *right = nullptr;  // The first of each side.
+  const ProfileSummary *left = nullptr, *right = nullptr;  // The first profile of each side.
   bool same_input = false, same_code = false;
-  bool by_profile = false;  // A sample is the median of a profile, not a run of it.
+  bool by_profile = false;  // A sample is the median of a profile instead of a run.
   size_t left_samples = 0, right_samples = 0;
-  double least_p = 1;  // That so many samples can have.
+  double least_p = 1;  // The least p for these numbers of samples.
   TimePair run;
-  std::vector<StepPair> steps;  // What differs most in time comes first.
-  size_t tested = 0;            // Of them, those that have a p.
+  std::vector<StepPair> steps;  // The largest time difference first.
+  size_t tested = 0;            // Number of steps with a p.
 
   bool can_tell(double significance) const { return least_p < significance; }
 };
 
-// Of each side profiles of one code, at least one. Both outlive the result.
+// Each side has at least one profile, all of the same code. Both must outlive the result.
 ProfileDiff DiffProfileSummaries(const std::vector<ProfileSummary>& left, const std::vector<ProfileSummary>& right,
                                  double significance);
 
-// Holm's step-down adjustment: with p as it gives them, the chance that any of the tests below a level is there by
-// chance alone is at most that level, however they depend on each other.
+// Holm's step-down adjustment. The probability that any test with an adjusted p below a level is significant by chance
+// is at most that level, however the tests depend on each other.
 std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Are the numbers of one sample larger than those of another?
+// Tests whether the numbers of one sample are larger than those in another.
 #ifndef HLO_DRIVER_DIFF_RANK_TEST_H_
 #define HLO_DRIVER_DIFF_RANK_TEST_H_
 
@@ -7,11 +7,11 @@
 
 namespace hlo {
 
-// The two-sided p of the test of Mann and Whitney (Wilcoxon's rank sum): how likely ranks as far from the mean, or
-// farther, are where both samples come from one distribution, whatever that is. Exact without ties for up to 50 numbers
-// in each; else by the normal approximation, with ties and continuity accounted for. 1 where a sample is empty.
+// The two-sided p of the Mann-Whitney test (Wilcoxon's rank sum): the probability of ranks at least as far from the
+// mean if both samples have the same distribution. Exact without ties for up to 50 numbers in each sample, otherwise
+// the normal approximation with corrections for ties and continuity. 1 if a sample is empty.
 double RankTest(std::span<const double> a, std::span<const double> b);
-// The least p that samples of these sizes can have: of all orders of their numbers, the two in which they do not mix.
+// The least possible p for samples of these sizes, when all numbers of one are larger.
 double LeastOfRankTest(size_t a, size_t b);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The same module under other names and in another order: so that two texts differ where the modules do.
+// Renames and reorders a module, so that two texts differ only where the modules do.
 #ifndef HLO_DRIVER_DIFF_RENAMED_H_
 #define HLO_DRIVER_DIFF_RENAMED_H_
 
@@ -12,15 +12,15 @@
 namespace hlo {
 
 struct Renaming {
-  // "" keeps the name. What is taken gets a number, as Module::UniqueName gives it.
+  // "" keeps the name. A name that is taken gets a number as in Module::UniqueName.
   std::function<std::string(const Computation&)> of_computation;
   std::function<std::string(const Instruction&)> of_instruction;
-  // Among instructions that could be next, operands first, the one of the smallest rank is; of equal ones the first.
-  // Where nothing is given, they stay in their order.
+  // Among instructions whose operands are done, the one with the smallest rank is next, or the first of equal ones.
+  // Without this function, the order is kept.
   std::function<int64_t(const Instruction&)> rank;
 };
 
-// What the entry reaches. A module that is scheduled keeps its order.
+// Only the computations that the entry reaches. A scheduled module keeps its order.
 std::unique_ptr<Module> Renamed(const Module& module, const Renaming& renaming);
 
 }  // namespace hlo

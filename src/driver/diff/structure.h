@@ -1,4 +1,4 @@
-// What differs between two modules: instructions, fusions, costs.
+// The structural differences between two modules: instructions, fusions, costs.
 #ifndef HLO_DRIVER_DIFF_STRUCTURE_H_
 #define HLO_DRIVER_DIFF_STRUCTURE_H_
 
@@ -15,44 +15,44 @@ namespace hlo {
 struct StructureOptions {
   DiffIgnore ignore{.names = true, .metadata = true, .order = true};
   const DeviceDescription* device = nullptr;
-  int64_t most_instructions = 2'000'000;  // Of one module, fusions opened.
+  int64_t most_instructions = 2'000'000;  // For one module with fusions expanded.
 };
 
-// An instruction that is on both sides, or on one.
+// An instruction on one side or on both.
 struct InstructionDiff {
   const Instruction *left = nullptr, *right = nullptr;
-  std::vector<AttributeChange> changes;  // Where it is on both.
-  std::string source;                    // Of the program: "model.py:12 jit(f)/mul"; "" where nothing is said.
+  std::vector<AttributeChange> changes;  // If it is on both sides.
+  std::string source;                    // In the source program: "model.py:12 jit(f)/mul", or "".
 };
 
-// Kernels of the left that became kernels of the right.
+// Kernels of the left side that became kernels of the right side.
 struct KernelDiff {
   enum class What : uint8_t { kChanged, kSplit, kMerged, kRegrouped, kOnlyLeft, kOnlyRight };
   What what;
   std::vector<const Instruction*> left, right;
-  std::vector<AttributeChange> changes;  // Of the fusion itself, with kChanged.
-  // Right less left, of one run of the entry.
+  std::vector<AttributeChange> changes;  // For kChanged: changes of the fusion itself.
+  // Right minus left, for one run of the entry.
   double launches = 0, bytes = 0, seconds = 0;
   std::string source;
 };
 std::string_view ToString(KernelDiff::What what);
 
-// Of one run of the entry.
+// For one run of the entry.
 struct StructureFigures {
-  int64_t instructions = 0;  // Fusions opened; of equal computations those of one.
+  int64_t instructions = 0;  // With fusions expanded; equal computations count once.
   int64_t fusions = 0, custom_calls = 0;
   double launches = 0, bytes = 0, seconds = 0;
 };
 
 struct StructureDiff {
   StructureFigures left, right;
-  int64_t matched = 0;  // The same on both sides. left.instructions = matched + changed + only_left.
+  int64_t matched = 0;  // Equal on both sides. left.instructions = matched + changed + only_left.
   std::vector<InstructionDiff> changed, only_left, only_right;  // In the order of the modules, entry first.
-  std::vector<KernelDiff> kernels;                              // What changes the estimated time most comes first.
-  std::vector<AttributeChange> module;                          // Of the header.
-  int64_t moved = 0;               // Stand in another order, where that is no matter of --ignore.
-  std::vector<std::string> notes;  // Of what is no difference, and what was not compared.
-  // By id of what is on the right: the name of its partner, "" where it has none; and where that stands, or -1.
+  std::vector<KernelDiff> kernels;                              // The largest change of estimated time first.
+  std::vector<AttributeChange> module;                          // Changes of the header.
+  int64_t moved = 0;                                            // In another order, if --ignore does not cover it.
+  std::vector<std::string> notes;  // About ignored differences, and parts that were not compared.
+  // By id on the right side: the name of the partner or "", and its position or -1.
   std::vector<std::string_view> left_names, left_computations;
   std::vector<int> left_places;
 
@@ -62,7 +62,7 @@ struct StructureDiff {
   }
 };
 
-// Errors: [A021] a module that is too large.
+// Errors: A021 for a module that is too large.
 Result<StructureDiff> DiffModules(const Module& left, const Module& right, const StructureOptions& options);
 
 }  // namespace hlo

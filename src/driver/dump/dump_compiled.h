@@ -1,5 +1,4 @@
-// What was compiled from a module, in its dump: the steps in order, the buffers, and each kernel with its code at every
-// stage.
+// Dumps the compiled module: steps in order, buffers, and the code of each kernel at every stage.
 #ifndef HLO_DRIVER_DUMP_DUMP_COMPILED_H_
 #define HLO_DRIVER_DUMP_DUMP_COMPILED_H_
 
@@ -11,13 +10,13 @@
 
 namespace hlo {
 
-// Writes, in the dump of the module:
+// Writes to the dump of the module:
 //   <platform>_after_optimizations-buffer-assignment.txt
-//   thunk_sequence.txt          one line a step: number, kind, instruction, how
-//   kernels.json                "hlo.kernels/1": one object a launch, in order
+//   thunk_sequence.txt          for each step its number, kind, instruction and form
+//   kernels.json                "hlo.kernels/1": an object for each launch, in order
 //   KERNEL.ir-no-opt.ll, KERNEL.ir-with-opt.ll, KERNEL.ptx, KERNEL.host.ll
-// Kernels that compute the same share their files. ptxas, where there is one, adds registers and spills to
-// kernels.json. A stage that fails is told in kernels.json under "errors"; it does not end the run.
+// Equal kernels share their files. If ptxas is available, kernels.json has registers and spills. A failed stage is
+// listed in kernels.json under "errors" and does not end the run.
 Status DumpCompiled(const gpu::Executable& executable, std::string_view platform, Dumper& dumper);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// What a device recorded of a module's steps and queues as one, in the module's dump.
+// Dumps the graphs that a device recorded for a module.
 #ifndef HLO_DRIVER_DUMP_DUMP_GRAPHS_H_
 #define HLO_DRIVER_DUMP_DUMP_GRAPHS_H_
 
@@ -11,12 +11,12 @@
 
 namespace hlo {
 
-// For Graphviz: a box for each node, a frame for each body of a loop or branch.
+// For Graphviz: a box for each node, and a frame for each body of a loop or branch.
 std::string RecordedDot(const gpu::RecordedGraph& graph, const std::string& title);
-// The same as one page, as nested lists.
+// The same as a page with nested lists.
 std::string RecordedHtml(const gpu::RecordedGraph& graph, const std::string& title);
 
-// Writes, in the dump of the module, recorded_graph_1.dot, recorded_graph_1.html, recorded_graph_2.dot, ...
+// Writes recorded_graph_1.dot, recorded_graph_1.html, recorded_graph_2.dot, ... to the dump of the module.
 Status DumpGraphs(std::span<const gpu::RecordedGraph> graphs, std::string_view module, Dumper& dumper);
 
 }  // namespace hlo

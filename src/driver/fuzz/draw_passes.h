@@ -1,4 +1,4 @@
-// Passes at random: which, in which order, and with which options.
+// Random lists of passes with options.
 #ifndef HLO_DRIVER_FUZZ_DRAW_PASSES_H_
 #define HLO_DRIVER_FUZZ_DRAW_PASSES_H_
 
@@ -7,9 +7,9 @@
 
 namespace hlo {
 
-// "cse,fusion{instructions=16},algsimp,cse": a list as --passes takes it, the same for the same seed and table of
-// passes. Any pass may stand anywhere, for each has to leave a valid module of the same meaning whatever it is given,
-// and what has no kernel then is interpreted.
+// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse", determined by the seed and the table of
+// passes. The passes may be in any order, because each must give a valid, equivalent module for any input. Instructions
+// without a kernel are interpreted.
 std::string DrawPasses(uint64_t seed);
 
 }  // namespace hlo

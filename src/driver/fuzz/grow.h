@@ -1,5 +1,5 @@
-// Random modules, valid by construction: a pool of live values, and for each op family a way to complete an instruction
-// around a value of the pool. The same options give the same module everywhere.
+// Random modules that are valid by construction. There is a pool of live values, and each op family can complete an
+// instruction around a value of the pool. Equal options give equal modules on all machines.
 #ifndef HLO_DRIVER_FUZZ_GROW_H_
 #define HLO_DRIVER_FUZZ_GROW_H_
 
@@ -13,28 +13,29 @@
 
 namespace hlo {
 
-// Goes up whenever a seed gives another module than before.
+// Must be increased when a seed gives another module than before.
 inline constexpr int kGrowVersion = 3;
 
 struct GrowOptions {
   uint64_t seed = 0;
-  int64_t max_instructions = 24;   // Of the entry, about; what a rule needs besides (guards, indices) comes on top.
-  int64_t max_elems = 4096;        // Of one value.
-  int64_t depth = 3;               // Of computations that call others.
-  std::string ops;                 // A regular expression over names of opcodes; only those grow. Empty: all.
-  std::vector<std::string> focus;  // Opcodes that grow twenty times as often.
+  int64_t max_instructions = 24;   // Approximate, for the entry; instructions for rules (guards, indices) are added.
+  int64_t max_elems = 4096;        // For one value.
+  int64_t depth = 3;               // The nesting of called computations.
+  std::string ops;                 // A regular expression for the opcodes to grow; empty is all.
+  std::vector<std::string> focus;  // Opcodes that are twenty times as frequent.
 };
 
-// [F007]: `ops` is no regular expression. [F004]: it matches no opcode that is grown, or one of `focus` is none.
+// Errors: F007 for an invalid regular expression, F004 if it matches no opcode that can be grown or if `focus` has an
+// unknown opcode.
 Status CheckGrowOptions(const GrowOptions& options);
 
-// The options must be good.
+// The options must be valid.
 std::unique_ptr<Module> Grow(const GrowOptions& options);
 
-// "hlo-fuzz --mode=grow --seed=17 --count=1 ...": the command that grows this module again.
+// The command that grows this module again: "hlo-fuzz --mode=grow --seed=17 --count=1 ...".
 std::string ReplayCommand(const GrowOptions& options);
 
-// The module as text, under a line of comment with the generator's version and the command.
+// The text of the module, after a comment with the generator's version and the command.
 std::string GrownText(const Module& module, const GrowOptions& options);
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// What the families of grown ops (grow_*.cpp) share: chance, the pool, values of a wished shape, intervals.
+// Shared parts of the families of grown ops (grow_*.cpp): random numbers, the pool, values of a requested shape,
+// intervals.
 #ifndef HLO_DRIVER_FUZZ_GROWER_H_
 #define HLO_DRIVER_FUZZ_GROWER_H_
 
@@ -14,7 +15,7 @@
 
 namespace hlo {
 
-// SplitMix64: all chance comes from here, none from the standard library, whose distributions differ by platform.
+// SplitMix64. All random choices use it, because the distributions of the standard library differ between platforms.
 class Chance {
  public:
   explicit Chance(uint64_t seed) : state_(seed) {}
@@ -37,7 +38,7 @@ class Chance {
   T OneOf(std::initializer_list<T> list) {
     return list.begin()[Below(static_cast<int64_t>(list.size()))];
   }
-  // `count` of 0 .. limit - 1, in random order.
+  // `count` distinct numbers below `limit`, in random order.
   std::vector<int64_t> Sample(int64_t limit, int64_t count);
   std::vector<int64_t> SortedSample(int64_t limit, int64_t count);
 
@@ -45,7 +46,7 @@ class Chance {
   uint64_t state_;
 };
 
-// Of the elements of a float value (of both parts of a complex one).
+// The range of the elements of a float value, or of both parts of a complex one.
 struct Interval {
   double low = 0, high = 0;
   double size() const { return std::max(std::abs(low), std::abs(high)); }
@@ -53,38 +54,38 @@ struct Interval {
 
 class Grower;
 
-// One kind of instruction that can be grown. `grow` adds it and what it needs and keeps the result; false where the
-// values at hand or the budget do not allow it.
+// A kind of instruction that can be grown. `grow` adds it with its requirements and keeps the result. It returns false
+// if the available values or the budget do not allow it.
 struct GrowRow {
   Opcode opcode;
   int weight;
-  bool kernels;  // Else interpreted only, so grown in a quarter of the modules.
+  bool kernels;  // If false, it is only interpreted, and is grown in a quarter of the modules.
   bool (*grow)(Grower& g, Opcode opcode);
 };
 class Grower {
  public:
   Grower(Module& module, const GrowOptions& options);
 
-  // The whole module.
+  // Grows the whole module.
   void GrowEntry();
 
   Chance chance;
 
-  // Adds an instruction whose shape follows from its operands. It is not in the pool until it is kept.
+  // Adds an instruction whose shape is inferred. It is not in the pool until it is kept.
   Instruction& Add(Opcode opcode, Operands operands, Attributes attrs = NoAttrs());
-  // For those whose result has to be written.
+  // For ops whose result shape must be given.
   Instruction& AddShaped(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs());
 
-  // Into the pool: arrays as they are, behind a guard when they may become too large for what comes; tuples in parts.
+  // Adds a value to the pool: an array, with a guard if it may become too large, or the elements of a tuple.
   void Keep(Instruction& inst);
 
   // ---- Values ----
 
-  // One of the pool for which `fits` holds; null when there is none. Those without users come first, most of the time.
+  // A value of the pool for which `fits`, or null. Usually prefers values without users.
   Instruction* Pick(const std::function<bool(const Shape&)>& fits);
-  // Any array of these types, with at least `rank` dimensions; made when there is none.
+  // An array of one of these types with at least `least_rank` dimensions. Creates one if there is none.
   Instruction& PickOf(const std::function<bool(PrimitiveType)>& fits, int64_t least_rank = 0);
-  // An array of this type and these sizes: of the pool, adapted, or new.
+  // An array of this type and these sizes from the pool, adapted, or new.
   Instruction& Any(PrimitiveType type, const Dims& dims);
   Instruction& Adapt(Instruction& value, PrimitiveType type, const Dims& dims);
   Instruction& Convert(Instruction& value, PrimitiveType type);
@@ -97,33 +98,33 @@ class Grower {
 
   PrimitiveType AnyType();
   Dims AnyDims(int64_t least_rank, int64_t most_rank);
-  int64_t AnySize(int64_t most);  // Of one dimension.
+  int64_t AnySize(int64_t most);  // For one dimension.
   int64_t max_elems() const { return options_.max_elems; }
-  // Modules that stay with what has kernels, and those (a quarter) that do not.
+  // Whether the module may use ops without kernels, as a quarter of the modules does.
   bool wide() const { return wide_; }
 
-  // Whether so many multiply-adds are still within the module's budget; counts them when they are.
+  // Takes this number of multiply-adds from the module's budget. Returns false if it is exceeded.
   bool Spend(int64_t steps);
 
   // ---- Intervals ----
 
   Interval IntervalOf(const Instruction& value) const;
   void SetInterval(const Instruction& value, Interval interval);
-  static double LimitOf(PrimitiveType type);  // What is kept of floats stays below.
-  // `value`, or a guarded one of at most `limit`.
+  static double LimitOf(PrimitiveType type);  // Kept floats stay below it.
+  // `value`, or a guarded value with magnitude of at most `limit`.
   Instruction& Bounded(Instruction& value, double limit);
-  // |value| + least.
+  // value| + least
   Instruction& Positive(Instruction& value, double least);
 
   // ---- Computations ----
 
-  // (x, y) -> x op y.
+  // (x, y) -> x op y
   Computation& ScalarBinary(Opcode opcode, PrimitiveType type);
-  // Grows in a new computation what `grow` does there, and comes back.
+  // Calls `grow` with a new computation as the current one.
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
-  // New leaves become parameters there; `operands` are the values of the caller for them.
+  // The same, but new leaves become parameters of the computation. `operands` receives the caller's values for them.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
-  void GrowSome(int64_t count);  // That many instructions, in this computation.
+  void GrowSome(int64_t count);  // Grows about `count` instructions in the current computation.
   Computation& computation() { return *scope_.computation; }
   int64_t depth() const { return scope_.depth; }
   int64_t most_depth() const { return options_.depth; }
@@ -131,16 +132,16 @@ class Grower {
   void SetScalarsOnly() { scope_.scalars_only = true; }
   int64_t budget() const { return scope_.budget; }
   void SetBudget(int64_t budget) { scope_.budget = budget; }
-  std::vector<Instruction*> Unused();  // Of this computation; parameters are none.
+  std::vector<Instruction*> Unused();  // Unused values of the current computation, without parameters.
 
  private:
   struct Scope {
     Computation* computation = nullptr;
     std::vector<Instruction*> pool;
     int64_t depth = 0;
-    int64_t budget = 0;  // Instructions left to this computation.
+    int64_t budget = 0;  // Instructions left for this computation.
     bool scalars_only = false;
-    bool open = false;  // New parameters are welcome.
+    bool open = false;  // New parameters are allowed.
   };
 
   Instruction& AddUnchecked(Opcode opcode, Shape shape, Operands operands, Attributes attrs);
@@ -153,7 +154,7 @@ class Grower {
   std::vector<GrowRow> rows_;
   int64_t steps_left_;
   Scope scope_;
-  std::vector<Interval> intervals_;  // By id.
+  std::vector<Interval> intervals_;  // Indexed by id.
   std::map<std::pair<Opcode, PrimitiveType>, Computation*> binaries_;
 };
 

@@ -1,6 +1,6 @@
-// Where the time of one run should go on a device, by its description alone: for each instruction and fusion the
-// longest of memory traffic, dots and other arithmetic, plus its launch. What loops and calls do stands there by
-// itself, as often as it runs.
+// Estimates the time of one run on a device from its description. An instruction or fusion takes the longest of memory
+// traffic, dots and other arithmetic, plus its launch. Loops and calls are expanded, and their instructions count as
+// often as they run.
 #ifndef HLO_DRIVER_INSPECT_COST_H_
 #define HLO_DRIVER_INSPECT_COST_H_
 
@@ -15,31 +15,31 @@
 
 namespace hlo {
 
-// What holds a kernel back.
+// The resource that limits a kernel.
 enum class Bound : uint8_t { kMemory, kDot, kCompute, kLaunch };
 inline constexpr int kBounds = 4;
 
 struct TimeEstimate {
-  std::array<double, kBounds> seconds = {};  // By what they are bound by.
+  std::array<double, kBounds> seconds = {};  // Indexed by Bound.
   double launches = 0;
 
   double total() const;
-  Bound bound() const;  // What most of it is bound by.
+  Bound bound() const;  // The bound with the most time.
   TimeEstimate& operator+=(const TimeEstimate& other);
   TimeEstimate Times(double count) const;
 };
 
 std::string_view ToString(Bound bound);
 
-// Of a kernel, or a step of several, that costs so much: the longest of memory traffic, dots and other arithmetic,
-// which overlap, and the launches, which do not.
+// The estimate for one or several kernels with this cost: the longest of memory traffic, dots and other arithmetic,
+// which overlap, plus the launches, which do not.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
-// The time of any instruction of a module, in loops too, for one run of its computation. As CostAnalysis counts: loops
-// by their trips, of branches the longest.
+// The estimated time of all instructions of a module, including those in loops, for one run of their computation. Like
+// CostAnalysis: loops by their trips, and conditionals by their longest branch.
 class TimeModel {
  public:
-  // Both outlive it.
+  // Both arguments must outlive the object.
   TimeModel(const Module& module, const DeviceDescription& device);
 
   TimeEstimate Of(const Instruction& inst) const;
@@ -54,54 +54,54 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
-  std::string op_name, source;  // Of WithOrigin.
-  double runs = 1;              // In one run of the report's computation; cost and time are those of all of them.
+  std::string kind;             // row_reduction from the plan, otherwise kLoop, gemm or the opcode; "while, 12 trips".
+  std::string op_name, source;  // From WithOrigin.
+  double runs = 1;              // In one run of the report's computation. Cost and time are for all of them.
   Cost cost;
   TimeEstimate time;
-  std::optional<double> measured_us;  // What a profile says that it took in a run.
+  std::optional<double> measured_us;  // The time in a run according to a profile.
 };
 
-// Rows that have something in common.
+// Rows with a common property.
 struct CostGroup {
   std::string name;
-  int depth = 0;  // Of a scope: how many of those around it have a row of their own.
+  int depth = 0;  // For a scope: the number of enclosing scopes with their own row.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;
 };
 
-// What rows can be put together by; see kCostKeys in cost_groups.cpp.
+// The properties by which rows can be grouped; see kCostKeys in cost_groups.cpp.
 std::vector<std::string> CostKeyWords();
 
 struct CostOptions {
-  const Computation* computation = nullptr;  // One run of it; null: of the entry.
-  bool expand_loops = true;                  // False: a loop or call is a row.
-  std::string by;                            // Of CostKeyWords; "": no groups.
+  const Computation* computation = nullptr;  // Reports one run of it; null is the entry.
+  bool expand_loops = true;                  // If false, a loop or call is a row.
+  std::string by;                            // One of CostKeyWords; "" for no groups.
 };
 
 struct CostReport {
   std::string path, module_name;
-  std::string computation;  // "": the entry.
+  std::string computation;  // "" for the entry.
   const DeviceDescription* device;
-  bool fused = false;         // Else every instruction counts as a kernel.
-  std::vector<CostRow> rows;  // The longest first; what costs nothing is left out.
+  bool fused = false;         // If false, every instruction counts as a kernel.
+  std::vector<CostRow> rows;  // The longest first, without rows that cost nothing.
   Cost cost;
   TimeEstimate time;
   std::string by;
   std::vector<std::string> not_modelled;
 };
 
-// Of a module that was parsed.
+// For a parsed module.
 CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options = {});
 
-// The rows put together by report.by, whose sums are those of the report. Of scopes each has what stands in it: those
-// around a scope come before it, and one that is all of the one around it has no row of its own. At most `top`, which
-// take longest; 0: all.
+// The rows grouped by report.by; the sums are those in the report. A scope includes nested scopes and follows its
+// enclosing scopes. A scope that contains all rows of its enclosing scope replaces it. Returns the `top` longest
+// groups; 0 is all.
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
-// Groups instead of rows where the report has some.
-std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0: all.
+// Prints groups instead of rows if the report has groups.
+std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0 is all.
 std::string CostCsv(const CostReport& report);
 std::string CostJson(const CostReport& report);  // "hlo.cost/1"
 

@@ -1,4 +1,4 @@
-// A module in the forms that `hlo-opt --emit` has.
+// The output forms of `hlo-opt --emit`.
 #ifndef HLO_DRIVER_INSPECT_EMIT_H_
 #define HLO_DRIVER_INSPECT_EMIT_H_
 
@@ -16,7 +16,7 @@ struct EmitForm {
   std::string_view what;
   Result<std::string> (*emit)(const Module& module);
 };
-// All but text, which is printed (ir/text/printer.h).
+// All forms except text (ir/text/printer.h).
 std::span<const EmitForm> EmitForms();
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Pieces of a module as modules of their own.
+// Extracts parts of a module as modules.
 #ifndef HLO_DRIVER_INSPECT_EXTRACT_H_
 #define HLO_DRIVER_INSPECT_EXTRACT_H_
 
@@ -10,20 +10,21 @@
 
 namespace hlo {
 
-// The one of that name; `%` in front is fine. Errors [F008]: none (with near names), or several.
+// Finds a computation by name, with or without `%`. Errors: F008 if there is none (with similar names) or if it is
+// ambiguous.
 Result<const Computation*> FindComputation(const Module& module, std::string_view name);
-// By its name in the text. In `computation`; when null in the entry, else in the only computation that has one of that
-// name.
+// Finds an instruction by name in `computation`. If null, searches the entry, and then all computations for a unique
+// match.
 Result<const Instruction*> FindInstruction(const Module& module, std::string_view name, const Computation* computation);
-// What computes output `index`, written {1} or {1,0}: through the tuples at the end of the entry.
+// The instruction that computes output `index`, written {1} or {1,0}, through the tuples at the end of the entry.
 Result<const Instruction*> FindOutput(const Module& module, std::string_view index);
 
-// `inst` as the result of a module: what computes its operands comes along up to `height` instructions deep (all of it
-// when negative), constants always; what lies deeper becomes a parameter of the same name. The computation's own
-// parameters come first, in their order. With `users`, what uses `inst` comes along too and gives the results.
-// Control predecessors are left out. Not verified: the half of an asynchronous pair, say, cannot stand alone.
+// A module with the result `inst`. Includes the instructions that it depends on, up to a distance of `height` (all if
+// negative), and all constants. Deeper instructions become parameters with the same names, after the computation's own
+// parameters. With `users`, also includes the users of `inst`, which give the results. Omits control predecessors. Not
+// verified, because for example half of an asynchronous pair is invalid.
 std::unique_ptr<Module> Extract(const Instruction& inst, int64_t height, bool users);
-// The computation as the entry of a module.
+// A module with the computation as its entry.
 std::unique_ptr<Module> Extract(const Computation& computation);
 
 }  // namespace hlo

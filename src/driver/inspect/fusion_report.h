@@ -1,4 +1,5 @@
-// Which kernels a module has become, why, what else was looked at, and what it saves: for people (--print_fusion_plan).
+// A report for people (--print_fusion_plan): the kernels of a module, the reasons for them, rejected alternatives, and
+// savings.
 #ifndef HLO_DRIVER_INSPECT_FUSION_REPORT_H_
 #define HLO_DRIVER_INSPECT_FUSION_REPORT_H_
 
@@ -10,13 +11,13 @@
 namespace hlo {
 
 struct FusionReportOptions {
-  size_t blocks = 16;  // Kernels that are shown, those alike together; the rest is counted.
-  size_t lines = 4;    // Of each that is kept apart, too.
+  size_t blocks = 16;  // Kernels to print, with similar ones grouped; others are counted.
+  size_t lines = 4;    // For each kernel also lines about rejected unions.
   size_t names = 4;
-  double least = 0.01;  // Of a kernel's traffic that a union would save, if the reason against it is to be shown.
+  double least = 0.01;  // Prints a rejected union if it would save this share of a kernel's traffic.
 };
 
-// Of a module with plans (gpu::PlanModule), and what the passes that fused it wrote down.
+// For a module with plans (gpu::PlanModule), and the log of its fusion passes.
 std::string FusionReport(const Module& module, const FusionLog& log, const FusionReportOptions& options);
 
 }  // namespace hlo

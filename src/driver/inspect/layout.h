@@ -1,4 +1,4 @@
-// A layered drawing of a directed acyclic graph of boxes: users below what they use, edges without crossing a box.
+// A layered layout of an acyclic graph of boxes, with users below their operands and edges that do not cross boxes.
 #ifndef HLO_DRIVER_INSPECT_LAYOUT_H_
 #define HLO_DRIVER_INSPECT_LAYOUT_H_
 
@@ -9,34 +9,35 @@ namespace hlo {
 
 struct LayoutBox {
   double width = 0, height = 0;
-  double out_x = 0;     // Where its edges leave at the bottom, from its left side.
-  bool at_top = false;  // In the first layer; else boxes stand as near to their users as they may.
+  double out_x = 0;     // Start of its edges at the bottom, from its left side.
+  bool at_top = false;  // In the first layer; other boxes are close to their users.
 };
 
 struct LayoutEdge {
   int from, to;     // from < to.
-  double in_x = 0;  // Where it arrives at the top of `to`, from its left side.
+  double in_x = 0;  // End at the top of `to`, from its left side.
 };
 
 struct LayoutPoint {
   double x = 0, y = 0;
 };
 
-// Straight down when `from.x == to.x`, else an S between two layers.
+// A vertical line if `from.x == to.x`, else an S between two layers.
 struct LayoutStroke {
   LayoutPoint from, to;
-  bool arrives = false;  // At a box.
+  bool arrives = false;  // It ends at a box.
 };
 
 struct GraphLayout {
-  std::vector<LayoutPoint> corners;                // Upper left, by box.
-  std::vector<std::vector<LayoutStroke>> strokes;  // All edges that leave a box: a tree that parts as late as it can.
+  std::vector<LayoutPoint> corners;  // Upper left corner of each box.
+  // All edges that leave a box, as a tree that branches as late as possible.
+  std::vector<std::vector<LayoutStroke>> strokes;
   double width = 0, height = 0;
 };
 
-// Boxes are in topological order. Deterministic.
+// Boxes must be in topological order. Deterministic.
 GraphLayout LayOut(const std::vector<LayoutBox>& boxes, const std::vector<LayoutEdge>& edges);
-// How many points all edges together pass: what LayOut works on.
+// The total number of points on all edges, which determines the time of LayOut.
 int64_t LayoutSize(const std::vector<LayoutBox>& boxes, const std::vector<LayoutEdge>& edges);
 
 }  // namespace hlo

@@ -1,6 +1,4 @@
-// What each pass does to a module, in figures: instructions, kernels, bytes moved, time by the device's description.
-// For
-// --pass_stats.
+// The effect of each pass on a module in numbers: instructions, kernels, bytes moved, estimated time. For --pass_stats.
 #ifndef HLO_DRIVER_INSPECT_PASS_STATS_H_
 #define HLO_DRIVER_INSPECT_PASS_STATS_H_
 
@@ -15,20 +13,20 @@ namespace hlo {
 
 struct ModuleFigures {
   int64_t instructions = 0;
-  double kernels = 0, bytes = 0, seconds = 0;  // Of one run of the entry; loops by their trips.
+  double kernels = 0, bytes = 0, seconds = 0;  // For one run of the entry; loops by their trips.
 };
-// What is dead and waits for dce does not count: it is whoever replaced it that did away with it.
+// Dead instructions do not count, so that the pass that replaced them gets the credit and not dce.
 Result<ModuleFigures> FiguresOf(const Module& module, const DeviceDescription& device);
 
 class PassStats {
  public:
   explicit PassStats(const DeviceDescription& device) : device_(&device) {}
 
-  // Of what the pipeline begins with, and after each of its instances.
+  // Begin is called with the initial module, and After with each instance.
   Status Begin(const Module& module);
   Status After(const PassRun& run, const Module& module);
 
-  // Passes by name, in order of their first run; those that changed nothing are counted, or shown too.
+  // The passes by name in order of their first run. Passes without changes are counted, or with `all` listed.
   std::string Text(bool all) const;
   std::string Json() const;  // "hlo.pass_stats/1"
 

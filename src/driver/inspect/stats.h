@@ -1,4 +1,4 @@
-// What a module consists of: counts, sizes, arithmetic. One walk over the instructions; text and JSON from one struct.
+// Counts, sizes and arithmetic of a module, from one walk over the instructions. Text and JSON use the same struct.
 #ifndef HLO_DRIVER_INSPECT_STATS_H_
 #define HLO_DRIVER_INSPECT_STATS_H_
 
@@ -14,33 +14,33 @@ namespace hlo {
 struct OpcodeStats {
   Opcode opcode;
   int64_t count = 0;
-  int64_t bytes = 0;                         // Of all results.
-  std::map<PrimitiveType, int64_t> by_type;  // Of the result; tuples count as kTuple.
-  Cost cost;                                 // Each instruction counted once, wherever it stands.
+  int64_t bytes = 0;                         // Bytes of all results.
+  std::map<PrimitiveType, int64_t> by_type;  // Counts by type of the result; tuples count as kTuple.
+  Cost cost;                                 // Each instruction counts once.
 };
 
 struct ModuleStats {
   std::string path, name;
   int64_t text_bytes = 0;
   int64_t instructions = 0;
-  std::vector<std::pair<std::string, int64_t>> computations;  // By what they are called for; "entry" first.
+  std::vector<std::pair<std::string, int64_t>> computations;  // Counts by use; "entry" first.
   std::vector<std::pair<std::string, int64_t>> fusions;       // By kind.
   std::vector<std::pair<std::string, int64_t>> custom_calls;  // By target.
   std::vector<std::pair<std::string, int64_t>> collectives;
-  int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;  // Of the entry.
+  int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;  // For the entry.
   int64_t constants = 0, constant_bytes = 0, elided_constants = 0;
-  std::vector<OpcodeStats> opcodes;         // Most frequent first.
-  std::vector<const Instruction*> largest;  // Array values, by bytes; renamed ones (bitcast, ...) left out.
-  Cost cost;                                // One run of the entry.
+  std::vector<OpcodeStats> opcodes;         // The most frequent first.
+  std::vector<const Instruction*> largest;  // Arrays by bytes, without renamed ones (bitcast, ...).
+  Cost cost;                                // For one run of the entry.
   std::vector<CostGap> gaps;
 };
 
-// Of a module that was parsed. `largest`: how many of the largest values to keep.
+// For a parsed module. Keeps the `largest` largest values.
 ModuleStats StatsOf(const Module& module, int64_t largest);
 std::string StatsText(const ModuleStats& stats);
 std::string StatsJson(const ModuleStats& stats);  // "hlo.stats/1"
 
-// What the gaps of a cost analysis say, one line each with how many instructions it holds for and the first of them.
+// The gaps of a cost analysis, one line for each reason with the number of instructions and the first one.
 std::vector<std::string> GapTexts(const std::vector<CostGap>& gaps);
 
 }  // namespace hlo

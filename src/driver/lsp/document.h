@@ -1,5 +1,5 @@
-// A document as an editor has it: a text that is changed in ranges, places in it as lines and columns, and what the
-// parser and the verifier say of it.
+// A document in an editor: a text that is edited in ranges, positions as lines and columns, and the results of the
+// parser and the verifier.
 #ifndef HLO_DRIVER_LSP_DOCUMENT_H_
 #define HLO_DRIVER_LSP_DOCUMENT_H_
 
@@ -17,39 +17,40 @@
 
 namespace hlo {
 
-// What a column counts. Source: LSP 3.17, PositionEncodingKind.
+// The unit of columns. Source: LSP 3.17, PositionEncodingKind.
 enum class PositionEncoding : uint8_t { kUtf8, kUtf16 };
 
-// Both from 0.
+// Both count from 0.
 struct Position {
   int64_t line = 0;
   int64_t character = 0;
 };
 
-// Offsets of bytes and positions, either way. Lines end with LF, CR LF or CR. The text must outlive it.
+// Converts between byte offsets and positions. Lines end with LF, CR LF or CR. The text must outlive it.
 class PositionMap {
  public:
   PositionMap(std::string_view text, PositionEncoding encoding);
 
   Position PositionOf(size_t offset) const;
-  // Columns behind a line's end mean its end, lines behind the last the text's end, the middle of a character its
-  // beginning.
+  // A column after the end of a line means its end, a line after the last one the end of the text, and the middle of a
+  // character its start.
   size_t OffsetOf(Position position) const;
 
  private:
-  size_t LineEnd(size_t line) const;  // Without what ends it.
+  size_t LineEnd(size_t line) const;  // Without the line break.
   size_t UnitsBefore(size_t offset) const;
 
   std::string_view text_;
   PositionEncoding encoding_;
   std::vector<size_t> line_begins_;
-  std::vector<size_t> units_;  // Before each kStep-th byte; so long lines cost no more than short ones.
+  // Units before every kStep-th byte, so that long lines take no more time than short ones.
+  std::vector<size_t> units_;
 };
 
-// One module of a document; a document has several when --split_input_file says so.
+// One module of a document. A document has several with --split_input_file.
 struct DocumentModule {
-  std::unique_ptr<Module> module;  // Null when it does not parse.
-  bool valid = false;              // For the verifier, too.
+  std::unique_ptr<Module> module;  // Null if it does not parse.
+  bool valid = false;              // It also passes the verifier.
   SourceRange piece;               // Its part of the text.
 };
 
@@ -70,14 +71,14 @@ class Document {
 
   void SetVersion(std::optional<int64_t> version) { version_ = version; }
   void SetText(std::string text);
-  // [begin, end) becomes `text`. Takes the time of a copy: a change rarely comes with many ranges.
+  // Replaces [begin, end) by `text`. Copies the whole text, because a change rarely has many ranges.
   void Replace(Position begin, Position end, std::string_view text);
 
-  // What follows is found when it is first asked for, and kept until the text changes.
+  // The following are computed on first use and kept until the text changes.
   const PositionMap& positions();
   const SymbolIndex& symbols();
   std::span<const DocumentModule> modules() { return analysis().modules; }
-  // Of the parser, and of the verifier where that had nothing to say.
+  // Errors of the parser, or of the verifier if the text parses.
   std::span<const Diagnostic> errors() { return analysis().errors; }
   std::span<const Diagnostic> warnings() { return analysis().warnings; }
 

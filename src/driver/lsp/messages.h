@@ -1,5 +1,5 @@
-// The messages of a language server on their way: JSON-RPC in frames of "Content-Length: N\r\n\r\n" and N bytes, or, to
-// be read and written by people, one a line.
+// Messages of a language server: JSON-RPC in frames of "Content-Length: N\r\n\r\n" and N bytes, or one on each line for
+// people.
 #ifndef HLO_DRIVER_LSP_MESSAGES_H_
 #define HLO_DRIVER_LSP_MESSAGES_H_
 
@@ -12,39 +12,39 @@ namespace hlo {
 
 enum class MessageForm : uint8_t {
   kFrames,
-  kLines,  // Empty lines and lines that begin with "//" are skipped.
+  kLines,  // Skips empty lines and lines that start with "//".
 };
 
 struct IncomingMessage {
   enum class Kind : uint8_t {
     kMessage,
-    kBad,  // Bytes that are no message, a message that is cut off or too long: `text` says which. More may follow.
+    kBad,  // Invalid bytes, or a truncated or too long message: `text` has the reason. More messages may follow.
     kEnd,
   };
   Kind kind = Kind::kEnd;
   std::string text;
 };
 
-// What stands between messages and is none is skipped up to the next "Content-Length:", wherever that begins, so one
-// wrong length does not end the conversation. Memory is taken for bytes that came, not for those that were announced.
+// Reads messages. Invalid bytes are skipped up to the next "Content-Length:", so one wrong length does not end the
+// session. Allocates memory for received bytes, not for announced ones.
 class MessageReader {
  public:
   MessageReader(int file, MessageForm form, size_t max_bytes) : file_(file), form_(form), max_bytes_(max_bytes) {}
 
-  // Waits for the next one.
+  // Waits for the next message.
   IncomingMessage Next();
-  // Whether the next one can be had without waiting. False at the end of the input.
+  // Whether Next would return without waiting. False at the end of the input.
   bool HasNext();
 
  private:
-  bool Extract();  // From what was read, into next_.
+  bool Extract();  // From the buffer into next_.
   bool ExtractLine();
   bool ExtractFrame();
   bool ReadHeaders();
   void HeaderLine(std::string_view line);
   void BadHeader(std::string_view line);
   void Bad(std::string what) { next_ = {IncomingMessage::Kind::kBad, std::move(what)}; }
-  bool Fill(bool wait);  // False at the end, and when there is nothing to be had without waiting.
+  bool Fill(bool wait);  // False at the end, or if no input is available without waiting.
 
   std::string_view Rest() const { return std::string_view(buffer_).substr(begin_); }
 
@@ -52,19 +52,19 @@ class MessageReader {
   MessageForm form_;
   size_t max_bytes_;
   std::string buffer_;
-  size_t begin_ = 0;    // In buffer_: what is not consumed.
-  size_t scanned_ = 0;  // Behind begin_: bytes without line end.
+  size_t begin_ = 0;    // Index of the first unread byte in buffer_.
+  size_t scanned_ = 0;  // Bytes after begin_ without a line break.
   bool ended_ = false;
   std::optional<IncomingMessage> next_;
 
-  // Of the frame that is being read.
+  // For the frame that is being read:
   std::optional<size_t> length_;
   bool headers_ended_ = false;
-  bool skipping_ = false;  // Over what is no header; that was said.
-  size_t discard_ = 0;     // Bytes of a message that is too long.
+  bool skipping_ = false;  // Skipping invalid bytes, which was reported.
+  size_t discard_ = 0;     // Remaining bytes of a message that is too long.
 };
 
-// Writes one, and flushes. False when it could not be written.
+// Writes and flushes a message. Returns false on failure.
 bool WriteMessage(std::FILE* file, MessageForm form, std::string_view json);
 
 }  // namespace hlo

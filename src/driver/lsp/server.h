@@ -1,7 +1,7 @@
-// A language server for HLO text: JSON-RPC 2.0 in, JSON-RPC 2.0 out. Source: Language Server Protocol 3.17.
+// A language server for HLO text, with JSON-RPC 2.0. Source: Language Server Protocol 3.17.
 //
-// Documents are what the client says they are; nothing is read from files. Diagnostics are published when nothing else
-// waits to be done, so that a burst of changes is judged once. Everything runs on one thread, in the order it came.
+// The client provides all documents; no files are read. Diagnostics are published when no message is waiting, so that a
+// series of edits is checked once. Everything runs on one thread, in order.
 #ifndef HLO_DRIVER_LSP_SERVER_H_
 #define HLO_DRIVER_LSP_SERVER_H_
 
@@ -13,12 +13,12 @@
 namespace hlo {
 
 struct ServerOptions {
-  LoadOptions load;  // max_input bounds a message, too.
+  LoadOptions load;  // max_input also limits messages.
   MessageForm form = MessageForm::kFrames;
 };
 
-// Until the client says exit, or the input ends, or the output cannot be written. kOk when the client had said shutdown
-// and exit, else kNo, as LSP has it.
+// Runs until the client sends exit, the input ends, or the output fails. Returns kOk if the client sent shutdown and
+// exit, else kNo, as LSP requires.
 ExitCode ServeLanguage(const ServerOptions& options, int input, std::FILE* output);
 
 }  // namespace hlo

@@ -1,11 +1,11 @@
-// The names of a text: where each is defined and where it is used, found in the text's tokens alone.
+// The names of a text with their definitions and uses, found from its tokens alone.
 //
-// Why not in the module: the parser gives none for a text with errors, and an editor's text has errors most of the
-// time, while a person who mends it jumps and renames. A module does not say either where its names stand. On what
-// parses, the index agrees with the module, name by name (tests/lsp_symbols_test.cpp).
+// The module is not used, because a text with errors has none, and a text in an editor has errors most of the time. A
+// module also does not contain the positions of names. For texts that parse, the index agrees with the module
+// (tests/lsp_symbols_test.cpp).
 //
-// What is broken reaches as far as it must: an instruction ends where `NAME =` stands at the beginning of a line, a
-// computation where ENTRY or another one begins.
+// Errors are contained: an instruction ends at the next `NAME =` at the start of a line, and a computation at the next
+// ENTRY or computation.
 #ifndef HLO_DRIVER_LSP_SYMBOLS_H_
 #define HLO_DRIVER_LSP_SYMBOLS_H_
 
@@ -22,18 +22,18 @@ struct Symbol {
   enum class Kind : uint8_t { kModule, kComputation, kInstruction };
 
   Kind kind;
-  bool is_root = false;  // Of a computation: ENTRY. Of an instruction: ROOT.
-  int parent = -1;       // Of an instruction its computation, of that its module; -1: none in the text.
+  bool is_root = false;  // For a computation: ENTRY. For an instruction: ROOT.
+  int parent = -1;       // The computation of an instruction, the module of a computation; -1 for none in the text.
   std::string_view name;
-  SourceRange name_range;  // Without '%'; empty for an anonymous computation, which has no name.
-  SourceRange range;       // All of it, from the keyword or '%' on.
-  SourceRange opcode;      // Of an instruction; empty when there is none.
+  SourceRange name_range;  // Without '%'; empty for an anonymous computation.
+  SourceRange range;       // The whole symbol, from the keyword or '%' on.
+  SourceRange opcode;      // For an instruction; empty if missing.
 
-  // Of an instruction: between '=' and the opcode.
+  // For an instruction: between '=' and the opcode.
   SourceRange shape;
 };
 
-// A name where it stands.
+// An occurrence of a name.
 struct Mention {
   SourceRange range;  // Without '%' and ':'.
   int symbol;
@@ -42,20 +42,20 @@ struct Mention {
 
 class SymbolIndex {
  public:
-  // Each piece is a module of its own. The text must outlive the index, and a byte behind it be readable.
+  // Each piece is a separate module. The text must outlive the index, and the byte after it must be readable.
   SymbolIndex(std::string_view text, std::span<const SourceRange> pieces);
 
-  // In order of the text; parents before children.
+  // In the order of the text; parents precede children.
   std::span<const Symbol> symbols() const { return symbols_; }
-  // In order of the text. Names without definition are not among them.
+  // In the order of the text, without undefined names.
   std::span<const Mention> mentions() const { return mentions_; }
-  // That of the name at `offset`, or right before it, where a cursor stands behind a name; null when there is none.
+  // The mention at `offset`, or directly before it if the cursor follows a name; null if there is none.
   const Mention* MentionAt(uint32_t offset) const;
-  // The innermost symbol of that kind whose range holds `offset`; -1 when there is none.
+  // The innermost symbol of this kind whose range contains `offset`, or -1.
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;
-  // The definition of `name` in the same scope as `symbol`; -1 when there is none.
+  // The definition of `name` in the scope of `symbol`, or -1.
   int Sibling(int symbol, std::string_view name) const;
-  // Whether `name` is used in the scope of `symbol` and defined nowhere in it.
+  // Whether `name` is used but not defined in the scope of `symbol`.
   bool IsUndefined(int symbol, std::string_view name) const;
 
  private:
@@ -70,7 +70,7 @@ class SymbolIndex {
   std::vector<Mention> mentions_;
 };
 
-// Whether the value of an attribute of that name, of some opcode, is computations.
+// Whether an attribute of this name, for some opcode, names computations.
 bool NamesComputations(std::string_view attribute);
 
 }  // namespace hlo

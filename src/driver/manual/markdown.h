@@ -1,13 +1,13 @@
-// Pages of docs/ in the part of Markdown that they are written in, and what a browser and a terminal show of them. What
-// is beyond that part is an error, since it would read well in one place and not in another:
+// Parses the pages of docs/, and renders them for browsers and terminals. The pages may only use this subset of
+// Markdown; anything else is an error, because browsers and terminals would show it differently:
 //
 //   # to ###             a heading
 //   lines                a paragraph, up to a blank line
-//   - item, 1. item      a list, behind a blank line; an item goes on in lines that are indented as its text
+//   - item, 1. item      a list, after a blank line; further lines of an item are indented like its text
 //   | a | b |            a table: titles, a line |---|---|, rows; '\|' is a '|'
-//   ```sh ... ```        code, and so are lines that are indented by four
-//   `code`, **strong**, *emphasis*, [text](target)     in all but code
-//   ![description](file)  a picture, which a terminal and the site show as its description
+//   ```sh ... ```        code; lines indented by four are code too
+//   `code`, **strong**, *emphasis*, [text](target)     in everything except code
+//   ![description](file)  a picture; terminals and the site show its description
 #ifndef HLO_DRIVER_MANUAL_MARKDOWN_H_
 #define HLO_DRIVER_MANUAL_MARKDOWN_H_
 
@@ -25,20 +25,21 @@ namespace hlo {
 struct Span {
   enum class Kind : uint8_t { kText, kCode, kStrong, kEmphasis, kLink };
   Kind kind = Kind::kText;
-  std::string text;          // kText, kCode.
-  std::string target;        // kLink: as it is written.
-  std::vector<Span> inside;  // Of the others.
-  uint32_t begin = 0;        // Where it stands in the page.
+  std::string text;          // For kText and kCode.
+  std::string target;        // For kLink: as written.
+  std::vector<Span> inside;  // For other kinds.
+  uint32_t begin = 0;        // Offset in the page.
 };
 using Spans = std::vector<Span>;
 
 struct Block {
   enum class Kind : uint8_t { kHeading, kParagraph, kBullets, kNumbers, kTable, kCode };
   Kind kind = Kind::kParagraph;
-  int level = 0;                         // kHeading: 1 to 3.
-  std::string language;                  // kCode: "sh", or "".
-  std::string text;                      // kCode: the lines as they stand.
-  std::vector<std::vector<Spans>> rows;  // Others: a row of one, one for each item, or of each cell, the titles first.
+  int level = 0;         // For kHeading: 1 to 3.
+  std::string language;  // For kCode: "sh" or "".
+  std::string text;      // For kCode: the lines.
+  // For other kinds: one row, a row for each item, or a row of cells with titles first.
+  std::vector<std::vector<Spans>> rows;
 };
 
 struct MarkdownPage {
@@ -46,14 +47,14 @@ struct MarkdownPage {
   std::vector<Block> blocks;
 };
 
-// Errors: kInternal, at the line: the pages are ours.
+// Errors: kInternal at the line, because the pages are ours.
 Result<MarkdownPage> ParseMarkdown(std::shared_ptr<const SourceText> source);
 
-// "Written and inferred shapes": written-and-inferred-shapes, as links to sections are spelt.
+// The anchor of a heading: "Written and inferred shapes" has written-and-inferred-shapes.
 std::string AnchorOf(std::string_view heading);
 std::string PlainText(const Spans& spans);
 
-// f(const Span&) for each link.
+// Calls f(const Span&) for each link.
 template <class F>
 void ForEachLink(const Spans& spans, const F& f) {
   for (const Span& span : spans) {
@@ -62,12 +63,13 @@ void ForEachLink(const Spans& spans, const F& f) {
   }
 }
 
-// Headings have their anchors as ids; links to pages lead to their .html beside them.
+// Headings have their anchors as ids. Links to pages lead to .html files in the same folders.
 std::string ToHtml(const std::vector<Block>& blocks);
-// What a link to a page, or to a section of it, becomes on the site; README.md is index.html.
+// The target of a link on the site. README.md is index.html.
 std::string HtmlTarget(std::string_view target);
 
-// Paragraphs, lists and cells of tables filled to `width` columns, code as it stands; links without their targets.
+// Paragraphs, lists and table cells are wrapped at `width` columns; code is unchanged. Links are printed without
+// targets.
 std::string ToTerminalText(const std::vector<Block>& blocks, int width = 100);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The manual: README.md and the pages of docs/, within the program.
+// The manual: README.md and the pages of docs/, embedded in the program.
 #ifndef HLO_DRIVER_MANUAL_PAGES_H_
 #define HLO_DRIVER_MANUAL_PAGES_H_
 
@@ -18,18 +18,18 @@ struct ManualPage {
   std::string_view text;
   bool is_guide;
 
-  std::string_view Title() const;  // Its first line, without the '#'.
+  std::string_view Title() const;  // The first line without '#'.
 };
 
 std::span<const ManualPage> AllPages();
 
-// As people and texts cite one: "comparison", "docs/comparison.md", "jax" of guides/jax, in any case. Null: none.
+// Finds a page by name in any case: "comparison", "docs/comparison.md", "jax" for guides/jax. Null if there is none.
 const ManualPage* FindPage(std::string_view asked);
 
 Result<MarkdownPage> ReadPage(const ManualPage& page);
 
-// The page for a terminal, or the section of it that `anchor` names, with those below it; at its end where its links
-// lead. Errors: kUsage [F001] where there is no such section.
+// The page for a terminal, or its section `anchor` with subsections, followed by the targets of its links. Errors: F001
+// (kUsage) for an unknown section.
 Result<std::string> PageText(const ManualPage& page, std::string_view anchor = "");
 
 // A row of a table in docs/glossary.md, as plain text.
@@ -39,8 +39,8 @@ struct GlossaryTerm {
 
 Result<std::vector<GlossaryTerm>> Glossary();
 
-// The manual as a folder of HTML: index.html of README.md, the others below it as they lie in the repository. One file
-// each, without scripts. Errors: of the folder; kInternal where a link leads nowhere.
+// Writes the manual as a folder of HTML: index.html for README.md, and the others as in the repository. Each file is
+// self-contained, without scripts. Errors: failures of writing; kInternal for a broken link.
 Status WriteSite(const std::string& directory);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// What to do about a profile: rules with thresholds, which `hlo help advice` lists. Each quotes the figures that it
-// goes by, and the flag that helps, where there is one.
+// Advice for a profile: rules with thresholds, listed by `hlo help advice`. Each quotes its numbers, and a flag that
+// helps if there is one.
 #ifndef HLO_DRIVER_PROFILE_ADVICE_H_
 #define HLO_DRIVER_PROFILE_ADVICE_H_
 
@@ -14,11 +14,11 @@ namespace hlo {
 
 struct AdviceRule {
   std::string_view name, when;
-  std::string (*say)(const ProfileSummary& summary);  // "" where it does not hold.
+  std::string (*say)(const ProfileSummary& summary);  // "" if the rule does not apply.
 };
 
 std::span<const AdviceRule> AllAdvice();
-// Of the rules that hold, in their order.
+// The advice of all rules that apply, in order.
 std::vector<std::string> AdviceOn(const ProfileSummary& summary);
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
-// The numbers of a profile, each a function of it. Times are means over the runs that were profiled whole, so that
-// parts add up to what they are parts of; where no run is whole (Timeline::dropped), those that there are count as far
-// as they go. What the words mean: tools/words.def.
+// The numbers of a profile as functions of it. Times are means over complete runs, so that parts add up. If no run is
+// complete (Timeline::dropped), all runs are used as far as they go. The meanings of the words: tools/words.def.
 #ifndef HLO_DRIVER_PROFILE_FIGURES_H_
 #define HLO_DRIVER_PROFILE_FIGURES_H_
 
@@ -16,100 +15,99 @@
 
 namespace hlo {
 
-// The runs that figures are of.
+// The runs that the numbers use.
 std::vector<const gpu::Timeline*> CountedRuns(const Profile& profile);
 
-// What told the times, and what there is to say of that: "times of CUPTI 13.0.1, multiprocessors at 1755 to 1980 MHz".
+// The source of the times: "times of CUPTI 13.0.1, multiprocessors at 1755 to 1980 MHz".
 std::string TimingText(const Profile& profile);
 
-// By linear interpolation between the two nearest ranks; 0 of nothing. `share` in [0, 1].
+// Interpolates linearly between the two nearest ranks. `share` is in [0, 1]. 0 for an empty list.
 double Percentile(std::vector<double> values, double share);
 
 double MeanRunMs(const Profile& profile);
 double MedianRunMs(const Profile& profile);
-double RunDeviationMs(const Profile& profile);  // Standard deviation, of a sample.
-// How much longer a run takes when it is profiled: the fastest of those over the fastest of the others, less 1. What
-// else goes on on the machine makes some of both slower, and the fastest hardly.
+double RunDeviationMs(const Profile& profile);  // Standard deviation of the sample.
+// The relative slowdown by profiling: the fastest profiled run over the fastest other run, minus 1. The fastest runs
+// are least affected by other load.
 double Overhead(const Profile& profile);
 
-// In which at least one step or copy runs on the device, host calls left out.
+// The time in which a step or copy runs on the device, without host calls.
 double BusyMs(const Profile& profile);
-// In which the interpreter computes a step.
+// The time in which the interpreter computes a step.
 double InterpretedMs(const Profile& profile);
 
-// Why nothing runs.
+// The reason for a gap in which nothing runs.
 enum class GapCause : uint8_t {
-  kLaunch,      // The call that launches what comes next had not returned when what was before ended.
-  kSync,        // The host waited: for the condition of a loop, the branch of a conditional, or the end.
-  kDependency,  // What comes next was queued in time.
+  kLaunch,      // The launch of the next work had not returned when the previous work ended.
+  kSync,        // The host waited for a loop condition, a branch, or the end.
+  kDependency,  // The next work was queued in time.
 };
 inline constexpr int kGapCauses = 3;
 std::string_view ToString(GapCause cause);
 
 struct Gap {
-  int64_t begin, end;  // Of the clock of the timeline.
+  int64_t begin, end;  // On the clock of the timeline.
   GapCause cause;
-  int after, before;  // Steps; -1: the beginning or the end of the run, or a copy.
+  int after, before;  // Steps; -1 for the start or end of the run, or a copy.
   int64_t length() const { return end - begin; }
 };
-// Between what runs, from the beginning of the run to its end, in order. None where each step is waited for.
+// The gaps from the start to the end of the run, in order. Empty if each step was waited for.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile);
 
 struct GapFigures {
-  double count = 0, ms = 0;  // In a run.
-  double median_us = 0;      // Of one.
+  double count = 0, ms = 0;  // Per run.
+  double median_us = 0;      // The median of single gaps.
 };
 std::array<GapFigures, kGapCauses> FiguresOfGaps(const Profile& profile);
 
-// Of a step, by index into Profile::steps.
+// Indexed by Profile::steps.
 struct StepFigures {
-  double executions = 0, ms = 0;  // In a run. Copies that the plan makes before it are none of it.
+  double executions = 0, ms = 0;  // Per run, without copies of the plan before the step.
   double mean_us = 0, least_us = 0, most_us = 0;
 };
 std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
 
-// The single runs that a comparison of two profiles goes by: at most 64 of those that figures are of, from the first to
-// the last at even distances, in order. A rank test of as many on both sides tells what it can tell.
+// At most 64 of the used runs, evenly spaced, for comparing two profiles. A rank test gains nothing from more.
 std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile);
-// Nanoseconds that each of them took; and of each step, by index, all its executions in each of them.
+// The time of each sampled run in nanoseconds, and for each step its total time in each of them.
 std::vector<int64_t> SampledRunsNs(const Profile& profile);
 std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 
 struct TimeShare {
-  double count = 0, ms = 0;  // Executions of steps in a run, and their time.
+  double count = 0, ms = 0;  // Executions and time of steps in a run.
 };
-// All that runs, by what it is; copies of the plan are copies, too. Parts of the time in steps and copies.
+// The time of steps and copies by class. Copies of the plan count as copies.
 std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile);
-// Kernels and library calls by the bits that they compute with.
+// Kernels and library calls by the bits of their arithmetic.
 std::map<int, TimeShare> SharesOfBits(const Profile& profile);
 struct TensorCoreFigures {
   TimeShare eligible, used;
 };
 TensorCoreFigures FiguresOfTensorCores(const Profile& profile);
 
-// Kernels and calls that a run launches, and executions of steps that took less than 10 us.
+// Kernels and library calls launched in a run, and executions of steps shorter than kShortUs.
 double Launches(const Profile& profile);
 inline constexpr double kShortUs = 10;
 double ShortExecutions(const Profile& profile);
 
 struct CopyFigures {
-  double count = 0, bytes = 0, ms = 0;  // In a run.
+  double count = 0, bytes = 0, ms = 0;  // Per run.
 };
 CopyFigures CopiesOfThePlan(const Profile& profile);
 
 struct LoopFigures {
-  double trips = 0, ms = 0;  // In a run; loops in it are part of it.
+  double trips = 0, ms = 0;  // Per run, including inner loops.
 };
 std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile);
 
-// One execution of a loop: all its trips, from the first to the one that ended it.
+// One execution of a loop with all its trips, including the final evaluation of its condition.
 struct LoopExecution {
-  int loop;                    // As of TimelineTrip.
-  int depth;                   // How many loops it runs in.
-  int64_t begin = 0, end = 0;  // Nanoseconds of the clock of the timeline.
-  int64_t trips = 0;           // Those in which the body ran.
+  int loop;                    // As in TimelineTrip.
+  int depth;                   // Number of enclosing loops.
+  int64_t begin = 0, end = 0;  // Nanoseconds on the clock of the timeline.
+  int64_t trips = 0;           // Trips in which the body ran.
 };
-// In the order of their beginnings, an outer loop before the loops in it. Trips that end after `until` are left out.
+// In order of their starts, outer loops first. Omits trips that end after `until`.
 std::vector<LoopExecution> LoopExecutionsOf(const gpu::Timeline& run, int64_t until);
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// A lane of a time line in which neighbours of the same name are one bar: scopes of op_names, lines of a source.
+// A lane of a timeline that merges adjacent events of the same name into one bar: scopes of op_names, lines of a
+// source.
 #ifndef HLO_DRIVER_PROFILE_MERGED_LANE_H_
 #define HLO_DRIVER_PROFILE_MERGED_LANE_H_
 
@@ -12,15 +13,15 @@
 
 namespace hlo {
 
-// `Time`: the type of its times, int64_t nanoseconds or double microseconds. `is_nested`: a name "a/b" is a bar "b" in
-// a bar "a". Names are not copied.
+// `Time` is int64_t nanoseconds or double microseconds. If `is_nested`, the name "a/b" is a bar "b" in a bar "a". Names
+// are not copied.
 template <class Time>
 class MergedLane {
  public:
   explicit MergedLane(bool is_nested) : is_nested_(is_nested) {}
 
-  // Calls `emit(depth, begin, end, name)` for each bar that ends here; the depth of a name without '/' is 0. Events
-  // come in the order of their beginnings. One that overlaps the event before it begins where that one ends.
+  // Adds an event, and calls `emit(depth, begin, end, name)` for each bar that it ends. A name without '/' has depth 0.
+  // Events must be in order of their starts. An event that overlaps the previous one starts at its end.
   template <class Emit>
   void Add(std::string_view name, Time begin, Time end, const Emit& emit) {
     const std::vector<std::string_view> parts =
@@ -32,7 +33,7 @@ class MergedLane {
     until_ = std::max(until_, end);
   }
 
-  // Ends the bars from this depth on.
+  // Ends all bars from this depth on.
   template <class Emit>
   void Close(size_t depth, const Emit& emit) {
     while (open_.size() > depth) {
@@ -43,7 +44,7 @@ class MergedLane {
 
  private:
   bool is_nested_;
-  std::vector<std::pair<std::string_view, Time>> open_;  // Names and beginnings.
+  std::vector<std::pair<std::string_view, Time>> open_;  // Names and start times.
   Time until_ = 0;
 };
 

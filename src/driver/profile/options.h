@@ -1,4 +1,4 @@
-// What --profile and its kin ask for.
+// The options of --profile and related flags.
 #ifndef HLO_DRIVER_PROFILE_OPTIONS_H_
 #define HLO_DRIVER_PROFILE_OPTIONS_H_
 
@@ -8,10 +8,10 @@
 namespace hlo {
 
 struct ProfileOptions {
-  std::string detail;  // "summary", "full"; empty: no summary.
+  std::string detail;  // "summary" or "full"; empty for no summary.
   std::string trace, json;
-  int64_t most_events = 1'000'000;  // Of the trace; 0: all.
-  int64_t examples_per_run = 0;     // 0: not said.
+  int64_t most_events = 1'000'000;  // For the trace; 0 is all.
+  int64_t examples_per_run = 0;     // 0 if unknown.
 
   bool any() const { return !detail.empty() || !trace.empty() || !json.empty(); }
   bool operator==(const ProfileOptions&) const = default;

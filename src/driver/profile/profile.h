@@ -1,6 +1,6 @@
-// What runs of a program did, and when: a value, from which the summary (summary.h) and the trace (trace.h) follow. Its
-// times come from gpu/runtime/timeline.h; what belongs to a step comes from those who know it: costs from ir/cost.h,
-// kinds from the plans that ran, places from SourcePlaces, rates from a DeviceDescription.
+// A profile: the steps and times of a program's runs. The summary (summary.h) and the trace (trace.h) are made from it.
+// Times come from gpu/runtime/timeline.h, costs from ir/cost.h, kinds from plans, source locations from SourcePlaces,
+// and rates from a DeviceDescription.
 #ifndef HLO_DRIVER_PROFILE_PROFILE_H_
 #define HLO_DRIVER_PROFILE_PROFILE_H_
 
@@ -21,37 +21,37 @@
 
 namespace hlo {
 
-// What the time of a run goes to.
+// Classes of time in a run.
 enum class TimeClass : uint8_t { kKernel, kLibrary, kCopy, kFill, kCollective, kInterpreter };
 inline constexpr int kTimeClasses = 6;
 std::string_view ToString(TimeClass time_class);
 
-// How a kernel is launched: blocks, threads of each, and the shared memory that the kernel itself asks for.
+// The launch of a kernel: blocks, threads of each, and the kernel's own shared memory.
 struct LaunchSize {
   int64_t blocks = 1, threads = 1, shared_bytes = 0;
 };
 
 // One of Executable::steps().
 struct ProfiledStep {
-  std::string name;  // fusion.3
+  std::string name;  // Such as fusion.3.
   gpu::StepKind sort = gpu::StepKind::kKernel;
-  std::string kind;  // "row_reduction", by its plan; "gemm", "copy".
-  std::string how;   // As of StepInfo.
+  std::string kind;  // "row_reduction" from its plan; "gemm", "copy".
+  std::string how;   // As in StepInfo.
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;      // Why its form is a generic one; which libraries were asked first, and why not.
-  int64_t launches = 1;           // Kernels or calls of one execution; none of a host call.
-  std::vector<LaunchSize> sizes;  // Of its own kernels, where the executable keeps them.
+  std::string slow, refused;      // The reason for a generic form; the libraries that refused it, with reasons.
+  int64_t launches = 1;           // Kernels or library calls of one execution; none for host calls.
+  std::vector<LaunchSize> sizes;  // For its own kernels, if the executable keeps them.
   bool is_collective = false;
-  int bits = 32;  // Of what it computes in: BitsOf.
+  int bits = 32;  // The bits of its arithmetic, see BitsOf.
   TensorCoreUse tensor_cores;
-  Cost cost;                 // Of one execution.
-  double least_seconds = 0;  // In which the device would do it, by its description, and what of it says so.
+  Cost cost;                 // For one execution.
+  double least_seconds = 0;  // The minimal time according to the device's description, and its bound.
   Bound bound = Bound::kMemory;
   int64_t live_bytes = 0;  // Temporaries and results in memory while it runs.
-  uint64_t work = 0;       // WorkOf.
-  // Names of instructions of the module that was read: what it computes, and of that what others read. As far as the
-  // passes remember; in the order of names.
+  uint64_t work = 0;       // See WorkOf.
+  // Names of instructions of the input module: all that it computes, and those used elsewhere. As far as passes
+  // recorded them, sorted.
   std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
@@ -62,59 +62,58 @@ struct ProfiledLoop {
   std::string name, op_name, source;
 };
 
-// A buffer that holds something when the most is held.
+// A buffer in use at the memory peak.
 struct HeldValue {
-  std::string name;  // "fusion.3", "while.2{1}"; "scratch of fusion.3".
+  std::string name;  // "fusion.3", "while.2{1}", or "scratch of fusion.3".
   std::string shape, op_name, source;
   int64_t bytes = 0;
   bool is_output = false;
-  std::string from, to;  // Steps from and to which it holds it.
+  std::string from, to;  // The first and last step of its use.
 };
 
 struct MemoryProfile {
   int64_t parameter_bytes = 0, constant_bytes = 0,
-          kept_bytes = 0;          // Held all the time; kept: packed weights, counters.
-  int64_t planned_bytes = 0;       // All that is set aside.
-  int64_t peak_bytes = 0;          // The most of temporaries and results at once.
-  std::string peak_at;             // The step that runs then.
+          kept_bytes = 0;          // Memory for the whole run; kept: packed weights, counters.
+  int64_t planned_bytes = 0;       // All allocated memory.
+  int64_t peak_bytes = 0;          // The maximum of temporaries and results.
+  std::string peak_at;             // The step at the peak.
   std::vector<HeldValue> at_peak;  // The largest first.
 };
 
 struct Profile {
   std::string path, module_name;
-  uint64_t input = 0, code = 0;  // Fingerprints of the module that was read, and of what the passes made of it.
-  std::string platform, device;  // "cpu"; "AVX2, 2 threads".
+  uint64_t input = 0, code = 0;  // Fingerprints of the input module and of the optimized module.
+  std::string platform, device;  // Such as "cpu" and "AVX2, 2 threads".
   bool is_host = true;
-  std::string target;      // The device that kernels are planned for.
+  std::string target;      // The device for which kernels are planned.
   DeviceDescription roof;  // The device that ran them.
   int64_t examples_per_run = 0;
   std::vector<ProfiledStep> steps;
-  std::map<int, ProfiledLoop> loops;  // By TimelineTrip::loop.
+  std::map<int, ProfiledLoop> loops;  // Keyed by TimelineTrip::loop.
   MemoryProfile memory;
-  std::vector<gpu::Timeline> runs;  // Those that were profiled.
-  std::vector<std::string> notes;   // What they did in a slower way than was meant, and why.
-  // Nanoseconds that these took, and as many that were not profiled, by turns with them, all from outside.
+  std::vector<gpu::Timeline> runs;  // Only profiled runs.
+  std::vector<std::string> notes;   // Slower ways of running, with reasons.
+  // Nanoseconds of profiled runs and of as many alternating other runs, measured from outside.
   std::vector<int64_t> profiled_ns, plain_ns;
 };
 
-// What of the profile does not depend on what the runs did.
-// `target`: the device that it was planned for.
+// The parts of a profile that do not depend on runs. `target` is the device of the plans.
 Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32);
-// Which instructions of the module that was read its steps stand for.
+// Adds the instructions of the input module that its steps compute.
 void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile);
 
-// "row_reduction", by the plans of its kernels; "gemm", "copy".
+// "row_reduction" from the plans of its kernels; "gemm", "copy".
 std::string KindOf(const gpu::StepInfo& step);
 
-// Runs the executable, whose arguments are bound, and adds what it did: by turns without a timeline and with one, 10
-// times and for 0.2 s, but not much longer than 2 s (3 times) or 20 s (once).
+// Runs the executable with its bound arguments, alternately with and without a timeline, and adds the results. At least
+// 10 times and for 0.2 s, but at most 3 times if that takes 2 s, and once if it takes 20 s.
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile);
 
-// The bits of the numbers that a step computes with: where it has products, of their wider operand; else of the element
-// type that most bytes of its operands and results have. 8, 16, 32 or 64; of complex numbers those of their parts.
+// The bits of a step's arithmetic: for products the wider operand, otherwise the element type with the most bytes in
+// operands and results. 8, 16, 32 or 64; for complex numbers the bits of a part.
 int BitsOf(const Instruction& inst, const Cost& cost);
 
-// A hash of what a step computes, of which shapes: names, metadata and how it is done aside. Never 0.
+// A hash of the computation of a step and its shapes, without names, metadata and plan. Never 0.
 uint64_t WorkOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// A profile as one page for a browser, which needs nothing else and no scripts: the time line of a run, memory over it,
-// the longest steps, the roofline, and the tables.
+// A profile as a self-contained page without scripts: the timeline of a run, memory over time, the longest steps, the
+// roofline, and tables.
 #ifndef HLO_DRIVER_PROFILE_PROFILE_PAGE_H_
 #define HLO_DRIVER_PROFILE_PROFILE_PAGE_H_
 

@@ -1,4 +1,4 @@
-// Whether tensor cores could take a step, whether they do, and why not.
+// Whether tensor cores can execute a step, whether they do, and the reason why not.
 #ifndef HLO_DRIVER_PROFILE_TENSOR_CORES_H_
 #define HLO_DRIVER_PROFILE_TENSOR_CORES_H_
 
@@ -10,14 +10,14 @@
 namespace hlo {
 
 struct TensorCoreUse {
-  // It has a dot or convolution whose operands are of a type that the device's tensor cores multiply (f32 as TF32).
+  // A dot or convolution has operands of a type that the device's tensor cores multiply (f32 as TF32).
   bool eligible = false;
-  // A kernel of ours with matrix instructions; of a library, one whose operands it gives to them whenever it can.
+  // A kernel of ours with matrix instructions, or a library call with operand types that it multiplies on tensor cores.
   bool used = false;
-  std::string why_not;  // Of what is eligible and not used.
+  std::string why_not;  // If eligible but not used.
 };
 
-// `target`: the device that the step is planned for. `is_host`: it ran on the host instead.
+// `target` is the device of the plan. `is_host` means that it ran on the host instead.
 TensorCoreUse TensorCoresOf(const gpu::StepInfo& step, const DeviceDescription& target, bool is_host, bool allow_tf32);
 
 }  // namespace hlo

@@ -1,10 +1,10 @@
-// A profile as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
+// A profile as a Chrome trace, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 //
-//   host (pid 1)      main: what the command did before and after, laid end to end by how long it took; the runs.
-//                     launcher: calls that launch, tied to what they launched, where the device is one of its own.
-//   device (pid 100)  compute, copies: steps and copies of the buffer plan; what overlaps moves to a lane of its own.
-//                     From these: loops with their trips, the scopes of op_name, lines of the source, gaps with their
-//                     cause, runs; counters of memory and of how busy the device was.
+//   host (pid 1)      main: the command before and after the runs, as consecutive spans; the runs.
+//                     launcher: launch calls with links to the launched work, if the device is not the host.
+//   device (pid 100)  compute, copies: steps and copies of the buffer plan; overlapping events get their own lanes.
+//                     Derived lanes: loops with trips, scopes of op_name, source lines, gaps with causes, runs.
+//                     Counters: memory, and the load of the device.
 #ifndef HLO_DRIVER_PROFILE_TRACE_H_
 #define HLO_DRIVER_PROFILE_TRACE_H_
 
@@ -19,7 +19,7 @@
 
 namespace hlo {
 
-// A time that the host spent on something; what it is made of follows it with a higher depth.
+// A span of host time. Its parts follow it with a higher depth.
 struct HostSpan {
   std::string name;
   double ms = 0;
@@ -27,19 +27,19 @@ struct HostSpan {
 };
 
 struct TraceOptions {
-  int64_t most_events = 0;         // Steps and copies, from the first on; what follows from them comes along. 0: all.
-  std::vector<std::string> flags;  // As the command got them.
-  std::vector<HostSpan> before, after;  // What the host did beside the runs, in that order.
+  int64_t most_events = 0;              // Steps and copies from the start, with derived events; 0 is all.
+  std::vector<std::string> flags;       // The flags of the command.
+  std::vector<HostSpan> before, after;  // Host spans around the runs, in order.
 };
 
 struct TraceReport {
   int64_t kept = 0, all = 0;  // Steps and copies.
 };
 
-using TraceSink = std::function<Status(std::string_view bytes)>;  // Gets the text piece by piece.
+using TraceSink = std::function<Status(std::string_view bytes)>;  // Receives the text in pieces.
 
 Result<TraceReport> WriteTrace(const Profile& profile, const TraceOptions& options, const TraceSink& sink);
-// To a file that is there whole or not at all; compressed where its name ends in .gz. Errors: A011.
+// Writes a file completely or not at all, compressed if its name ends in .gz. Errors: A011.
 Result<TraceReport> WriteTraceFile(const Profile& profile, const TraceOptions& options, const std::string& path);
 
 }  // namespace hlo

@@ -1,11 +1,11 @@
-// --ablate: what is each pass worth here? The module as the pipeline makes it, and once more without each pass (or
-// pipeline, pass instance, rule) that changed it; or with all passes against none, over several modules.
+// --ablate measures the effect of each pass: the module optimized by the whole pipeline, compared with the pipeline
+// without each pass (or pipeline, pass instance, rule) that changed it. Or all passes against none, for several
+// modules.
 //
-// Time is modelled from the description of --target's device, which is exact and the same every time, or measured on
-// the platform. Pairs of what is worth most are tried off together: what the two are worth beyond the sum of each is
-// their interaction. Measured: each variant is a process; in each round all run once, in random order; the effect is
-// the median over the rounds of its time by the baseline's time in that round, with a 95 % interval by bootstrap over
-// the rounds.
+// Times are modelled from the description of --target's device, which is reproducible, or measured on the platform. The
+// largest effects are also tried in pairs; the effect of a pair beyond the sum of both is their interaction. For
+// measurements, each variant is a process, and each round runs all variants once in random order. The effect is the
+// median over rounds of the variant's time divided by the baseline's, with a 95 % bootstrap interval over rounds.
 #ifndef HLO_DRIVER_SEARCH_ABLATE_H_
 #define HLO_DRIVER_SEARCH_ABLATE_H_
 
@@ -29,13 +29,13 @@ std::optional<AblateBy> AblateByFromText(std::string_view text);
 struct AblateOptions {
   RunOptions run;
   AblateBy by = AblateBy::kPass;
-  std::optional<Pattern> only;  // Of names.
-  std::string pattern;          // As it was given.
+  std::optional<Pattern> only;  // Selects names.
+  std::string pattern;          // The text of `only`.
   bool measured = false;
   int64_t rounds = 11;
-  double threshold = 0.01;  // Effects below it are counted.
+  double threshold = 0.01;  // Smaller effects are only counted.
   int64_t examples_per_run = 0;
-  int64_t pairs = 0;  // So many of the largest effects are tried two at a time, too.
+  int64_t pairs = 0;  // The number of largest effects that are also tried in pairs.
 };
 
 struct Interval {
@@ -43,14 +43,14 @@ struct Interval {
 };
 
 struct AblationRow {
-  std::string name;   // Of what is off.
-  bool same = false;  // The module is the baseline's: something else does its work.
+  std::string name;   // The name of the disabled part.
+  bool same = false;  // The module equals the baseline's, because another pass did the work.
   VariantOutcome outcome;
-  std::vector<double> ms;               // By round.
-  double effect = 0;                    // Time by the baseline's, less 1.
-  std::optional<Interval> interval;     // Of `effect`, where it is measured.
-  std::optional<Interval> ms_interval;  // Of the median of `ms`.
-  // Of a pair: the names of both, and the sum of their effects.
+  std::vector<double> ms;               // Indexed by round.
+  double effect = 0;                    // Time divided by the baseline's, minus 1.
+  std::optional<Interval> interval;     // For `effect`, if measured.
+  std::optional<Interval> ms_interval;  // For the median of `ms`.
+  // For a pair: both names, and the sum of their effects.
   std::vector<std::string> both;
   double sum = 0;
 
@@ -60,20 +60,20 @@ struct AblationRow {
 struct Ablation {
   std::string path;
   AblationRow baseline;
-  std::vector<AblationRow> rows;   // The largest effect first, then what failed. With kAll one: no passes at all.
-  std::vector<AblationRow> pairs;  // What the two do together beyond what each does comes first.
-  // Names that were not tried, since they changed nothing.
+  std::vector<AblationRow> rows;   // The largest effect first, failures last. With kAll one row without passes.
+  std::vector<AblationRow> pairs;  // The largest interaction first.
+  // Names without an effect on the module, which were not tried.
   std::vector<std::string> unchanged;
-  int passes = 0;  // By name, that ran.
+  int passes = 0;  // Number of distinct passes that ran.
 };
 
-// `tell` is called with what goes on. Errors: the baseline's; the pattern meets nothing (usage).
+// `tell` receives progress messages. Errors: failures of the baseline; a pattern without a match (usage).
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
                         const std::function<void(const std::string&)>& tell);
 
 std::string AblationText(std::span<const Ablation> ablations, const AblateOptions& options);
 std::string AblationJson(std::span<const Ablation> ablations, const AblateOptions& options);  // "hlo.ablate/1"
-// A row for each variant, with a line of titles; RFC 4180.
+// A line of titles and a row for each variant; RFC 4180.
 std::string AblationCsv(std::span<const Ablation> ablations);
 std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions& options);
 

@@ -1,4 +1,4 @@
-// Bars beside names, as SVG that needs nothing else.
+// A bar chart as a self-contained SVG.
 #ifndef HLO_DRIVER_SEARCH_BAR_CHART_H_
 #define HLO_DRIVER_SEARCH_BAR_CHART_H_
 
@@ -10,10 +10,10 @@
 namespace hlo {
 
 struct Bar {
-  std::string name, label;  // Beside the axis; behind the bar.
+  std::string name, label;  // The name is beside the axis, the label after the bar.
   double value = 0;
-  std::optional<std::pair<double, double>> interval;  // A whisker.
-  bool is_failure = false;                            // No bar: the label alone, in another colour.
+  std::optional<std::pair<double, double>> interval;  // Drawn as a whisker.
+  bool is_failure = false;                            // Draws no bar, and the label in another colour.
 };
 
 struct BarGroup {

@@ -1,11 +1,11 @@
-// hlo bisect: which pass instance, single rewrite, rule, flag, fusion, decision of autotuning, or the libraries,
-// brought a property (symptom.h).
+// hlo bisect finds the pass instance, single rewrite, rule, flag, fusion, autotuning decision or library that causes a
+// property (symptom.h).
 //
-// Both ends are confirmed first: with all of it the property holds, with nothing of it it does not. Over passes the
-// smallest --opt_bisect_limit is searched at which it holds, then, of passes that count their rewrites, the smallest
-// --xla_fuel. Over sets (rules, flags, fusions, decisions of a lock) the smallest one that brings it: halves, quarters,
-// ... of what there is (delta debugging). Each trial is a process of its own and does only what decides the property: a
-// wrong pass is found without compiling anything.
+// First both ends are confirmed: the property holds with all parts and does not hold with none. For passes, it searches
+// the smallest --opt_bisect_limit for which the property holds, and then for passes that count rewrites the smallest
+// --xla_fuel. For sets (rules, flags, fusions, decisions of a lock), it searches the smallest subset that causes the
+// property, by delta debugging: halves, quarters, ... Each trial is a process that does only the work that decides the
+// property; for example, a wrong pass is found without compilation.
 #ifndef HLO_DRIVER_SEARCH_BISECT_H_
 #define HLO_DRIVER_SEARCH_BISECT_H_
 
@@ -25,36 +25,37 @@ enum class BisectOver : uint8_t { kPasses, kRules, kFlags, kFusions, kLibraries,
 inline constexpr std::string_view kBisectOverWords[] = {"passes", "rules", "flags", "fusions", "libraries", "autotune"};
 
 struct BisectOptions {
-  RunOptions run;  // Of flags: the good end's. Of autotune: it reads a lock, and measures nothing.
+  RunOptions run;  // For flags: the good end. For autotuning: reads a lock and measures nothing.
   Property property;
   BisectOver over = BisectOver::kPasses;
   int confirm = 3;
-  double trial_seconds = 0;  // Of one trial; 0: ten times what the first took, and ten seconds.
-  bool measured = false;     // kSlower: by the clock. What decisions of autotuning are worth, no model knows.
-  std::string directory;     // Where the modules before and after go, or the locks; "": nowhere.
-  // Over flags: those of the bad end, and the options with some of them.
+  double trial_seconds = 0;  // For one trial; 0 is ten times the first trial plus ten seconds.
+  // For kSlower: measures times. Required for autotuning decisions, because the model does not cover them.
+  bool measured = false;
+  std::string directory;  // For the modules before and after, or the locks; "" for none.
+  // For flags: the flags of the bad end, and the options with a subset of them.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;
-  // Called with a sentence on the findings so far, after each new finding. May be empty.
+  // Called with a sentence after each new finding. May be empty.
   std::function<void(const std::string&)> on_known = {};
 };
 
 struct Bisection {
-  Symptom symptom;                     // Of the bad end.
+  Symptom symptom;                     // The symptom at the bad end.
   std::string good_end, bad_end;       // "no pass", "all 65 pass instances"
   std::vector<std::string> trials;     // "limit 32 bad"
-  std::vector<std::string> guilty;     // One, unless several are needed.
+  std::vector<std::string> guilty;     // One entry, unless several are needed together.
   std::string culprit;                 // "pass instance 19, algsimp#1 of simplification"
-  int bad_with = 0, good_without = 0;  // Of `confirm` trials.
-  std::string rewrite;                 // "rewrite 2 of algsimp, by A.mul.3 (...)"; "": nothing is known of single ones.
-  std::string change;                  // What it changed, as a diff.
+  int bad_with = 0, good_without = 0;  // In `confirm` trials.
+  std::string rewrite;  // "rewrite 2 of algsimp, by A.mul.3 (...)", or "" if single rewrites are unknown.
+  std::string change;   // The change as a diff.
   std::vector<std::string> files;
   std::string show_flags, without_flags;  // For hlo-run.
-  bool others = false;                    // The property holds without it, too: there is another.
+  bool others = false;                    // The property also holds without the culprit, so there is another cause.
 };
 
-// Errors: what is wrong with a module that cannot be read; [N003] the property does not hold, holds at the good end, or
-// not each time.
+// Errors: a module that cannot be read; N003 if the property does not hold at the bad end, holds at the good end, or is
+// not reproducible.
 Result<Bisection> Bisect(const std::string& path, const BisectOptions& options,
                          const std::function<void(const std::string&)>& tell);
 

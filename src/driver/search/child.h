@@ -1,5 +1,5 @@
-// A function in a process of its own, so that whatever happens to it, a crash or a loop without end too, is something
-// to tell. It answers line by line, and does more when it is sent a letter.
+// Runs a function in a child process, so that a crash or endless loop can be reported. It writes lines as answers, and
+// receives letters as commands.
 #ifndef HLO_DRIVER_SEARCH_CHILD_H_
 #define HLO_DRIVER_SEARCH_CHILD_H_
 
@@ -15,41 +15,41 @@
 namespace hlo {
 
 struct ChildOptions {
-  double seconds = 0;        // Of wall time, after which it is ended; 0: as long as it takes.
-  bool keeps_words = false;  // What it writes on stderr is for ChildEnd; else it goes where the parent's goes.
+  double seconds = 0;        // Wall time after which it is killed; 0 is unlimited.
+  bool keeps_words = false;  // Captures stderr for ChildEnd instead of passing it on.
 };
 
 struct ChildEnd {
   bool timed_out = false;
-  int signal = 0, exit = 0;  // No signal: `exit` is its exit code.
-  std::string words;         // What it wrote on stderr, the beginning of it, on one line.
+  int signal = 0, exit = 0;  // `exit` is the exit code if there was no signal.
+  std::string words;         // The start of its stderr, on one line.
 
   std::string ToString() const;  // "Aborted", "it ended with exit 70", "no end after 60 s"
 };
 
 class ChildProcess {
  public:
-  // Reads commands, writes answers. The process ends when it returns.
+  // Reads commands and writes answers. The process ends when it returns.
   using Body = std::function<void(int commands, std::FILE* answers)>;
   explicit ChildProcess(const Body& body, const ChildOptions& options = {});
-  ~ChildProcess();  // Ends it.
+  ~ChildProcess();  // Ends the process.
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   bool Send(char command) const;
-  // The next line of its answers; waits for it. Nothing: it ended.
+  // Waits for the next line of its answers. nullopt if it ended.
   std::optional<std::string> ReadLine();
-  // The same without waiting: nothing also where none has come yet.
+  // The same without waiting. nullopt also if there is no line yet.
   std::optional<std::string> TakeLine();
   bool ended() const { return end_.has_value(); }
   const ChildEnd& end() const { return *end_; }
 
-  // Until one of them has written something, or ended.
+  // Waits until one of them has written something or ended.
   static void WaitForAny(std::span<ChildProcess* const> children);
 
  private:
-  int MillisecondsLeft() const;  // -1: it has no limit.
-  void Read();                   // What is there to be read; sees its end.
+  int MillisecondsLeft() const;  // -1 if there is no limit.
+  void Read();                   // Reads available data, and detects its end.
   void SeeEnd(bool timed_out);
   std::string WordsText() const;
 

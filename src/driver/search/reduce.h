@@ -1,14 +1,14 @@
-// hlo reduce: a smaller module that still fails in the same way (symptom.h).
+// hlo reduce finds a smaller module that still fails in the same way (symptom.h).
 //
-// Arguments that are given go where made-up ones show it, too; else they come along. What is found first jumps: the
-// kernel that is accused alone, what computes the value that a pass changed. Then, round by round until nothing helps:
-// outputs go, instructions give way to operands, parameters, zeros, calls and loops to what is in them, attributes and
-// layouts to their defaults, dimensions and types to smaller ones; each as a list of which ever smaller chunks are
-// tried (delta debugging). A text that cannot be read is reduced line by line.
+// Given arguments are replaced by generated ones if these show the failure too; otherwise they are kept. First it tries
+// large steps: only the accused kernel, or only the instructions for the value that a pass changed. Then, until nothing
+// helps, it removes outputs, replaces instructions by operands, parameters, zeros, replaces calls and loops by their
+// contents, resets attributes and layouts, and reduces dimensions and types. Each is a list of edits that is tried in
+// ever smaller chunks (delta debugging). A text that cannot be parsed is reduced line by line.
 //
-// Each candidate is verified and tried in a process of its own, several at once. Of those that are tried together the
-// first that still fails is taken, so that the result does not hang on how many these are. What is taken is smaller in
-// the order of ModuleSize, and on disk before the next is tried.
+// Several candidates are verified and tried in parallel, each in its own process. The first of them that still fails is
+// taken, so the result does not depend on the number of processes. It is smaller by ModuleSize, and written to disk
+// before the next step.
 #ifndef HLO_DRIVER_SEARCH_REDUCE_H_
 #define HLO_DRIVER_SEARCH_REDUCE_H_
 
@@ -24,36 +24,36 @@ namespace hlo {
 struct ReduceOptions {
   RunOptions run;
   Property property;
-  std::string output;        // Where the smallest so far is. "": nowhere.
-  int jobs = 2;              // Processes at once.
-  double seconds = 600;      // Of all; then the smallest so far is the result.
-  double trial_seconds = 0;  // Of one trial; 0: ten times what the first took, and ten seconds.
-  int confirm = 3;           // Trials of the module as it is, and of the result.
-  // Told each time that a smaller module is on disk, with its instructions. Empty: nobody asks.
+  std::string output;        // The file for the smallest module so far; "" for none.
+  int jobs = 2;              // Parallel processes.
+  double seconds = 600;      // In total; then the smallest module so far is the result.
+  double trial_seconds = 0;  // For one trial; 0 is ten times the first trial plus ten seconds.
+  int confirm = 3;           // Trials of the original module and of the result.
+  // Called with the number of instructions when a smaller module is on disk. May be empty.
   std::function<void(int64_t instructions)> on_smaller = {};
 };
 
 struct ReducedModule {
-  Symptom symptom;    // Of the module as it is given.
-  int confirmed = 0;  // Of its trials, that had it.
-  int tries = 0;      // Candidates.
+  Symptom symptom;    // The symptom of the given module.
+  int confirmed = 0;  // Number of its trials with the symptom.
+  int tries = 0;      // Number of candidates.
   int64_t instructions_before = 0, instructions = 0;
   int64_t elements_before = 0, elements = 0;
   int64_t lines_before = 0, lines = 0;
-  bool is_text = false;  // It could not be read, and was reduced line by line.
+  bool is_text = false;  // It could not be parsed and was reduced line by line.
   bool timed_out = false;
-  bool made_up = false;    // Arguments were given, and need not be: made-up ones show it.
-  int reproduced = 0;      // Of the trials of the result.
-  std::string text, args;  // The smallest; where its arguments are, "" when they are made up.
+  bool made_up = false;    // Given arguments were replaced by generated ones.
+  int reproduced = 0;      // Number of trials of the result with the symptom.
+  std::string text, args;  // The smallest module; the file of its arguments, or "" for generated ones.
 };
 
-// `tell` is called with what goes on, `line` with what a round came to. Errors: what a module that cannot be loaded is,
-// where that is not what fails; [F010] nothing fails, or not each time.
+// `tell` receives progress messages, and `line` the result of each round. Errors: the error of a module that cannot be
+// loaded, unless that is the failure; F010 if nothing fails or it is not reproducible.
 Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options,
                              const std::function<void(const std::string&)>& tell,
                              const std::function<void(const std::string&)>& line);
 
-// The same of a text, which `path` names.
+// The same for a text that `path` names.
 Result<ReducedModule> Reduce(const std::shared_ptr<const SourceText>& text, const ReduceOptions& options,
                              const std::function<void(const std::string&)>& tell,
                              const std::function<void(const std::string&)>& line);

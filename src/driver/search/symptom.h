@@ -1,6 +1,6 @@
-// What is wrong with a module, and the way in which it is: what a search for the guilty one, or for a smaller module,
-// asks of each of its trials. Two failures are the same when they have the same way: the kind of verdict and who is
-// accused; the signal of a crash and where; the code of an error; the exit status of a script.
+// The symptom of a failure, which searches for a culprit or a smaller module check in each trial. Two failures are the
+// same if their `way` is equal: the kind of verdict and the culprit, the signal and place of a crash, the code of an
+// error, or the exit status of a script.
 #ifndef HLO_DRIVER_SEARCH_SYMPTOM_H_
 #define HLO_DRIVER_SEARCH_SYMPTOM_H_
 
@@ -22,94 +22,94 @@
 namespace hlo {
 
 enum class PropertyKind : uint8_t {
-  kFails,     // Whatever it is.
-  kMismatch,  // A kernel, a pass, ... is wrong.
-  kCrash,     // A signal, a check of ours, or no end.
-  kError,     // A diagnostic; with `code` that one.
-  kNan,       // The outputs have one, and no argument does; in the interpreter: an instruction makes one.
-  kSlower,    // Than the good end, by `limit` times; by the description of the device.
-  kKernels,   // More of them than `limit`; without one, than the good end has.
-  kBytes,     // As kKernels, of bytes moved.
-  kScript,    // A command ends with another status than 0; 125: this cannot be tried.
+  kFails,     // Any failure.
+  kMismatch,  // Wrong results of a kernel, a pass, ...
+  kCrash,     // A signal, a failed CHECK, or no end.
+  kError,     // A diagnostic, with a particular code if `code` is set.
+  kNan,       // The outputs contain NaN and no argument does; in the interpreter, an instruction produces one.
+  kSlower,    // More than `limit` times slower than the good end, by the description of the device.
+  kKernels,   // More kernels than `limit`, or than the good end.
+  kBytes,     // The same for bytes moved.
+  kScript,    // A command exits with a nonzero status; 125 means that the trial cannot be judged.
 };
 
-// What --property asks for.
+// The property of --property.
 struct Property {
   PropertyKind kind = PropertyKind::kFails;
   std::optional<double> limit;
   std::string code, command;
-  std::optional<Pattern> words;  // What is told of it has to match, too.
-  std::string text = "fails";    // As it was given.
+  std::optional<Pattern> words;  // Must match the text of the failure, too.
+  std::string text = "fails";    // As given.
 
   bool IsFigure() const {
     return kind == PropertyKind::kSlower || kind == PropertyKind::kKernels || kind == PropertyKind::kBytes;
   }
 };
 
-// "mismatch", "slower:1.2", "kernels:12", "error:V012", "script:grep -q tanh $1". Errors: usage.
+// Parses "mismatch", "slower:1.2", "kernels:12", "error:V012", "script:grep -q tanh $1". Errors: usage.
 Result<Property> ParseProperty(std::string_view text, std::string_view fail_regex);
-// For --help: "mismatch: ...; crash: ...".
 std::string PropertiesText();
 
-// How much of a run has to happen for it to be known. What does not decide is left out.
+// The part of a run that is needed to decide a property.
 enum class Depth : uint8_t {
   kRun,      // All of it.
-  kKernels,  // A run, of which the kernels are judged and not the passes.
-  kMeaning,  // The passes, and whether they kept the meaning; who is wrong is asked too.
-  kEnds,     // The same, and nobody is asked for.
-  kPasses,   // The passes.
-  kRead,     // Reading and verifying.
+  kKernels,  // A run in which kernels are judged, but not passes.
+  kMeaning,  // The passes, whether they keep the meaning, and the culprit.
+  kEnds,     // The same without the culprit.
+  kPasses,   // Only the passes.
+  kRead,     // Only parsing and verifying.
 };
 
 struct Symptom {
-  std::string way;       // "MISMATCH: pass algsimp"; "": nothing is wrong.
-  std::string detail;    // In a line, with names; where nothing is wrong, that no fault was planted.
-  bool untried = false;  // The script said so, or it came to another end that says nothing.
-  // Who is accused.
+  std::string way;       // "MISMATCH: pass algsimp", or "" for no failure.
+  std::string detail;    // One line with names; without a failure, a note if no fault was planted.
+  bool untried = false;  // The trial could not be judged, by the script's status or another cause.
+  // The culprit.
   Culprit::Kind accused = Culprit::Kind::kNone;
   std::string name, input, made_by;  // As in Culprit.
-  std::string bits;                  // Of the outputs, where they were judged.
-  std::string stage;                 // How far it came: "reading", "pass algsimp#2", "compiling", ...
-  int64_t pass = 0;                  // The number of the last pass instance that began.
+  std::string bits;                  // Bits of the outputs, if they were judged.
+  std::string stage;                 // The last stage: "reading", "pass algsimp#2", "compiling", ...
+  int64_t pass = 0;                  // The number of the last pass instance that started.
   double figure = 0;                 // Kernels, bytes or seconds.
-  double seconds = 0;                // That the trial took.
+  double seconds = 0;                // Time of the trial.
   struct Instance {
     std::string name, stage;
     int64_t number = 0;
     bool changed = false;
   };
-  std::vector<Instance> instances;  // Of passes that ran.
-  // A decision of a lock of autotuning that the module takes, and what is taken without it.
+  std::vector<Instance> instances;  // Pass instances that ran.
+  // A decision of an autotuning lock for the module, and the default without it.
   struct Decision {
     std::string key, step, signature, chosen, without;
-    int64_t steps = 0;  // With that key; `step` is the first of them.
+    int64_t steps = 0;  // Steps with that key; `step` is the first of them.
   };
   std::vector<Decision> decisions;
-  std::map<std::string, int64_t> rewrites;  // By rule.
+  std::map<std::string, int64_t> rewrites;  // Keyed by rule.
 
-  // What is told of it is what was asked for.
+  // Whether it has the requested property.
   bool Shows(const Property& property) const;
-  // `detail`, or that nothing is wrong, and why not what was planted.
+  // `detail`, or a sentence that nothing is wrong or that the fault was not planted.
   std::string Text() const;
 };
 
 struct TrialOptions {
   Property property;
   Depth depth = Depth::kRun;
-  double seconds = 60;             // Of one; what takes longer has no end.
-  int threads = 0;                 // Of one; 0: all.
-  bool asks_for_roundings = true;  // RunOptions::asks_for_roundings: needed to see that a verdict is open, and slow.
+  double seconds = 60;  // For one trial; longer ones count as endless.
+  int threads = 0;      // For one trial; 0 is all.
+  // RunOptions::asks_for_roundings, which is slow but needed to detect inconclusive verdicts.
+  bool asks_for_roundings = true;
 };
 
-// Where the way of `symptom` is looked for again, what is enough to see it.
+// The depth needed to see the `way` of `symptom` again.
 Depth DepthOf(const Symptom& symptom, const Property& property);
 
-// One trial in a process of its own.
+// One trial in a child process.
 class Trial {
  public:
   Trial(std::shared_ptr<const SourceText> text, const RunOptions& run, const TrialOptions& options);
 
-  bool Finished();           // Without waiting.
+  bool Finished();           // Does not wait.
   const Symptom& symptom();  // Waits.
   ChildProcess& process() { return child_; }
 

@@ -1,7 +1,6 @@
-// hlo-run --triage: what is wrong with a module, asked step by step, each with what the ones before it found: does it
-// fail each time, and who is accused; where in that one; what else has to be there for it; the smallest module that
-// still fails; and a bundle of that. Every run is a process of its own. What is found is on disk before the next step
-// begins.
+// hlo-run --triage examines a failing module step by step, each step using the earlier findings: whether it fails every
+// time, the culprit, the place in the culprit, the other conditions, the smallest failing module, and a bundle of it.
+// Every run is a separate process. Findings are written to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_TRIAGE_H_
 #define HLO_DRIVER_SEARCH_TRIAGE_H_
 
@@ -16,10 +15,10 @@
 namespace hlo {
 
 struct TriageOptions {
-  RunOptions run;         // Of its `bundle` the flags and files, which the bundle gets.
-  std::string directory;  // Where the report, triage.json, the smaller module and the bundle go.
-  double seconds = 600;   // Of all; what is left to the steps that search.
-  int jobs = 2;           // Processes at once, of reducing.
+  RunOptions run;         // The flags and files in `bundle` become part of the new bundle.
+  std::string directory;  // For the report, triage.json, the smaller module and the bundle.
+  double seconds = 600;   // In total; searching steps share the remaining time.
+  int jobs = 2;           // Parallel processes for reducing.
 };
 
 struct TriageStep {
@@ -28,16 +27,16 @@ struct TriageStep {
 };
 
 struct TriageReport {
-  std::string path, module;  // The latter is the smaller one; "" where there is none.
+  std::string path, module;  // `module` is the smaller one, or "".
   Symptom symptom;
-  bool steady = true;  // It failed each time, in the same way.
+  bool steady = true;  // It failed every time in the same way.
   std::vector<TriageStep> steps;
-  std::string change;  // What the guilty rewrite changed, as a diff.
-  std::string bundle;  // Its folder; "" where none was made.
+  std::string change;  // The change made by the wrong rewrite, as a diff.
+  std::string bundle;  // The folder, or "".
 };
 
-// `tell` is called with what goes on, `found` with what was found so far. Errors: [N003] nothing is wrong; those of a
-// file that cannot be read, of a folder that cannot be written.
+// `tell` receives progress messages, and `found` the findings so far. Errors: N003 if nothing is wrong; failures of
+// reading the file and writing the folder.
 Result<TriageReport> Triage(const std::string& path, const TriageOptions& options,
                             const std::function<void(const std::string&)>& tell,
                             const std::function<void(const TriageReport&)>& found);

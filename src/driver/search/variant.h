@@ -1,5 +1,5 @@
-// One way to compile a module among several, tried in a process of its own, so that whatever happens to it is one row
-// of a table: what comes of the passes, the verdict, and how long it runs, as often as it is asked.
+// Compiles a variant of a module in a child process, so that any failure is only a row in a table. Returns the results
+// of the passes and the verdict, and measures the run time on request.
 #ifndef HLO_DRIVER_SEARCH_VARIANT_H_
 #define HLO_DRIVER_SEARCH_VARIANT_H_
 
@@ -14,31 +14,31 @@
 namespace hlo {
 
 struct VariantOutcome {
-  // Of what the passes made.
-  std::string fingerprint;  // "" where they failed.
+  // The results of the passes.
+  std::string fingerprint;  // "" if they failed.
   int64_t instructions = 0;
-  double kernels = 0, bytes = 0, seconds = 0;  // The last by the description of the pipeline's device.
-  // Pass instances and rules that changed the module: "fusion", "algsimp#2", their stage; ids of rules.
+  double kernels = 0, bytes = 0, seconds = 0;  // `seconds` by the description of the pipeline's device.
+  // The pass instances and rules that changed the module: pass, name ("algsimp#2") and stage; ids of rules.
   struct Instance {
     std::string pass, name, stage;
     bool changed = false;
   };
   std::vector<Instance> instances;
   std::vector<std::string> rules;
-  std::string failure;  // "FAILED(passes): ..."; "" where nothing failed.
-  std::string verdict;  // Of a run; "" where none was made.
+  std::string failure;  // "FAILED(passes): ...", or "" for no failure.
+  std::string verdict;  // The verdict of a run, or "".
 };
 
-// A child process that holds one variant.
+// A child process for one variant.
 class VariantProcess {
  public:
-  // Starts it. `runs`: the module is compiled, run and judged too, and then waits for Run. `threads` of it; 0: as many
-  // as this process has.
+  // Starts the process. With `runs`, it also compiles, runs and judges the module, and then waits for Run. `threads` of
+  // 0 is the number of this process.
   VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads = 0);
 
-  // Waits for what it tells first. What ends it is a failure of the variant.
+  // Waits for the first results. The end of the process counts as a failure of the variant.
   const VariantOutcome& outcome();
-  // Milliseconds of one execution, the median of those of a tenth of a second; nothing where it cannot run.
+  // Milliseconds of one execution: the median over a tenth of a second. nullopt if it cannot run.
   std::optional<double> Run();
 
  private:
