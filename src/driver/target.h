@@ -23,7 +23,6 @@ struct Target {
 // with similar names); an invalid file (A017, with its place).
 Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 
-// The target for a present device.
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
 // The GPU of a platform ("cuda:1", "auto"), the default target of a run. Null if there is none: the host runs kernels

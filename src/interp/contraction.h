@@ -49,7 +49,6 @@ bool IsOrdered(std::span<const int64_t> permutation);
 bool IsScaled(const Shape& elements, const Shape& scale);
 // Operand `side` (0 or 1), decompressed if it is sparse.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
-// The shape of Dense.
 Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
 // Checks that the written shape is the one for decompressed operands. XLA's shape rule uses the compressed sizes of
 // free dimensions, which leave no room for the result (U002).

@@ -60,7 +60,6 @@ Loader BitsLoaderOf(PrimitiveType type);
 // back.
 void GatherStrided(const std::byte* from, int64_t stride, int64_t bytes, std::byte* to, int64_t count);
 void ScatterStrided(const std::byte* from, std::byte* to, int64_t stride, int64_t bytes, int64_t count);
-// Writes `count` copies of one element.
 void Fill(const std::byte* element, int64_t bytes, std::byte* to, int64_t count);
 
 }  // namespace hlo

@@ -75,7 +75,6 @@ Result<int64_t> DeviceCount(const Module& module);
 // R040, with exit code 1, for a deadlock: it names where each device waits.
 Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,
                                               const InterpretOptions& options = {});
-// Evaluates one instruction on the values of its operands.
 Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands,
                          const InterpretOptions& options = {});
 

@@ -71,7 +71,7 @@ class CostAnalysis {
   void AddGap(const Instruction& inst, std::string_view what) const;
 
   const Module& module_;
-  // By id. Ids are never reused.
+  // Keyed by ids, which are never reused.
   mutable std::unordered_map<int, Cost> costs_, sums_;
   mutable std::unordered_set<int> with_gap_;
   mutable std::vector<CostGap> gaps_;

@@ -186,8 +186,8 @@ struct ModuleHeader {
   std::vector<InputOutputAlias> aliases;
   std::vector<BufferDonor> donors;
   bool alias_passthrough_params = false;
-  std::optional<Shape> entry_parameters;  // entry_computation_layout as a tuple of the parameters,
-  std::optional<Shape> entry_result;      // and its result.
+  std::optional<Shape> entry_parameters;  // The parameters of entry_computation_layout as a tuple.
+  std::optional<Shape> entry_result;      // The result of entry_computation_layout.
   PropagationFlags propagation_to_parameters, propagation_to_output;
   int64_t replica_count = 1;
   int64_t num_partitions = 1;

@@ -52,8 +52,8 @@ struct InstructionPlan {
 };
 
 struct PrecisionPlan {
-  // By the id of the instruction in the fused computation, or of the instruction itself outside fusions. A missing
-  // instruction has no promise. Ordered, so that printing is reproducible.
+  // Indexed by the id of the instruction in the fused computation, or of the instruction itself outside fusions. A
+  // missing instruction has no promise. Ordered, so that printing is reproducible.
   std::map<int, InstructionPlan> instructions;
   bool contract = true;  // a * b + c may be rounded once.
   bool ftz = false;      // Results below the smallest normal number may become 0.

@@ -20,8 +20,8 @@ std::string WordText(std::string_view text);
 // The same for a name. Element types and names that start with "__" are changed too, as in XLA's reader.
 std::string SanitizedName(std::string_view name);
 
-std::string ShapeText(const WireMessage& shape);                    // ShapeProto
-std::string WindowText(const WireMessage& window);                  // Window
+std::string ShapeText(const WireMessage& shape);  // ShapeProto
+std::string WindowText(const WireMessage& window);
 std::string DimLabelsText(const WireMessage& labels);               // ConvolutionDimensionNumbers
 std::string PaddingText(const WireMessage& padding);                // PaddingConfig
 std::string ShardingText(const WireMessage& sharding);              // OpSharding

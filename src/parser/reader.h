@@ -172,7 +172,7 @@ class Reader {
   bool ReadShapeBytes(const char*& p, Shape& shape);
   bool ReadArrayShapeBytes(const char*& p, Shape& shape);
   struct LayoutText;
-  bool ReadLayoutBytes(const char*& p, Shape& shape);  // read_layout.cpp
+  bool ReadLayoutBytes(const char*& p, Shape& shape);
   // Limits the number of dimensions and the byte size, which must fit 64 bits. A dimension of 0 counts as 1, so that
   // partial products fit as well.
   bool CheckSize(const Shape& shape, SourceRange range);

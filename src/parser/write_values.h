@@ -14,9 +14,9 @@ namespace hlo {
 // "".
 int64_t EnumNumber(const ProtoField& field, std::string_view word);
 
-void WriteShape(const Shape& shape, MessageWriter& out);           // ShapeProto
-void WriteLiteral(const Literal& literal, MessageWriter& out);     // LiteralProto
-void WriteWindow(const Window& window, MessageWriter& out);        // Window
+void WriteShape(const Shape& shape, MessageWriter& out);        // ShapeProto
+void WriteLiteral(const Literal& literal, MessageWriter& out);  // LiteralProto
+void WriteWindow(const Window& window, MessageWriter& out);
 void WriteDimLabels(const DimLabels& labels, MessageWriter& out);  // ConvolutionDimensionNumbers
 void WriteSharding(const Sharding& sharding, MessageWriter& out);  // OpSharding
 void WriteReplicaGroups(const ReplicaGroups& groups, MessageWriter& inst);
@@ -27,7 +27,6 @@ void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out);   
 void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out);              // ParameterReplication
 // The bytes between quotes, or the dictionary.
 std::string BytesOf(const BackendConfig& config);
-// `tables` are a module's stack frame tables as text.
 void WriteStackFrames(std::string_view tables, MessageWriter& out);  // StackFrameIndexProto
 
 }  // namespace hlo

@@ -75,13 +75,12 @@ struct PipelineReport {
   bool changed = false;
   std::map<std::string_view, int64_t> rewrites;  // By rule, for rules that were applied.
   std::vector<std::string> cycles;               // One sentence for each cycle of rules or passes that undo each other.
-  int items = 0;                                 // Number of passes in the text, without closed gates,
-  std::vector<std::string> todo;                 // and those that are not implemented.
+  int items = 0;                                 // Number of passes in the text, without closed gates.
+  std::vector<std::string> todo;                 // The passes among them that are not implemented.
   int planted = 0;                               // Instances that the planted fault changed.
   std::vector<std::string> unmet;                // Unreached limits of the run, such as "--stop_after=dce#9".
 };
 
-// The text of the pipeline that the options select.
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);
 
 // Errors: unknown names, an invalid text, a fixed point that is not reached (usage); any error of a pass, an observer

@@ -74,7 +74,7 @@ struct RuleBook {
     int64_t fuel = INT64_MAX;  // The number of rewrites that it may still make.
     int64_t rewrites = 0;
   };
-  std::map<std::string_view, Entry> entries;  // By id.
+  std::map<std::string_view, Entry> entries;  // Keyed by rule id.
   std::vector<std::string> cycles;            // One sentence for each cycle of rules that undo each other.
 };
 

@@ -25,7 +25,7 @@
 namespace hlo {
 
 struct DiffMatch {
-  std::vector<int> right_of, left_of;  // By node: its partner on the other side, or -1.
+  std::vector<int> right_of, left_of;  // Indexed by node: its partner on the other side, or -1.
 };
 
 DiffMatch MatchGraphs(const DiffGraph& left, const DiffGraph& right);

@@ -52,7 +52,7 @@ struct StructureDiff {
   std::vector<AttributeChange> module;                          // Changes of the header.
   int64_t moved = 0;                                            // In another order, if --ignore does not cover it.
   std::vector<std::string> notes;  // About ignored differences, and parts that were not compared.
-  // By id on the right side: the name of the partner or "", and its position or -1.
+  // Indexed by id on the right side: the name of the partner or "", and its position or -1.
   std::vector<std::string_view> left_names, left_computations;
   std::vector<int> left_places;
 

@@ -24,13 +24,13 @@ struct FuzzFinding {
   std::string what;    // One line.
 };
 
-// By opcode and element type of the result.
+// Counts of instructions, keyed by opcode and element type of the result.
 using FuzzCells = std::map<std::pair<Opcode, PrimitiveType>, int64_t>;
 
 struct FuzzOutcome {
   int64_t instructions = 0;
   std::vector<FuzzFinding> findings;
-  // By oracle, the reasons why something could not be judged: "optimized: 'sort' has no kernel yet".
+  // For each oracle, the reasons why something could not be judged: "optimized: 'sort' has no kernel yet".
   std::vector<std::string> unsupported, inconclusive, limits;
   FuzzCells cells;
 };

@@ -25,9 +25,7 @@ class Chance {
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return x ^ (x >> 31);
   }
-  // In [0, count).
   int64_t Below(int64_t count) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(count)); }
-  // In [low, high].
   int64_t Between(int64_t low, int64_t high) { return low + Below(high - low + 1); }
   bool Percent(int64_t percent) { return Below(100) < percent; }
   template <class List>
@@ -83,7 +81,7 @@ class Grower {
 
   // A value of the pool for which `fits`, or null. Usually prefers values without users.
   Instruction* Pick(const std::function<bool(const Shape&)>& fits);
-  // An array of one of these types with at least `least_rank` dimensions. Creates one if there is none.
+  // An array from the pool with at least `least_rank` dimensions. Creates one if there is none.
   Instruction& PickOf(const std::function<bool(PrimitiveType)>& fits, int64_t least_rank = 0);
   // An array of this type and these sizes from the pool, adapted, or new.
   Instruction& Any(PrimitiveType type, const Dims& dims);
@@ -113,7 +111,7 @@ class Grower {
   static double LimitOf(PrimitiveType type);  // Kept floats stay below it.
   // `value`, or a guarded value with magnitude of at most `limit`.
   Instruction& Bounded(Instruction& value, double limit);
-  // value| + least
+  // `value` if it is complex or known to be at least `least`, otherwise |value| + least.
   Instruction& Positive(Instruction& value, double least);
 
   // ---- Computations ----

@@ -24,7 +24,6 @@ Result<const Instruction*> FindOutput(const Module& module, std::string_view ind
 // parameters. With `users`, also includes the users of `inst`, which give the results. Omits control predecessors. Not
 // verified, because for example half of an asynchronous pair is invalid.
 std::unique_ptr<Module> Extract(const Instruction& inst, int64_t height, bool users);
-// A module with the computation as its entry.
 std::unique_ptr<Module> Extract(const Computation& computation);
 
 }  // namespace hlo

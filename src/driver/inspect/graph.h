@@ -62,7 +62,6 @@ struct Graph {
 
 Graph GraphOf(const Computation& computation, const GraphOptions& options);
 
-// The title of a frame.
 std::string FrameTitle(const GraphNode& frame);
 std::string GraphDot(const Graph& graph, const std::string& title);
 // Errors: A014 if it is too large for a layout.

@@ -29,7 +29,7 @@ class SourcePlaces {
   };
   std::string TextOf(int64_t frame) const;  // "" if the tables have no such frame.
 
-  std::vector<std::string> files_;                      // By id - 1, like the next two.
+  std::vector<std::string> files_;                      // Indexed by id - 1, like the next two.
   std::vector<std::pair<int64_t, int64_t>> locations_;  // File and line.
   std::vector<Frame> frames_;
 };

@@ -31,7 +31,7 @@ struct LaunchSize {
   int64_t blocks = 1, threads = 1, shared_bytes = 0;
 };
 
-// One of Executable::steps().
+// A step of Executable::steps() with its costs and its place in the source.
 struct ProfiledStep {
   std::string name;  // Such as fusion.3.
   gpu::StepKind sort = gpu::StepKind::kKernel;
@@ -73,10 +73,10 @@ struct HeldValue {
 
 struct MemoryProfile {
   int64_t parameter_bytes = 0, constant_bytes = 0,
-          kept_bytes = 0;          // Memory for the whole run; kept: packed weights, counters.
-  int64_t planned_bytes = 0;       // All allocated memory.
-  int64_t peak_bytes = 0;          // The maximum of temporaries and results.
-  std::string peak_at;             // The step at the peak.
+          kept_bytes = 0;     // Memory for the whole run; kept: packed weights, counters.
+  int64_t planned_bytes = 0;  // All allocated memory.
+  int64_t peak_bytes = 0;     // The maximum of temporaries and results.
+  std::string peak_at;
   std::vector<HeldValue> at_peak;  // The largest first.
 };
 

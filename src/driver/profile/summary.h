@@ -89,7 +89,7 @@ struct ProfileSummary {
   int64_t sample_left_out = 0;
   std::vector<SampleLoop> sample_loops;  // Executions of loops, outer loops first.
 
-  double Share(double ms) const { return run_ms > 0 ? ms / run_ms : 0; }  // In a run.
+  double Share(double ms) const { return run_ms > 0 ? ms / run_ms : 0; }
 };
 
 ProfileSummary SummaryOf(const Profile& profile);

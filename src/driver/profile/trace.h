@@ -27,8 +27,8 @@ struct HostSpan {
 };
 
 struct TraceOptions {
-  int64_t most_events = 0;              // Steps and copies from the start, with derived events; 0 is all.
-  std::vector<std::string> flags;       // The flags of the command.
+  int64_t most_events = 0;  // Steps and copies from the start, with derived events; 0 is all.
+  std::vector<std::string> flags;
   std::vector<HostSpan> before, after;  // Host spans around the runs, in order.
 };
 

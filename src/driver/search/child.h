@@ -32,7 +32,7 @@ class ChildProcess {
   // Reads commands and writes answers. The process ends when it returns.
   using Body = std::function<void(int commands, std::FILE* answers)>;
   explicit ChildProcess(const Body& body, const ChildOptions& options = {});
-  ~ChildProcess();  // Ends the process.
+  ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 

@@ -56,15 +56,14 @@ enum class Depth : uint8_t {
   kKernels,  // A run in which kernels are judged, but not passes.
   kMeaning,  // The passes, whether they keep the meaning, and the culprit.
   kEnds,     // The same without the culprit.
-  kPasses,   // Only the passes.
-  kRead,     // Only parsing and verifying.
+  kPasses,
+  kRead,  // Only parsing and verifying.
 };
 
 struct Symptom {
   std::string way;       // "MISMATCH: pass algsimp", or "" for no failure.
   std::string detail;    // One line with names; without a failure, a note if no fault was planted.
   bool untried = false;  // The trial could not be judged, by the script's status or another cause.
-  // The culprit.
   Culprit::Kind accused = Culprit::Kind::kNone;
   std::string name, input, made_by;  // As in Culprit.
   std::string bits;                  // Bits of the outputs, if they were judged.

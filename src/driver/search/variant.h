@@ -26,7 +26,7 @@ struct VariantOutcome {
   std::vector<Instance> instances;
   std::vector<std::string> rules;
   std::string failure;  // "FAILED(passes): ...", or "" for no failure.
-  std::string verdict;  // The verdict of a run, or "".
+  std::string verdict;  // "" if it did not run.
 };
 
 // A child process for one variant.

@@ -40,7 +40,7 @@ class ClusterProduct {
 
   // The number of elements of an array for the partial sums.
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
-  // The most additions of any term.
+  // The largest number of additions that a term passes through.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
   // Called once before the first product.
   void LoadWeights(const kernel::Array& weights, int width);

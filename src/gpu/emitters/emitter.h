@@ -24,7 +24,6 @@ namespace hlo::gpu {
 // loop, and 1 + the number of the loop (in EmittedKernel::loops) that exceeded the most trips, or 0.
 enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
 
-// A parameter of a kernel.
 struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A read-only leaf of an operand of the source instruction.
@@ -59,7 +58,7 @@ struct EmittedKernel {
   std::string emitter;                           // For reports: "loop", "row reduction", ...
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
   std::vector<SharablePair> sharable;
-  PrecisionPlan precision;                // By the ids of the fused instructions.
+  PrecisionPlan precision;                // Indexed by the ids of the fused instructions.
   std::vector<const Instruction*> loops;  // The loops in the kernel, an outermost one first.
   const Instruction* source = nullptr;
 };
@@ -84,7 +83,7 @@ struct EmitRequest {
 #define KERNEL_KIND(Name, text, fields, what) Result<EmittedKernel> Emit##Name(const EmitRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Errors also C001: the plan does not fit the fusion or has no kernels of ours.
+// Also returns C001 if the plan does not fit the fusion or has no kernels of ours.
 Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan);
 
 }  // namespace hlo::gpu

@@ -68,8 +68,8 @@ class KernelFrame {
 // Binds the variables of one role from one number, except the last variable of all (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Tile over [begin, begin + step) of [0, size). Without a limit, and so without masks, if it always fits. A step below
-// 32 leaves lanes of a warp idle.
+// Adds a tile over [begin, begin + step) of [0, size). It has no limit, and so no masks, if it always fits. A step
+// below 32 leaves lanes of a warp idle.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

@@ -26,7 +26,7 @@ std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
 // if they saturate.
 kernel::Type SumTypeOf(const Instruction& product);
 
-// The kernels for the host: packed_contraction.cpp, streamed_contraction.cpp.
+// For the host.
 Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request);
 Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request);
 

@@ -25,7 +25,7 @@ class RowPasses {
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // Extensions of derived classes: more bindings of a bound element, and more uses of it in a pass.
+  // Derived classes may bind more values to a bound element, and use it for more in a pass.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

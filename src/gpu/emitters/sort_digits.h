@@ -23,9 +23,7 @@ class Digits {
 
   Digits(SortKernel& sort, int pass);
 
-  // Counts the digits of the first `count` elements.
   void Count(Array counters, const DigitSource& source, Value count);
-  // Moves the counted elements.
   void Move(Array counters, const DigitSource& source, Value count, const Mover& move);
 
  private:

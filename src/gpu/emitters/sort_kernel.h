@@ -46,8 +46,8 @@ class SortKernel {
 
   Value line() const { return line_; }
   Value tile() const { return tile_; }    // For kRadixDigits, the number of the block within the line.
-  Value first() const { return first_; }  // The first position of the tile,
-  Value count() const { return count_; }  // and its number of positions.
+  Value first() const { return first_; }  // The first position of the tile.
+  Value count() const { return count_; }  // The number of positions of the tile.
 
   // A scratch array for the elements of all lines. Alternating halves have the ids `id` and `id + 1`.
   Array Scratch(SortScratch id, int half, kernel::Type type);
@@ -104,7 +104,7 @@ class SortKernel {
 // memory, and the last one writes the results.
 class MovedKeys {
  public:
-  // If `moves`, also reads the carried data, and writes all of it.
+  // If `moves`, the pass also reads the carried data and writes keys and data.
   MovedKeys(SortKernel& sort, bool moves);
 
   // The key of the i-th element of the tile.

@@ -18,11 +18,11 @@ struct TilePitches {
 
 // One index of a tile: its start, its steps, and its pitch in the tile.
 struct TileWay {
-  std::function<void(kernel::Value)> bind;  // Binds the index.
-  int64_t size;                             // Size of the index. Beyond it the last element is read again,
+  std::function<void(kernel::Value)> bind;
+  int64_t size;  // The number of elements. The last one is read again for larger indices.
   kernel::Value from;
   int64_t steps, pitch;
-  std::optional<int64_t> counted;  // or, for a term, 0 from this index on.
+  std::optional<int64_t> counted;  // For a term: elements from this index on are 0.
 };
 
 // Used at block level. The warps divide the steps of `line`. The lanes of a warp take `lane`, whose index is

@@ -58,7 +58,7 @@ class TiledProduct {
   void FillTiles(kernel::Value term0);
 };
 
-// The kernel for matrix units: matrix_contraction.cpp.
+// matrix_contraction.cpp
 Result<EmittedKernel> EmitMatrixContraction(const EmitRequest& request);
 
 }  // namespace hlo::gpu

@@ -38,7 +38,7 @@ class CodeCache {
   // Thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // Call it after the last of several Keep.
+  // Removes old entries beyond the limit. Called once after several calls of Keep.
   void MakeRoom();
 
   struct Contents {

@@ -16,8 +16,8 @@ int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {
   std::vector<const Kernel*> kernels;  // Without duplicates, the largest first.
-  std::vector<KernelHash> hashes;      // The hash of each of these kernels.
-  std::vector<int64_t> sizes;          // The code size of each of these kernels.
+  std::vector<KernelHash> hashes;      // Indexed like `kernels`.
+  std::vector<int64_t> sizes;          // The code sizes, indexed like `kernels`.
   std::vector<size_t> which;           // For each input, its index in `kernels`.
 };
 // Sets all properties that do not affect the code of a lowering to a fixed value.

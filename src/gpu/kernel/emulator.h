@@ -26,7 +26,7 @@ namespace hlo::kernel {
 enum class Finding : uint8_t {
   kSharedRace,
   kGlobalRace,      // Two threads of one block.
-  kCrossBlockRace,  // Two blocks.
+  kCrossBlockRace,  // Threads of two blocks.
   kOutOfBounds,
   kMisaligned,
   kUninitialisedShared,
@@ -85,7 +85,6 @@ class EmulatedCode {
   std::unique_ptr<Parts> parts_;
 };
 
-// Runs a kernel once.
 Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments,
                                 const EmulateOptions& options = {});
 

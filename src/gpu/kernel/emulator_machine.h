@@ -74,7 +74,7 @@ class Machine {
     uint32_t value = 0, operand = 0, received = 0;
     std::array<uint64_t, kMostWords> words = {};
     std::vector<AsyncCopy> copies;              // Not in a group yet.
-    std::deque<std::vector<AsyncCopy>> groups;  // Unfinished groups.
+    std::deque<std::vector<AsyncCopy>> groups;  // Unfinished.
   };
 
   std::span<Thread> Block() { return std::span(threads_).subspan(rank_ * kernel_.threads, kernel_.threads); }

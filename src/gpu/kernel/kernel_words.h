@@ -74,7 +74,6 @@ void ForEachWord(const Kernel& kernel, const F& add) {
   ForEachWord(kernel.body, add);
 }
 
-// All words in sequence.
 inline std::string WordsOf(const Kernel& kernel) {
   std::string bytes;
   ForEachWord(kernel, [&](uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); });

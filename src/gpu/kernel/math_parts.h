@@ -70,7 +70,6 @@ struct Rounded {
 };
 Rounded RoundedProduct(Value x, double multiplier);
 
-// Computes a function of f16 or bf16 in f32.
 inline Value Narrowed(Value (*function)(Value), Value x) { return Convert(function(Convert(x, Type::kF32)), x.type()); }
 
 #define HLO_KERNEL_WIDEN(Function) \

@@ -88,7 +88,6 @@ class Sanitizer {
     std::vector<std::unique_ptr<Cell[]>> pages_;
   };
 
-  // A running block.
   struct Block {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;

@@ -1,6 +1,6 @@
 // The invariants of kernels. Build() checks them. A violation is a bug of the emitter, and the error describes it.
 //
-// 1. Operands: their number is the number in the op's row.
+// 1. Each instruction has the number of operands in its op's row.
 // 2. Threads synchronise only in uniform code: the threads of a block (kMeets) at block level, and the threads of a
 //    warp (kWarpMeets) at warp level, never in a phase or tile.
 // 3. Products have a sum, a left and a right fragment of one shape. Matrix loads fill fragments.

@@ -51,7 +51,6 @@ struct ConvolutionProblem {
   int64_t stored = 0;           // The result number of the call.
   std::vector<ResultSum> sums;  // Sums of the result for each channel of a forward convolution.
 
-  // The computed tensor.
   const ConvolutionTensor& result() const {
     return kind == ConvolutionKind::kFprop ? outputs : kind == ConvolutionKind::kDgrad ? images : weights;
   }

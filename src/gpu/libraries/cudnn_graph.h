@@ -60,7 +60,7 @@ void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 
 struct Engine {
   int64_t index = 0;
-  bool is_compiled = false;  // When its plan is made.
+  bool is_compiled = false;  // Making its plan compiles code.
   std::string why_not;       // Empty if its results keep our promises.
 };
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);

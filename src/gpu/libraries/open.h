@@ -26,7 +26,6 @@ struct LibraryOptions {
   std::vector<std::string>* notes = nullptr;
 };
 
-// The answer of one library.
 struct LibraryAnswer {
   std::unique_ptr<LibraryCall> call;  // Null if it refuses.
   std::string why_not;

@@ -24,8 +24,8 @@ struct BlockPart {
   // For a cluster: the product whose sums the `loops` read as `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
-  // By root: the element of the surrounding loop's state where the root is written, completely or by an update in
-  // place. The old value there has no readers any more. -1 if it is stored elsewhere.
+  // Indexed by root: the element of the surrounding loop's state where the root is written, completely or by an update
+  // in place. The old value there has no readers any more. -1 if it is stored elsewhere.
   std::vector<int> state_of_root;
 };
 

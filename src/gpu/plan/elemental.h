@@ -152,7 +152,7 @@ class ElementGraph {
   // The operand's index of an op that only moves elements and needs no conditions. Otherwise nullopt.
   std::optional<std::vector<IndexExpr>> Moved(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> Build(const Instruction& inst, const std::vector<IndexExpr>& index);
-  // By opcode, in element_builders.cpp. Other opcodes use BuildScalar.
+  // The builders of opcodes (element_builders.cpp). Other opcodes use BuildScalar.
   struct Builder;
   static const Builder kBuilders[];
   Result<NodeId> BuildScalar(const Instruction& inst, const std::vector<IndexExpr>& index);

@@ -33,13 +33,13 @@ LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes
 // Overlapping windows are handled by a single block.
 LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan);
 
-// The axes of tiles: rows (all variables except the minor one) and elements of a row, or all elements;
+// The axes of tiles: rows (all variables except the minor one) and elements of a row, or all elements.
 std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
-// kept values and elements of a row, or terms and columns;
+// Kept values and elements of a row, or terms and columns.
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
-// rows and elements of a row;
+// Rows and elements of a row.
 std::vector<TileAxis> RowAxes(const RowsSpace& space);
-// kept values and elements of a row, or scanned elements and columns.
+// Kept values and elements of a row, or scanned elements and columns.
 std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
 // The number of tiles that one block or warp processes for a reduction without splits.

@@ -30,8 +30,8 @@ struct ReductionSpace : IterationSpace {
   std::vector<Output> stores;  // Outputs with an element for each reduced element.
 
   std::vector<const ReducedHero*> Heroes() const;
-  std::vector<NodeId> Inputs() const;     // Nodes needed for each reduced element,
-  std::vector<NodeId> Epilogues() const;  // and for each result.
+  std::vector<NodeId> Inputs() const;     // The nodes needed for each reduced element.
+  std::vector<NodeId> Epilogues() const;  // The nodes needed for each result.
   std::vector<NodeId> Needed() const;
   std::vector<IndexExpr> Offsets() const;
 };

@@ -47,7 +47,7 @@ struct SortSpace : IterationSpace {
   int64_t length = 1;                 // Number of positions of a line.
   int64_t kept = 1;                   // Number of positions that are written.
   std::vector<NodeId> elements;       // Each operand at a line and position.
-  std::vector<int64_t> results;       // By output: its operand, or kPosition; its node is then -1.
+  std::vector<int64_t> results;       // Indexed by output: its operand, or kPosition if it is the position.
   std::optional<SortKey> key;
 
   // The data that moves with the key if the outputs cannot be computed from the key alone: the only other operand that
@@ -75,11 +75,11 @@ enum class SortStep : uint8_t {
   kRadixLines,    // Sorts a whole line in one block.
   kRadixCount,    // Counts each digit in each tile.
   kRadixOffsets,  // Computes the destinations of the digits of each tile.
-  kRadixMove,     // Moves the keys there.
+  kRadixMove,     // Moves the keys to these destinations.
   kRadixDigits,   // Computes the first destination of each digit in the line, for all passes.
-  kRadixPass,     // Moves the keys there, after the keys of earlier tiles.
-  kSelectTiles,   // Selects the first elements of a tile,
-  kSelectLines,   // and of a line or of the results of its tiles.
+  kRadixPass,     // Moves the keys to these destinations, after the keys of earlier tiles.
+  kSelectTiles,   // Selects the first elements of a tile.
+  kSelectLines,   // Selects them from a line, or from the results of its tiles.
 };
 std::string_view ToString(SortStep step);
 

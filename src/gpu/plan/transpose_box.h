@@ -19,7 +19,7 @@ inline constexpr const char* kTransposeBox = "box";
 struct TransposeBox {
   std::vector<NodeId> loads;   // Loads in another order than the outputs, the same for all.
   std::vector<int64_t> sides;  // Indexed by variable.
-  size_t run = 0;              // The first of the last variables that form one contiguous run of the outputs.
+  size_t run = 0;              // The first of the trailing variables that form one contiguous run of the outputs.
   std::vector<size_t> order;   // Variables with sides above 1 in the order of the loads, minor first.
   size_t loaded_run = 0;       // Number of entries of `order` that form one contiguous run of the loads.
 

@@ -17,7 +17,6 @@ namespace hlo::gpu {
 
 struct RecordedPieces;  // Defined in timeline_writer.h.
 
-// Memory of a device that is freed with its owner.
 class DeviceMemory {
  public:
   DeviceMemory() = default;

@@ -44,11 +44,12 @@ struct PlannedCopy {
 
 struct BufferPlan {
   Values values;
-  std::vector<int> buffer_of;   // By value: the number of its buffer; -1 for empty values, parameters and constants.
-  std::vector<Place> place_of;  // Indexed by value.
+  // Indexed by value: the number of its buffer; -1 for empty values, parameters and constants.
+  std::vector<int> buffer_of;
+  std::vector<Place> place_of;                // Indexed by value.
   std::vector<const Instruction*> constants;  // Without duplicates.
-  // By position, in the order of execution: before an in-place step, at the end of a branch or body, or at the entry of
-  // a loop.
+  // Keyed by position, in the order of execution: before an in-place step, at the end of a branch or body, or at the
+  // entry of a loop.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
   std::vector<int64_t> output_bytes;  // Indexed by leaf of the result; 0 if it is stored elsewhere.
   int64_t arena_bytes = 0;

@@ -11,7 +11,7 @@
 
 namespace hlo::gpu {
 
-// The weight of a node. 0 means unknown.
+// 0 means unknown.
 struct NodeWeight {
   double seconds = 0;
   int64_t blocks = 0;  // The blocks of its largest launch.

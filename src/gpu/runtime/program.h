@@ -147,10 +147,11 @@ struct Program {
   CompileOptions options;
   std::string target;  // The Device::target of code and calls.
   BufferPlan buffers;
-  std::vector<ConstantData> constants;  // By number of Area::kConstant: constants of the plan, then of kernels.
-  int64_t counter_bytes = 0;            // Size of Area::kCounters.
-  int64_t packed_bytes = 0;             // Size of Area::kPacked.
-  std::vector<PlaceUse> places;         // Number 0 is used for absent places.
+  // Indexed by the number of Area::kConstant: constants of the plan, then of kernels.
+  std::vector<ConstantData> constants;
+  int64_t counter_bytes = 0;     // Size of Area::kCounters.
+  int64_t packed_bytes = 0;      // Size of Area::kPacked.
+  std::vector<PlaceUse> places;  // Number 0 is used for absent places.
   std::vector<std::shared_ptr<const KernelCode>> code;
   std::vector<std::unique_ptr<LibraryCall>> calls;
   Block block;

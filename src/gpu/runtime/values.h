@@ -77,9 +77,9 @@ struct Values {
   std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf; empty for instructions without a position.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;
-  // By id; -1 for views. For while the position of E, for conditional the read of the selector.
+  // Indexed by id; -1 for views. For while the position of E, for conditional the read of the selector.
   std::vector<int64_t> position_of;
-  std::vector<std::vector<int64_t>> ends_of;  // By id: {B} for while, {B0, B1, ...} for conditional.
+  std::vector<std::vector<int64_t>> ends_of;  // Indexed by id: {B} for while, {B0, B1, ...} for conditional.
   int64_t positions = 0;
 };
 

@@ -32,9 +32,10 @@ struct LeafRange {
   // all are alike.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
-  bool is_index = false;     // An index of a gather, scatter or dynamic slice. Profile `edge` makes it go out of range,
-  bool is_promised = false;  // except if the op relies on a promise about it.
-  bool is_start = false;     // A start of a dynamic slice, where both ends matter most.
+  bool is_index = false;  // An index of a gather, scatter or dynamic slice. Profile `edge` makes it go out of range.
+  // The op relies on a promise that the index is in range, so profile `edge` keeps it there.
+  bool is_promised = false;
+  bool is_start = false;       // A start of a dynamic slice, where both ends matter most.
   bool is_trip_count = false;  // Profile `long` makes it large.
   // For index vectors in rows: sorted lexicographically, and without duplicates.
   bool rows_sorted = false, rows_unique = false;
@@ -52,8 +53,8 @@ struct LeafRange {
 
 // Leaves are in depth-first order.
 struct Ranges {
-  std::vector<std::vector<LeafRange>> parameters;  // By number and leaf, for the entry.
-  std::vector<std::vector<LeafRange>> elided;      // By id and leaf, for all elided constants.
+  std::vector<std::vector<LeafRange>> parameters;  // Indexed by parameter of the entry and leaf.
+  std::vector<std::vector<LeafRange>> elided;      // For all elided constants, indexed by id and leaf.
 };
 
 Ranges CollectRanges(const Module& module);

@@ -29,7 +29,8 @@ Result<DeviceGrid> GridOf(const Module& module);
 
 struct DeviceGroups {
   std::vector<std::vector<int>> groups;  // Devices in order of participation.
-  std::vector<int> group_of;             // By device; -1 if it is in no group and gets the value of AloneAt.
+  // Indexed by device; -1 if it is in no group and gets the value of AloneAt.
+  std::vector<int> group_of;
 };
 // The groups of a collective; for collective-permute, the devices connected by pairs. Errors (R040): unknown devices,
 // duplicates, or a missing device where all must participate.

@@ -29,7 +29,6 @@ using PackRows = std::function<void(int64_t m, int64_t rows, int64_t k, int64_t 
 template <class T>
 void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride);
 
-// The scratch bytes of Gemm with `threads` threads.
 template <class T>
 int64_t GemmScratchBytes(int64_t m, int64_t n, int64_t k, int threads);
 

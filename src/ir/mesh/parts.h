@@ -48,7 +48,6 @@ class PartTable {
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }
   std::span<const int64_t> counts() const { return counts_; }
   bool IsCut() const;  // If false, each device holds the whole array.
-  // Whether two devices hold the same part.
   bool HoldSamePart(int64_t a, int64_t b) const { return tile_of_[a] == tile_of_[b]; }
 
   // The shape of a part: ceil(size / tiles) along each dimension.

@@ -18,7 +18,7 @@ class PrintOrder {
 
  private:
   enum State : uint8_t { kNew, kOpen, kDone };
-  std::vector<State> state_;  // By id. All entries are kNew again after a call.
+  std::vector<State> state_;  // Indexed by id. All entries are kNew again after a call.
 };
 
 }  // namespace hlo

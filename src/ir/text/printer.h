@@ -77,7 +77,6 @@ struct PrintedAttribute {
 // The attributes in the order of printing, without those that print nothing. Control dependencies are included. The
 // value of a constant and the number of a parameter are not, because they are printed as operands.
 std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options = {});
-// The attributes of the header.
 std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options = {});
 
 // For messages: `add.5 = f32[2] add(x, y)` with large constants elided.

@@ -25,8 +25,8 @@ bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 // The op that an all-reduce or reduce-scatter combines values with, if the reducer is one op in the array's type.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Whether a control edge starts or ends at each instruction. Call it before any change.
-std::vector<bool> WithControlEdges(const Computation& computation);  // By place.
+// Whether a control edge starts or ends at each instruction, indexed by place. Call it before any change.
+std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo
 

@@ -15,7 +15,7 @@ struct PassContext;
 
 struct Loop {
   Instruction* loop;
-  Instruction* init;  // A tuple instruction.
+  Instruction* init;  // A tuple.
   Computation *condition, *body;
   std::vector<Instruction*> in_body, in_condition, outside;  // get-tuple-elements of the state.
 

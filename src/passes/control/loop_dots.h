@@ -14,7 +14,7 @@ struct DeviceDescription;
 
 // A slice of size 1 in dimension `dimension` of the invariant element `element` of the state.
 struct LoopSlice {
-  Instruction* slice;  // The dynamic-slice.
+  Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
   bool keeps;  // Whether the operand keeps that dimension, with size 1. Otherwise a reshape removed it.
 

@@ -58,12 +58,12 @@ class RegionGraph {
   const std::vector<Instruction*> order_;
   std::vector<Instruction*> launches_;
   WaitGraph waits_;
-  // Another launch of the group, by place. The representative points to itself.
+  // Indexed by place: another launch of the group. The representative points to itself.
   std::vector<int> part_of_;
-  // The launches of a group, unordered, by the place of its representative.
+  // Indexed by the place of a group's representative: the launches of the group, unordered.
   std::vector<std::vector<Instruction*>> members_;
-  int64_t count_ = 0;             // The number of calls of PointerCount,
-  std::vector<int64_t> counted_;  // and, by place, the last call that counted the value.
+  int64_t count_ = 0;             // The number of calls of PointerCount.
+  std::vector<int64_t> counted_;  // Indexed by place: the last call that counted the value.
 };
 
 }  // namespace hlo

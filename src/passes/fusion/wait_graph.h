@@ -33,8 +33,8 @@ class WaitGraph {
     int size = 1;  // Number of members.
     int previous = -1, next = -1;
     int64_t label = 0;
-    int64_t seen = 0;    // The last search that reached the group,
-    bool waits = false;  // and its result.
+    int64_t seen = 0;    // The last search that reached the group.
+    bool waits = false;  // The result of that search.
   };
 
   int GroupOf(const Instruction& inst) const { return group_of_[number_of_[inst.place()]]; }
@@ -47,9 +47,9 @@ class WaitGraph {
   void Relabel();
 
   const std::vector<Instruction*>& order_;
-  std::vector<int> number_of_;    // Position in the order, by place.
-  std::vector<int> group_of_;     // By number. The id of a group is the number of a member.
-  std::vector<int> next_member_;  // A ring of the members of a group, by number.
+  std::vector<int> number_of_;    // Indexed by place: the position in the order.
+  std::vector<int> group_of_;     // Indexed by number. The id of a group is the number of a member.
+  std::vector<int> next_member_;  // The next member of the same group, in a ring. Indexed by number.
   std::vector<Group> groups_;
   int first_ = -1;
   std::vector<int> found_;  // The groups that the last search without a target visited.

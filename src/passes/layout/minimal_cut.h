@@ -25,7 +25,7 @@ class CutGraph {
   // nullopt if finding it takes more than `steps` steps. The worst case, nodes squared times arcs, is far beyond the
   // graphs of programs.
   std::optional<std::vector<bool>> Cut(int64_t steps);
-  int64_t cost() const { return cost_; }  // The cost of the cut.
+  int64_t cost() const { return cost_; }
 
  private:
   struct Arc {

@@ -31,7 +31,7 @@ bool OrderMatters(Opcode op, PrimitiveType type);
 // Whether all integers from 0 to `count`, inclusive, are exact in this float type.
 bool HoldsCount(PrimitiveType type, int64_t count);
 
-// An iota whose largest value its type represents, so that it neither wraps nor is rounded.
+// Whether x is an iota whose largest value its type represents, so that it neither wraps nor is rounded.
 bool IsCountThatFits(const Instruction& x);
 
 // f8e8m0fnu has no sign, so every negation gives NaN.

@@ -23,7 +23,7 @@ struct HostFacts {
   bool IsWrittenOut(const Instruction& loop) const;
 
   const Kernel& kernel;
-  std::vector<const Instruction*> constants;  // By value; null if it is not constant.
+  std::vector<const Instruction*> constants;  // Indexed by value; null if it is not constant.
   std::vector<Type> types;                    // Indexed by value.
 
  private:

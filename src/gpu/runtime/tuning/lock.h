@@ -36,8 +36,8 @@ struct Decision {
   std::string category;     // "gemm", "convolution", "fusion".
   std::string signature;    // For people.
   std::string choice;       // choice.h.
-  double microseconds = 0;  // The median of `samples`,
-  double spread = 0;        // and half of their interquartile range.
+  double microseconds = 0;  // The median of `samples` times.
+  double spread = 0;        // Half of the interquartile range of the times.
   int64_t samples = 0;
   std::string check = "ok";  // The result was checked: ok, rough or none.
   std::string key;           // 16 hexadecimal digits.
@@ -49,12 +49,12 @@ class Lock {
  public:
   struct Section {
     LockContext context;
-    std::map<std::string, Decision> decisions;  // By key.
+    std::map<std::string, Decision> decisions;
   };
 
   // Errors (A026, at the line): no header at the start, an invalid line or key.
   static Result<Lock> Parse(std::shared_ptr<const SourceText> source);
-  // An empty lock if there is no such file.
+  // Empty if there is no such file.
   static Result<Lock> ReadIfThere(const std::string& path);
 
   std::string ToString() const;
@@ -64,7 +64,7 @@ class Lock {
   const Decision* Find(const LockContext& context, std::string_view key) const;
   // Replaces the decision with the same key.
   void Put(const LockContext& context, Decision decision);
-  // The decisions for which `keeps` returns true.
+  // The decisions for which `keeps` is true.
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // Adds the decisions of `other` that are missing here.
   void Merge(const Lock& other);

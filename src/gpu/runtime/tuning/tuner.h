@@ -30,8 +30,8 @@ struct TunedStep {
 
 struct TuningReport {
   double seconds = 0;
-  int wanted = 0,
-      cached = 0;                // Keys of steps that are worth tuning or in the lock; those in the lock.
+  // The number of keys of steps that are worth tuning or in the lock, and of those in the lock.
+  int wanted = 0, cached = 0;
   int unfinished = 0;            // Number of steps skipped because the time was up.
   std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
   std::vector<std::string> notes;
