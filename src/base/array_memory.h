@@ -1,5 +1,5 @@
-// Memory for the elements of arrays, with huge pages under large blocks: they cause fewer page faults, and kernels that
-// walk across rows need fewer entries of the translation buffer.
+// Memory for the elements of arrays, with huge pages under large blocks. Huge pages cause fewer page faults, and
+// kernels that walk across rows need fewer entries of the translation buffer.
 #ifndef HLO_BASE_ARRAY_MEMORY_H_
 #define HLO_BASE_ARRAY_MEMORY_H_
 

@@ -14,12 +14,12 @@
 
 namespace hlo {
 
-// The error of the system call that just failed (errno), with code A011. kUsage if the path cannot be written to, for
-// example because its folder does not exist; kDevice for all other reasons.
+// The error of the system call that just failed (errno), with code A011. Its kind is kUsage if the path cannot be
+// written to, for example because its folder does not exist, and otherwise kDevice.
 Error CannotWrite(const std::string& path);
 
-// Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames, so that a
-// full disk or an interruption leaves no partial file under the final name. The path "-" means stdout. Errors: see
+// Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames. So a full
+// disk or an interruption leaves no partial file under the final name. The path "-" means stdout. Errors: see
 // CannotWrite.
 class FileWriter {
  public:

@@ -28,8 +28,8 @@ HostIsa ChosenHostIsa();
 
 std::vector<HostIsa> HostIsaLevels();
 bool MayUseAvx512();
-// The bytes that a core of this processor fetches from memory at once: a cache line, or on Intel an aligned pair of
-// lines, because the prefetcher loads both.
+// The bytes that a core of this processor fetches from memory at once. It is a cache line, or on Intel an aligned pair
+// of lines, because the prefetcher loads both.
 int64_t FetchedBytes();
 // For reports, such as "AVX-512" or "AVX2 (--host_isa=avx2)".
 std::string HostIsaText();

@@ -24,10 +24,10 @@ struct SassOptions {
 };
 
 // All kernels of the module's fusions in the order of the module's text, or only those for instruction `name` if not
-// empty. Each follows a comment with its instruction. Uses the existing plan or a plan for `device`. Instructions
-// without an emitter are listed in comments, and library fusions are shown as their replacement kernels. kPtxas prints
-// registers, spills and shared memory of each kernel, and a list of kernels with spills. kSass prints the same for
-// machine code, made as for a run, and its assembler.
+// empty. Each follows a comment with its instruction. Uses the existing plan or a plan for `device`. Comments list
+// instructions without an emitter. A library fusion is shown as the kernels that replace it. kPtxas prints registers,
+// spills and shared memory of each kernel, and a list of kernels with spills. kSass prints the same for machine code,
+// made as for a run, and its assembler.
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass = {});
 

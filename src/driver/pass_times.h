@@ -1,5 +1,5 @@
-// The time of passes for --time_passes, as a table, as a tree of pipeline stages, and as JSON: wall time, and processor
-// time of all threads.
+// The time of passes for --time_passes, as a table, as a tree of pipeline stages, and as JSON. It includes wall time,
+// and processor time of all threads.
 #ifndef HLO_DRIVER_PASS_TIMES_H_
 #define HLO_DRIVER_PASS_TIMES_H_
 

@@ -1,8 +1,8 @@
 // The interpreter defines the meaning of programs (docs/ops.md). All other ways to compute are compared with it.
 //
-// Values are literals in row-major order. Sums are computed sequentially along the summed index, or if they are held in
-// a wider type, in an order that depends only on the shape. So the same module and arguments give the same bits
-// everywhere. Unsupported ops return a kUnsupported error that names the op; nothing is approximated.
+// Values are literals in row-major order. Sums are computed sequentially along the summed index. A sum that is held in
+// a wider type may have another order, which depends only on the shape. So the same module and arguments give the same
+// bits everywhere. Unsupported ops return a kUnsupported error that names the op; nothing is approximated.
 //
 // Calls, loops and branches are frames on an explicit stack, so deep nesting takes memory instead of stack. Several
 // devices run in turns: each runs until it needs a value from another device.

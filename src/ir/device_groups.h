@@ -1,5 +1,5 @@
-// The devices that an instruction names: the groups of collectives in their three spellings, the meaning of the ids in
-// them, and the pairs of send and recv. See docs/language.md#replica-groups and docs/ops.md#collectives.
+// The devices that an instruction names: groups of collectives in three spellings, the meaning of the ids in them, and
+// pairs of send and recv. See docs/language.md#replica-groups and docs/ops.md#collectives.
 #ifndef HLO_IR_DEVICE_GROUPS_H_
 #define HLO_IR_DEVICE_GROUPS_H_
 

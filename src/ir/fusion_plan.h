@@ -83,8 +83,8 @@ void SetPlan(Instruction& inst, const FusionPlan& plan);
 bool HasPlan(const Instruction& inst);
 void RemovePlans(Module& module);
 
-// An error "the plan of 'fusion.3' does not fit: ..." at the text of the plan, or at the instruction if the plan came
-// from a planner.
+// An error "the plan of 'fusion.3' does not fit: ...". Its place is the text of the plan, or the instruction if the
+// plan came from a planner.
 Error PlanError(const Instruction& inst, std::string_view why);
 
 }  // namespace hlo

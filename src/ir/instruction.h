@@ -115,8 +115,8 @@ class alignas(64) Instruction {
 
   void SetName(std::string_view name);
 
-  // Four cache lines, in this order: data for a walk over operands, data for a walk over users and for changes of uses,
-  // and the rest.
+  // The members fill four cache lines in this order: data for a walk over operands, data for a walk over users and
+  // changes of uses, and the rest.
   Opcode opcode_;
   bool removed_ = false;
   int id_;

@@ -65,8 +65,8 @@ struct RecurrentLoop {
 // Returns nothing and sets `why_not` if the while instruction `loop` is not such a loop.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
-// The distribution of a product over the `warps` warps of a block: rows that a thread computes at a time, and partial
-// sums of each element.
+// The distribution of a product over `warps` warps of a block: rows that a thread computes at a time, and partial sums
+// of each element.
 struct ProductSplit {
   int64_t rows = 1, sums = 1;
 };

@@ -3,9 +3,9 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
-// the operands and results of the region need to be in memory. The compiler turns rows and attention regions into one
-// fusion if a planner has a kernel for it, and statistics into a library call if a library supports it. Other regions
-// are expanded again, and their kernels run one by one (gpu/plan/planner.h).
+// the operands and results of the region need to be in memory. The compiler turns a region of rows or attention into
+// one fusion if a planner has a kernel for it. It turns statistics into a library call if a library supports it. Other
+// regions are expanded again, and their kernels run one by one (gpu/plan/planner.h).
 //
 //   block       One block of threads runs the kernels, and loops of them, one after another. Or a cluster of blocks
 //   runs

@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// Reads HLO text or a binary or text protocol buffer, detected from the content. The source of a module from a protocol
-// buffer is its HLO text under the name of the file, so that later errors have a line to show.
+// Reads HLO text or a binary or text protocol buffer, detected from the content. A module from a protocol buffer has
+// its HLO text as source, under the name of the file, so that later errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
 // The values in a snapshot. An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the

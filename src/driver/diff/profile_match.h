@@ -53,8 +53,8 @@ struct ProfileDiff {
 ProfileDiff DiffProfileSummaries(const std::vector<ProfileSummary>& left, const std::vector<ProfileSummary>& right,
                                  double significance);
 
-// Holm's step-down adjustment. The probability that any test with an adjusted p below a level is significant by chance
-// is at most that level, however the tests depend on each other.
+// Holm's step-down adjustment. Some test has an adjusted p below a level by chance with at most that probability,
+// however the tests depend on each other.
 std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
 }  // namespace hlo

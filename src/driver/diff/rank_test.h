@@ -7,9 +7,9 @@
 
 namespace hlo {
 
-// The two-sided p of the Mann-Whitney test (Wilcoxon's rank sum): the probability of ranks at least as far from the
-// mean if both samples have the same distribution. Exact without ties for up to 50 numbers in each sample, otherwise
-// the normal approximation with corrections for ties and continuity. 1 if a sample is empty.
+// The two-sided p of the Mann-Whitney test (Wilcoxon's rank sum). It is the probability of ranks at least as far from
+// the mean if both samples have the same distribution. Exact without ties for up to 50 numbers in each sample,
+// otherwise the normal approximation with corrections for ties and continuity. 1 if a sample is empty.
 double RankTest(std::span<const double> a, std::span<const double> b);
 // The least possible p for samples of these sizes, when all numbers of one are larger.
 double LeastOfRankTest(size_t a, size_t b);

@@ -1,6 +1,6 @@
-// Runs all oracles on a module: the verifier, printing and parsing, the interpreter with one thread and with two, the
-// bits of exact passes, and kernels with and without passes. With a list of passes: each pass, the bits, and the
-// kernels of the optimized module.
+// Runs all oracles on a module: the verifier, printing and parsing, the interpreter with one and two threads, the bits
+// of exact passes, and kernels with and without passes. With a list of passes: each pass, the bits, and the kernels of
+// the optimized module.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 

@@ -31,8 +31,8 @@ struct TimeEstimate {
 
 std::string_view ToString(Bound bound);
 
-// The estimate for one or several kernels with this cost: the longest of memory traffic, dots and other arithmetic,
-// which overlap, plus the launches, which do not.
+// The estimate for one or several kernels with this cost. It is the longest of memory traffic, dots and other
+// arithmetic, which overlap, plus the launches, which do not.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
 // The estimated time of all instructions of a module, including those in loops, for one run of their computation. Like

@@ -34,8 +34,8 @@ class SourcePlaces {
   std::vector<Frame> frames_;
 };
 
-// The instruction whose metadata tells the origin of `inst`: `inst` itself, otherwise for a fusion the first result
-// with metadata, or the last inner loop or fusion with metadata.
+// The instruction whose metadata tells the origin of `inst`. It is `inst` itself if it has metadata. For a fusion it is
+// otherwise the first result with metadata, or the last inner loop or fusion with metadata.
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places);
 
 // "model.py:12  jit(f)/mul" from WithOrigin, as far as known.

@@ -1,5 +1,5 @@
-// A document in an editor: a text that is edited in ranges, positions as lines and columns, and the results of the
-// parser and the verifier.
+// A document in an editor: its text, which is edited in ranges, positions as lines and columns, and the results of
+// parser and verifier.
 #ifndef HLO_DRIVER_LSP_DOCUMENT_H_
 #define HLO_DRIVER_LSP_DOCUMENT_H_
 
@@ -32,8 +32,8 @@ class PositionMap {
   PositionMap(std::string_view text, PositionEncoding encoding);
 
   Position PositionOf(size_t offset) const;
-  // A column after the end of a line means its end, a line after the last one the end of the text, and the middle of a
-  // character its start.
+  // A column after the end of a line means its end, and a line after the last one means the end of the text. The middle
+  // of a character means its start.
   size_t OffsetOf(Position position) const;
 
  private:

@@ -4,7 +4,7 @@
 // module also does not contain the positions of names. For texts that parse, the index agrees with the module
 // (tests/lsp_symbols_test.cpp).
 //
-// Errors are contained: an instruction ends at the next `NAME =` at the start of a line, and a computation at the next
+// Errors are contained. An instruction ends at the next `NAME =` at the start of a line, and a computation at the next
 // ENTRY or computation.
 #ifndef HLO_DRIVER_LSP_SYMBOLS_H_
 #define HLO_DRIVER_LSP_SYMBOLS_H_

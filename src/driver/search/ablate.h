@@ -1,6 +1,6 @@
-// --ablate measures the effect of each pass: the module optimized by the whole pipeline, compared with the pipeline
-// without each pass (or pipeline, pass instance, rule) that changed it. Or all passes against none, for several
-// modules.
+// --ablate measures the effect of each pass (or pipeline, pass instance, rule) that changed a module. It compares the
+// module after the whole pipeline with the module after the pipeline without that pass. For several modules it can
+// compare all passes with none.
 //
 // Times are modelled from the description of --target's device, which is reproducible, or measured on the platform. The
 // largest effects are also tried in pairs; the effect of a pair beyond the sum of both is their interaction. For

@@ -1,10 +1,11 @@
 // hlo reduce finds a smaller module that still fails in the same way (symptom.h).
 //
 // Given arguments are replaced by generated ones if these show the failure too; otherwise they are kept. First it tries
-// large steps: only the accused kernel, or only the instructions for the value that a pass changed. Then, until nothing
-// helps, it removes outputs, replaces instructions by operands, parameters, zeros, replaces calls and loops by their
-// contents, resets attributes and layouts, and reduces dimensions and types. Each is a list of edits that is tried in
-// ever smaller chunks (delta debugging). A text that cannot be parsed is reduced line by line.
+// large steps: only the accused kernel, or only the instructions for the value that a pass changed. Then it repeats
+// small steps until none helps. They remove outputs, replace instructions by operands, parameters or zeros, and replace
+// calls and loops by their contents. They also reset attributes and layouts, and reduce dimensions and types. Each step
+// is a list of edits that is tried in ever smaller chunks (delta debugging). A text that cannot be parsed is reduced
+// line by line.
 //
 // Several candidates are verified and tried in parallel, each in its own process. The first of them that still fails is
 // taken, so the result does not depend on the number of processes. It is smaller by ModuleSize, and written to disk

@@ -1,6 +1,6 @@
 // The symptom of a failure, which searches for a culprit or a smaller module check in each trial. Two failures are the
-// same if their `way` is equal: the kind of verdict and the culprit, the signal and place of a crash, the code of an
-// error, or the exit status of a script.
+// same if their `way` is equal. It is the kind of verdict and the culprit, the signal and place of a crash, the code of
+// an error, or the status of a script.
 #ifndef HLO_DRIVER_SEARCH_SYMPTOM_H_
 #define HLO_DRIVER_SEARCH_SYMPTOM_H_
 

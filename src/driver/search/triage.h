@@ -1,6 +1,6 @@
-// hlo-run --triage examines a failing module step by step, each step using the earlier findings: whether it fails every
-// time, the culprit, the place in the culprit, the other conditions, the smallest failing module, and a bundle of it.
-// Every run is a separate process. Findings are written to disk before the next step.
+// hlo-run --triage examines a failing module step by step. The steps find whether it fails every time, the culprit, the
+// place in the culprit, the other conditions, and the smallest failing module, and write a bundle of it. Each step uses
+// the earlier findings. Every run is a separate process. Findings are written to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_TRIAGE_H_
 #define HLO_DRIVER_SEARCH_TRIAGE_H_
 

@@ -58,8 +58,8 @@ class Recording {
   virtual ~Recording() = default;
 };
 
-// The decisions that a device can make in a recording: none; loops and branches, with one node each; or branches with
-// one node for a whole conditional.
+// The decisions that a device can make in a recording: none, loops and branches with one node each, or also branches
+// with one node for a whole conditional.
 enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
 
 class Device {
@@ -108,7 +108,7 @@ class Device {
   // Ends an incomplete recording.
   virtual void DropRecording() {}
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
-  // If RecordsOrder, the caller can choose the predecessors of the next recorded node: the nodes that LastRecorded
+  // If RecordsOrder, the caller can choose the predecessors of the next recorded node. They are nodes that LastRecorded
   // returned at some point, or none for the start. Otherwise each node follows the previous one.
   using RecordedNodes = std::vector<void*>;
   virtual bool RecordsOrder() const { return false; }

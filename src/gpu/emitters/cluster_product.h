@@ -1,5 +1,5 @@
-// The distribution of a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h): the elements of each block,
-// and products with weights in shared memory, where each block has its own columns.
+// The distribution of a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h). Each block has some of the
+// elements, and the columns of the weights for them in shared memory.
 #ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 #define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 

@@ -45,8 +45,8 @@ struct KernelBuffer {
   ShapeIndex in_place_index;
 };
 
-// An operand leaf that may share its buffer with an output leaf, because each thread reads an element before it writes
-// the same position and no other thread reads it. Updates in place, which should share, are not listed.
+// An operand leaf that may share its buffer with an output leaf. Each thread reads an element before it writes the same
+// position, and no other thread reads it. Updates in place, which should share, are not listed.
 struct SharablePair {
   int64_t operand = 0;
   ShapeIndex operand_index, output;

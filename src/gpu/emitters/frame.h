@@ -37,8 +37,8 @@ class KernelFrame {
   kernel::Array Output(const FusionBody::Root& root);
   // An output that is read and written. A leaf provides its other elements.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // An output that is read and written after an earlier kernel of the fusion wrote it or a leaf was left in it (-1 for
-  // no leaf).
+  // An output that is read and written after an earlier kernel of the fusion wrote it, or that already contains a leaf
+  // (-1 for no leaf).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   // A table in the code or a parameter.

@@ -1,5 +1,5 @@
-// Shared parts of the kernels of a sort, where a block has a tile of a line: elements, keys and comparisons by
-// position, the distribution of a tile over threads, and storing results.
+// Shared parts of the kernels of a sort, where a block has a tile of a line. They compute elements, keys and
+// comparisons by position, distribute a tile over threads, and store results.
 #ifndef HLO_GPU_EMITTERS_SORT_KERNEL_H_
 #define HLO_GPU_EMITTERS_SORT_KERNEL_H_
 
@@ -57,8 +57,8 @@ class SortKernel {
   // The number of a kRadixPass, which is a parameter and not part of the code.
   Value pass() const { return pass_; }
 
-  // Calls `body` for each walker's part of [0, count) of the tile in a phase, or for all of it at block level if there
-  // is one walker. `alone`, if set, tells whether the first walker has the whole tile.
+  // Calls `body` for each walker's part of [0, count) of the tile in a phase. If there is one walker, calls it for all
+  // of the tile at block level. `alone`, if set, tells whether the first walker has the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   // Calls body(i) for i in [0, count), on all threads.
   void ForEach(Value count, const IndexBody& body);

@@ -12,7 +12,7 @@
 //
 // Values of an upper level may be used at lower levels. Slots (one value per thread, across phases), shared arrays and
 // reductions pass values to upper levels. Build() places a barrier where two phases access the same shared array and
-// one of them writes, so none can be missing or be in divergent code. Within a phase, threads must not access elements
+// one of them writes. So none can be missing or be in divergent code. Within a phase, threads must not access elements
 // that another thread of the phase writes.
 //
 // Elementwise, z = exp(x) + 1, any count:
@@ -86,11 +86,11 @@
 //   });
 //
 // Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest loaded or stored type. Accesses become
-// vectors on the GPU if the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. On the
-// host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
+// vectors on the GPU if the index is (multiple of V) + i. The index may contain `% C` and `/ C` with C a multiple of V.
+// On the host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
 // uniform trip count are best at block or warp level, with slots of width V as accumulators. In a thread body, short
-// loops are unrolled, and long loops with the same bounds in all threads run outside the loop over lanes on the host.
-// Only loops whose bounds differ between threads are scalar there. Use lane() and warp(), never thread() % 32.
+// loops are unrolled. On the host, long loops with the same bounds in all threads run outside the loop over lanes. Only
+// loops whose bounds differ between threads are scalar there. Use lane() and warp(), never thread() % 32.
 //
 // Wrong use (a value out of scope, a collective in a thread body, different types) is a bug of the emitter and fails a
 // CHECK.
@@ -419,7 +419,7 @@ class KernelBuilder {
   void Fill(Slot slot, Value value);
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
-  // Reductions over all threads of the warp (at warp level) or of the block (at block level), in a fixed order:
+  // Reductions over all threads of the warp (at warp level) or of the block (at block level). The order is fixed:
   // elements of a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. The slots then
   // contain partial results.
   Value WarpReduce(Slot slot, const Combine& combine);

@@ -1,9 +1,9 @@
 // A cache of compiled kernels in a directory, shared by processes.
 //
 // Each entry is a file, named by a hash of all inputs that determine the code. It is written under a temporary name
-// first. An entry is used only if it starts with the right key, length and hash, because processes may be killed while
-// they write, and the directory may contain anything. Failures are not errors: an unreadable entry is compiled again,
-// an unwritable one is not stored, and a note is recorded once.
+// first. An entry is used only if it starts with the right key, length and hash. Processes may be killed while they
+// write, and the directory may contain anything. Failures are not errors: an unreadable entry is compiled again, an
+// unwritable one is not stored, and a note is recorded once.
 #ifndef HLO_GPU_KERNEL_CODE_CACHE_H_
 #define HLO_GPU_KERNEL_CODE_CACHE_H_
 

@@ -19,7 +19,7 @@ constexpr int kMostDirectArguments = 12;
 bool TakesArgumentsOneByOne(const Kernel& kernel);  // False for groups of arrays, whose pointers are in an array.
 
 // Adds the kernel's function to the module. With `masked_tails`, the end of a loop over elements is a masked vector
-// instead of a scalar loop, which halves the code on CPUs with masks (AVX-512).
+// instead of a scalar loop. On CPUs with masks (AVX-512) this halves the code.
 void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -1,5 +1,5 @@
-// A convolution in the form of GPU libraries: in terms of the forward convolution outputs = images * weights, with a
-// fixed order of dimensions independent of dim_labels.
+// A convolution in the form of GPU libraries, in terms of the forward convolution outputs = images * weights. The order
+// of dimensions is fixed and independent of dim_labels.
 //
 //   fprop   computes outputs from images and weights
 //   dgrad   computes the gradient of images from the gradient of outputs and the weights. HLO writes it with a base

@@ -1,5 +1,5 @@
 // A matrix product as several calls of oneDNN, each on one of our threads. oneDNN's own threads sleep between calls
-// (onednn_api.cpp), and waking them takes as long as some 10 million operations (bench/results/2026-11-27-cpu-6.md).
+// (onednn_api.cpp), and waking them takes as long as millions of operations (bench/results/2026-11-27-cpu-6.md).
 // Private to gpu/libraries/onednn*.cpp.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_

@@ -77,8 +77,8 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 
-// The libraries for such a device, with the reason for a refusal as far as known without opening the library; empty if
-// it would be tried. Returns no libraries for a fusion of an unsupported kind.
+// The libraries for such a device, each with the reason for its refusal as far as known without opening it. The reason
+// is empty if it would be tried. Returns no libraries for a fusion of an unsupported kind.
 std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// The parts of a kernel of kind `block`: the kernels of a region (ir/region.h), each with its iteration space, and the
-// results of a loop's body that are written onto the loop's state.
+// The parts of a kernel of kind `block`: the kernels of a region (ir/region.h), each with its iteration space. They
+// include the results of a loop's body that are written onto the loop's state.
 #ifndef HLO_GPU_PLAN_BLOCK_SPACE_H_
 #define HLO_GPU_PLAN_BLOCK_SPACE_H_
 

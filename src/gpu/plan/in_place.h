@@ -8,8 +8,8 @@
 
 namespace hlo::gpu {
 
-// The leaf that a dynamic-update-slice or scatter at `root` updates. -1 if there is none, if its layout differs from
-// the result's, or if the update is empty, because then no kernel would write the result.
+// The leaf that a dynamic-update-slice or scatter at `root` updates. -1 if there is none or its layout differs from the
+// result's. Also -1 if the update is empty, because then no kernel would write the result.
 int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root);
 
 // Whether a kernel over `space` that computes `nodes` may read elements of the leaf that another thread has

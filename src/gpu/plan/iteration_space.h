@@ -1,5 +1,5 @@
-// The iteration space of a kernel, for its planner and its emitter: variables with roles, and the written arrays with
-// their offsets as functions of the variables. Variables that are adjacent in memory are merged if no access
+// The iteration space of a kernel, for its planner and its emitter. It has variables with roles, and the written arrays
+// with their offsets as functions of the variables. Variables that are adjacent in memory are merged if no access
 // distinguishes them. A plan's tile refers to the space. A space depends only on the fusion.
 //
 //   space              variables                                              tile

@@ -47,8 +47,9 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// Plans a region as one of our kernels, unless its parts are faster: an attention compared with two library calls and a
-// kernel between them, or a product that reads its operands in place compared with a library call on prepared operands.
+// Plans a region as one of our kernels, unless its parts are estimated to be faster. The parts of an attention are two
+// library calls and a kernel between them. The parts of a product that reads its operands in place are a library call
+// on prepared operands.
 Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
 Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 

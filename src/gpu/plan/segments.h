@@ -41,8 +41,8 @@ RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& d
 // launch. Emitters read these plans.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
-// The array that `value` refers to through bitcasts and get-tuple-elements: the instruction (or parameter) that
-// computes it, and the index of the array in its result.
+// The array that `value` refers to through bitcasts and get-tuple-elements. It consists of the instruction (or
+// parameter) that computes it, and the index in that result.
 struct NamedArray {
   const Instruction* of;
   ShapeIndex index;

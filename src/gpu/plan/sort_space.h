@@ -50,8 +50,8 @@ struct SortSpace : IterationSpace {
   std::vector<int64_t> results;       // Indexed by output: its operand, or kPosition if it is the position.
   std::optional<SortKey> key;
 
-  // The data that moves with the key if the outputs cannot be computed from the key alone: the only other operand that
-  // is written, or else the position, from which all operands can be read.
+  // The data that moves with the key if the outputs cannot be computed from the key alone. It is the only other operand
+  // that is written, or else the position, from which all operands can be read.
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }
@@ -91,8 +91,8 @@ struct SortStepAt {
   bool is_last = false;  // Writes the results.
 };
 
-// The sizes of a plan's tile: positions of a block, positions of a thread, values of a digit (a power of two; 1 for
-// merges), and for selection the extra room beyond the kept elements. If one thread has the whole tile, the block works
+// The sizes of a plan's tile: positions of a block, positions of a thread, and values of a digit (a power of two; 1 for
+// merges). A selection also has extra room beyond the kept elements. If one thread has the whole tile, the block works
 // as one thread.
 struct SortShape {
   int64_t tile, chunk, digits, slack;

@@ -15,8 +15,8 @@ namespace hlo::gpu {
 // regions of rows become fusions; others are expanded.
 std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
-// Whether the instruction has no work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast,
-// ... and control flow, whose steps are in other computations.
+// Whether the instruction has no work of its own at run time. These are parameter, constant, tuple, get-tuple-element,
+// bitcast, ... and control flow, whose steps are in other computations.
 bool IsControlOrView(const Instruction& inst);
 // Whether the instruction computes at run time. Such a step has a position in the order and can be observed.
 bool IsStep(const Instruction& inst);

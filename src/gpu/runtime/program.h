@@ -103,8 +103,8 @@ struct LoopNode {
   std::vector<Turn> turns = {};
   int64_t known_trips = -1;  // From its form or its text (ir/trip_count.h); -1 if only the condition tells.
   int64_t most_trips = -1;   // The loop ends after this number of trips regardless of its condition; -1 for no limit.
-  // Data for a device that decides the loop in a recording (conditions.h): the kernels in Program::code that set the
-  // condition before the first trip and at the end of each trip, and their arguments. -1 if the host decides.
+  // Data for a device that decides the loop in a recording (conditions.h). The kernels `first` and `next` in
+  // Program::code set the condition before the first trip and at the end of each trip. -1 if the host decides.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};

@@ -1,5 +1,5 @@
-// The events of an execution with their times. A runner fills a timeline if it has one (RunOptions::timeline), with two
-// clock readings for each event, and with the log of the device (timeline_writer.h).
+// The events of an execution with their times. A runner fills a timeline if it has one (RunOptions::timeline). It uses
+// two clock readings for each event, and the log of the device (timeline_writer.h).
 #ifndef HLO_GPU_RUNTIME_TIMELINE_H_
 #define HLO_GPU_RUNTIME_TIMELINE_H_
 

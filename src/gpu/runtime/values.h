@@ -55,8 +55,8 @@ struct Merge {
   int from, to;
 };
 
-// A leaf of an operand and a leaf of the result of a step that may share a buffer, because each thread reads an element
-// before it writes the same position.
+// A leaf of an operand and a leaf of the result of a step that may share a buffer. Each thread reads an element before
+// it writes the same position.
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;

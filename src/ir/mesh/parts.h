@@ -42,7 +42,7 @@ struct Part {
 class PartTable {
  public:
   // The parts of an array of this rank on devices 0 to `devices` - 1. Errors (A028): the sharding is for another number
-  // of devices or another rank, or does not determine the part of a device (maximal, manual, unknown, unreduced).
+  // of devices or another rank, or it is maximal, manual, unknown or unreduced and so determines no parts.
   static Result<PartTable> Make(const Sharding& sharding, int64_t rank, int64_t devices);
 
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }

@@ -19,9 +19,9 @@ struct ReductionShape {
   int64_t major = 1, middle = 1, minor = 1;
 };
 
-// Returns false if neither the kept nor the reduced dimensions are adjacent, or if a row or column kernel would leave
-// threads of a warp idle. Such a reduce is computed by one thread for each sum. Dimensions must be in memory order. XLA
-// calls the other reduces "reductions from or to contiguous dimensions".
+// Returns false if neither the kept nor the reduced dimensions are adjacent. Also returns false if a row or column
+// kernel would leave threads of a warp idle. Such a reduce is computed by one thread for each sum. Dimensions must be
+// in memory order. XLA calls the other reduces "reductions from or to contiguous dimensions".
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
 // Whether terms may be grouped arbitrarily, with the initial value used once for each group. False for float products:

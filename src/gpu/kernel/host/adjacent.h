@@ -1,5 +1,5 @@
 // A pass of the host lowering: merges consecutive tiles into one loop. A tiled product has three tiles for each row of
-// a thread, and LLVM needs as long for a short loop as for a long one.
+// a thread. LLVM needs as much time for a short loop as for a long one.
 #ifndef HLO_GPU_KERNEL_HOST_ADJACENT_H_
 #define HLO_GPU_KERNEL_HOST_ADJACENT_H_
 

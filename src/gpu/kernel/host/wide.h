@@ -1,7 +1,7 @@
-// A pass of the host lowering that emits bodies as vectors directly. LLVM's vectoriser would take a quarter of the
-// compile time to rediscover facts that are known here: elements are independent, some accesses are contiguous, some
-// values are uniform. Other bodies (varying branches, masks, narrow strides) are left to LLVM's vectoriser. Bodies that
-// mainly gather or scatter stay scalar.
+// A pass of the host lowering that emits bodies as vectors directly. LLVM's vectoriser would spend much compile time to
+// rediscover facts that are known here: elements are independent, some accesses are contiguous, and some values are
+// uniform. Other bodies (varying branches, masks, narrow strides) are left to LLVM's vectoriser. Bodies that mainly
+// gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -27,8 +27,8 @@ struct WidePlan {
   // Elements may be computed twice, because the body stores only to shared arrays that it does not read.
   bool may_repeat = false;
   bool has_branch = false;  // Has a uniform branch. LLVM's vectoriser does not support such bodies.
-  // Vectorise without masks. An access has gaps between its lanes, as for parts of complex numbers, and masks would
-  // split it into scalar accesses (complex_mul in bench/results/2026-11-27-families.md).
+  // Vectorise without masks. An access has gaps between its lanes, as for parts of complex numbers. Masks would split
+  // it into scalar accesses (complex_mul in bench/results/2026-11-27-families.md).
   bool has_gaps = false;
   // Indexed by value: the stride between lanes. 0 is uniform. Other linear values are emitted as the scalar of the
   // first lane.

@@ -1,5 +1,5 @@
 // A device for the candidates of autotuning. All memory of a program, including arguments and results, is allocated on
-// the device between zones with a pattern, so that writes outside an allocation are detected.
+// the device. Zones with a pattern surround each allocation, so that writes outside it are detected.
 #ifndef HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 #define HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 
@@ -19,8 +19,9 @@ class GuardedDevice : public Device {
 
   // Waits and checks all zones. Returns a text such as "512 bytes behind an allocation of 4.0 KiB", or "".
   Result<std::string> Violation();
-  // Queued. Evicts this device's memory from the caches: on a host the lines of all allocations, on a GPU the whole
-  // last-level cache, by overwriting it with other memory. Errors: kLimit if there is no memory for that.
+  // Queued. Evicts this device's memory from the caches. On a host it evicts the lines of all allocations. On a GPU it
+  // overwrites other memory of at least twice the size of the last-level cache. Errors: kLimit if there is no memory
+  // for that.
   Status EmptyCaches();
   // The most bytes of spilled registers among the kernels loaded since the last call.
   int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }

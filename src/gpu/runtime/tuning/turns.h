@@ -6,8 +6,8 @@
 
 namespace hlo::gpu {
 
-// Whether the second is faster by more than a tie (kTie) in the median of the ratios and in the fastest run, and faster
-// in two of three pairs. Other load on the machine affects both.
+// Whether the second program is faster in two of three pairs, and by more than a tie (kTie) in the median of the ratios
+// and in the fastest run. Other load on the machine affects both.
 bool IsFaster(std::span<const double> first, std::span<const double> second);
 
 }  // namespace hlo::gpu
