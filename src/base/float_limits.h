@@ -8,6 +8,7 @@
 
 namespace hlo {
 
+// The bits of the largest finite number, without the sign.
 constexpr uint32_t LargestFiniteBits(FloatFormat format) {
   const uint32_t all = (1u << (format.exponent_bits + format.mantissa_bits)) - 1;
   switch (format.specials) {

@@ -50,6 +50,7 @@ inline bool SameBytes(std::string_view a, std::string_view b) {
   for (; left > 8; p += 8, q += 8, left -= 8) {
     if (LoadWord(p) != LoadWord(q)) return false;
   }
+  // The last word overlaps the previous one.
   return LoadWord(p + left - 8) == LoadWord(q + left - 8);
 }
 

@@ -1,3 +1,4 @@
+// Concatenation, joining, splitting and formatting of text.
 #ifndef HLO_BASE_TEXT_H_
 #define HLO_BASE_TEXT_H_
 
@@ -79,6 +80,7 @@ bool ParseDouble(std::string_view text, double* value);
 // Escapes control characters and bytes that are not UTF-8 as in C, for quoting untrusted text. Long text ends in "...".
 std::string Escaped(std::string_view text);
 
+// printf into a string, for columns in reports.
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // The entries of `known` that `word` was probably meant to be, nearest first, at most `most`. An entry counts if its

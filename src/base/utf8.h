@@ -1,3 +1,4 @@
+// Characters in UTF-8.
 #ifndef HLO_BASE_UTF8_H_
 #define HLO_BASE_UTF8_H_
 

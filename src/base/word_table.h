@@ -29,6 +29,7 @@ class WordTable {
     }
   }
 
+  // The position of the word in the table, or -1.
   constexpr int Find(std::string_view word) const {
     if (word.empty() || (firsts_ & FirstOf(word)) == 0) return -1;
     const uint64_t head = HeadOf(word);

@@ -22,6 +22,7 @@ struct PassCounts {
 };
 PassCounts CountsOf(const Pipeline& pipeline, const Module& module, const DeviceDescription& device);
 
+// "75 passes by name, 72 of them on one device, where 97 run".
 std::string ToString(const PassCounts& counts);
 
 }  // namespace hlo

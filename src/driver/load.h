@@ -50,6 +50,7 @@ Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceTex
 // Fills elided constants according to options.fill_elided_constants and returns their number. `memory_limit` bounds
 // their bytes; 0 is three quarters of the memory. Error: P093 for the limit.
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit = 0);
+// "3 elided constants filled with made-up values (--fill_elided_constants=random)".
 std::string FilledText(int64_t count, const LoadOptions& options);
 
 // "3 warnings: W004, W010; hlo check FILE says more", or "".
@@ -71,6 +72,7 @@ struct DumpedState {
 };
 std::optional<DumpedState> DumpedStateOf(std::string_view file_name);
 
+// The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
 ExitCode WorseOf(ExitCode a, ExitCode b);
 
 }  // namespace hlo

@@ -36,6 +36,7 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
 // Harmless internal faults, once each: "[I011] the fixed point of 'fusion' does not end: ...".
 std::vector<std::string> FindingsOf(const PipelineReport& report);
 
+// "pass algsimp#2 (instance 31 of the pipeline)".
 std::string Describe(const PassRun& run);
 
 // The applied rules, the most frequent first: "A.add.1 3x, A.resh.1b".

@@ -32,6 +32,7 @@ std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool
                                                const std::vector<std::string>& library_path = {},
                                                std::string* why_not = nullptr);
 
+// The names of all devices: "h200, h100, a100, host".
 std::string TargetNames();
 
 // Reads a target configuration file.

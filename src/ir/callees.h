@@ -1,3 +1,4 @@
+// The computations that a computation calls.
 #ifndef HLO_IR_CALLEES_H_
 #define HLO_IR_CALLEES_H_
 

@@ -36,6 +36,7 @@ enum class KernelKind : uint8_t {
 std::string_view ToString(KernelKind kind);  // "row_reduction"
 bool IsOwnKernel(KernelKind kind);           // False for a fill and library calls.
 
+// One launch of a kernel, or one call of a library.
 struct KernelPlan {
   KernelKind kind = KernelKind::kLoop;
   // Numbers of the result arrays that the kernel writes; empty means all.

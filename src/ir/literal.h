@@ -27,6 +27,7 @@ class Literal {
   // An array whose elements were omitted in the text, `{...}`. It has no bytes and is not equal to anything, including
   // itself. An array without elements is always known.
   static Literal Elided(const Shape& shape);
+  // Whether no part of it is elided.
   bool IsKnown() const;
 
   // A scalar with `value` converted to `type`: integers wrap, floats round once, complex numbers get the imaginary part

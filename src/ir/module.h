@@ -241,6 +241,7 @@ class Module {
   // `wish` is removed first, and `add` counts as `add.0`. Names of instructions are unique in the module, and so are
   // names of computations.
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
+  // Makes the names of the computation's instructions unique, in their order.
   void ClaimNames(Computation& computation);
   void ReserveNames(size_t names) { names_.Reserve(names); }  // For this number of instructions.
 

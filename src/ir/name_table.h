@@ -1,3 +1,4 @@
+// The names that are taken in a module, and new unique names.
 #ifndef HLO_IR_NAME_TABLE_H_
 #define HLO_IR_NAME_TABLE_H_
 

@@ -19,6 +19,7 @@ class Computation;
 
 enum class SumRounding : uint8_t { kNearest, kTruncate };
 
+// The addition of terms by a reduction, dot, convolution, reduce-window or scatter.
 struct SumPlan {
   PrimitiveType accumulator = PrimitiveType::kF32;
   SumRounding rounding = SumRounding::kNearest;

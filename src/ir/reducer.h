@@ -1,3 +1,4 @@
+// Properties of reducers and of the ops in them.
 #ifndef HLO_IR_REDUCER_H_
 #define HLO_IR_REDUCER_H_
 

@@ -63,6 +63,7 @@ using RegionGroups = std::vector<std::vector<const Instruction*>>;
 // expanded.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
+// Expands all regions completely.
 bool TakeRegionsApart(Module& module);
 
 }  // namespace hlo

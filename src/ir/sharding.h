@@ -34,7 +34,7 @@ DeviceOrder CountingOrder(int64_t devices);
 
 // An axis 'y', or a part of it. For 'y':(2)4 the axis is split into 2, 4 and the rest, and the part is the 4.
 struct AxisRef {
-  int64_t axis = 0;
+  int64_t axis = 0;  // Index of the axis in the mesh.
   int64_t before = 1;
   int64_t size = 0;  // 0 means the whole axis.
   bool operator==(const AxisRef&) const = default;

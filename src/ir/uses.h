@@ -17,6 +17,7 @@ namespace hlo {
 
 class Instruction;
 
+// The operands of one instruction.
 using Operands = InlineVector<Instruction*, 3>;
 
 // The users of a value, each once. The list must not change meanwhile.

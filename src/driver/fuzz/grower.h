@@ -25,7 +25,9 @@ class Chance {
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return x ^ (x >> 31);
   }
+  // A number in [0, count).
   int64_t Below(int64_t count) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(count)); }
+  // A number in [low, high].
   int64_t Between(int64_t low, int64_t high) { return low + Below(high - low + 1); }
   bool Percent(int64_t percent) { return Below(100) < percent; }
   template <class List>

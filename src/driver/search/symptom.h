@@ -48,6 +48,7 @@ struct Property {
 
 // Parses "mismatch", "slower:1.2", "kernels:12", "error:V012", "script:grep -q tanh $1". Errors: usage.
 Result<Property> ParseProperty(std::string_view text, std::string_view fail_regex);
+// The properties and their meanings, for --help.
 std::string PropertiesText();
 
 // The part of a run that is needed to decide a property.

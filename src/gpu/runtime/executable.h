@@ -158,7 +158,7 @@ struct CompileReport {
   int planted = 0;  // Steps with the planted fault of CompileOptions::inject.
   // Library fusions that became kernels, and kernels that became host calls, with the reasons.
   std::vector<std::string> notes;
-  std::vector<std::string> host_calls;
+  std::vector<std::string> host_calls;  // Names of the steps that are host calls.
 };
 
 struct Program;  // Defined in program.h.

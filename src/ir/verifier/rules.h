@@ -1,3 +1,4 @@
+// The rules of ir/verifier/rules.def as a table.
 #ifndef HLO_IR_VERIFIER_RULES_H_
 #define HLO_IR_VERIFIER_RULES_H_
 
