@@ -31,7 +31,8 @@ class JsonWriter {
     fresh_ = true;
     return *this;
   }
-  JsonWriter& Value(std::string_view text);  // Bytes that are not UTF-8 become U+FFFD.
+  // Bytes that are not UTF-8 become U+FFFD, because JSON cannot contain them.
+  JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
   JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
   // JSON has no infinities and no NaN; they are written as strings.

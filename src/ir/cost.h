@@ -29,7 +29,8 @@ enum class DotWidth : uint8_t { k8, k16, k32, k64 };
 inline constexpr int kDotWidths = 4;
 
 struct Cost {
-  double flops = 0;                               // All arithmetic except transcendental functions.
+  // All arithmetic except transcendental functions, including dots and convolutions.
+  double flops = 0;
   double transcendentals = 0;                     // Number of function values.
   std::array<double, kDotWidths> dot_flops = {};  // The part of `flops` in dots and convolutions.
   double scalar_work = 0;                         // All other work, in additions (InstructionCost in ir/fusion.h).

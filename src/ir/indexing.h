@@ -18,6 +18,7 @@
 
 namespace hlo {
 
+// A handle of an expression in a pool.
 struct IndexExpr {
   int32_t id = -1;
   auto operator<=>(const IndexExpr&) const = default;

@@ -65,7 +65,7 @@ class Literal {
   // Integers and pred, exactly. u64 is returned as its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
   std::complex<double> GetComplex(int64_t linear) const;
-  // Converts `value` as `Scalar` does.
+  // Sets the element to `value`, converted as by `Scalar`.
   void SetDouble(int64_t linear, double value);
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);

@@ -90,7 +90,7 @@ class Shape {
 
   // The product of the dimensions of an array. The parser rejects shapes whose byte size does not fit int64.
   int64_t NumElements() const;
-  // Tokens and opaque values have 0 bytes.
+  // The bytes of all leaves. Tokens and opaque values have 0 bytes.
   int64_t ByteSize() const;
   // Number of leaves of the tuple tree; 1 for an array or token.
   int64_t LeafCount() const;

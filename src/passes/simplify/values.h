@@ -37,7 +37,7 @@ bool IsCountThatFits(const Instruction& x);
 // f8e8m0fnu has no sign, so every negation gives NaN.
 inline bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
-// Whether it and its operands are arrays of static size.
+// Whether it and its operands are arrays of static size. A dynamic dimension may have fewer elements than its bound.
 bool IsStatic(const Instruction& inst);
 // Also requires one element type, because HLO allows mixed float types for some ops.
 bool IsStaticOfOneType(const Instruction& inst);
