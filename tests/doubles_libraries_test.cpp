@@ -1,5 +1,5 @@
-// What is a library's call on doubles of CUDA's libraries (docs/architecture.md#doubles): attentions and their
-// gradients, convolutions with sums of their results, and how their plans are made.
+// Tests of library calls on doubles of CUDA's libraries (docs/architecture.md#doubles): attention and its gradients,
+// convolutions with sums of their results, and the compilation of their plans.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -10,14 +10,15 @@
 namespace hlo {
 namespace {
 
-// An attention goes to a library where the rule says so, and what was measured is obeyed.
+// Attention is computed by a library if the rule says so, and a measured choice is obeyed.
 TEST(Doubles, AnAttentionIsALibrarysCall) {
   const std::string module = "testdata/doubles/attention.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
   EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
   EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 library call")) << taken.out;
   EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
-  // One that no kernel of ours takes: two calls and a kernel between would be faster.
+  // Our own code needs two library calls with a kernel between them, because no single kernel of ours computes these
+  // modules. One call of the library is faster.
   for (const char* const name : {"causal_bf16", "grouped_bf16", "bias_of_keys_bf16"}) {
     const Outcome apart = RunHlo(OnDoubles(Str("testdata/attention/", name, ".hlo")));
     EXPECT_EQ(apart.exit, 0) << apart.out << apart.err;
@@ -32,7 +33,7 @@ TEST(Doubles, AnAttentionIsALibrarysCall) {
   EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
   EXPECT_TRUE(measured.Says("library_attention") && measured.Says("library=hlokit algorithm=mma")) << measured.out;
   EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
-  // The kernel of ours, decided by the lock.
+  // The lock chooses our own kernel.
   std::string text = ReadFile(lock);
   const size_t choice = text.find("library_attention "), end = text.find("  ", choice);
   if (choice != std::string::npos) {
@@ -48,7 +49,7 @@ TEST(Doubles, AnAttentionIsALibrarysCall) {
   fs::remove(lock);
 }
 
-// So do its gradients, and come apart where no library is.
+// The gradients of an attention are one library call too. Without a library they are split into kernels.
 TEST(Doubles, GradientsOfAnAttentionAreALibrarysCall) {
   const std::string module = "testdata/attention_gradient/causal_f16.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
@@ -61,7 +62,8 @@ TEST(Doubles, GradientsOfAnAttentionAreALibrarysCall) {
   EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
 }
 
-// Sums for each channel are results of the convolution's call. What measures has them as a kernel behind, too.
+// Sums for each channel are results of the convolution's call. Autotuning also tries them as a separate kernel after
+// the call.
 TEST(Doubles, StatisticsAreALibrarysCall) {
   const std::string module = "testdata/doubles/statistics.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=3 " + module));
@@ -75,13 +77,11 @@ TEST(Doubles, StatisticsAreALibrarysCall) {
   EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
   EXPECT_TRUE(measured.Says("algorithm=heuristic_1") && measured.Says("algorithm=parts_1")) << measured.out;
   EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
-  // A call that is wrong is found, and by its name.
   const Outcome wrong = RunHlo(OnDoubles("--inject=library:statistics_region:zero " + module));
   EXPECT_EQ(wrong.exit, 1) << wrong.out << wrong.err;
   EXPECT_TRUE(wrong.Says("library call 'statistics_region'")) << wrong.out;
 }
 
-// The plans that stand in a text, sorted.
 std::vector<std::string> PlansIn(const std::string& text) {
   std::vector<std::string> plans;
   std::istringstream lines(text);
@@ -93,11 +93,12 @@ std::vector<std::string> PlansIn(const std::string& text) {
   return plans;
 }
 
-// What hlo opt takes out of a lock is what a run takes, and runs as it is printed: of sums beside a convolution, too,
-// and of rows that passes for kernels alone would put elsewhere.
+// `hlo opt` takes the same plans from a lock as a run does, and the module that it prints runs with these plans. One
+// case has sums beside a convolution. The other has rows, which passes for kernels alone would place elsewhere.
 TEST(Doubles, ALockDecidesInOptAsInARun) {
   struct Case {
-    std::string_view module, field, instead;  // What of the plan is replaced, by what no rule takes.
+    // The value `instead` replaces the value of `field` in the plan. No rule would choose it.
+    std::string_view module, field, instead;
   };
   for (const auto& [name, field, instead] :
        {Case{"statistics", "algorithm=", "algorithm=parts_1"}, Case{"graph", "tile=", "tile=4x32 threads=128"}}) {
@@ -131,7 +132,7 @@ TEST(Doubles, ALockDecidesInOptAsInARun) {
     const Outcome again = RunHlo(OnDoubles(planned));
     EXPECT_EQ(again.exit, 0) << again.out << again.err;
     EXPECT_TRUE(again.Says("MATCH")) << again.out;
-    const auto words = [](const Outcome& outcome) {  // "1 kernel (1 different), 1 library call"
+    const auto words = [](const Outcome& outcome) {  // The line such as "1 kernel (1 different), 1 library call".
       const size_t at = outcome.out.find(" different)");
       return outcome.out.substr(outcome.out.rfind('\n', at), outcome.out.find('\n', at) - outcome.out.rfind('\n', at));
     };
@@ -140,7 +141,7 @@ TEST(Doubles, ALockDecidesInOptAsInARun) {
   }
 }
 
-// Convolutions that differ, some of them twice: whichever thread asks for it, each plan is made once.
+// Each of several convolutions occurs twice. Each plan is made once, no matter which thread needs it first.
 TEST(Doubles, PlansOfConvolutionsAreMadeOnAllThreads) {
   constexpr int kDifferent = 6;
   const fs::path file = fs::temp_directory_path() / Str("hlo-doubles-plans-", getpid(), ".hlo");

@@ -1,5 +1,6 @@
-// What the doubles of CUDA's libraries notice of how they are called: each misuse in a process of its own, which ends
-// with exit code 99 and says what was wrong. And what they have in common with the libraries' own headers.
+// Tests of the misuses that the doubles of CUDA's libraries detect. Each misuse runs in its own process, which ends
+// with exit code 99 and a message. The constants and structs of the doubles are compared with the libraries' own
+// headers.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@
 #define ERROR(library, name, number, lost, words) CHECK_##library(name, number)
 #define CHECK_kCuda(name, number) static_assert(static_cast<int>(::name) == (number));
 #define CHECK_kCublas(name, number) CHECK_kCuda(name, number)
-#define CHECK_kCudnn(name, number)  // Its headers are another package.
+#define CHECK_kCudnn(name, number)  // The headers of cuDNN are in another package.
 #if __has_include(<cupti.h>)
 #include <cupti.h>
 #define CHECK_kCupti(name, number) CHECK_kCuda(name, number)
@@ -40,7 +41,7 @@ SAME_PLACE(CUpti_ActivityExternalCorrelation, correlationId, CorrelationRecord, 
 SAME_PLACE(CUpti_ActivityEnvironment, environmentKind, ClockRecord, what)
 SAME_PLACE(CUpti_ActivityEnvironment, data.speed.smClock, ClockRecord, multiprocessors_mhz)
 SAME_PLACE(CUpti_ActivityEnvironment, data.speed.memoryClock, ClockRecord, memory_mhz)
-// The newest of each, whose names change from version to version.
+// The newest version of each record. The names of the records change from version to version.
 #if CUPTI_API_VERSION >= 130000
 SAME_PLACE(CUpti_ActivityKernel10, start, KernelRecord, start)
 SAME_PLACE(CUpti_ActivityKernel10, end, KernelRecord, end)
@@ -102,7 +103,7 @@ std::string Folder() {
   return std::filesystem::absolute(std::string(bin != nullptr ? bin : "build/bin") + "/../doubles").string();
 }
 
-// A double, opened.
+// A double that is loaded with dlopen.
 class Opened {
  public:
   explicit Opened(const char* name) : library_(dlopen((Folder() + "/" + name).c_str(), RTLD_NOW)) {
@@ -117,7 +118,7 @@ class Opened {
   void* library_;
 };
 
-// The driver's with a context and a stream.
+// The driver's double with a context and a stream.
 struct Driver : Opened {
   Driver() : Opened("libcuda.so.1") {
     const Driver& cuda = *this;
@@ -136,7 +137,8 @@ struct Driver : Opened {
   void *context = nullptr, *stream = nullptr;
 };
 
-// What `misuse` does ends the process so; it gives back all but what it is about.
+// Expects that `misuse` ends the process with the exit code of a violation. A misuse must release everything else that
+// it creates.
 #define EXPECT_VIOLATION(misuse, words) \
   EXPECT_EXIT(                          \
       {                                 \
@@ -301,7 +303,6 @@ TEST_F(DoublesRulesDeathTest, Graphs) {
   EXPECT_VIOLATION(from_here(), "a copy from the process's memory is in the graph");
 }
 
-// What was captured is done when it is launched, not before, and each time.
 TEST_F(DoublesRulesDeathTest, GraphsAreDoneWhenTheyAreLaunched) {
   const auto use = [] {
     const Driver cuda;
@@ -336,12 +337,12 @@ TEST_F(DoublesRulesDeathTest, GraphsAreDoneWhenTheyAreLaunched) {
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
 }
 
-// What is captured next comes after nothing.
+// The next captured operation has no predecessors.
 void Fork(const Driver& cuda, const gpu::CudaGraphEdge* edges = nullptr, void** nodes = nullptr, size_t count = 0) {
   cuda("cuStreamUpdateCaptureDependencies_v2", cuda.stream, nodes, edges, count, 1u);
 }
 
-// Of two side by side: what `first` and `second` are given to queue on.
+// Captures `first` and `second` as two branches of a graph without an edge between them, and launches the graph.
 int RunSides(const std::function<void(const Driver&, DevicePointer)>& first,
              const std::function<void(const Driver&, DevicePointer)>& second) {
   const Driver cuda;
@@ -378,12 +379,12 @@ TEST_F(DoublesRulesDeathTest, WhatTouchesTheSameMemoryIsOrdered) {
   EXPECT_VIOLATION(RunSides(copy(0, 16), fill(0, 8)), "'copy 8 bytes' and 'fill 8 bytes', nodes 0 and 1");
   EXPECT_VIOLATION(RunSides(both(fill(0, 8), fill(32, 8)), fill(39, 1)), "nodes 1 and 2, touch the same memory");
   EXPECT_EXIT(std::exit(RunSides(fill(0, 8), fill(8, 8))), ::testing::ExitedWithCode(7), "");
-  // Two may read the same; behind each other all is well.
+  // Two nodes may read the same memory. Nodes with a path between them may write to it.
   EXPECT_EXIT(std::exit(RunSides(copy(0, 16), copy(0, 32))), ::testing::ExitedWithCode(7), "");
   EXPECT_EXIT(std::exit(RunSides(both(fill(0, 8), fill(0, 8)), fill(32, 8))), ::testing::ExitedWithCode(7), "");
 }
 
-// Kernels that do nothing, by the text of their code.
+// Kernels without effect. The doubles check only the text of their code.
 struct IdleKernels {
   static constexpr const char* kWaits = ".entry idle(\n)\n{\n\tgriddepcontrol.wait;\n\tld.global.u32 %r1, [%rd1];\n}";
   static constexpr const char* kWaitsLate =
@@ -398,7 +399,8 @@ struct IdleKernels {
   }
 };
 
-// A kernel of that text behind one that waits, or behind a fill; the edge between them lets it begin early.
+// Captures a kernel with the code `text` after a kernel that waits, or after a fill. The edge between them permits the
+// kernel to begin early.
 int RunEarly(const char* text, bool behind_a_fill, gpu::CudaGraphEdge edge = {1, 0, 1, {}}) {
   const Driver cuda;
   static constexpr gpu::EmulatorTable kTable = {.find = IdleKernels::Find, .run = IdleKernels::Run};
@@ -447,8 +449,8 @@ TEST_F(DoublesRulesDeathTest, KernelsThatBeginEarlyWait) {
   EXPECT_VIOLATION(outside(), "cuStreamUpdateCaptureDependencies_v2: of a stream that is not captured");
 }
 
-// A graph with a node of `form` behind a fill with 1; its body fills with 5. Its condition is `initially` at each
-// launch where `is_reset`; else nothing sets it.
+// A graph with a conditional node of `form` after a fill with 1. The node's body fills with 5. If `is_reset`, each
+// launch sets its condition to `initially`. Otherwise nothing sets the condition.
 struct Deciding {
   explicit Deciding(const Driver& cuda, int form, unsigned initially = 1, bool is_reset = true, bool has_edge = true)
       : cuda(cuda), memory(cuda.Allocate(8)) {
@@ -478,7 +480,7 @@ struct Deciding {
     void* ended = nullptr;
     cuda("cuStreamEndCapture", cuda.stream, &ended);
   }
-  // What lies in the memory after it ran.
+  // The byte in memory after the graph ran.
   int Run() {
     cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
     cuda("cuGraphLaunch", executable, cuda.stream);
@@ -511,7 +513,7 @@ TEST_F(DoublesRulesDeathTest, NodesThatDecide) {
   EXPECT_EXIT(std::exit(RunDeciding(kWhile, 0)), ::testing::ExitedWithCode(1), "");
   EXPECT_EXIT(std::exit(RunDeciding(kSwitch, 0)), ::testing::ExitedWithCode(5), "");
   EXPECT_EXIT(std::exit(RunDeciding(kSwitch, 1)), ::testing::ExitedWithCode(1), "");
-  // What a body touches counts as the node's.
+  // The memory that a body accesses counts as accessed by the node.
   EXPECT_VIOLATION(RunDeciding(kIf, 1, true, false), "'fill 1 bytes' and 'if', nodes 0 and 1, touch the same memory");
   EXPECT_VIOLATION(RunDeciding(kIf, 1, false), "a node 'if' decides by a condition that nothing has set");
   EXPECT_VIOLATION(RunDeciding(3, 1), "cuGraphAddNode_v2: form 3 of 1 bodies");
@@ -552,7 +554,7 @@ TEST_F(DoublesRulesDeathTest, Bodies) {
     deciding.Run();
   };
   EXPECT_VIOLATION(twice(), "a graph that decides may be there once");
-  // What waits in a body spoils it, and with it the whole: that is gone then.
+  // A wait in a body invalidates the body and the whole graph. The graph no longer exists afterwards.
   const auto spoilt = [] {
     const Driver cuda;
     Deciding deciding(cuda, 0);
@@ -599,7 +601,7 @@ TEST_F(DoublesRulesDeathTest, FailingAsAsked) {
     const Driver cuda;
     DevicePointer first = 0, second = 0;
     const int before = cuda("cuMemAlloc_v2", &first, size_t{8}), at = cuda("cuMemAlloc_v2", &second, size_t{8}),
-              after = cuda("cuMemFree_v2", first);  // Given back nevertheless.
+              after = cuda("cuMemFree_v2", first);  // The memory is freed although the call fails.
     cuda.End();
     std::exit(before == 0 && at == CUDA_ERROR_LAUNCH_FAILED && after == CUDA_ERROR_LAUNCH_FAILED ? 7 : 1);
   };

@@ -1,4 +1,4 @@
-// Runs of the program on doubles of CUDA's libraries, each as a process of its own, and what those wrote down.
+// Runs the program in a process of its own on doubles of CUDA's libraries, and reads the trace that the doubles write.
 #ifndef HLO_TESTS_DOUBLES_RUN_H_
 #define HLO_TESTS_DOUBLES_RUN_H_
 
@@ -21,7 +21,7 @@ namespace hlo {
 
 namespace fs = std::filesystem;
 
-// `make cuda-doubles`: all there is, else some stands for all.
+// True for `make cuda-doubles`, which tests everything. Otherwise the tests choose a sample.
 inline bool All() {
   const char* const asked = std::getenv("HLO_DOUBLES");
   return asked != nullptr && std::string_view(asked) == "all";
@@ -35,7 +35,7 @@ inline std::string Bin() {
 struct Outcome {
   int exit = 0;
   std::string out, err;
-  std::vector<std::string> trace;  // Of the doubles: HLO_DOUBLE_TRACE.
+  std::vector<std::string> trace;  // The trace that the doubles write to HLO_DOUBLE_TRACE.
 
   int64_t Count(std::string_view line) const { return std::ranges::count(trace, line); }
   bool Says(std::string_view words) const {
@@ -43,7 +43,7 @@ struct Outcome {
   }
 };
 
-// `fail`: HLO_DOUBLE_FAIL. `variables`: others.
+// `fail` is the value of HLO_DOUBLE_FAIL. `variables` are further environment variables.
 inline Outcome RunHlo(const std::string& command, const std::string& fail = "", int seconds = 120,
                       const std::string& variables = "") {
   static std::atomic<int> runs = 0;

@@ -1,7 +1,8 @@
-// The program on doubles of CUDA's libraries (docs/architecture.md#doubles): models, every call failing once, what is
-// queued in a run. Each runs as a process of its own; a violation of the libraries' rules ends it with exit code 99.
+// Tests of the program on doubles of CUDA's libraries (docs/architecture.md#doubles): models, each call failing once,
+// and the calls of a run. Each run is a process of its own. A violation of the libraries' rules ends it with exit code
+// 99.
 //
-// `make cuda-doubles` (HLO_DOUBLES=all) runs all of it; otherwise some stands for all.
+// `make cuda-doubles` (HLO_DOUBLES=all) tests everything. Otherwise a sample is tested.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@ TEST(Doubles, SayThatTheyAreNoDevice) {
 
 // ---- Models --------------------------------------------------------------------------------------------------------
 
-// Those that stand for all take a second each.
+// All small models, or a sample. Each model of the sample takes a second.
 std::vector<std::string> Models() {
   std::vector<std::string> models = ModuleFilesBelow("testdata/models/small");
   if (All()) return models;
@@ -53,7 +54,7 @@ std::vector<std::string> Models() {
   return models;
 }
 
-// With the results of a run of kernels that was queued one by one and of one that was a graph.
+// Compares the results of a run with kernels queued one by one and of a run as a graph.
 TEST(Doubles, ModelsMatch) {
   const std::vector<std::string> models = Models();
   ASSERT_GE(models.size(), All() ? 13u : 4u);
@@ -81,10 +82,10 @@ std::vector<std::string> Workloads() {
   return corpus != nullptr ? ModuleFilesBelow(Str(corpus, "/bench/cpu")) : std::vector<std::string>();
 }
 
-// Smaller ones of workloads, as files.
+// Files with smaller versions of workloads.
 class ReducedWorkloads {
  public:
-  // Below it a run takes a second or two.
+  // With at most this many elements, a run takes a second or two.
   static constexpr int64_t kMostElements = 1 << 16;
 
   explicit ReducedWorkloads(const std::vector<std::string>& workloads)
@@ -111,7 +112,7 @@ class ReducedWorkloads {
   std::vector<std::string> files_;
 };
 
-// All of $CORPUS/bench/cpu on small arrays: queued one by one, recorded, and as a graph.
+// All workloads of $CORPUS/bench/cpu with small arrays: queued one by one, recorded, and as a graph.
 TEST(Doubles, ReducedWorkloadsMatch) {
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
   const ReducedWorkloads workloads(Workloads());
@@ -131,7 +132,7 @@ TEST(Doubles, ReducedWorkloadsMatch) {
   EXPECT_GE(match, 53);
 }
 
-// As they are, sized for two cores, kernel by kernel. Those that take too long are said.
+// The workloads in full size, which is meant for two cores, kernel by kernel. Workloads that time out are printed.
 TEST(Doubles, WorkloadsMatch) {
   constexpr int kTimedOut = 124, kSeconds = 12;
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
@@ -159,8 +160,9 @@ TEST(Doubles, WorkloadsMatch) {
 
 // ---- What is queued ------------------------------------------------------------------------------------------------
 
-// A profile by CUPTI is of the graph as it runs: the host waits for nothing, and each node's time is its step's. It
-// counts what one that waits for each step counts, but for conditions that the device computes along with a step.
+// A profile by CUPTI measures the graph as it runs. The host waits for nothing, and each node's time belongs to its
+// step. A profile that waits for each step has the same counts, except for conditions that the device computes within a
+// step.
 TEST(Doubles, AProfileIsOfTheGraph) {
   const std::string json = (fs::temp_directory_path() / Str("hlo-doubles-profile-", getpid(), ".json")).string();
   const auto profile = [&](const std::string& module, const std::string& fail, Outcome* outcome) {
@@ -181,7 +183,8 @@ TEST(Doubles, AProfileIsOfTheGraph) {
     EXPECT_FALSE(log.waits_for_each);
     EXPECT_TRUE(events.waits_for_each);
     EXPECT_EQ(log.dropped, 0) << module;
-    EXPECT_GE(by_log.Count("cuGraphLaunch"), 2 * log.runs) << module;  // Those that are not profiled, too.
+    // Runs that are not profiled launch the graph too.
+    EXPECT_GE(by_log.Count("cuGraphLaunch"), 2 * log.runs) << module;
     std::map<std::string, double> executions;
     for (const StepRow& row : events.steps) executions[row.step.name] = row.figures.executions;
     double conditions = 0;
@@ -190,7 +193,7 @@ TEST(Doubles, AProfileIsOfTheGraph) {
       EXPECT_LE(row.figures.executions, executions[row.step.name]) << module << ": " << row.step.name;
       EXPECT_GE(row.figures.least_us, 0) << module << ": " << row.step.name;
     }
-    double asked = 0;  // Once more than there are trips.
+    double asked = 0;  // A loop evaluates its condition once more than it has trips.
     for (const LoopRow& row : events.loops) asked += row.figures.trips + 1;
     EXPECT_LE(conditions, asked) << module;
     ASSERT_EQ(log.loops.size(), events.loops.size()) << module;
@@ -203,7 +206,6 @@ TEST(Doubles, AProfileIsOfTheGraph) {
   }
 }
 
-// A version whose records nobody knows is not asked.
 TEST(Doubles, AnUnknownCuptiIsNotAsked) {
   const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --profile testdata/doubles/graph.hlo"), "", 120,
                                  "HLO_DOUBLE_CUPTI=140000");
@@ -212,7 +214,7 @@ TEST(Doubles, AnUnknownCuptiIsNotAsked) {
   EXPECT_EQ(outcome.Count("cuptiActivityEnable"), 0);
 }
 
-// Of the last run, between the events that time it.
+// The driver's calls of the last run, between the two events that time it.
 std::vector<std::string> CallsOfAStep(const Outcome& outcome) {
   std::vector<std::string> calls;
   int events = 0;
@@ -246,7 +248,7 @@ TEST(Doubles, AutotuningMeasuresConvolutions) {
   EXPECT_FALSE(outcome.Says("WRONG")) << outcome.out;
 }
 
-// Kernels that keep registers in memory run in a race only where all do.
+// Kernels that spill registers take part in a race only if all candidates spill.
 TEST(Doubles, AutotuningLeavesOutKernelsThatSpill) {
   const std::string command = OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/graph.hlo");
   const Outcome none = RunHlo(command), some = RunHlo(command, "", 120, "HLO_DOUBLE_SPILLS=128"),
@@ -258,7 +260,7 @@ TEST(Doubles, AutotuningLeavesOutKernelsThatSpill) {
   EXPECT_TRUE(all.Says("  * ")) << all.out;
 }
 
-// What a step does not find in the cache in the module it does not find there in a race.
+// If a step does not find its operands in the cache in the module, it does not find them there in a race either.
 TEST(Doubles, AutotuningEmptiesTheCache) {
   const std::string command = OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/library.hlo");
   const Outcome warm = RunHlo(command), cold = RunHlo(command, "", 120, "HLO_DOUBLE_CACHE=64");
@@ -269,7 +271,7 @@ TEST(Doubles, AutotuningEmptiesTheCache) {
   EXPECT_TRUE(cold.Says("its operands out of memory")) << cold.out;
 }
 
-// "graph of 7 kernels, ...": the last that was made.
+// The description of the last graph that was made, such as "graph of 7 kernels, ...".
 std::string LastGraph(const Outcome& outcome) {
   std::string last;
   for (const std::string& line : outcome.trace) {
@@ -278,8 +280,8 @@ std::string LastGraph(const Outcome& outcome) {
   return last;
 }
 
-// Whatever a step does is one graph: nothing is waited for, nothing else is queued. Loops and branches are in it, where
-// the interpreter is not needed for a step.
+// A run is one launch of a graph: the host waits for nothing and queues nothing else. The graph contains loops and
+// branches, unless a step needs the interpreter.
 TEST(Doubles, AStepIsOneLaunch) {
   std::vector<std::string> modules = Models();
   for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
@@ -304,7 +306,7 @@ TEST(Doubles, AStepIsOneLaunch) {
 struct Edges {
   int64_t all = 0, early = 0, begins = 0;
 };
-// Of the graphs of a run.
+// The edges of all graphs of a run.
 Edges EdgesOf(const Outcome& outcome) {
   Edges edges;
   for (const std::string& line : outcome.trace) {
@@ -315,8 +317,9 @@ Edges EdgesOf(const Outcome& outcome) {
   return edges;
 }
 
-// By itself a graph of small steps is a chain; side by side, each step comes after what it needs, and its memory is its
-// own (the double looks at all pairs), with the same results. Kernels begin early where the flag and the driver allow.
+// By default, a graph of small steps is a chain. With concurrency, each step follows only the steps that it depends on,
+// and has its own memory. The double checks all pairs of steps, and the results are the same. Kernels begin early if
+// the flag and the driver permit it.
 TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
   std::vector<std::string> modules = Models();
   for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
@@ -347,7 +350,7 @@ TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
   EXPECT_GT(sided.begins, chained.begins);
 }
 
-// Edges of a kind that a driver cannot make into a graph: they are plain ones, and that is said.
+// If a driver rejects graphs with edges that let kernels begin early, plain edges replace them, and a note says so.
 TEST(Doubles, WithoutEdgesOfAKindAllWait) {
   const Outcome outcome = RunHlo(OnDoubles("--num_repeats=3 testdata/doubles/graph.hlo"),
                                  "cuGraphInstantiateWithFlags:1:CUDA_ERROR_NOT_SUPPORTED");
@@ -359,7 +362,7 @@ TEST(Doubles, WithoutEdgesOfAKindAllWait) {
   EXPECT_TRUE(edges.all > 0 && edges.early == 0) << edges.all << " edges, " << edges.early << " early";
 }
 
-// What is dumped as a graph has a box for each node that the driver was given.
+// A dumped graph has a box for each node that the driver was given.
 TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
   for (const char* const name : {"library", "control"}) {
     const fs::path folder = fs::temp_directory_path() / Str("hlo-doubles-graph-", getpid());
@@ -377,7 +380,7 @@ TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
     ASSERT_NE(last, "");
     const std::string dot = ReadFile(folder / last);
     for (size_t at = dot.find(" [label="); at != std::string::npos; at = dot.find(" [label=", at + 1)) ++dumped;
-    // All its numbers: "graph of 1 kernel, 1 while (5 kernels)".
+    // The sum of all numbers in a text such as "graph of 1 kernel, 1 while (5 kernels)".
     int64_t recorded = 0;
     const std::string graph = LastGraph(outcome);
     for (const std::string_view word : Split(graph, ' ')) {
@@ -392,7 +395,6 @@ TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
   }
 }
 
-// Without graphs each step is queued by itself.
 TEST(Doubles, NoGraphsWhereNoneAreWanted) {
   for (const char* const flag : {"--cuda_graphs=false", "--xla_gpu_enable_command_buffer="}) {
     const Outcome outcome = RunHlo(OnDoubles(Str(flag, " --num_repeats=4 testdata/doubles/control.hlo")));
@@ -402,14 +404,15 @@ TEST(Doubles, NoGraphsWhereNoneAreWanted) {
   }
 }
 
-// What the device decides: the results are those of the interpreter, in the run that is recorded and in those after it.
+// The device evaluates conditions of loops and branches. The results equal the interpreter's, in the run that is
+// recorded and in later runs.
 TEST(Doubles, TheDeviceDecides) {
   struct Case {
     const char *module, *driver;
     std::vector<std::string> nodes;
   };
   const std::vector<Case> cases = {
-      {"loop", "13000", {"1 while (3 kernels)"}},  // Of a trip: none of them is for the condition alone.
+      {"loop", "13000", {"1 while (3 kernels)"}},  // The kernels of one trip. No kernel exists for the condition alone.
       {"control", "13000", {"while (", "switch ("}},
       {"control", "12040", {"while (", "1 if (1 kernel), 1 if ("}},
   };
@@ -424,8 +427,8 @@ TEST(Doubles, TheDeviceDecides) {
   }
 }
 
-// An older driver has no such graphs: a condition that only the device knows is waited for, once a trip, and for
-// nothing else. It is said.
+// An older driver has no conditional nodes. The host waits for a condition once a trip, and for nothing else, and a
+// note says so.
 TEST(Doubles, ALoopIsWaitedForOnceATrip) {
   const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=4 testdata/doubles/loop.hlo"), "",
                                  120, "HLO_DOUBLE_DRIVER=12030");
@@ -438,7 +441,6 @@ TEST(Doubles, ALoopIsWaitedForOnceATrip) {
   EXPECT_TRUE(outcome.Says("decided about by the host")) << outcome.out << outcome.err;
 }
 
-// All steps of a recurrent network, with their products, are one launch.
 TEST(Doubles, ARecurrentLoopIsOneLaunch) {
   for (const char* name : {"gru", "lstm", "plain_bf16"}) {
     const std::string module = Str("testdata/run/recurrent_", name, ".hlo");
@@ -454,11 +456,12 @@ TEST(Doubles, ARecurrentLoopIsOneLaunch) {
 
 // ---- Failing calls -------------------------------------------------------------------------------------------------
 
-// What came of a run that fails as asked.
+// The end of a run with a failing call.
 enum class End : uint8_t { kError, kNoMemory, kGoesOn, kWrong };
 
-// An error of the device in the library's words; or no memory, a limit; or a run that gets to its end on another way,
-// or had got there, and says so. All else is wrong. `why`: of what is.
+// Classifies a run with a failing call. kError: an error of the device in the library's words. kNoMemory: a limit.
+// kGoesOn: the run succeeds in another way, or had already succeeded, and says so. All other ends are kWrong, with the
+// reason in `why`.
 End EndOf(const Outcome& outcome, std::string* why) {
   const auto failed =
       std::ranges::find_if(outcome.trace, [](const std::string& line) { return line.starts_with("! "); });
@@ -478,7 +481,7 @@ End EndOf(const Outcome& outcome, std::string* why) {
   return End::kWrong;
 }
 
-// `fails`: what HLO_DOUBLE_FAIL says of each run.
+// Runs the command once for each element of `fails`, which is the value of HLO_DOUBLE_FAIL.
 std::vector<Outcome> FailWith(const std::string& command, const std::vector<std::string>& fails) {
   std::vector<Outcome> outcomes(fails.size());
   ParallelFor(std::ssize(fails), 1, [&](int64_t begin, int64_t end) {
@@ -487,8 +490,8 @@ std::vector<Outcome> FailWith(const std::string& command, const std::vector<std:
   return outcomes;
 }
 
-// One of `step` calls fails, each in a run of its own; of all, or of those up to the one that `last` names, so often.
-// Where there is another way for most of them, `most_end` is false.
+// Lets every `step`-th call fail, each in a run of its own. With `until`, only the calls up to the `times`-th call of
+// `last` fail. If most failing calls have an alternative, `most_end` is false.
 struct Until {
   std::string last;
   int times = 0;
@@ -536,7 +539,7 @@ TEST(Doubles, EveryCallOfALibraryMayFail) {
   FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
 }
 
-// An engine of cuDNN's of which a call fails is passed over, and that is said.
+// An engine of cuDNN with a failing call is skipped, and a note says so.
 TEST(Doubles, EveryCallOfAConvolutionMayFail) {
   FailEach("testdata/doubles/convolution.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
 }
@@ -546,8 +549,8 @@ TEST(Doubles, EveryCallOfStatisticsMayFail) {
 TEST(Doubles, EveryCallOfAnAttentionMayFail) {
   FailEach("testdata/doubles/attention.hlo", "--num_repeats=2", All() ? 3 : 41, /*most_end=*/false);
 }
-// Without CUPTI, or with one that fails, each step is timed by itself, and that is said. How many runs are profiled
-// hangs on the time: of the first three.
+// Without CUPTI, or if CUPTI fails, each step is timed by itself, and a note says so. How many runs are profiled
+// depends on their time, so only calls of the first three runs fail.
 TEST(Doubles, EveryCallOfAProfileMayFail) {
   FailEach("testdata/doubles/graph.hlo", "--profile --num_repeats=3", All() ? 1 : 29, /*most_end=*/false,
            {"cuptiActivityFlushAll", 3});
@@ -558,7 +561,7 @@ TEST(Doubles, EveryCallOfAProfiledLoopMayFail) {
            {"cuptiActivityFlushAll", 3});
 }
 
-// Of each of these some calls, from the first to the last.
+// A sample of the calls of each of these workloads, from the first to the last.
 TEST(Doubles, CallsOfReducedWorkloadsMayFail) {
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
   std::vector<std::string> chosen = Workloads();
@@ -572,12 +575,13 @@ TEST(Doubles, CallsOfReducedWorkloadsMayFail) {
     constexpr int64_t kRuns = 24;
     const int64_t calls = std::ranges::count_if(RunHlo(OnDoubles("--num_repeats=3 " + file)).trace,
                                                 [](const std::string& line) { return !line.starts_with(">"); });
-    const bool has_other_ways = file.find("attention") != std::string::npos;  // Descriptors of cuDNN, most of them.
+    // Most calls make cuDNN's descriptors, and another engine replaces a failing one.
+    const bool has_other_ways = file.find("attention") != std::string::npos;
     FailEach(file, "--num_repeats=3", static_cast<size_t>(std::max<int64_t>(1, calls / kRuns)), !has_other_ways);
   }
 }
 
-// A loop in a kernel is asked how it ended after the run, in which its step may be one of a graph.
+// The host checks after the run how a loop in a kernel ended. Its step may be part of a graph.
 TEST(Doubles, ALoopWithoutAnEndIsFound) {
   for (const char* const runs : {"1", "4"}) {
     const Outcome outcome =
@@ -600,7 +604,8 @@ TEST(Doubles, EveryAllocationMayBeTooMuch) {
   EXPECT_GT(allocations, 3);
 }
 
-// What a kernel does wrong comes out of a later call. The error says how to learn more, and then it has its place.
+// The error of a kernel is reported by a later call. Its message names a flag, and with this flag the error has its
+// place in the module.
 TEST(Doubles, EveryKernelMayFail) {
   const std::string module = "testdata/doubles/graph.hlo";
   std::vector<std::string> fails;
@@ -617,7 +622,7 @@ TEST(Doubles, EveryKernelMayFail) {
   }
 }
 
-// A lost device: whatever comes next fails as well, and it ends.
+// After a device is lost, all later calls fail, and the run ends with an error.
 TEST(Doubles, TheDeviceMayBeLost) {
   const std::string command = OnDoubles("--num_repeats=3 testdata/doubles/library.hlo");
   for (const Outcome& outcome : FailWith(

@@ -1,4 +1,5 @@
-// The double of cuBLASLt: D = relu(alpha op(A) op(B) + beta C + bias), column-major, by the definition, in f64.
+// The double of cuBLASLt. It computes D = relu(alpha op(A) op(B) + beta C + bias), column-major, by the definition and
+// in f64.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,11 +14,11 @@ namespace {
 constexpr size_t kVersion = 130000;
 enum { kR32F = 0, kR64F = 1, kR16F = 2, kR16BF = 14 };
 enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
-enum { kRelu = 2, kBias = 4, kDefault = 1 };  // Of epilogues; "default" is no bit of others.
-constexpr uintptr_t kAlignment = 256;         // What the heuristic takes for granted when it is told nothing else.
+enum { kRelu = 2, kBias = 4, kDefault = 1 };  // Bits of an epilogue. "default" is not a bit of others.
+constexpr uintptr_t kAlignment = 256;         // The alignment that the heuristic assumes by default.
 constexpr uintptr_t kBiasAlignment = 16;
 constexpr uint64_t kMagic = 0x646f75626c65;
-// Of the algorithms, in the order of the heuristic.
+// The bytes of workspace of the algorithms, in the order of the heuristic.
 constexpr size_t kWorkspaces[] = {4096, 0, size_t{32} << 20};
 
 struct Description {
@@ -71,7 +72,7 @@ int64_t Elements(const Layout& layout) {
 }
 size_t ByteSize(const Layout& layout) { return Elements(layout) * SizeOf(layout.type); }
 
-// What a product is asked for with.
+// A product as a caller describes it.
 struct Product {
   Description description;
   Layout a, b, c, d;
@@ -80,7 +81,7 @@ struct Product {
   int64_t n() const { return static_cast<int64_t>(d.columns); }
   int64_t k() const { return Columns(a, description.transpose_a != 0); }
 
-  // The same algorithm does for what has the same; the bias may lie elsewhere.
+  // An algorithm may be used for products with the same fingerprint. The address of the bias is not part of it.
   uint64_t Fingerprint() const {
     uint64_t hash = 1469598103934665603u;
     const auto add = [&](uint64_t word) { hash = (hash ^ word) * 1099511628211u; };
@@ -141,14 +142,14 @@ void WriteElement(void* to, int type, int64_t i, double value) {
   }
 }
 
-// To ten bits of mantissa, as tensor cores read f32.
+// Rounds to ten bits of mantissa, as tensor cores read f32.
 double ToTf32(double value) {
   auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
   if (std::isfinite(value)) bits = (bits + 0x1000) & ~0x1fffu;
   return std::bit_cast<float>(bits);
 }
 
-// op(X) of a batch: `outer` runs of `inner` elements, those that are summed side by side.
+// The elements of op(X) in one batch: `outer` runs of `inner` elements. The elements of a run are the terms of sums.
 std::vector<double> Gather(const void* from, const Layout& layout, bool inner_is_columns, int64_t batch, bool tf32) {
   const auto rows = static_cast<int64_t>(layout.rows), columns = static_cast<int64_t>(layout.columns);
   const int64_t outer = inner_is_columns ? rows : columns, inner = inner_is_columns ? columns : rows;
@@ -181,7 +182,7 @@ struct Call {
             {workspace, workspace_bytes, true}};
   }
 
-  // Whether all that it touches is there.
+  // True if all accessed memory exists.
   bool Check(const std::string& who) const {
     const bool has_bias = (product.description.epilogue & kBias) != 0;
     return IsDeviceMemory(who + " A", a, ByteSize(product.a)) && IsDeviceMemory(who + " B", b, ByteSize(product.b)) &&
@@ -224,7 +225,7 @@ bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   return x < y + b_bytes && y < x + a_bytes;
 }
 
-// What is wrong with the pointers; empty: nothing.
+// The error in the pointers or the algorithm, or "".
 std::string WhyNotRun(const Call& call, const Algorithm& algorithm) {
   const Product& product = call.product;
   if (algorithm.magic != kMagic || algorithm.problem != product.Fingerprint())
@@ -238,7 +239,7 @@ std::string WhyNotRun(const Call& call, const Algorithm& algorithm) {
     if (reinterpret_cast<uintptr_t>(pointer) % kAlignment != 0)
       return Words(what, " at ", pointer, " is no multiple of ", kAlignment, ", as the heuristic took it to be");
   }
-  // The heuristic goes by the pointer's value; none is taken to be as this.
+  // The heuristic uses the value of the pointer. A null pointer is assumed to have this alignment.
   if (reinterpret_cast<uintptr_t>(product.description.bias) % kBiasAlignment != 0)
     return Words("the bias at ", product.description.bias, " is no multiple of ", kBiasAlignment);
   const size_t bytes = ByteSize(product.d);

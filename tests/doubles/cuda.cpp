@@ -1,4 +1,4 @@
-// The driver's double: the device, its memory, modules and launches. One device, one context.
+// The double of the driver: a device with one context, its memory, modules and launches.
 #include "tests/doubles/cuda.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 constexpr size_t kTotalMemory = size_t{16} << 30;
 constexpr int kSharedBytes = 232448, kSharedWithoutAsking = 48 << 10;
-constexpr size_t kAlignment = 256;  // cuMemAlloc: "suitably aligned for any kind of variable".
+constexpr size_t kAlignment = 256;  // cuMemAlloc promises "suitably aligned for any kind of variable".
 constexpr int kMostThreads = 1024;
 
 // ---- The device and its context ----
 
 bool is_ready = false;
-int context;  // Its address is the handle.
+int context;  // The handle is the address.
 thread_local void* current = nullptr;
 const gpu::EmulatorTable* emulator = nullptr;
 
@@ -32,13 +32,13 @@ int CacheBytes() {
 // ---- Memory ----
 
 struct Allocation {
-  char* whole;  // A red zone, the memory, a red zone.
+  char* whole;  // The allocation has a red zone before and after its memory.
   size_t bytes;
 
   char* begin() const { return whole + kAlignment; }
   size_t all_bytes() const { return kAlignment + (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment; }
 };
-constexpr char kRed = '\x5a', kFresh = '\xcb';  // As f32: 1.5e16, -2.7e7.
+constexpr char kRed = '\x5a', kFresh = '\xcb';  // As f32 these bytes are 1.5e16 and -2.7e7.
 
 class Allocations : public AnyRegistry {
  public:
@@ -75,7 +75,7 @@ class Allocations : public AnyRegistry {
     return entry.status();
   }
 
-  // The one that has the address, or null.
+  // The allocation with this address, or null.
   const Allocation* Find(const char* address) const {
     auto after = live_.upper_bound(address);
     if (after == live_.begin()) return nullptr;
@@ -114,7 +114,7 @@ char* Bytes(DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 
 // ---- Copies and fills ----
 
-// `what` is done to `bytes` of device memory when its turn comes; whether they are there is asked now and then.
+// Queues `act` on `bytes` of device memory. The memory must exist both now and when the work runs.
 template <class Do>
 int EnqueueOn(const Entry& entry, void* stream, WorkKind kind, const std::string& what, DevicePointer to, size_t bytes,
               const Do& act, const std::vector<Touch>& touches) {
@@ -158,7 +158,7 @@ Registry<Module>& Modules() {
   return *modules;
 }
 
-// Of the handle of a function, which lives as long as its module.
+// The module of each function handle. A function lives as long as its module.
 std::map<const void*, Module*>& Functions() {
   static auto* const functions = new std::map<const void*, Module*>;
   return *functions;
@@ -171,7 +171,7 @@ CodeFunction* FindFunction(const Entry& entry, const void* handle) {
   return nullptr;
 }
 
-// Its code waits for what is before it before it touches memory or branches.
+// True if the code waits for preceding kernels before it accesses memory or branches.
 bool WaitsFirst(const std::string& text) {
   const size_t begin = text.find('{', text.find(".entry ")), wait = text.find("griddepcontrol.wait;");
   if (begin == std::string::npos || wait == std::string::npos) return false;
@@ -189,7 +189,7 @@ struct Launch {
 
   std::string what() const { return Words("kernel ", module->kernel->name); }
 
-  // Whether all that it will touch is there and lies as its code takes it to lie.
+  // Checks that all memory of the arguments exists and has the alignment that the code assumes.
   int Check() const {
     const gpu::EmulatedKernel& kernel = *module->kernel;
     for (int64_t i = 0; i < kernel.argument_count; ++i) {
@@ -322,11 +322,11 @@ int cuDeviceGetName(char* name, int bytes, int /*device*/) {
 int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
   ENTER(cuDeviceGetAttribute);
   switch (attribute) {
-    case 16: *value = 132; break;  // Multiprocessors.
+    case 16: *value = 132; break;  // The number of multiprocessors.
     case 38: *value = CacheBytes(); break;
-    case 75: *value = 9; break;  // Compute capability.
+    case 75: *value = 9; break;  // The compute capability: the major version, and below the minor version.
     case 76: *value = 0; break;
-    case 97: *value = kSharedBytes; break;  // Shared memory of a block that asks for it.
+    case 97: *value = kSharedBytes; break;  // The shared memory of a block that opts in.
     default: return entry.Violates(CUDA_ERROR_INVALID_VALUE, Words("attribute ", attribute, " is not known"));
   }
   return CUDA_SUCCESS;
@@ -360,7 +360,7 @@ int cuMemAlloc_v2(DevicePointer* memory, size_t bytes) {
   return Memory().Add(bytes, memory);
 }
 
-// Waits, as the driver may.
+// The call waits for the device, as the driver may.
 int cuMemFree_v2(DevicePointer memory) {
   ENTER(cuMemFree_v2);
   const int drained = DrainAll();
@@ -375,7 +375,7 @@ int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
   return CUDA_SUCCESS;
 }
 
-// From pageable memory: read before it returns.
+// The memory is pageable, so it is read before the call returns.
 int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, void* stream) {
   ENTER(cuMemcpyHtoDAsync_v2);
   const auto* const first = static_cast<const char*>(from);
@@ -384,7 +384,7 @@ int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, void*
   return EnqueueOn(entry, stream, WorkKind::kCopy, "copy in", to, bytes, copy, {{At(to), bytes, true}});
 }
 
-// To pageable memory: written before it returns.
+// The memory is pageable, so it is written before the call returns.
 int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, void* stream) {
   ENTER(cuMemcpyDtoHAsync_v2);
   const auto copy = [=] { std::memcpy(to, At(from), bytes); };
@@ -506,7 +506,7 @@ int cuLaunchKernel(void* function, unsigned blocks_x, unsigned blocks_y, unsigne
     return entry.Violates(CUDA_ERROR_INVALID_VALUE, why);
   Launch launch{.module = code->module, .arguments = {}};
   const hlo::gpu::EmulatedKernel& kernel = *code->module->kernel;
-  for (int64_t i = 0; i < kernel.parameter_count; ++i) {  // Read before it returns.
+  for (int64_t i = 0; i < kernel.parameter_count; ++i) {  // The parameters are read before the call returns.
     auto* const pointers = static_cast<void**>(parameters[i]);
     launch.arguments.insert(launch.arguments.end(), pointers, pointers + kernel.pointers[i]);
   }

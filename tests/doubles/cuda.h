@@ -1,4 +1,4 @@
-// Within the driver's double, and for the doubles that link with it.
+// Declarations for the driver's double and for the doubles that link with it.
 #ifndef HLO_TESTS_DOUBLES_CUDA_H_
 #define HLO_TESTS_DOUBLES_CUDA_H_
 
@@ -13,45 +13,48 @@ namespace hlo::doubles {
 bool IsReady();
 bool HasContext();
 
-// The status with which a call, or the work "kernel", is to fail; 0: it does not.
+// The error with which a call, or the execution of a kernel with the name "kernel", has to fail. 0 if it does not have
+// to.
 int FailsAsAsked(const char* name, bool is_call, Library library);
-// `status`; from here on everything fails with it where it is one that loses the context.
+// Returns `status`. If it is an error that loses the context, all later calls fail with it.
 int NoteLoss(int status);
 
-// Null: none.
+// Null if the library has no such status.
 const char* ErrorName(Library library, int status);
 const char* ErrorWords(Library library, int status);
 
-// What was written beside allocations is a violation.
+// A write beside an allocation is a violation.
 void CheckRedZones();
 
-// Of CUDA: 13000, or what HLO_DOUBLE_DRIVER says.
+// The version of CUDA: 13000, or the value of HLO_DOUBLE_DRIVER.
 int DriverVersion();
 bool IsContext(const void* handle);
-// Whether it is alive; if not, after a violation.
+// True if the stream is alive. Otherwise this is a violation.
 bool IsStream(const Entry& entry, void* handle);
 
-// What kernels call: a violation where the handle is none of a graph that runs.
+// Kernels call this function. A handle that does not belong to a running graph is a violation.
 void SetCondition(uint64_t handle, uint32_t value);
 
-// Runs what is queued, of a stream or of all. The first error ends it; the rest is dropped.
+// Runs the queued work of a stream, or of all streams. The first error ends the run, and the rest of the queue is
+// dropped.
 int Drain(void* stream);
 int DrainAll();
 
-// Who is told of what runs: CUPTI's double. Times are nanoseconds of the system's clock.
+// A piece of work that ran, for CUPTI's double. Times are nanoseconds of the system's clock.
 struct Ran {
   WorkKind kind;
-  uint32_t correlation;  // Of the call that queued it, or its graph; 0: it is in a body.
-  const void* node;      // Of an instantiated graph; null: it is in none.
+  // The correlation of the call that queued the work or launched its graph. 0 for work in a body.
+  uint32_t correlation;
+  const void* node;  // The node of an instantiated graph, or null.
   uint64_t begin, end;
 };
 struct Watcher {
   void (*queued)(uint32_t correlation);
   void (*ran)(const Ran& ran);
-  void (*cloned)(const void* node, const void* copy);  // Into a graph that is instantiated.
+  void (*cloned)(const void* node, const void* copy);  // The copy is in an instantiated graph.
 };
 void SetWatcher(const Watcher* watcher);
-// Runs and tells. `node`: null, or of an instantiated graph.
+// Runs the work and informs the watcher. `node` is null or belongs to an instantiated graph.
 int RunWatched(const Work& work, const void* node, bool in_body = false);
 void TellQueued(uint32_t correlation);
 void TellCloned(const void* node, const void* copy);

@@ -1,5 +1,5 @@
-// The driver's double: graphs. Nodes run in an order that their edges allow, those that were added last first, so that
-// an edge which is missing shows.
+// The double of the driver's graphs. Among the nodes that may run, the one that was added last runs first, so that a
+// missing edge changes results.
 #include "tests/doubles/cuda_graphs.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace hlo::doubles {
 namespace {
 
-// CUgraphNodeParams, of a conditional node.
+// CUgraphNodeParams for a conditional node.
 struct NodeParams {
   int type;
   int reserved0[3];
@@ -29,9 +29,10 @@ constexpr int kFirstWithSwitch = 12080;
 
 struct GraphExec {
   Graph* graph;
-  std::vector<std::shared_ptr<GraphNode>> nodes;  // As they were then.
+  std::vector<std::shared_ptr<GraphNode>> nodes;  // The nodes at the time of the instantiation.
   bool decides = false;
-  std::unordered_map<const GraphNode*, std::unique_ptr<char>> copies = {};  // By address: the handles of its own nodes.
+  // The address of the copy is the handle of the executable graph's own node.
+  std::unordered_map<const GraphNode*, std::unique_ptr<char>> copies = {};
 };
 
 Registry<Graph>& Graphs() {
@@ -56,7 +57,7 @@ std::unordered_map<const void*, const GraphNode*>& Nodes() {
   return *all;
 }
 
-// f(graph) for it and the bodies in it.
+// Calls f(graph) for the graph and for all bodies in it.
 template <class F>
 void ForEachGraph(Graph& graph, const F& f) {
   f(graph);
@@ -71,7 +72,7 @@ Graph& Whole(Graph& graph) { return graph.parent != nullptr ? Whole(*graph.paren
 
 constexpr const char* kForms[] = {"if", "while", "switch"};
 
-// "12 kernels, 1 copy, 1 while (3 kernels)".
+// The nodes as text, such as "12 kernels, 1 copy, 1 while (3 kernels)".
 std::string Counted(const std::vector<std::shared_ptr<GraphNode>>& nodes) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"kernel", "kernels"},           {"copy", "copies"},  {"fill", "fills"},  {"product", "products"},
@@ -96,7 +97,6 @@ std::string Counted(const std::vector<std::shared_ptr<GraphNode>>& nodes) {
 
 // ---- Rules ----
 
-// What may not be in a graph, or in a body of one.
 void CheckNodes(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>>& nodes, bool in_body) {
   for (const auto& node : nodes) {
     if (node->condition != nullptr) {
@@ -118,7 +118,7 @@ void CheckNodes(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>
   }
 }
 
-// With what is in bodies.
+// Adds the memory that a node accesses, including its bodies.
 void AddTouches(const GraphNode& node, std::vector<Touch>& touches) {
   touches.insert(touches.end(), node.work.touches.begin(), node.work.touches.end());
   for (const Graph* body : node.bodies) {
@@ -126,7 +126,7 @@ void AddTouches(const GraphNode& node, std::vector<Touch>& touches) {
   }
 }
 
-// Of nodes, each with all that a path leads from to it. Nodes stand behind those that they come after.
+// before[i][j] is true if a path leads from node j to node i. A node comes after its predecessors in the list.
 std::vector<std::vector<bool>> Before(const std::vector<std::shared_ptr<GraphNode>>& nodes) {
   std::unordered_map<const GraphNode*, size_t> number;
   std::vector<std::vector<bool>> before(nodes.size(), std::vector<bool>(nodes.size()));
@@ -141,7 +141,8 @@ std::vector<std::vector<bool>> Before(const std::vector<std::shared_ptr<GraphNod
   return before;
 }
 
-// Of two nodes that touch the same bytes, one of them writing, one must come after the other, in bodies too.
+// If two nodes access the same bytes and one of them writes, a path must lead from one to the other. This also holds
+// within bodies.
 void CheckOrder(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>>& nodes) {
   struct Access {
     Touch touch;
@@ -181,7 +182,7 @@ void CheckOrder(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>
 // ---- Runs ----
 
 const GraphExec* running = nullptr;
-int bodies_now = 0;  // Around what runs.
+int bodies_now = 0;  // The number of bodies around the running node.
 
 int RunNodes(const std::vector<std::shared_ptr<GraphNode>>& nodes, const std::string& depth);
 
@@ -276,7 +277,7 @@ Graph* FindGraph(const Entry& entry, void* handle) {
   return nullptr;
 }
 
-// Kernels alone have edges that let them begin early, and only where they wait in their code.
+// Only kernels may have edges that let them begin early, and only if their code waits.
 GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after) {
   for (const Edge& edge : after) {
     if (edge.is_early && (work.kind != WorkKind::kKernel || !work.waits))
@@ -473,7 +474,7 @@ int cuGraphDestroy(void* graph) {
   return entry.status();
 }
 
-// Launches that are under way go on.
+// Launches in progress continue.
 int cuGraphExecDestroy(void* executable) {
   ENTER(cuGraphExecDestroy);
   GraphExec* const found = Execs().Find(entry, executable);

@@ -1,4 +1,4 @@
-// Graphs of the driver's double, as streams capture them.
+// Graphs of the driver's double, and how streams capture them.
 #ifndef HLO_TESTS_DOUBLES_CUDA_GRAPHS_H_
 #define HLO_TESTS_DOUBLES_CUDA_GRAPHS_H_
 
@@ -11,13 +11,13 @@ namespace hlo::doubles {
 
 struct Graph;
 
-// Of a node that decides. The handle is its address.
+// The condition of a conditional node. The handle is its address.
 struct Condition {
-  Graph* graph;  // Whose node, or whose bodies' node, it is for.
+  Graph* graph;  // The graph of the node, or the graph that contains the node in a body.
   unsigned initially = 0;
-  bool is_reset = false;  // To `initially`, at each launch.
+  bool is_reset = false;  // Each launch sets the value to `initially`.
   bool has_node = false;
-  bool is_live = false;  // A launch of its graph is under way.
+  bool is_live = false;  // A launch of its graph is in progress.
   bool is_set = false;
   unsigned value = 0;
 };
@@ -26,11 +26,11 @@ enum class Form : uint8_t { kIf, kWhile, kSwitch };
 
 struct GraphNode;
 
-// CUgraphEdgeData.
+// The layout of CUgraphEdgeData.
 struct EdgeData {
   unsigned char from_port = 0, to_port = 0, type = 0, reserved[5] = {};
 };
-// To the node that has it. Early: that may begin when all blocks of `from` have let it go.
+// An edge to the node that has it. If is_early, the node may begin when all blocks of `from` permit it.
 struct Edge {
   const GraphNode* from;
   bool is_early = false;
@@ -39,31 +39,32 @@ struct Edge {
 struct GraphNode {
   Work work;
   std::vector<Edge> after;
-  // Of one that decides.
+  // Set only for a conditional node.
   Condition* condition = nullptr;
   Form form = Form::kIf;
   std::vector<Graph*> bodies;
 };
 
-// Stays in memory after its end, so that what comes too late is noticed.
+// The object stays in memory after its end, so that late uses are detected.
 struct Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes;
   std::vector<std::shared_ptr<Condition>> conditions;
-  Graph* parent = nullptr;  // Of a body.
+  Graph* parent = nullptr;  // Set for a body.
   bool is_captured = false;
-  bool is_dead = false;  // Of a body: with the whole that it is part of.
+  bool is_dead = false;  // A body ends together with the whole graph.
   int instances = 0;
 };
 
-// Alive ones that are no bodies; all that are to be ended.
+// A new graph that is not a body. It must be destroyed.
 Graph* NewGraph();
-// Null, after a violation. A body too.
+// The graph or body with this handle. Null after a violation.
 Graph* FindGraph(const Entry& entry, void* handle);
 GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after);
-// From `count` nodes of the graph. False, after a violation: they are not, or the edges, which may be null, none.
+// Reads edges from `count` nodes of the graph. `edges` may be null. Returns false after a violation, if a node or an
+// edge is invalid.
 bool ReadEdges(const Entry& entry, const Graph& graph, const void* const* nodes, const EdgeData* edges, size_t count,
                std::vector<Edge>* read);
-// With all that it is part of: as a driver that drops the graph of a capture which came to nothing.
+// Destroys the whole graph that contains `graph`, as a driver drops the graph of a failed capture.
 void LoseGraph(const Entry& entry, Graph& graph);
 
 }  // namespace hlo::doubles

@@ -1,4 +1,4 @@
-// The driver's double: streams, what is queued on them or captured from them, and events.
+// The double of the driver's streams: queued and captured work, and events.
 #include <chrono>
 #include <deque>
 #include <utility>
@@ -15,10 +15,10 @@ constexpr int kCaptureRelaxed = 2;
 
 struct Stream {
   std::deque<Work> queue;
-  Graph* captured = nullptr;  // Where to; null: what is queued is done.
-  bool spoilt = false;        // Of a capture: something was asked for that cannot be.
-  std::vector<Edge> after;    // What the next node has to wait for.
-  // The same, as it was last told.
+  Graph* captured = nullptr;  // The graph that captures work. If null, work is queued.
+  bool spoilt = false;        // The capture is invalid, because an operation was not permitted.
+  std::vector<Edge> after;    // The predecessors of the next captured node.
+  // The same, as the last query returned it.
   std::vector<const void*> told_nodes;
   std::vector<EdgeData> told_edges;
 };
@@ -42,7 +42,7 @@ std::deque<Stream*>& AllStreams() {
   return *all;
 }
 
-// The null stream has no order with those that are made here, which do not wait for it.
+// The null stream is not ordered with other streams, because these do not wait for it. Its use is a violation.
 Stream* FindStream(const Entry& entry, void* handle) {
   if (handle != nullptr) return Streams().Find(entry, handle);
   entry.Violates(0, "on the null stream");
@@ -65,7 +65,7 @@ int RunAll(Stream& stream) {
 int Capture(const Entry& entry, Stream& stream, Graph* graph, int mode) {
   if (stream.captured != nullptr) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "of a stream that is captured");
   if (graph->is_captured) return entry.Violates(CUDA_ERROR_INVALID_VALUE, "to a graph that is captured already");
-  if (mode != kCaptureRelaxed)  // What other modes forbid while they last is not checked here.
+  if (mode != kCaptureRelaxed)  // The restrictions of other modes are not implemented.
     return entry.Violates(CUDA_ERROR_NOT_SUPPORTED, Words("the double has no capture of mode ", mode));
   stream.captured = graph;
   graph->is_captured = true;
@@ -114,7 +114,7 @@ int Enqueue(const Entry& entry, void* stream, Work work) {
 
 bool IsStream(const Entry& entry, void* handle) { return FindStream(entry, handle) != nullptr; }
 
-// A stream that is captured has nothing to do.
+// The queue of a captured stream is empty.
 int Drain(void* stream) { return RunAll(*static_cast<Stream*>(stream)); }
 
 int DrainAll() {
@@ -141,7 +141,7 @@ int cuStreamCreate(void** stream, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-// What is queued is done nevertheless.
+// The queued work still runs.
 int cuStreamDestroy_v2(void* stream) {
   ENTER(cuStreamDestroy_v2);
   Stream* const found = FindStream(entry, stream);
@@ -260,7 +260,7 @@ int cuStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* /*i
   return CUDA_SUCCESS;
 }
 
-// What was captured and is named no longer stays in the graph, and need not be joined.
+// Captured nodes that are no longer predecessors stay in the graph and need not be joined.
 int cuStreamUpdateCaptureDependencies_v2(void* stream, void** nodes, const void* edges, size_t count, unsigned flags) {
   ENTER(cuStreamUpdateCaptureDependencies_v2);
   constexpr unsigned kReplace = 1;
@@ -275,7 +275,7 @@ int cuStreamUpdateCaptureDependencies_v2(void* stream, void** nodes, const void*
   return CUDA_SUCCESS;
 }
 
-// The capture ends in any case. The graph of one that fails is gone.
+// The capture ends in any case. The graph of a failed capture no longer exists.
 int cuStreamEndCapture(void* stream, void** graph) {
   ENTER(cuStreamEndCapture);
   Stream* const found = FindStream(entry, stream);

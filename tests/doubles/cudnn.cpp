@@ -1,4 +1,5 @@
-// The double of cuDNN as a library: the functions of cudnn_double.h, on the streams and in the memory of the driver's.
+// The double of cuDNN as a library: the functions of cudnn_double.h with the streams and the memory of the driver's
+// double.
 #include <cstdio>
 
 #include "tests/doubles/cuda.h"
@@ -9,14 +10,14 @@ namespace {
 
 gpu::CudnnDouble& TheDouble();
 
-// Descriptors and handles that are alive.
+// Counts the descriptors and handles that are alive.
 class Alive : public AnyRegistry {
  public:
   using AnyRegistry::AnyRegistry;
   size_t alive() const override { return TheDouble().alive; }
 };
 
-const Entry* now = nullptr;  // The call that is made.
+const Entry* now = nullptr;  // The current call.
 
 gpu::CudnnDouble& TheDouble() {
   static auto* const made = new gpu::CudnnDouble{
@@ -46,7 +47,7 @@ const gpu::cudnn::Api& Api() {
 
 using namespace hlo::doubles;  // NOLINT: the functions of the interface follow.
 
-// What fails as asked has done its work where it cleans up.
+// A function that cleans up does its work even if it has to fail.
 #define FORWARD(name, function, ...)            \
   ENTER(name);                                  \
   now = &entry;                                 \

@@ -19,7 +19,7 @@ CudnnDouble* the_double = nullptr;
 
 enum { kOk = 0, kBadParameter = 2000, kNotSupported = 3000, kFailed = 4000 };
 constexpr int64_t kWorkspaceBytes = 256;
-constexpr int kGraphOfConfig = -1;  // An attribute of ours.
+constexpr int kGraphOfConfig = -1;  // This attribute does not exist in cuDNN.
 
 template <class... Args>
 bool Expect(bool holds, const Args&... what) {
@@ -31,8 +31,8 @@ struct Node {
   int kind = 0;
   bool is_final = false;
   std::map<int, std::vector<std::byte>> attributes;
-  int64_t engine = -1;     // Of an engine or its configuration.
-  void* stream = nullptr;  // Of a handle.
+  int64_t engine = -1;     // The engine of an engine descriptor or its configuration.
+  void* stream = nullptr;  // The stream of a handle.
 
   template <class T>
   std::vector<T> All(int attribute) const {
@@ -203,7 +203,8 @@ class Execution {
     }
   }
 
-  // What Run will read and write; its last tensor is the result, and the sum another.
+  // Adds the memory that Run accesses. The last tensor of a row is the result, and the sum of statistics is another
+  // result.
   void AddTouched(const Node& operation, std::vector<CudnnDouble::Touched>& touched) const {
     static const std::map<int, std::vector<int>> kTensors = {
         {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseT, kPointwiseY}},
@@ -226,11 +227,11 @@ class Execution {
     }
   }
 
-  // Nothing was given that no tensor wanted.
+  // Checks that each given pointer belongs to a tensor of the graph.
   void End() const { Expect(used_.size() == pointers_.size(), pointers_.size(), " pointers for ", used_.size()); }
 
  private:
-  // From the first of its elements to behind the last, gaps included.
+  // The number of elements from the first to the last one, including gaps.
   static int64_t Extent(const Node& tensor) {
     const std::vector<int64_t> dims = Integers(tensor, kTensorDims), strides = Integers(tensor, kTensorStrides);
     int64_t extent = 1;
@@ -242,7 +243,7 @@ class Execution {
     return tensor.attributes.contains(attribute) && tensor.One<uint8_t>(attribute) != 0;
   }
 
-  // What stands behind a tensor; in its strides, so that a dense one is as it lies.
+  // The elements of a tensor in its own strides, so a dense tensor is read in memory order.
   ConvolutionArray Read(const Node& tensor) {
     ConvolutionArray array{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
     array.elements.resize(Extent(tensor));
@@ -289,7 +290,7 @@ class Execution {
     });
   }
 
-  // Null, said to be wrong, where not all of the tensor is there.
+  // The memory of a tensor. Null after a violation if the memory is not complete.
   void* Pointer(const Node& tensor, int64_t id) {
     Expect(pointers_.contains(id), "no pointer for tensor ", id);
     used_.insert(id);
@@ -325,7 +326,7 @@ class Execution {
     Write(result, std::move(sum.elements));
   }
 
-  // f(index) for each element, the last dimension fastest.
+  // Calls f(index) for each element. The last dimension changes fastest.
   template <class F>
   static void ForEachIndex(const std::vector<int64_t>& dims, const F& f) {
     std::vector<int64_t> index(dims.size());
@@ -336,13 +337,13 @@ class Execution {
       if (d == 0) return;
     }
   }
-  // Of an element; where a dimension is 1, it is the same along all of another tensor's.
+  // The offset of an element. A dimension of size 1 is broadcast.
   static int64_t At(const ConvolutionArray& array, const std::vector<int64_t>& index) {
     int64_t at = 0;
     for (size_t d = 0; d < index.size(); ++d) at += array.dims[d] == 1 ? 0 : index[d] * array.strides[d];
     return at;
   }
-  // In the strides of `tensor`.
+  // An array of zeros with the strides of `tensor`.
   static ConvolutionArray Empty(const Node& tensor) {
     ConvolutionArray array{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
     array.elements.resize(Extent(tensor));
@@ -385,7 +386,7 @@ class Execution {
     Write(result, std::move(y.elements));
   }
 
-  // Heads of b may be fewer, each for as many of a's that follow each other.
+  // b may have fewer heads than a. Each head of b then belongs to several consecutive heads of a.
   void Matmul(const Node& operation) {
     const ConvolutionArray a = Read(operation.Ref(kMatmulA)), b = Read(operation.Ref(kMatmulB));
     ConvolutionArray c = Empty(operation.Ref(kMatmulC));
@@ -418,7 +419,7 @@ class Execution {
     Write(operation.Ref(kReductionY), std::move(y.elements));
   }
 
-  // The same memory under other dimensions.
+  // The same elements with other dimensions.
   void Reshape(const Node& operation) {
     ConvolutionArray x = Read(operation.Ref(kReshapeX));
     const Node& result = operation.Ref(kReshapeY);
@@ -456,7 +457,7 @@ int Execute(Handle handle, Handle plan, Handle pack) {
   if (the_double->is_memory != nullptr && !the_double->is_memory(workspace, workspace_bytes)) return kBadParameter;
   const auto operations = NodeOf(plan).Ref(kPlanConfig).Ref(kGraphOfConfig).All<Handle>(kGraphOperations);
   const std::function<void()> run = [execution = Execution(NodeOf(pack)), operations]() mutable {
-    Execution own = execution;  // It may be done again.
+    Execution own = execution;  // The operation may run again, so it works on a copy.
     for (const Handle operation : operations) own.Run(NodeOf(operation));
     own.End();
   };

@@ -1,5 +1,6 @@
-// cuDNN's backend for tests, in the process or as a library (cudnn.cpp): computed by the definition. It checks how it
-// is called: what is told to descriptors and when, that the graph is whole, that each tensor that runs has one pointer.
+// A double of cuDNN's backend, in the process or as a library (cudnn.cpp). It computes by the definitions. It checks
+// the attributes of descriptors and when they are set, that the graph is complete, and that each tensor of an execution
+// has one pointer.
 #ifndef HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_
 #define HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_
 
@@ -17,19 +18,19 @@ struct ConvolutionArray {
   std::vector<int64_t> dims, strides;
   std::vector<double> elements;
 };
-// Adds to the result of problem.kind, by the definition of the forward convolution: the three arrays meet in the same
-// products, whichever is the result. Tensors of `problem` are not looked at.
+// Adds to the result of problem.kind according to the definition of the forward convolution. The same products of
+// elements occur, whichever of the three arrays is the result. The tensors of `problem` are not used.
 void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, ConvolutionArray& weights,
               ConvolutionArray& outputs);
 
-// There is one double at a time. Its engines, in the order of its heuristics:
-//   0   not deterministic
-//   1   tensor cores
-//   2   more workspace than there is
-//   3   a plain one
+// Only one double may exist at a time. Its engines, in the order of its heuristics:
+//   0   is not deterministic
+//   1   uses tensor cores
+//   2   needs more workspace than there is
+//   3   is a plain engine
 struct CudnnDouble {
-  std::function<void(const std::string&)> violated;  // It is told what is wrong with how the double is called.
-  // What an execution does, onto a stream, and the memory that it is about to touch; null: at once, whatever it is.
+  std::function<void(const std::string&)> violated;  // Receives a description of each misuse of the double.
+  // Queues an execution on a stream, with the memory that it accesses. If null, executions run at once.
   struct Touched {
     const void* begin;
     size_t bytes;
@@ -38,10 +39,10 @@ struct CudnnDouble {
   std::function<int(void* stream, std::function<void()>, const std::vector<Touched>&)> enqueue = nullptr;
   std::function<bool(const void* begin, size_t bytes)> is_memory = nullptr;
   bool takes_epilogues = true, takes_sums = true;
-  int fail_at = 0;  // The call of that number fails, from 1 on.
+  int fail_at = 0;  // The number of the call that fails, counted from 1.
 
   int calls = 0, executions = 0;
-  int alive = 0;  // Descriptors and handles.
+  int alive = 0;  // The number of descriptors and handles.
 
   cudnn::Api api();
 };

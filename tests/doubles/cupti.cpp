@@ -1,5 +1,6 @@
-// The double of CUPTI: what ran on the driver's double, as records in buffers that are asked for. It checks how it is
-// called: callbacks before records, kinds that are on, ids that are left and taken away in order.
+// The double of CUPTI: records of the work that ran on the driver's double, in buffers that the caller provides. It
+// checks that callbacks are registered before records, that record kinds are enabled, and that external ids are pushed
+// and popped in order.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -16,8 +17,8 @@ namespace {
 
 using namespace gpu::cupti;  // NOLINT: its numbers.
 
-constexpr uint32_t kVersion = 130001;  // Or what HLO_DOUBLE_CUPTI says.
-constexpr size_t kTail = 72;           // What records have behind the fields that are known here.
+constexpr uint32_t kVersion = 130001;  // HLO_DOUBLE_CUPTI replaces this version.
+constexpr size_t kTail = 72;           // Bytes that records have after the fields that are known here.
 
 struct Subscriber {
   void (*callback)(void*, int, uint32_t, const void*);
@@ -33,7 +34,7 @@ Subscriber* subscriber = nullptr;
 void (*give_buffer)(uint8_t**, size_t*, size_t*) = nullptr;
 void (*take_buffer)(void*, uint32_t, uint8_t*, size_t, size_t) = nullptr;
 
-// One thread queues.
+// Only one thread queues work, so the state has no lock.
 struct State {
   std::set<int> kinds;
   std::vector<uint64_t> external;
@@ -72,7 +73,7 @@ uint64_t Now() {
       .count();
 }
 
-// A call is told of together with the ids that were left when it was made, where its kind is on.
+// Adds a record that connects a call with the external id at the time of the call, if the kinds of both are enabled.
 void Queued(uint32_t correlation) {
   State& state = TheState();
   if (!state.Has(kExternalCorrelation) || !state.Has(kDriverCalls) || state.external.empty()) return;
@@ -182,7 +183,7 @@ int cuptiActivityDisable(int kind) {
   return entry.status();
 }
 
-// Buffer after buffer, each filled as far as whole records go.
+// Fills one buffer after another with whole records.
 int cuptiActivityFlushAll(uint32_t flag) {
   ENTER(cuptiActivityFlushAll);
   if (flag > kFlushForced) return entry.Violates(CUPTI_ERROR_INVALID_PARAMETER, Words("flag ", flag));

@@ -40,11 +40,11 @@ const ErrorRow* FindError(Library library, int number) {
   return nullptr;
 }
 
-// What HLO_DOUBLE_FAIL asks for.
+// A failure that HLO_DOUBLE_FAIL requests.
 struct Failure {
   std::string name;
   long at = 0;
-  std::string error;  // Empty: the library's own for anything.
+  std::string error;  // If empty, the library's general error.
   long seen = 0;
 };
 
@@ -54,7 +54,7 @@ struct Process {
   std::vector<Failure> failures;
   int trace = -1;
   int violations = 0;
-  int lost = 0;  // The error with which the context was lost.
+  int lost = 0;  // The error that lost the context, or 0.
 
   Process() {
     if (const char* path = std::getenv("HLO_DOUBLE_TRACE"))
@@ -74,13 +74,13 @@ struct Process {
   }
 };
 
-// Never ended: it is looked at when all else has been.
+// The object is never destroyed, because it is needed after all other objects.
 Process& TheProcess() {
   static auto* const process = new Process;
   return *process;
 }
 
-// What was asked not to be: unknown names would never fail.
+// A request for an unknown name or error would never fail, so it is a violation.
 void CheckFailures() {
   const auto known = [](const Failure& failure) {
     bool name = failure.name == "*" || failure.name == "kernel", error = failure.error.empty();
@@ -93,7 +93,7 @@ void CheckFailures() {
   }
 }
 
-// Also when the program ends by exit(): the last of all that runs.
+// Runs after everything else, also if the program ends by exit().
 __attribute__((destructor)) void End() {
   Process& process = TheProcess();
   CheckFailures();
@@ -127,7 +127,7 @@ AnyRegistry::AnyRegistry(std::string what) : what_(std::move(what)) { TheProcess
 
 namespace {
 
-// How a library says that it has not been begun, that the context is lost, and anything else.
+// The errors of a library: it is not initialized, the context is missing, the context is lost, and any other error.
 struct Statuses {
   int not_ready, no_context, lost, other;
 };

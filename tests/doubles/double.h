@@ -1,17 +1,19 @@
-// Doubles of CUDA's libraries: the same functions, computed in the process's memory, for runs without a GPU. What is
-// queued runs when it is waited for, not before, so that who does not wait sees old values. A double checks how it is
-// called: a violation of the interface's rules is printed, and the process ends with kExitViolation; so does what was
-// never given back. The driver's double holds what all have in common; the libraries' doubles link with it.
+// Doubles of CUDA's libraries: the same functions, computed in the memory of the process, for runs without a GPU.
+// Queued work runs when the program waits for it and not before, so a missing wait shows as old values. A double checks
+// how it is called. Each violation of the interface's rules is printed, and the process ends with kExitViolation. An
+// object that is never released is a violation too. The driver's double has the common parts, and the libraries'
+// doubles link with it.
 //
-//   HLO_DOUBLE_FAIL=NAME:N[:ERROR],...   the N-th call of NAME fails, from 1 on; "*": the N-th of all calls; "kernel":
-//                                        the N-th kernel that runs, which is told later. ERROR: errors.def
-//   HLO_DOUBLE_TRACE=FILE                calls, and work ("> kernel fusion_3") as it is done, one a line, in order; "!
-//                                        NAME ERROR" where one fails as asked
-//   HLO_DOUBLE_DRIVER=12040              the version of CUDA that the driver says it is for
-//   HLO_DOUBLE_SPILLS=128                kernels of more threads than that say that they keep registers in memory
-//   HLO_DOUBLE_CACHE=65536               the bytes of the device's cache
-//   HLO_DOUBLE_CUPTI=140000              the version of its interface that CUPTI's double says it has
-//   HLO_DOUBLE_SANITIZE=1                kernels are watched as they run (gpu/kernel/emulator.h)
+//   HLO_DOUBLE_FAIL=NAME:N[:ERROR],...   The N-th call of NAME fails, counted from 1. NAME may be "*" for all calls, or
+//                                        "kernel" for the N-th kernel that runs, which a later call reports. ERROR is a
+//                                        name of errors.def.
+//   HLO_DOUBLE_TRACE=FILE                Calls, work as it runs ("> kernel fusion_3"), and requested failures ("! NAME
+//                                        ERROR"), one per line and in order.
+//   HLO_DOUBLE_DRIVER=12040              The version of CUDA that the driver reports.
+//   HLO_DOUBLE_SPILLS=128                Kernels with more threads than this report that they spill registers.
+//   HLO_DOUBLE_CACHE=65536               The bytes of the device's cache.
+//   HLO_DOUBLE_CUPTI=140000              The version that CUPTI's double reports.
+//   HLO_DOUBLE_SANITIZE=1                The sanitizer watches kernels (gpu/kernel/emulator.h).
 #ifndef HLO_TESTS_DOUBLES_DOUBLE_H_
 #define HLO_TESTS_DOUBLES_DOUBLE_H_
 
@@ -37,7 +39,7 @@ enum class Function : uint8_t {
 #include "tests/doubles/calls.def"
 };
 
-// By their own names: CUDA_ERROR_INVALID_VALUE.
+// The statuses have their names in the libraries, such as CUDA_ERROR_INVALID_VALUE.
 enum Status : int {
 #define ERROR(library, name, number, lost, words) name = number,
 #include "tests/doubles/errors.def"
@@ -50,19 +52,20 @@ std::string Words(const Args&... args) {
   return out.str();
 }
 
-// The program does what it may not.
+// Reports that the program breaks a rule.
 void Violation(const std::string& what);
 void Trace(const std::string& line);
 
-// What every function begins with: it is noted, fails where that is asked for, and keeps its rules. Holds the lock of
-// all doubles.
+// The beginning of every function: records the call, lets it fail if that is requested, and checks the function's
+// rules. Holds the lock of all doubles.
 class Entry {
  public:
   explicit Entry(Function function);
-  // Whether that was all. What cleans up does so first, and then returns status().
+  // True if the function must return status() at once. A function that cleans up does so first, and then returns
+  // status().
   bool ends() const { return ends_; }
   int status() const { return status_; }
-  // A violation by this call, which returns `status`.
+  // Reports a violation by this call. Returns `status`.
   int Violates(int status, const std::string& what) const;
 
  private:
@@ -76,9 +79,9 @@ class Entry {
   const Entry entry(Function::name); \
   if (entry.ends()) return entry.status()
 
-// ---- What is alive -------------------------------------------------------------------------------------------------
+// ---- Objects -------------------------------------------------------------------------------------------------------
 
-// Of one kind. What is destroyed stays known, so that using it again is told from using what never was.
+// The objects of one kind. Destroyed objects stay known, to distinguish them from handles that never existed.
 class AnyRegistry {
  public:
   explicit AnyRegistry(std::string what);
@@ -87,7 +90,7 @@ class AnyRegistry {
   const std::string& what() const { return what_; }
 
  protected:
-  std::string what_;  // "stream".
+  std::string what_;  // The kind of the objects, such as "stream".
 };
 
 template <class T>
@@ -102,7 +105,7 @@ class Registry : public AnyRegistry {
     ++alive_;
     return handle;
   }
-  // Null, after a violation, when `handle` is not alive.
+  // The object with this handle. Null after a violation if it is not alive.
   T* Find(const Entry& entry, const void* handle) {
     const auto found = all_.find(handle);
     if (found != all_.end() && !dead_.contains(handle)) return found->second.get();
@@ -128,11 +131,11 @@ class Registry : public AnyRegistry {
 
 using DevicePointer = unsigned long long;
 
-// Whether all of it lies in one allocation; if not, after a violation by `who`.
+// True if the bytes are within one allocation. Otherwise this is a violation by `who`.
 bool IsDeviceMemory(const std::string& who, const void* begin, size_t bytes);
 
 enum class WorkKind : uint8_t { kKernel, kCopy, kFill, kProduct, kConvolution, kEvent, kGraph };
-// Memory that work reads, or writes.
+// Memory that work reads or writes.
 struct Touch {
   const void* begin;
   size_t bytes;
@@ -141,13 +144,14 @@ struct Touch {
 struct Work {
   WorkKind kind;
   std::string what;
-  std::function<int()> run;  // A CUresult.
+  std::function<int()> run;  // The result is a CUresult.
   std::vector<Touch> touches = {};
-  bool waits = false;        // A kernel's code: for what is before it, before it touches anything.
-  uint32_t correlation = 0;  // Of the call that queued it; 0: it is in a graph.
+  bool waits = false;        // For a kernel: its code waits for preceding work before it accesses memory.
+  uint32_t correlation = 0;  // The correlation of the call that queued the work. 0 for work in a graph.
 };
 
-// Onto the queue of a stream, or into the graph that it is captured for. INVALID_HANDLE for none.
+// Adds work to the queue of a stream, or to the graph that captures the stream. Returns INVALID_HANDLE for an invalid
+// stream.
 int Enqueue(const Entry& entry, void* stream, Work work);
 
 }  // namespace hlo::doubles
