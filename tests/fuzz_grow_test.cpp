@@ -1,5 +1,5 @@
-// Grown modules and drawn passes: the same for the same seed, without findings, and with findings once a fault is
-// planted.
+// Tests of generated modules and drawn passes: the same seed gives the same module, the oracles find nothing in correct
+// code, and they find planted faults.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -53,7 +53,8 @@ TEST(GrownModules, AreValidAndHoldAllKinds) {
   }
 }
 
-// An op asked for a parameter of a fusion and then gave up.
+// This seed grows an op that requests a parameter of a fusion and is then given up. The parameter must not remain
+// unused.
 TEST(GrownModules, FusionsUseAllTheirParameters) {
   const Grown grown = GrowFrom(10880);
   const Status valid = Verify(*grown.module);
@@ -94,7 +95,7 @@ TEST(FuzzOracles, FindNothingInSixtyModules) {
   EXPECT_GT(judged, 15) << "most modules are judged by no kernel";
 }
 
-// How many findings modules of the seeds [first, end) have, by oracle.
+// The number of findings for the modules of the seeds [first, end), by oracle.
 std::map<std::string, int> Findings(const RunOptions& run, const GrowOptions& options, uint64_t first, uint64_t end) {
   std::map<std::string, int> by_oracle;
   for (uint64_t seed = first; seed < end; ++seed) {
@@ -105,7 +106,7 @@ std::map<std::string, int> Findings(const RunOptions& run, const GrowOptions& op
   return by_oracle;
 }
 
-// A generator in whose modules nothing planted is found would be no test.
+// Planted faults must be found in the generated modules, because otherwise the generator tests nothing.
 TEST(FuzzOracles, FindAFaultInKernels) {
   RunOptions run;
   run.inject = "kernel:*:tail";
@@ -114,7 +115,8 @@ TEST(FuzzOracles, FindAFaultInKernels) {
   EXPECT_GT(found.count("unfused"), 0u);
 }
 
-// It shows where dimensions of one size go round in a circle: about once in forty modules of transposes.
+// The fault changes results only if a transpose permutes three dimensions of equal size cyclically. This occurs in
+// about one of forty modules of transposes.
 TEST(FuzzOracles, FindAFaultInAPass) {
   RunOptions run;
   run.pipeline.inject = "algsimp:swapped_permutation";
@@ -145,7 +147,7 @@ TEST(DrawnPasses, DependOnTheSeedAloneAndHoldAllPassesAndOptions) {
   }
 }
 
-// A pass that keeps its promise of bits is told from one that does not by no other oracle.
+// Only the oracle `passes` distinguishes a pass that keeps its promise about bits from one that does not.
 TEST(FuzzOracles, FindAFaultInAPassOfAList) {
   RunOptions run;
   run.pipeline.passes = "cse,algsimp,dce";
@@ -155,7 +157,6 @@ TEST(FuzzOracles, FindAFaultInAPassOfAList) {
   EXPECT_EQ(Findings(run, options, 15, 16), (std::map<std::string, int>{{"passes", 1}}));
 }
 
-// The bits show it at the pass instance, and no other oracle is needed.
 TEST(FuzzOracles, FindAFaultInAPassByBitsAlone) {
   RunOptions run;
   run.pipeline.passes = "cse,algsimp,dce";

@@ -1,4 +1,4 @@
-// hlo fmt on HLO text.
+// Fuzzes hlo fmt with HLO text.
 #include "driver/format.h"
 #include "base/source_text.h"
 #include "parser/parser.h"
@@ -7,7 +7,8 @@
 namespace hlo {
 namespace {
 
-// What parses can be laid out (FormatText sees to it that the module stays the same), and then changes no more.
+// A text that parses can be formatted, and formatting it again changes nothing. FormatText itself checks that the
+// module stays the same.
 std::string BrokenByFormatting(std::string_view text) {
   const ParseOptions options;
   const auto module = Parse(std::make_shared<const SourceText>("test", std::string(text)), options);

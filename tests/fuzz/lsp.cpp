@@ -1,4 +1,4 @@
-// Sessions of the language server: whatever comes, what goes out is messages.
+// Fuzzes sessions of the language server: for any input, the output consists of messages.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,9 +10,9 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kInternalError = -32603;  // JSON-RPC's code.
+constexpr int64_t kInternalError = -32603;  // The code of JSON-RPC for an internal error.
 
-// A file in memory that holds `bytes`, at its beginning.
+// A file in memory that contains `bytes`, positioned at its beginning.
 int FileOf(std::string_view bytes) {
   const int file = memfd_create("session", 0);
   CHECK(file >= 0 && write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "no memory file");
@@ -20,7 +20,7 @@ int FileOf(std::string_view bytes) {
   return file;
 }
 
-// Frames when it begins as a frame does, else a message a line.
+// A session that begins like a frame has frames. Any other session has one message per line.
 std::string BrokenBySession(std::string_view session) {
   ServerOptions options;
   options.form = session.starts_with("Content-") ? MessageForm::kFrames : MessageForm::kLines;

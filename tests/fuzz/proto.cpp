@@ -1,4 +1,4 @@
-// Protocol buffers, binary and text, by way of the parser, verifier and printer.
+// Fuzzes the parser, verifier and printer with binary and text protocol buffers.
 #include "parser/input_format.h"
 #include "tests/fuzz/target.h"
 

@@ -1,11 +1,11 @@
-// A target of libFuzzer is one file here:
+// A target of libFuzzer is one file of this folder:
 //
 //   #include "tests/fuzz/target.h"
-//   HLO_FUZZ_TARGET(BrokenByTokens)  // std::string f(std::string_view input): what does not hold; nothing when all
-//   does.
+//   HLO_FUZZ_TARGET(BrokenByTokens)
 //
-// `make fuzz` builds it with sanitizers and runs it on the texts of testdata/ and the corpus, with the words of the
-// tables as its dictionary.
+// BrokenByTokens is a function std::string f(std::string_view input). It returns the property that does not hold, or
+// "". `make fuzz` builds the target with sanitizers and runs it on the texts of testdata/ and the corpus. Its
+// dictionary has the words of the tables.
 #ifndef HLO_TESTS_FUZZ_TARGET_H_
 #define HLO_TESTS_FUZZ_TARGET_H_
 
@@ -20,7 +20,7 @@
 
 namespace hlo {
 
-// In place of the one in base/check.cpp, which ends the process in a way that libFuzzer takes for an orderly one.
+// Replaces the function of base/check.cpp, which ends the process in a way that libFuzzer accepts as orderly.
 void internal::CheckFailed(const char* file, int line, const char* condition, const std::string& message) {
   std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, condition, message.c_str());
   std::abort();

@@ -1,4 +1,4 @@
-// The lexer, and the parting of files into modules.
+// Fuzzes the lexer and the division of files into modules.
 #include "tests/fuzz/target.h"
 
 HLO_FUZZ_TARGET(hlo::BrokenByTokens)

@@ -3,18 +3,20 @@
 //   mutants [--passes=N] [--kernels=N] [--seed=S] [--sets=N] [--least_passes=PERCENT] [--least_own=PERCENT]
 //           [--least_kernels=PERCENT] [--reach] [--list] MODULE.hlo...
 //
-// Group 1, passes: each mutation of ir/mutation.h is planted once a module, at a seeded instruction, as if a pass had
-// made it. A mutant is killed when CompareByBits says MISMATCH, on the arguments of a run or on one of up to N - 1
-// further sets (--sets=N). The rate is over all mutants. A table counts the others by reason, and says which of the
-// reasons prove that no arguments can show the fault.
-// Group 2, kernels: each fault that --inject plants in kernels, library calls or the run time is planted wherever it
-// fits. A mutant is killed when the report says MISMATCH and blames a kernel, a library call or, for a fault of the run
-// time, any step. The rate is over the mutants whose output bits differ from a run without the fault.
+// Group 1, passes: each mutation of ir/mutation.h is planted once in each module, at a seeded instruction, as if a pass
+// had made it. A mutant is killed if CompareByBits returns MISMATCH for the arguments of a run or for one of up to N -
+// 1 further sets (--sets=N). The rate is over all mutants. A table counts the other mutants by reason, and says which
+// of the reasons prove that no arguments can show the fault.
+// Group 2, kernels: each fault that --inject plants in kernels, library calls or the run time is planted wherever
+// possible. A mutant is killed if the report says MISMATCH and names a kernel, a library call or, for a fault of the
+// run time, any step as the culprit. The rate is over the mutants whose output bits differ from a run without the
+// fault.
 //
-// --reach counts the sides of decisions (judge/reach.h) that arguments reach instead, and --list names the missing
-// ones, or all mutants that are not killed. A number of -1 leaves out a group.
+// --reach instead counts the sides of decisions (judge/reach.h) that arguments reach. --list names the missing sides,
+// or all mutants that are not killed. A number of -1 omits a group.
 //
-// Both groups take N random modules and the modules that are named. The exit code is 1 if a rate is below its floor.
+// Both groups take N random modules and the modules on the command line. The exit code is 1 if a rate is below its
+// limit.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -51,7 +53,7 @@ constexpr int64_t kMostSteps = 5'000'000, kMostTrips = 100'000;  // Limits of th
 struct Flags {
   uint64_t seed = 5000;
   int64_t passes = 400, kernels = 60;  // Random modules of each group.
-  int64_t sets = 9;                    // Of arguments, for passes.
+  int64_t sets = 9;                    // The sets of arguments for passes.
   double least_passes = 0, least_own = 0, least_kernels = 0;
   bool reach = false, list = false;
   std::vector<std::string> files;
@@ -65,7 +67,7 @@ struct Subject {
 
 struct Row {
   int64_t planted = 0, killed = 0;
-  int64_t killed_first = 0;  // On the arguments of the run.
+  int64_t killed_first = 0;  // Mutants that are killed by the arguments of the run.
   int64_t inconclusive = 0;
   int64_t differ = 0, differ_killed = 0;  // Mutants whose output bits differ, and how many of them were killed.
   int64_t errors = 0;                     // Runs that ended with an error, before any verdict.
@@ -149,8 +151,8 @@ bool g_list = false;
 
 // ---- Passes --------------------------------------------------------------------------------------------------------
 
-// Plants the mutation at the first instruction that it fits, in an order that the seed decides, and that leaves a valid
-// module. Null: there is no such instruction. The origins in the module are the instructions of `module`.
+// Plants the mutation at the first suitable instruction, in a seeded order, that leaves the module valid. Returns null
+// if there is no such instruction. The origins in the result are the instructions of `module`.
 std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, uint64_t seed, std::string* where,
                                 int* id) {
   const auto candidates = [](const Module& of) {
@@ -268,7 +270,7 @@ RunOptions OptionsFor(const Subject& subject, std::string_view kind) {
   options.load.verify = "default";
   if (subject.seed % 4 == 3) options.input_profile = "special";  // NaN and infinities among the inputs.
   options.libraries = kind == "library";
-  // A loop that is one kernel leaves the run time nothing to do.
+  // The run time has no part in a loop that is one kernel.
   if (kind == "runtime") options.pipeline.disabled.emplace_back("loops");
   return options;
 }
@@ -280,8 +282,7 @@ Result<RunReport> RunOnce(const Subject& subject, RunOptions options, const std:
   return Run(experiment);
 }
 
-// Whether the report blames a part of the planted kind. A step that a fault of the run time spoils is blamed itself,
-// whatever its kind is.
+// True if the culprit of the report is of the planted kind. A fault of the run time may make any step the culprit.
 bool BlamesPlanted(const Culprit& culprit, std::string_view kind) {
   if (kind == "kernel") return culprit.kind == Culprit::Kind::kKernel;
   if (kind == "library") return culprit.kind == Culprit::Kind::kLibrary;
@@ -289,7 +290,7 @@ bool BlamesPlanted(const Culprit& culprit, std::string_view kind) {
          culprit.kind == Culprit::Kind::kRuntime;
 }
 
-// Mutations of instructions that fit nowhere in the optimized module need no run.
+// False if the mutation has no suitable instruction in the optimized module. Then no run is necessary.
 bool FitsAnywhere(const Mutation& mutation, const Module& optimized) {
   const std::unique_ptr<Module> copy = optimized.Clone(true);
   return Plant(mutation, *copy) != nullptr;
@@ -313,7 +314,7 @@ void MeasureKernels(const Subject& subject, int64_t, Table& table) {
     }
     for (const std::string_view fault : faults) {
       const auto report = RunOnce(subject, options, Str(kind.name, ":*:", fault));
-      if (!report && report.error().code() == "F004") continue;  // It fits nowhere.
+      if (!report && report.error().code() == "F004") continue;  // The fault cannot be planted in this module.
       const bool differs = report && report->bits != sound->bits;
       const bool killed = report && report->exit == ExitCode::kNo && BlamesPlanted(report->culprit, kind.name);
       const bool missed = differs && !killed;
@@ -408,7 +409,7 @@ std::vector<Subject> Subjects(const Flags& flags, int64_t random, std::vector<Su
         {name, std::make_shared<SourceText>(name + ".hlo", GrownText(*Grow(options), options)), options.seed});
   }
   if (random < 0) return subjects;
-  // The named modules take longest, and come first.
+  // The modules on the command line take longest, so they run first.
   files.insert(files.end(), subjects.begin(), subjects.end());
   return files;
 }

@@ -1,4 +1,4 @@
-// Says why a planted fault was not found, as far as the module tells.
+// Finds the reason why a planted fault was not detected, if the module shows it.
 #ifndef HLO_TESTS_MUTANTS_SURVIVORS_H_
 #define HLO_TESTS_MUTANTS_SURVIVORS_H_
 
@@ -10,15 +10,15 @@
 
 namespace hlo {
 
-// The first that holds. The reasons up to kEmpty prove that no arguments can show the fault.
+// Reasons in order of precedence. The reasons up to kEmpty prove that no arguments can show the fault.
 enum class Survival : uint8_t {
   kDead,      // The result does not need the instruction.
-  kNeverRun,  // Bounds of a decision exclude its branch, or its loop has no trips.
-  kConstant,  // Neither the right nor the wrong value depends on arguments.
-  kUniform,   // All elements of what it moves are equal, whatever the arguments are.
-  kEmpty,     // It has no elements.
-  kNotRun,    // No arguments reach it.
-  kInBody,    // In the scalar body of a reduce, sort or the like.
+  kNeverRun,  // The bounds of a decision exclude its branch, or its loop has no trips.
+  kConstant,  // Neither the correct nor the wrong value depends on arguments.
+  kUniform,   // The instruction only moves elements that are all equal, whatever the arguments are.
+  kEmpty,     // The array has no elements.
+  kNotRun,    // No arguments reach the instruction.
+  kInBody,    // The instruction is in the scalar body of an op such as reduce or sort.
   kSameBits,  // The value was the same on all arguments.
 };
 inline constexpr int kSurvivals = 8;
@@ -39,7 +39,9 @@ class Survivors {
   const Reach& reach_;
   const ValueBounds bounds_;
   std::vector<const Instruction*> by_id_;
-  std::vector<bool> live_, stepped_;  // By id of an instruction: the result needs it; it runs as a step.
+  // Indexed by the id of an instruction. live_: the result needs the instruction. stepped_: the instruction runs as a
+  // step.
+  std::vector<bool> live_, stepped_;
 };
 
 }  // namespace hlo

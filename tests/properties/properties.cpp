@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-// Diagnostics have a code, words, and a place in what they are about; only an empty text has none, and a protocol
-// buffer in binary names the byte.
+// A diagnostic has a code, a message, and a place in the text. An empty text has no place, and a binary protocol buffer
+// has the number of a byte instead.
 std::string BrokenBy(const Error& error) {
   if (error.diagnostics.empty()) return "an error without a diagnostic";
   if (error.exit == ExitCode::kInternal || error.exit == ExitCode::kOk)
@@ -35,8 +35,8 @@ Result<std::unique_ptr<Module>> Reread(const std::string& text) {
   return Parse(std::make_shared<const SourceText>("printed", text));
 }
 
-// From the second printing on: called computations stand in the order in which the text's instructions call them, as in
-// XLA, and the first printing may give instructions another order.
+// Compares the second printing with the third. Computations are ordered by the calls in the text, as in XLA, and the
+// first printing may change the order of instructions.
 std::string BrokenByPrinting(const Module& module, const PrintOptions& form) {
   const std::string first = Print(module, form);
   const auto second = Reread(first);
@@ -48,7 +48,7 @@ std::string BrokenByPrinting(const Module& module, const PrintOptions& form) {
   return again == text ? "" : Str("printed:\n", text, "\nread and printed again:\n", again);
 }
 
-// Forms that need not read back are printed too, while they are small.
+// Also prints the forms that need not be readable, if they are small.
 void PrintAllForms(const Module& module) {
   constexpr int64_t kFew = 10'000;
   for (const PrintForm& form : PrintForms()) {
@@ -56,7 +56,6 @@ void PrintAllForms(const Module& module) {
   }
 }
 
-// Whether arrays of `shape` have at most `most` elements each.
 bool IsSmall(const Shape& shape, int64_t most) {
   if (shape.IsTuple())
     return std::ranges::all_of(shape.elements(), [&](const Shape& element) { return IsSmall(element, most); });
@@ -67,7 +66,7 @@ bool IsSmall(const Shape& shape, int64_t most) {
 }  // namespace
 
 std::string BrokenByTokens(std::string_view text) {
-  const std::string copy(text);  // Ends in a byte that is readable.
+  const std::string copy(text);  // The copy ends with a readable byte.
   const SourceText source("test", copy);
   Lexer lexer(copy, 0, static_cast<uint32_t>(copy.size()));
   uint32_t behind = 0;

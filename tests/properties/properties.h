@@ -1,7 +1,7 @@
-// What holds whatever the input: nothing crashes, an error has a code, words and a place, and what is accepted prints
-// as a text that reads back as itself (docs/language.md#printing). Each function answers what does not
-// hold, in words; nothing when all does. Shared by the tests that mutate texts and the targets of libFuzzer
-// (tests/fuzz).
+// Properties that hold for any input: nothing crashes, an error has a code, a message and a place, and the printed text
+// of an accepted module reads back as the same module (docs/language.md#printing). Each function returns a description
+// of a property that does not hold, or "". The tests that mutate texts and the targets of libFuzzer (tests/fuzz) use
+// these functions.
 #ifndef HLO_TESTS_PROPERTIES_PROPERTIES_H_
 #define HLO_TESTS_PROPERTIES_PROPERTIES_H_
 
@@ -10,14 +10,16 @@
 
 namespace hlo {
 
-// Tokens lie in the text, in order, each as it would be read alone; so do the pieces of a file of several modules.
+// Tokens are in order within the text, and each one is the same if it is read alone. The pieces of a file with several
+// modules are in order within the text as well.
 std::string BrokenByTokens(std::string_view text);
 
-// HLO text, or a protocol buffer, binary or text. Strict verification takes nothing that the default refuses.
-// `accepted`, where wanted: whether it is a valid module.
+// `bytes` are HLO text or a protocol buffer, binary or text. Strict verification accepts only modules that the default
+// level accepts. If `accepted` is given, it receives whether the module is valid.
 std::string BrokenByModule(std::string_view bytes, bool* accepted = nullptr);
 
-// A shape, a line end, and a literal of that shape: what reads prints as what reads back with the same bits.
+// `text` has a shape, a line end, and a literal of that shape. A literal that can be read prints as a text that reads
+// back with the same bits.
 std::string BrokenByLiteral(std::string_view text);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The words of the language, as its tables have them.
+// The words of the language according to its tables.
 #ifndef HLO_TESTS_PROPERTIES_WORDS_H_
 #define HLO_TESTS_PROPERTIES_WORDS_H_
 
@@ -7,8 +7,8 @@
 
 namespace hlo {
 
-// Opcodes with '(', attributes with '=', element types with '[', the words that attributes take, and the fields and
-// enums of protocol buffers.
+// Opcodes with '(', attributes with '=', element types with '[', the words that are values of attributes, and the
+// fields and enums of protocol buffers.
 std::set<std::string> WordsOfTables();
 
 }  // namespace hlo

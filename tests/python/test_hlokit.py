@@ -1,4 +1,4 @@
-"""The module hlokit of python/, with the program that the path has. What needs NumPy is skipped where it is not there.
+"""Tests the Python module hlokit with the program on the path. Tests that need NumPy are skipped without it.
 
     PATH=build/bin:$PATH PYTHONPATH=python python3 -m unittest discover -s tests/python
 """
@@ -337,7 +337,7 @@ class WithArrays(unittest.TestCase):
 class WithJax(unittest.TestCase):
 
     def test_a_lowered_function_is_a_module(self):
-        import jax  # Takes a second, so the other tests do without it.
+        import jax  # The import takes a second, so only this test has it.
         x = numpy.arange(6, dtype='f4').reshape(2, 3)
         lowered = jax.jit(lambda x: (2 * x, x.sum(axis=0))).lower(x)
         doubled, sums = hlokit.run(lowered, [x])
