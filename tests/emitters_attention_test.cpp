@@ -1,4 +1,5 @@
-// Attention as one kernel: host at every level, emulator and interpreter agree; the kernel that is planned is one.
+// Tests of attention as one kernel: the host at every instruction set level, the emulator and the interpreter agree,
+// and the planner chooses this kernel.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -13,7 +14,7 @@ const std::string kFolds =
     "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) } "
     "max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) } ";
 
-// The softmax of `scores`, f32 of `all` dimensions, over the last one: `shares`.
+// The text of `shares`, the softmax over the last dimension of `scores`, which are f32 with the dimensions `all`.
 std::string Softmax(const std::string& all, const std::string& rows, const std::string& kept,
                     const std::string& row_dim, const std::string& scores = "s") {
   const std::string f = "f32[" + all + "]", one = "f32[" + rows + "]";
@@ -37,8 +38,9 @@ void CheckAttention(const std::string& text, double ulps, Inputs inputs = Inputs
   Check(*module, inputs, ulps);
 }
 
-// Queries times keys of `type`, a softmax, times values, of which none is negative (else what is lost next to the terms
-// of a sum may be all of it); [heads, queries, keys, terms, columns].
+// The text of attention: queries times keys of `type`, a softmax, times values. No value is negative, because
+// cancellation would turn the rounding errors of a sum into large relative errors. Sizes are [heads, queries, keys,
+// terms, columns].
 std::string Plain(const std::string& type, int64_t heads, int64_t queries, int64_t keys, int64_t terms,
                   int64_t columns) {
   const auto dims = [](int64_t a, int64_t b, int64_t c) { return Str(a, ",", b, ",", c); };
@@ -74,7 +76,8 @@ TEST(EmitAttention, MatrixUnitsWhereTypesLetThem) {
   EXPECT_EQ(PlanOfOne(*wide).algorithm, "");
 }
 
-// Several heads of queries share keys and values, and lie behind positions in memory; a mask; values times shares.
+// Several heads of queries share keys and values. In memory, heads come after positions. The scores have a mask, and
+// the second product is values times shares.
 TEST(EmitAttention, GroupedHeadsAndMask) {
   const std::string all = "2,3,4,20,40";
   CheckAttention(
@@ -92,7 +95,7 @@ TEST(EmitAttention, GroupedHeadsAndMask) {
       8);
 }
 
-// An operand is converted to the type of the product, as dots do, and the shares keep theirs.
+// An operand is converted to the type of the product, as in a dot. The shares keep their type.
 TEST(EmitAttention, MixedTypes) {
   const std::string all = "3,20,40";
   CheckAttention(
@@ -107,7 +110,7 @@ TEST(EmitAttention, MixedTypes) {
       200);
 }
 
-// What the rows give leaves the kernel too; a bias is added to the scores, something to the results.
+// The kernel also stores the statistics of the rows. A bias is added to the scores and a value to the results.
 TEST(EmitAttention, StatisticsAndEpilogue) {
   const std::string all = "2,24,36";
   CheckAttention(
@@ -139,7 +142,7 @@ TEST(EmitAttention, WhatIsNone) {
   EXPECT_EQ(why(Plain("f32", 40, 1, 40, 16, 16)), "no two rows have their keys and values in common");
 }
 
-// Shared memory of the device, not of the largest one.
+// The kernel fits into the shared memory of the device for which it is planned, not only of the largest device.
 TEST(EmitAttention, FitsTheDevice) {
   const auto module = Fused(kFolds + Plain("bf16", 64, 128, 1024, 64, 64), FusionKind::kInput);
   for (const char* device : {"a10", "a100", "h200"}) {

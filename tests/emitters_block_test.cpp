@@ -1,4 +1,4 @@
-// Loops in one kernel: regions that one block of threads runs.
+// Tests of loops as one kernel: regions that one block of threads runs.
 #include <gtest/gtest.h>
 
 #include "driver/run/step_alone.h"
@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// The loop of the text as passes make a region of it, alone.
+// The region that the passes make from the loop in `text`, in a module of its own.
 std::unique_ptr<Module> RegionOfText(const std::string& text) {
   const auto module = Parsed(text);
   const auto passes = RunPipeline(*module, {.passes = "fusion,multi_output_fusion,dce,while-loop-fusion"});
@@ -48,7 +48,7 @@ TEST(EmittersBlock, Scalars) {
       ROOT loop = (s32[], f32[], u32[]) while(s), condition=again, body=body })");
 }
 
-// Vectors of every length around warps and blocks; the body reads its state at other places too.
+// Vectors of lengths around the sizes of warps and blocks. The body also reads its state at other indices.
 TEST(EmittersBlock, Vectors) {
   for (const int n : {2, 31, 33, 64, 1000, 1025, 5000}) {
     const std::string v = "f32[" + std::to_string(n) + "]", w = "f32[" + std::to_string(n - 1) + "]";
@@ -67,7 +67,7 @@ TEST(EmittersBlock, Vectors) {
   }
 }
 
-// As many trips as the data say, in several shapes of the sum.
+// The data determine the number of trips. The reduced vectors have several shapes.
 TEST(EmittersBlock, UntilItConverges) {
   for (const char* v : {"f32[7]", "f32[100]", "f32[4096]", "f32[3,50]"}) {
     const std::string vector = v, state = "(s32[], " + vector + ", f32[])";
@@ -95,7 +95,6 @@ TEST(EmittersBlock, UntilItConverges) {
   }
 }
 
-// An array that a loop fills row by row, and sums over all of another.
 TEST(EmittersBlock, UpdatesInPlaceAndSums) {
   CheckLoop(std::string("HloModule m ") + kSum + R"(
     body { s = (s32[], f32[20,30], f32[30], f32[]) parameter(0)
@@ -113,7 +112,8 @@ TEST(EmittersBlock, UpdatesInPlaceAndSums) {
       ROOT loop = (s32[], f32[20,30], f32[30], f32[]) while(s), condition=again, body=body })");
 }
 
-// A loop in a loop, state that goes from one place to the other, and what both only read.
+// A loop in a loop, with state that moves from one element of the tuple to another and with arrays that both loops only
+// read.
 TEST(EmittersBlock, LoopInALoop) {
   CheckLoop(R"(HloModule m
     inner { s = (s32[], f32[40], f32[40]) parameter(0) i = s32[] get-tuple-element(s), index=0
@@ -136,7 +136,6 @@ TEST(EmittersBlock, LoopInALoop) {
       ROOT loop = (s32[], f32[40], f32[40], f32[40]) while(s), condition=outer_again, body=outer })");
 }
 
-// More than shared memory has room for.
 TEST(EmittersBlock, StateInScratchMemory) {
   CheckLoop(R"(HloModule m
     body { s = (s32[], f64[9000], bf16[777]) parameter(0) i = s32[] get-tuple-element(s), index=0

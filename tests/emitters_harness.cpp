@@ -21,7 +21,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Memory of a buffer, aligned as the runtime aligns it.
+// The memory of a buffer, with the alignment that the run time uses.
 struct Memory {
   explicit Memory(int64_t bytes, int fill)
       : data(static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256)), std::free) {
@@ -30,7 +30,7 @@ struct Memory {
   std::shared_ptr<std::byte> data;
 };
 
-// For each element in row-major order its place in memory.
+// Calls `f` for each element in row-major order with its offset in memory.
 template <class F>
 void ForEachPlace(const Shape& shape, F f) {
   const std::vector<int64_t> strides = LayoutStrides(shape);
@@ -67,7 +67,6 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// One unit in the last place of `type` at x.
 double UlpAt(PrimitiveType type, double x) {
   const int bits = type == PrimitiveType::kF64   ? 53
                    : type == PrimitiveType::kF32 ? 24
@@ -78,7 +77,8 @@ double UlpAt(PrimitiveType type, double x) {
 
 bool IsNan(std::complex<double> x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
 
-// Of a complex number, in units at its size: a part may cancel.
+// Expects each element of `actual` within `ulps` units in the last place of the expected one. For complex numbers, the
+// unit is taken at the absolute value, because a part may cancel.
 void ExpectNear(const Literal& expected, const Literal& actual, double ulps, const std::string& what) {
   if (expected.shape().IsTuple()) {
     for (size_t i = 0; i < expected.elements().size(); ++i)

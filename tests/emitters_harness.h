@@ -1,4 +1,4 @@
-// Runs emitted kernels on the host and in the emulator, for the tests of the emitters.
+// Runs emitted kernels on the host and in the emulator, for tests of the emitters.
 #ifndef HLO_TESTS_EMITTERS_HARNESS_H_
 #define HLO_TESTS_EMITTERS_HARNESS_H_
 
@@ -19,26 +19,26 @@ enum class Inputs {
   kWide,      // Integers of any bits; floats as in kPlain.
 };
 
-enum class On { kHost, kEmulator, kHostQuickly };  // The last: as kernels that take next to nothing of a run.
+// kHostQuickly compiles the kernels as those with a negligible share of a run.
+enum class On { kHost, kEmulator, kHostQuickly };
 
-// A module whose entry's root is a fusion of all that the entry of `text` computed.
+// A module whose entry's root is a fusion of everything that the entry of `text` computes.
 std::unique_ptr<Module> Fused(const std::string& text, FusionKind kind = FusionKind::kLoop);
-// As it is written.
 std::unique_ptr<Module> Parsed(const std::string& text);
 
 std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t seed = 1);
 
-// By the plan that stands on it, or the planners'.
+// Kernels according to the plan in the instruction's backend_config, or else according to the planners.
 Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view mutation = "");
 
-// The value of the entry's root, an instruction on parameters. In the emulator the sanitizer watches; what it finds
-// fails the test.
+// The value of the entry's root, which is an instruction on parameters. In the emulator the sanitizer is on, and its
+// findings fail the test.
 Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
                            std::string_view mutation = "");
 
-// Host at every level of instructions against the interpreter, emulator against host (to the bit), PTX through ptxas
-// where there is one. `ulps`: how far floats may be from the interpreter's, in units of the result's type at the
-// expected value; 0: equal values.
+// Compares the host at every instruction set level with the interpreter, and the emulator with the host bit by bit, and
+// assembles the PTX if ptxas is installed. `ulps` is the largest difference of floats from the interpreter's, in units
+// in the last place of the result's type at the expected value. 0 means equal values.
 void Check(const Module& module, Inputs inputs = Inputs::kIntegers, double ulps = 0);
 
 }  // namespace hlo::gpu

@@ -1,6 +1,6 @@
-// Forms of kernels that are planned for a host alone: short rows by threads, runs side by side, rows in the order of
-// what is read. Inputs are integers whose sums are exact in any order, so 0 ulps, the default, asks for the
-// interpreter's values.
+// Tests of kernel forms that are planned only for a host: short rows by threads, runs side by side, and rows in the
+// order in which they are read. Inputs are integers whose sums are exact in any order, so the default of 0 ulps
+// requires the interpreter's values.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -10,8 +10,8 @@
 namespace hlo::gpu {
 namespace {
 
-// The fusion of `text` with the host's plan written on it, to be obeyed by whoever emits it; its last kernel is of
-// `kind` with this tile.
+// The fusion of `text` with the host's plan written into it, so that every device obeys it. Expects that the last
+// kernel is of `kind` with this tile.
 std::unique_ptr<Module> ForHost(const std::string& text, KernelKind kind, const std::vector<int64_t>& tile,
                                 int64_t fetched_bytes = 64) {
   auto module = Fused(text, FusionKind::kInput);
@@ -38,7 +38,7 @@ constexpr std::string_view kReducers =
     "argmax { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
     " k = pred[] compare(av, bv), direction=GE v = f32[] select(k, av, bv) j = s32[] select(k, ai, bi)"
     " ROOT r = (f32[], s32[]) tuple(v, j) } "
-    // In any order, and of equals the first.
+    // The order of the reduction is free. The smallest index of equal values wins.
     "first { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
     " g = pred[] compare(av, bv), direction=GT e = pred[] compare(av, bv), direction=EQ"
     " l = pred[] compare(ai, bi), direction=LT el = pred[] and(e, l) k = pred[] or(g, el) v = f32[] select(k, av, bv)"
@@ -46,8 +46,8 @@ constexpr std::string_view kReducers =
 
 TEST(EmitRowReduction, AThreadForEachShortRow) {
   const std::string reducers(kReducers);
-  // By 32 where a tile of 64 rows is half of what the nearest cache holds, beside the turned one. Longer rows are
-  // folded.
+  // A tile has 64 rows if they and their transposed copy fill less than half of the nearest cache, and 32 rows
+  // otherwise. Longer rows are folded.
   const auto rows = [](int64_t row, int64_t bytes) {
     const int64_t columns = row <= 32 ? row : 16;
     return std::vector<int64_t>{64 * (columns / 16 + 1) * 16 * bytes < 8 << 10 ? 64 : 32, columns};
@@ -68,7 +68,7 @@ TEST(EmitRowReduction, AThreadForEachShortRow) {
     Check(*ForHost(reducers + "ENTRY e { x = s8" + from + " parameter(0) i = s8[] constant(-128) ROOT r = s8" + to +
                        " reduce(x, i), dimensions={1}, to_apply=most }",
                    KernelKind::kRowReduction, rows(c.row, 1)));
-    // Without a known identity.
+    // The planner knows no identity of this reducer.
     Check(*ForHost(reducers + "ENTRY e { x = s32" + from + " parameter(0) i = s32[] constant(5) ROOT r = s32" + to +
                        " reduce(x, i), dimensions={1}, to_apply=more }",
                    KernelKind::kRowReduction, rows(c.row, 4)));
@@ -79,7 +79,7 @@ TEST(EmitRowReduction, AThreadForEachShortRow) {
         Inputs::kReals);
 }
 
-// Several at once, with pairs, an epilogue, and what is stored on the way.
+// Several reductions at once, with pairs, an epilogue, and intermediate results that are also stored.
 TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
   const std::string reducers(kReducers);
   const std::vector<int64_t> tile = {32, 30};
@@ -101,7 +101,8 @@ TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
   }
 }
 
-// NaN of either sign, infinities, and zeros of both signs: by their bits as integers.
+// Maxima and minima of NaN with either sign, infinities, and zeros of both signs are computed from their bits as
+// integers.
 TEST(EmitRowReduction, MaximaAndMinimaOfSixteenBits) {
   const auto reduce = [](std::string_view type, std::string_view op, std::string_view dims, std::string_view initial,
                          std::string_view made) {
@@ -122,7 +123,7 @@ TEST(EmitRowReduction, MaximaAndMinimaOfSixteenBits) {
         check(op == "maximum" ? "-inf" : "inf", "x", Inputs::kReals);
         check("1", "x", Inputs::kPlain);
         check("nan", "n", Inputs::kPlain);
-        check("-0", "m", Inputs::kPlain);  // Zeros of both signs alone.
+        check("-0", "m", Inputs::kPlain);  // All elements are zeros, of both signs.
       }
     }
   }
@@ -140,12 +141,12 @@ TEST(EmitTranspose, RunsSideBySide) {
   Check(*ForHost(text("bf16", 2, 3, 300), KernelKind::kTranspose, {256, 3}));
   Check(*ForHost(text("s8", 2, 4, 70), KernelKind::kTranspose, {96, 4}));
   Check(*ForHost(text("f64", 2, 8, 33), KernelKind::kTranspose, {64, 8}));
-  // Large enough to stream, in vectors that are no multiple of a cache line.
+  // The arrays are large enough for streaming stores. The vectors are not multiples of a cache line.
   Check(*ForHost(text("f32", 30000, 3, 64), KernelKind::kTranspose, {64, 3}));
 }
 
-// Whole lines on both sides, in strips of which the last is shorter; with what else is there. Pairs of lines where they
-// are fetched so and a row has no half of one.
+// Both sides are accessed in whole cache lines along strips, and the last strip is shorter. The fusion also has other
+// operations. Pairs of lines are used if memory is fetched in pairs and a row has an even number of lines.
 TEST(EmitTranspose, LinesAlongStrips) {
   for (const int64_t lines : {1, 2}) {
     const auto check = [&](const std::string& text, const std::vector<int64_t>& tile) {
@@ -159,7 +160,7 @@ TEST(EmitTranspose, LinesAlongStrips) {
         "ENTRY e { x = s32[1552,1360] parameter(0) n = s32[1552,1360] negate(x)"
         " ROOT t = s32[1360,1552] transpose(n), dimensions={1,0} }",
         {4096, 16, 16});
-    // Lines of 32 elements, as squares of 16 in registers.
+    // Lines of 32 elements are transposed as squares of 16 in registers.
     check(
         "ENTRY e { x = bf16[2,2112,2080] parameter(0) y = bf16[2,2080,2112] parameter(1)"
         " t = bf16[2,2080,2112] transpose(x), dimensions={0,2,1} ROOT r = bf16[2,2080,2112] add(t, y) }",
@@ -167,7 +168,8 @@ TEST(EmitTranspose, LinesAlongStrips) {
   }
 }
 
-// Runs of a few elements on one side or both: boxes of all that lies together, of which the last are smaller.
+// Runs of a few elements on one side or both. The tiles are boxes of consecutive elements, and the last boxes are
+// smaller.
 TEST(EmitTranspose, Boxes) {
   const auto text = [](std::string_view type, std::string_view from, std::string_view to, std::string_view order) {
     return Str("ENTRY e { x = ", type, "[", from, "] parameter(0) ROOT t = ", type, "[", to,
@@ -183,7 +185,8 @@ TEST(EmitTranspose, Boxes) {
   check("s8", "6,11,30,3", "3,30,11,6", "3,2,1,0", {3, 30, 11, 6});
   check("f64", "3,70,3,5", "5,3,3,70", "3,2,0,1", {5, 3, 53});
   check("pred", "250,9", "9,250", "1,0", {9, 250});
-  // With ops, a number, and what lies as the result does; the rows are added to alike, so that each is a run.
+  // The fusion also has a scalar and an array in the order of the result. The rows are added in the same order, so each
+  // is a run.
   Check(
       *ForHost("ENTRY e { x = f32[200,3,5] parameter(0) y = f32[5,3,200] parameter(1) z = f32[] parameter(2)"
                " t = f32[5,3,200] transpose(x), dimensions={2,1,0} b = f32[5,3,200] broadcast(z), dimensions={}"
@@ -206,7 +209,7 @@ int64_t TilesIn(const kernel::Region& region) {
   return tiles;
 }
 
-// Of eight concatenations each may go both ways whichever way the others go: 256 tiles for all of them.
+// Each of eight concatenations has two parts. All combinations would be 256 tiles.
 TEST(EmitLoop, FewTilesOfManyConcatenations) {
   std::string text = "ENTRY e { ", sum = "c0";
   for (int i = 0; i < 8; ++i) {
@@ -224,7 +227,7 @@ TEST(EmitLoop, FewTilesOfManyConcatenations) {
   Check(*module);
 }
 
-// Sixteen rows of a, which lie apart in b: blocks go along what is read.
+// Rows that are adjacent in the operand are far apart in the result.
 TEST(EmitLoop, RowsInTheOrderOfWhatIsRead) {
   Check(
       *ForHost("ENTRY e { x = bf16[16,20,128] parameter(0) ROOT t = bf16[20,16,128] transpose(x), dimensions={1,0,2} }",

@@ -26,12 +26,12 @@ TEST(Indexing, SplitVariablesJoin) {
   const IndexExpr x = pool.Variable(0, 6 * 4 * 7 - 1);
   const Dims dims = {6, 4, 7};
   EXPECT_EQ(pool.Linearize(pool.Delinearize(x, dims), dims), x);
-  // The middle digits alone stay a digit.
+  // The middle two digits alone become a single digit.
   const Index digits = pool.Delinearize(x, dims);
   EXPECT_EQ(pool.Add(pool.Multiply(digits[1], 7), digits[2]), pool.Mod(x, 28));
 }
 
-// The value is that of plain arithmetic, and the range holds it.
+// The value equals plain arithmetic, and the range contains it.
 TEST(Indexing, DivisionAndRemainderAreRight) {
   for (int64_t stride = 1; stride <= 6; ++stride) {
     for (int64_t divisor = 1; divisor <= 12; ++divisor) {

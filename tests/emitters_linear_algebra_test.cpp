@@ -1,5 +1,5 @@
-// Transforms, factorisations and triangular solves as kernels: every length and form, on the host, in the emulator, and
-// within the bounds of the shadow.
+// Tests of Fourier transforms, factorisations and triangular solves as kernels, of every length and form. They run on
+// the host and in the emulator, within the bounds of the shadow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Kernels on the host within the bounds of the shadow, the emulator as the host, to the bit.
+// Expects that kernels on the host are within the bounds of the shadow, and that the emulator has the host's bits.
 void Judge(const std::string& text, std::vector<Literal> inputs = {}, const FusionPlan* plan = nullptr) {
   SCOPED_TRACE(text);
   const auto module = Parsed(text);
@@ -41,7 +41,7 @@ TEST(EmitFft, AllLengths) {
 }
 
 TEST(EmitFft, RealOnes) {
-  for (const int n : {1, 2, 3, 4, 6, 8, 9, 17, 30, 64, 96, 194, 251, 1000}) {  // 194: its half is a prime.
+  for (const int n : {1, 2, 3, 4, 6, 8, 9, 17, 30, 64, 96, 194, 251, 1000}) {  // Half of 194 is a prime.
     Judge(Str("ENTRY e { x = f32[5,", n, "] parameter(0) ROOT r = c64[5,", n / 2 + 1,
               "] fft(x), fft_type=RFFT, fft_length={", n, "} }"));
     Judge(Str("ENTRY e { x = c64[5,", n / 2 + 1, "] parameter(0) ROOT r = f32[5,", n,
@@ -56,7 +56,7 @@ TEST(EmitFft, SeveralDimensions) {
   Judge("ENTRY e { x = c64[2,17,7] parameter(0) ROOT r = f32[2,17,12] fft(x), fft_type=IRFFT, fft_length={17,12} }");
 }
 
-// A line that is longer than what a block has takes two kernels.
+// A line that is longer than the memory of a block takes two kernels.
 TEST(EmitFft, LongLines) {
   for (const char* text :
        {"ENTRY e { x = c64[2,16384] parameter(0) ROOT r = c64[2,16384] fft(x), fft_type=FFT, fft_length={16384} }",
@@ -69,7 +69,7 @@ TEST(EmitFft, LongLines) {
 }
 
 TEST(EmitFft, RefusesWhatDoesNotFit) {
-  // A prime whose convolution is longer than shared memory.
+  // The length is a prime whose convolution does not fit into shared memory.
   const auto module =
       Parsed("ENTRY e { x = c64[15013] parameter(0) ROOT r = c64[15013] fft(x), fft_type=FFT, fft_length={15013} }");
   const auto plan = PlanKernels(module->entry().root(), DefaultDevice());
@@ -77,7 +77,7 @@ TEST(EmitFft, RefusesWhatDoesNotFit) {
   EXPECT_EQ(plan.error().exit, ExitCode::kUnsupported);
 }
 
-// a a^T + n: positive definite.
+// The matrix a a^T + n, which is positive definite.
 Literal Definite(const Shape& shape, bool definite = true) {
   Literal a(shape), result(shape);
   const int64_t n = shape.dims().back(), count = shape.NumElements() / (n * n);
@@ -167,7 +167,8 @@ TEST(EmitMatrix, CallsOfLapack) {
       "uplo = 76 : ui8} }");
 }
 
-// The columns in front of the one that fails, and what comes after stays as it was; the pivot of 0 is told.
+// The columns before the failing one are computed, the later ones are unchanged, and the index of the failing pivot is
+// returned.
 TEST(EmitMatrix, CallsOfLapackSayWhereTheyFail) {
   const std::string call =
       "ENTRY e { a = f64[5,5] parameter(0) ROOT r = (f64[5,5], s32[]) custom-call(a), "

@@ -1,6 +1,7 @@
-// Products as they are planned for a host: packed panels, sums in registers. Shapes that leave a part of every tile.
-// Inputs are integers whose sums are exact in any order, so 0 ulps, the default, asks for the interpreter's values. For
-// bf16, kPlain: f32 sums in another order may round to the neighbouring bf16, hence 1 ulp.
+// Tests of products as planned for a host, with packed panels and sums in registers. The shapes leave a remainder in
+// every dimension of a tile. Inputs are integers whose sums are exact in any order, so the default of 0 ulps requires
+// the interpreter's values. bf16 uses kPlain: f32 sums in another order may round to the neighbouring bf16, hence 1
+// ulp.
 #include <gtest/gtest.h>
 
 #include "emitters_harness.h"
@@ -9,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// The fusion of `text` with the host's plan written on it, to be obeyed by whoever emits it.
+// The fusion of `text` with the host's plan written into it, so that every device obeys it.
 std::unique_ptr<Module> ForHost(const std::string& text, FusionKind fusion = FusionKind::kLoop, bool streamed = false) {
   auto module = Fused(text, fusion);
   Instruction& root = module->entry().root();
@@ -41,7 +42,7 @@ TEST(EmitPackedContraction, DotsOfAnyShape) {
   Check(*ForHost(Dot("f32[50,77]", "f32[77,1]", "f32[50,1]", 1, 0)));
 }
 
-// Each operand along either of its dimensions, and a result whose rows are its neighbours.
+// Either dimension of each operand is contracted. The last result has its columns contiguous.
 TEST(EmitPackedContraction, OperandsInAnyOrder) {
   Check(*ForHost(Dot("f32[70,45]", "f32[130,45]", "f32[70,130]", 1, 1)));
   Check(*ForHost(Dot("f32[45,70]", "f32[45,30]", "f32[70,30]", 0, 0)));
@@ -57,7 +58,8 @@ TEST(EmitPackedContraction, Types) {
   Check(*ForHost(Dot("u8[20,300]", "u8[300,33]", "u8[20,33]", 1, 0)));
 }
 
-// In pairs, or through floats without a rounding, at the end of their range: as long as sums are exact, and longer.
+// Narrow integers are multiplied in pairs, or as floats without rounding. The sums have the largest terms, and are
+// tested up to and beyond the length at which float sums are exact.
 TEST(EmitPackedContraction, NarrowIntegersAreExact) {
   for (const int64_t terms : {300, 301, 1300, 1301}) {
     const std::string size = std::to_string(terms);
@@ -71,7 +73,7 @@ TEST(EmitPackedContraction, NarrowIntegersAreExact) {
     ASSERT_TRUE(result);
     for (int64_t i = 0; i < result->shape().NumElements(); ++i) ASSERT_EQ(result->GetInt(i), terms * 128 * 128);
   }
-  // What does not fit into the result is cut off.
+  // Sums that do not fit into the result's type are truncated.
   Check(*ForHost(Dot("s8[20,300]", "u8[300,33]", "s8[20,33]", 1, 0)));
   Check(*ForHost(Dot("s4[20,300]", "s4[300,33]", "s32[20,33]", 1, 0)));
 }
@@ -124,19 +126,20 @@ TEST(EmitPackedContraction, Convolutions) {
   Check(
       *ForHost("ENTRY e { x = f32[2,10,12] parameter(0) w = f32[5,6,20] parameter(1) ROOT v = f32[2,6,20] "
                "convolution(x, w), window={size=5}, dim_labels=b0f_0io->b0f, feature_group_count=2 }"));
-  // Integers; groups of the batch.
+  // Integers, and groups of the batch.
   Check(
       *ForHost("ENTRY e { x = s8[2,9,9,20] parameter(0) w = s8[3,3,20,12] parameter(1) ROOT v = s32[2,7,7,12] "
                "convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f }"));
   Check(
       *ForHost("ENTRY e { x = f32[6,9,10] parameter(0) w = f32[3,10,24] parameter(1) ROOT v = f32[2,7,24] "
                "convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f, batch_group_count=3 }"));
-  // Positions of a dilated input by themselves, some of them across the end of a tile.
+  // The input is dilated, so each residue of the positions is computed separately. Some residues cross the end of a
+  // tile.
   Check(
       *ForHost("ENTRY e { x = f32[2,6,7,40] parameter(0) w = f32[3,3,40,20] parameter(1) ROOT v = f32[2,12,14,20] "
                "convolution(x, w), window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, "
                "dim_labels=b01f_01io->b01f }"));
-  // A gradient of filters: the batch is summed over, the positions are the result's. Channels first: so are those.
+  // Channels-first layouts, and the gradient of a filter, which sums over the batch.
   Check(
       *ForHost("ENTRY e { x = f32[2,20,7,9] parameter(0) w = f32[24,20,3,3] parameter(1) ROOT v = f32[2,24,7,9] "
                "convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01 }"));
@@ -145,16 +148,17 @@ TEST(EmitPackedContraction, Convolutions) {
                "convolution(x, y), window={size=6x6 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf }"));
 }
 
-// A convolution of three positions, of these types and as many features.
+// A convolution with a window of three positions, with these element types and this many input features.
 std::string Convolution(const std::string& lhs, const std::string& rhs, const std::string& result, int features) {
   const std::string size = std::to_string(features);
   return "ENTRY e { x = " + lhs + "[2,9," + size + "] parameter(0) w = " + rhs + "[3," + size + ",12] parameter(1)" +
          " ROOT v = " + result + "[2,7,12] convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f }";
 }
 
-// Operands that the result's type does not hold wrap into it; their sums, of all bits, end within it.
+// Operands outside the range of the result's type wrap into it. Their sums have more bits and saturate to the range.
 TEST(EmitPackedContraction, ConvolutionsSaturateSumsOfWrappedOperands) {
-  for (const int features : {2, 20, 300}) {  // Within the type here and there; in a panel; in sums for several panels.
+  // Most sums of 2 features fit into the type. 20 features are one panel, 300 are several.
+  for (const int features : {2, 20, 300}) {
     Check(*ForHost(Convolution("u8", "s8", "s8", features)), Inputs::kWide);
     Check(*ForHost(Convolution("s8", "u8", "s8", features)), Inputs::kWide);
     Check(*ForHost(Convolution("s8", "s4", "s4", features)), Inputs::kWide);
@@ -162,7 +166,8 @@ TEST(EmitPackedContraction, ConvolutionsSaturateSumsOfWrappedOperands) {
   Check(*ForHost(Convolution("s8", "s8", "s4", 1)));
 }
 
-// 60 products are beyond s16, and beyond s32 before they are cut; so many sums of narrow ones are within.
+// Sums of 60 products of wide integers exceed s16, and exceed s32 before they are saturated. Sums of as many narrow
+// products do not.
 TEST(EmitPackedContraction, ConvolutionsOfWideIntegersSaturate) {
   Check(*ForHost(Convolution("s16", "s16", "s16", 20)), Inputs::kWide);
   Check(*ForHost(Convolution("s8", "s8", "s16", 20)), Inputs::kWide);
@@ -170,8 +175,9 @@ TEST(EmitPackedContraction, ConvolutionsOfWideIntegersSaturate) {
   Check(*ForHost(Convolution("u8", "u8", "u16", 20)), Inputs::kWide);
 }
 
-// No value of f8e8m0fnu is padding, for it has no 0: holes and what is beyond the edge are zeros of the sum's type.
-// With few features lanes differ in what is padding; with 20 they do not.
+// f8e8m0fnu has no 0, so no value of the type can serve as padding. Holes and elements beyond the edge are zeros of the
+// accumulator's type. With few features, lanes of a vector differ in which of them are padding. With 20 features they
+// do not.
 TEST(EmitPackedContraction, PaddingOfATypeWithoutZero) {
   for (const int features : {10, 20}) {
     const std::string of = "," + std::to_string(features) + ",";
@@ -186,7 +192,7 @@ TEST(EmitPackedContraction, PaddingOfATypeWithoutZero) {
   }
 }
 
-// Few rows: the other operand as it lies, whatever its type.
+// The left side has few rows. The kernel reads the other operand in place, whatever its type.
 TEST(EmitStreamedContraction, Dots) {
   const auto check = [](const std::string& text, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
     Check(*ForHost(text, FusionKind::kLoop, true), inputs, ulps);

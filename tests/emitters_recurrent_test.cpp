@@ -1,4 +1,4 @@
-// Loops of recurrent networks in one kernel: the blocks of a cluster share the columns of their weights.
+// Tests of loops of recurrent networks as one kernel: the blocks of a cluster share the columns of the weights.
 #include <gtest/gtest.h>
 
 #include "driver/run/step_alone.h"
@@ -14,7 +14,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Of a loop over T steps, of B rows and H units; N columns of weights; t their type.
+// The sizes of a loop. Texts refer to them: $T steps, $B rows, $H units, $N columns of weights, and $t, the element
+// type.
 struct Sizes {
   int64_t steps = 3, rows = 4, units = 32;
   std::string type = "f32";
@@ -30,7 +31,7 @@ std::string With(std::string text, const Sizes& sizes, int64_t gates) {
     const std::string name = std::string("$") + letter;
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) text.replace(at, 2, value);
   }
-  // $k: columns [k * H, (k + 1) * H) of all rows.
+  // $k is the slice of columns [k * H, (k + 1) * H) of all rows.
   for (int64_t k = 0; k < gates; ++k) {
     const std::string name = "$" + std::to_string(k);
     const std::string columns = "slice={[0:" + std::to_string(sizes.rows) + "], [" + std::to_string(k * sizes.units) +
@@ -41,7 +42,8 @@ std::string With(std::string text, const Sizes& sizes, int64_t gates) {
   return text;
 }
 
-// A loop with the state h, xs, w, ys and `more`, whose body computes h1 and what `next` names from h, x and w.
+// A loop with the state h, xs, w, ys and `more`. `body` computes from h, x and w the next state h1 and the values in
+// `next`.
 std::string LoopText(const Sizes& sizes, int64_t gates, const std::string& body,
                      const std::string& weights = "$t[$H,$N]", const std::string& more = "",
                      const std::string& next = "", const std::string& parameters = "",
@@ -69,7 +71,7 @@ std::string LoopText(const Sizes& sizes, int64_t gates, const std::string& body,
               sizes, gates);
 }
 
-// Whole numbers stay small, and whole: sums are the same in any order.
+// The values stay small integers, so sums are the same in any order.
 constexpr const char* kPlain = R"(
       z = $t[$B,$H] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
       a = $t[$B,$H] add(x, z) h1 = $t[$B,$H] clamp(low, a, high))";
@@ -122,7 +124,7 @@ const Instruction* LoopOf(const Module& module) {
   return nullptr;
 }
 
-// The loop alone, planned for `blocks` blocks, whatever a model says of it.
+// The loop alone, planned for `blocks` blocks, even if the cost model would not choose that.
 std::unique_ptr<Module> Clustered(const std::string& text, int64_t blocks, int64_t threads, int64_t vector) {
   const auto module = Optimized(text);
   for (const Instruction* inst : module->entry().Instructions()) {
@@ -173,7 +175,7 @@ TEST(EmittersRecurrent, Lstm) {
   CheckCluster(LstmText({.steps = 2, .rows = 2, .units = 128}), 8, 512);
 }
 
-// More than shared memory has room for, beside what has to lie there.
+// The values do not fit into shared memory beside the arrays that must be there.
 TEST(EmittersRecurrent, ValuesInScratchMemory) {
   const std::string text = LstmText({.steps = 2, .rows = 9, .units = 256});
   CheckCluster(text, 8, 512);
@@ -200,7 +202,6 @@ TEST(EmittersRecurrent, WeightsByColumn) {
   CheckCluster(LoopText({.units = 32}, 2, body, "$t[$N,$H]"));
 }
 
-// The second product takes what the first one's blocks have just made.
 TEST(EmittersRecurrent, TwoProductsInARow) {
   const char* const body = R"(
       v = $t[$H,$H] get-tuple-element(s), index=5
@@ -211,7 +212,7 @@ TEST(EmittersRecurrent, TwoProductsInARow) {
   CheckCluster(LoopText({}, 1, body, "$t[$H,$N]", ", $t[$H,$H]", ", v", "v = $t[$H,$H] parameter(4)", ", v"));
 }
 
-// A product of what the loop only reads beside that of its state; both of the same rows.
+// One product is of an array that the loop only reads, the other is of the state. Both have the same rows.
 TEST(EmittersRecurrent, ProductOfTheInput) {
   const char* const body = R"(
       v = $t[$H,$H] get-tuple-element(s), index=5
@@ -221,7 +222,6 @@ TEST(EmittersRecurrent, ProductOfTheInput) {
   CheckCluster(LoopText({}, 1, body, "$t[$H,$N]", ", $t[$H,$H]", ", v", "v = $t[$H,$H] parameter(4)", ", v"));
 }
 
-// [x, h] times one matrix: the period is that of both.
 TEST(EmittersRecurrent, StateBesideTheInput) {
   const char* const body = R"(
       v = $t[48,$H] get-tuple-element(s), index=5 x16 = $t[$B,16] slice(x), slice={[0:$B], [0:16]}
@@ -244,7 +244,6 @@ TEST(EmittersRecurrent, Vectors) {
   }
 }
 
-// What the loop fills is no result, or two.
 TEST(EmittersRecurrent, ResultsOfWhatIsFilled) {
   const std::string text = PlainText({});
   const std::string root = text.substr(text.rfind("ROOT"));
@@ -256,7 +255,7 @@ TEST(EmittersRecurrent, ResultsOfWhatIsFilled) {
   CheckCluster(twice);
 }
 
-// The sanitizer, which has nothing to say of these kernels, would have.
+// The sanitizer finds nothing in these kernels. It does find a race if a barrier of the cluster is missing.
 TEST(EmittersRecurrent, AMissingBarrierOfTheClusterIsFound) {
   const auto module = Clustered(PlainText({}), 8, 128, 4);
   ASSERT_NE(module, nullptr);
@@ -284,7 +283,7 @@ TEST(EmittersRecurrent, AreRefusedWithAReason) {
   EXPECT_EQ(WhyNot(PlainText({.rows = 65, .units = 128})), "'gemm_fusion' has more than 64 rows");
   EXPECT_EQ(WhyNot(GruText({.rows = 64, .units = 128})), "its products are worth all of the device");
   EXPECT_EQ(WhyNot(PlainText({.rows = 400, .units = 201})).substr(0, 13), "'gemm_fusion'");
-  // Both are state: which of them stays?
+  // Both operands of the second product are state, so neither can stay in shared memory as weights.
   const char* const squares = R"(
       c = $t[$H,$H] get-tuple-element(s), index=5
       z = $t[$B,$H] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
@@ -302,7 +301,7 @@ TEST(EmittersRecurrent, AreRefusedWithAReason) {
       << WhyNot(LoopText({.units = 256}, 1, turned));
 }
 
-// Where the model says so, by itself.
+// The planner chooses a cluster if its cost model says so. An a100 has no clusters.
 TEST(EmittersRecurrent, ThePlannerTakesThem) {
   const auto module = Optimized(LstmText({.rows = 8, .units = 256}));
   for (const Instruction* inst : module->entry().Instructions()) {

@@ -1,4 +1,5 @@
-// Stitched rows: host at every level, emulator and interpreter agree; the kernel that is planned is one of rows.
+// Tests of kernels that process whole rows: the host at every instruction set level, the emulator and the interpreter
+// agree, and the planner chooses such a kernel.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -23,7 +24,7 @@ void CheckRows(const std::string& text, Inputs inputs = Inputs::kPlain, double u
   Check(*module, inputs, ulps);
 }
 
-// Of an array of `dims` (the last of them `reduced`), with `leading` as text: "9,".
+// A softmax of an array with rows of `row` elements. `leading` is the text of the other dimensions, such as "9,".
 std::string Softmax(const std::string& leading, const std::string& row, const std::string& kept_dims,
                     const std::string& row_dim) {
   const std::string all = Str("f32[", leading, row, "]"), one = Str("f32[", leading.substr(0, leading.size() - 1), "]");
@@ -45,7 +46,6 @@ TEST(EmitRows, SoftmaxOfAnyLength) {
 
 TEST(EmitRows, NotANumberAndInfinities) { CheckRows(Softmax("33,", "40", "0", "1"), Inputs::kReals, 16); }
 
-// Rows and columns of several dimensions, one of which is read by itself.
 TEST(EmitRows, RowsOfSeveralDimensions) {
   CheckRows(kFolds +
                 "ENTRY e { x = f32[4,6,5,7] parameter(0) y = f32[6,7] parameter(1) z = f32[] constant(0)"
@@ -58,7 +58,7 @@ TEST(EmitRows, RowsOfSeveralDimensions) {
             Inputs::kIntegers);
 }
 
-// Both statistics leave the kernel with the result, and so does what is there before any of them.
+// The kernel stores both statistics, the result, and a value that is computed before the statistics.
 TEST(EmitRows, LayerNormWithStatistics) {
   for (const char* row : {"24", "300", "768", "2560"}) {
     const std::string n(row), all = "f32[13," + n + "]", low = "bf16[13," + n + "]";
@@ -77,7 +77,8 @@ TEST(EmitRows, LayerNormWithStatistics) {
   }
 }
 
-// A reduction of two arrays, whose body knows no identity; its index is used along the row and to gather from it.
+// A reduction of two arrays whose reducer has no known identity. The resulting index is compared along the row and used
+// in a gather from the row.
 TEST(EmitRows, ArgMaxAndWhatItPicks) {
   CheckRows(
       "pick { v = f32[] parameter(0) i = s32[] parameter(1) w = f32[] parameter(2) j = s32[] parameter(3)"
@@ -107,7 +108,7 @@ TEST(EmitRows, CausalMask) {
             Inputs::kPlain, 2);
 }
 
-// Each row is one of a table, which its index finds once.
+// The kernel reads the index of each row of the table only once.
 TEST(EmitRows, GatheredRows) {
   CheckRows(kFolds +
                 "ENTRY e { x = f32[50,96] parameter(0) i = s32[20,1] parameter(1)"
@@ -118,7 +119,7 @@ TEST(EmitRows, GatheredRows) {
             Inputs::kIntegers);
 }
 
-// What does not fit is computed again, and the plan says so.
+// Rows that do not fit on chip are computed again for each use, and the plan says so.
 TEST(EmitRows, RowsThatDoNotFit) {
   const std::string text = Softmax("2,", "70000", "0", "1");
   const auto module = Fused(text, FusionKind::kInput);
@@ -129,7 +130,7 @@ TEST(EmitRows, RowsThatDoNotFit) {
   CheckRows(text, Inputs::kPlain, 16);
 }
 
-// What a reduction gives, used in another row than its own, is no row of anything.
+// The reduced value of one row is used in other rows, so this fusion is not a kernel of rows.
 TEST(EmitRows, OtherRowsAreNone) {
   const auto module = Fused(kFolds +
                             "ENTRY e { x = f32[40,40] parameter(0) z = f32[] constant(0)"
@@ -153,7 +154,7 @@ TEST(EmitRows, PlantedFaultsShow) {
   }
 }
 
-// A region of kernels becomes one fusion, which holds none; one that no kernel takes does not.
+// A region that is one kernel becomes one fusion without inner fusions. A region without such a kernel is split up.
 TEST(TakeUnplannedRegionsApart, RegionsOfRowsBecomeFusions) {
   const std::string sums =
       kFolds +

@@ -12,7 +12,7 @@ std::string Reducer(std::string_view type, std::string_view op) {
   return Str("f { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) ROOT m = ", type, "[] ", op, "(a, b) } ");
 }
 
-// window= of a scan along `along` of an array of `rank` dimensions, where there are `count` elements.
+// The attribute `window` of a scan along dimension `along` of size `count`, in an array with `rank` dimensions.
 std::string WindowOf(int64_t rank, int64_t along, int64_t count, bool reverse = false, bool exclusive = false) {
   std::vector<std::string> sizes, pads;
   for (int64_t d = 0; d < rank; ++d) {
@@ -24,7 +24,7 @@ std::string WindowOf(int64_t rank, int64_t along, int64_t count, bool reverse = 
   return Str("window={size=", Join(sizes, "x"), " pad=", Join(pads, "x"), "}");
 }
 
-// By the plan for a GPU, and by that for a host.
+// Checks the scan with the plan for a GPU and with the plan for a host.
 void CheckScan(Module& module, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
   Instruction& root = module.entry().root();
   for (const DeviceDescription& device : {DefaultDevice(), HostDescription(2, 32)}) {
@@ -55,12 +55,12 @@ void CheckSizes(const std::vector<Sizes>& all, bool reverse = false, bool exclus
   }
 }
 
-// Of a warp, of a block, shared by blocks; whole steps and not.
+// Rows for one warp, for one block, and for several blocks. Some are multiples of a step.
 const std::vector<Sizes> kRowSizes = {{"5,17", 1, 17},     {"9,33", 1, 33},       {"3,300", 1, 300},
                                       {"4,1024", 1, 1024}, {"70,1029", 1, 1029},  {"70,2048", 1, 2048},
                                       {"2,5000", 1, 5000}, {"40003", 0, 40003},   {"2,16384", 1, 16384},
                                       {"3,2,130", 2, 130}, {"70,3,1100", 2, 1100}};
-// Narrow and wide, of strips and cut short; shared by blocks.
+// Narrow and wide arrays, in strips, some of them shorter, and shared by several blocks.
 const std::vector<Sizes> kColumnSizes = {{"17,5", 0, 17},      {"300,64", 0, 300},  {"40,1024", 0, 40},
                                          {"1000,17", 0, 1000}, {"33,2500", 0, 33},  {"3,50,70", 1, 50},
                                          {"2,513,36", 1, 513}, {"20,3,5,7", 0, 20}, {"2,64,9000", 1, 64},
@@ -98,13 +98,13 @@ TEST(EmitScan, AnyReducerAndType) {
   }
 }
 
-// The accumulator is f32; each result is rounded once, where the interpreter's is too.
+// The accumulator is f32. Each result is rounded once, as the interpreter's is.
 TEST(EmitScan, SumsOfBf16AreMadeInF32) {
   CheckScan(*Fused(Str(Reducer("bf16", "add"), "ENTRY e { x = bf16[6,500] parameter(0) i = bf16[] constant(0) ",
                        "ROOT r = bf16[6,500] reduce-window(x, i), ", WindowOf(2, 1, 500), ", to_apply=f }")));
 }
 
-// a * b where the pairs are affine maps in their order: does not commute.
+// The pairs are affine maps, and the reducer composes them in order, which is not commutative.
 TEST(EmitScan, OperandsStayInOrder) {
   const std::string maps =
       "f { a = s32[] parameter(0) b = s32[] parameter(1) c = s32[] parameter(2) d = s32[] parameter(3)"
@@ -117,7 +117,7 @@ TEST(EmitScan, OperandsStayInOrder) {
   }
 }
 
-// The largest so far and where it was: the first of equal ones.
+// The running maximum and its index, which is the first one among equal elements.
 TEST(EmitScan, RunningArgmax) {
   const std::string larger =
       "f { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)"
@@ -140,7 +140,7 @@ TEST(EmitScan, ProducersAndWhatIsComputedOfIt) {
                          ", to_apply=f", " n = f32[130,72] subtract(s, x) o = s32[130,72] convert(n)",
                          " ROOT r = (s32[130,72], f32[130,72], f32[130,72]) tuple(o, s, m) }"),
                      FusionKind::kInput));
-    // Two scans of one walk.
+    // Two scans run in the same loop.
     CheckScan(*Fused(
         Str(Reducer("f32", "add"), "g { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] maximum(a, b) } ",
             "ENTRY e { x = f32[130,72] parameter(0) y = f32[130,72] parameter(1) z = f32[] constant(0)",
@@ -157,7 +157,6 @@ TEST(EmitScan, OtherLayoutsAndLoneInstructions) {
                     " ROOT r = f32[70,40] reduce-window(x, i), ", WindowOf(2, 1, 40), ", to_apply=f }")));
 }
 
-// What is no scan is not taken for one.
 TEST(EmitScan, WhatIsARunningFold) {
   const auto fold = [](std::string_view dims, std::string_view window, std::string_view result = "f32[40]",
                        std::string_view op = "add") {
@@ -170,14 +169,16 @@ TEST(EmitScan, WhatIsARunningFold) {
   EXPECT_EQ(fold("40", "size=40 pad=0_39"), (RunningFold{0, true, false}));
   EXPECT_EQ(fold("40", "size=40 pad=40_-1"), (RunningFold{0, false, true}));
   EXPECT_EQ(fold("40", "size=40 pad=-1_40"), (RunningFold{0, true, true}));
-  EXPECT_EQ(fold("40", "size=50 pad=49_0"), (RunningFold{0, false, false}));  // Longer than the array.
+  EXPECT_EQ(fold("40", "size=50 pad=49_0"), (RunningFold{0, false, false}));  // The window is longer than the array.
   EXPECT_EQ(fold("40", "size=39 pad=39_-1"), (RunningFold{0, false, true}));
   EXPECT_EQ(fold("2,40", "size=1x40 pad=0_0x39_0", "f32[2,40]"), (RunningFold{1, false, false}));
-  EXPECT_EQ(fold("40", "size=39 pad=38_0"), std::nullopt);             // The last one slides.
-  EXPECT_EQ(fold("40", "size=40 pad=39_1", "f32[41]"), std::nullopt);  // More results than elements.
-  EXPECT_EQ(fold("16", "size=16 pad=15_0", "f32[16]"), std::nullopt);  // Short.
+  // The window is shorter than the array, so the last window drops an element.
+  EXPECT_EQ(fold("40", "size=39 pad=38_0"), std::nullopt);
+  EXPECT_EQ(fold("40", "size=40 pad=39_1", "f32[41]"), std::nullopt);  // There are more results than elements.
+  EXPECT_EQ(fold("16", "size=16 pad=15_0", "f32[16]"), std::nullopt);  // The array is too short.
   EXPECT_EQ(fold("20,40", "size=20x40 pad=19_0x39_0", "f32[20,40]"), std::nullopt);
-  EXPECT_EQ(fold("40", "size=40 pad=0_39", "f32[40]", "subtract"), std::nullopt);  // The initial value comes first.
+  // The initial value is the left operand of a subtraction, so it must come first.
+  EXPECT_EQ(fold("40", "size=40 pad=0_39", "f32[40]", "subtract"), std::nullopt);
 }
 
 }  // namespace

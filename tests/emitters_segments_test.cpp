@@ -1,4 +1,4 @@
-// Kernels side by side: regions of segments, whose kernels share the blocks of one launch.
+// Tests of kernels side by side: the kernels of a region of segments share the blocks of one launch.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -28,7 +28,7 @@ std::vector<const Instruction*> RegionsOf(const Module& module) {
   return regions;
 }
 
-// All of the text is one launch, and right.
+// Expects that the whole module is one launch with the interpreter's results.
 void CheckOneLaunch(const std::string& text, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
   const auto module = Planned(text, "h200");
   const auto regions = RegionsOf(*module);
@@ -52,7 +52,7 @@ const std::string kReductions = Str("HloModule m ", kSum, R"(ENTRY e {
     c = f32[77] add(z, z)
     ROOT t = (f32[40], f32[25], f32[77]) tuple(a, b, c) })");
 
-// An optimizer's tensors, of any size; all read the rate.
+// An optimizer's update of tensors of any size. All updates read the same rate.
 std::string Updates(const std::vector<std::string>& shapes) {
   std::string entry = "ENTRY e { rate = f32[] parameter(0) ", results, types;
   int parameter = 1;
@@ -84,7 +84,7 @@ TEST(EmittersSegments, SeveralResultsOfEach) {
                  Inputs::kPlain, 1);
 }
 
-// A sort is a launch of its own, and what reads it waits for it; the others stay together.
+// A sort is a launch of its own, and its reader waits for it. The other kernels stay together.
 TEST(EmittersSegments, SomeComeOut) {
   const auto module = Planned(R"(HloModule m
     less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }
@@ -99,7 +99,7 @@ TEST(EmittersSegments, SomeComeOut) {
   Check(*ExtractStep(*regions[0]));
 }
 
-// A result twice, and one that nobody takes: the region becomes one that gives each array once.
+// The region has one result twice and lacks a result of a kernel. It becomes a region that has each array once.
 TEST(EmittersSegments, EachResultIsGivenOnce) {
   const auto module = Parsed(R"(HloModule m
     two { p = f32[9] parameter(0) a = f32[9] add(p, p) b = f32[9] negate(p) ROOT r = (f32[9], f32[9]) tuple(a, b) }
@@ -120,7 +120,7 @@ TEST(EmittersSegments, RunOneByOneOnAHost) {
   EXPECT_TRUE(RegionsOf(*Planned(Updates({"f32[7]", "f32[1000]"}), "host")).empty());
 }
 
-// What one kernel overwrites, another one would still read.
+// An array may share memory with a result only if no other kernel of the region reads it.
 TEST(EmittersSegments, SharesOnlyWhatOneKernelReads) {
   const auto shared = [](const std::string& text) {
     const auto module = Planned(text, "h200");
@@ -140,7 +140,8 @@ TEST(EmittersSegments, SharesOnlyWhatOneKernelReads) {
       1);
 }
 
-// The plan says how many threads; kernels whose own plans say otherwise are an error at the text.
+// The plan of the region determines the number of threads. Kernels whose own plans differ are an error with a place in
+// the text.
 TEST(EmittersSegments, PlansAgree) {
   const auto module = Planned(kReductions, "h200");
   const auto alone = ExtractStep(*RegionsOf(*module).at(0));

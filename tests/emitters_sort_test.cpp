@@ -1,5 +1,5 @@
-// Sorts and topk as kernels: every way they are cut, on odd shapes, against the interpreter; and comparators that are
-// no order, of which the result is some permutation.
+// Tests of sort and topk as kernels, with every way to divide the work, on odd shapes, against the interpreter. With
+// comparators that are not an order, the result must be some permutation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string SortOf(std::string_view type, std::string_view dims, int dimension, 
              dimension, "}, to_apply=before }");
 }
 
-// Keys, and one payload of each type.
+// A sort of f32 keys with a payload of each of these types.
 std::string SortWith(std::string_view dims, int dimension, std::string_view compare,
                      const std::vector<std::string>& payloads) {
   std::string body = "before { a = f32[] parameter(0) b = f32[] parameter(1)", entry, shapes, operands;
@@ -45,7 +45,7 @@ std::string SortWith(std::string_view dims, int dimension, std::string_view comp
              "}, is_stable=true, to_apply=before }");
 }
 
-// The module with a plan of such tiles on its fusion.
+// The module with a plan for these tiles in its fusion.
 std::unique_ptr<Module> Tiled(const std::string& text, int64_t threads, const std::vector<int64_t>& tile) {
   auto module = Fused(text);
   Instruction& root = const_cast<Instruction&>(module->entry().root());
@@ -63,8 +63,8 @@ std::unique_ptr<Module> Tiled(const std::string& text, int64_t threads, const st
   return module;
 }
 
-// One walk through a tile as on the host, and a part for each thread as on a GPU; merged, and by digits. Lines are of
-// at most 512 positions.
+// The tiles are processed by one thread, as on the host, and by many threads, as on a GPU. Sorting is by merging or by
+// digits. Lines have at most 512 elements.
 void CheckMerged(const std::string& text, Inputs inputs = Inputs::kIntegers) {
   SCOPED_TRACE(text);
   Check(*Tiled(text, 32, {64, 64, 1}), inputs);
@@ -84,7 +84,7 @@ TEST(EmitSort, AnyLength) {
   for (const char* dims : {"1", "7", "5000"}) Check(*Fused(SortOf("f32", dims, 0, "direction=LT")));
 }
 
-// Tiles of long lines: digits are counted, placed and moved by kernels of their own.
+// Long lines take several tiles. Digits are counted, placed and moved by separate kernels.
 TEST(EmitSort, DigitsOfSeveralTiles) {
   for (const std::string& text :
        {SortOf("s8", "2,300", 1, "direction=GT"), SortOf("f16", "300,2", 0, "direction=LT, type=TOTALORDER"),
@@ -98,8 +98,9 @@ TEST(EmitSort, DigitsOfSeveralTiles) {
   Check(*Fused(SortOf("u16", "3,20000", 1, "direction=GT")), Inputs::kWide);
 }
 
-// Blocks run side by side on a GPU, one after the other here: then each finds that the tile before it knows all. So
-// what some have said is taken back to what they know before they ask, and tiles after them add that up.
+// On a GPU, blocks run concurrently. Here they run one after the other, so each block finds complete prefix sums of the
+// block before it. The test replaces the published sums of most blocks by the counts of the block alone. The next
+// blocks must then add up several counts.
 TEST(EmitSort, TilesThatKnowTheirOwnCountsAlone) {
   constexpr int64_t kLength = 1000, kTile = 64, kDigits = 32, kTiles = 16;
   constexpr uint32_t kOfTile = 1U << 30;
@@ -109,7 +110,7 @@ TEST(EmitSort, TilesThatKnowTheirOwnCountsAlone) {
   std::vector<uint8_t> keys, result(kLength);
   for (int64_t i = 0; i < kLength; ++i) keys.push_back(static_cast<uint8_t>(i * 7919 % 251));
   std::map<int, std::vector<char>> scratch;
-  int64_t pass = -1;  // The first kernel counts.
+  int64_t pass = -1;  // The first kernel counts and makes no pass.
   for (const EmittedKernel& each : *kernels) {
     std::vector<void*> arguments;
     for (const KernelBuffer& buffer : each.buffers) {
@@ -163,7 +164,7 @@ TEST(EmitSort, EveryKeyType) {
   CheckByDigits(SortOf("f32", "2,150", 1, "direction=GT, type=TOTALORDER"), Inputs::kReals);
 }
 
-// A tile with such a NaN is merged as the interpreter merges a line.
+// A tile with a NaN that the comparator does not order is merged as the interpreter merges a line.
 TEST(EmitSort, NanUnderAComparisonThatIsNoOrder) {
   Check(*Tiled(SortOf("f32", "2,250", 1, "direction=LT"), 32, {256, 256, 1}), Inputs::kReals);
   Check(*Tiled(SortOf("f16", "2,250", 1, "direction=GT"), 64, {256, 4, 1}), Inputs::kReals);
@@ -175,7 +176,7 @@ TEST(EmitSort, WhatMovesAlong) {
     CheckByDigits(SortWith("3,90", 1, "direction=GT, type=TOTALORDER", payloads), Inputs::kReals);
     CheckMerged(SortWith("3,90", 1, "direction=LT", payloads));
   }
-  // The key is another operand than the first; one operand goes out by itself.
+  // The key is not the first operand, and one operand is a result of its own.
   CheckByDigits(
       "before { a = s32[] parameter(0) b = s32[] parameter(1) c = u8[] parameter(2) d = u8[] parameter(3)"
       " ROOT r = pred[] compare(d, c), direction=LT }"
@@ -184,7 +185,7 @@ TEST(EmitSort, WhatMovesAlong) {
       " ROOT r = s32[130] get-tuple-element(s), index=0 }");
 }
 
-// JAX: -0 and +0 are one number, and so are all NaN.
+// JAX treats -0 and +0 as equal, and all NaN as equal.
 constexpr const char* kCanonical =
     "before { a = f32[] parameter(0) b = f32[] parameter(1) c = s32[] parameter(2) d = s32[] parameter(3)"
     " zero = f32[] constant(0) none = f32[] constant(nan)"
@@ -199,7 +200,7 @@ TEST(EmitSort, KeysThatAreComputed) {
                                "ENTRY e { x = f32[2,140] parameter(0) y = s32[2,140] iota(), iota_dimension=1"
                                " ROOT r = (f32[2,140], s32[2,140]) sort(x, y), dimensions={1}, to_apply=before }");
   CheckByDigits(text, Inputs::kReals);
-  // As XLA expands the total order.
+  // The comparator that XLA's expansion of the total order produces.
   const auto bits = [](std::string_view x) {
     return Str(" ", x, "i = s32[] bitcast-convert(", x, ") ", x, "u = u32[] bitcast-convert(", x, ") ", x,
                "f = u32[] subtract(most, ", x, "u) ", x, "s = s32[] bitcast-convert(", x, "f) ", x,
@@ -223,7 +224,7 @@ TEST(EmitSort, SeveralKeys) {
       " ROOT r = (s32[3,110], f32[3,110]) sort(x, y), dimensions={1}, to_apply=before }");
 }
 
-// Each element goes out once, whatever is said of two of them: LE, a constant, a relation with cycles.
+// Each element is output exactly once with every comparator: LE, a constant, and a relation with cycles.
 TEST(EmitSort, ComparatorsThatAreNoOrder) {
   for (const char* body : {"ROOT r = pred[] compare(a, b), direction=LE", "ROOT r = pred[] constant(true)",
                            "ROOT r = pred[] constant(false)",
@@ -267,7 +268,8 @@ TEST(EmitTopK, BestFirst) {
   Check(*Fused(TopKOf("f32", "3,40", "3,", 0, "largest=true")), Inputs::kReals);
 }
 
-// The first are selected, of a line or of its tiles, with little room, so that it is often full; equal keys are many.
+// The first k elements are selected from a line or from its tiles. The buffer is small and often full, and many keys
+// are equal.
 TEST(EmitTopK, FirstOfLongLines) {
   for (const char* type : {"s8", "u32", "bf16", "f32", "f64"}) {
     for (const char* more : {"largest=true", "largest=false"}) {

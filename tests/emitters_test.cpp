@@ -41,7 +41,7 @@ TEST(EmitLoop, FunctionsWithSpecialValues) {
   for (const FloatFunction& function : FloatFunctions()) ops.push_back(function.opcode);
   for (const Opcode op : ops) {
     SCOPED_TRACE(ToString(op));
-    // The interpreter's own result is rounded, too.
+    // The interpreter's result is rounded too, which adds 1 ulp.
     Check(*Fused(Str("ENTRY e { a = f32[260] parameter(0) ROOT r = f32[260] ", ToString(op), "(a) }")), Inputs::kReals,
           RowOf(op).ulps + 1);
   }
@@ -51,7 +51,7 @@ TEST(EmitLoop, FunctionsWithSpecialValues) {
         Inputs::kReals);
 }
 
-// The host runs several vectors by turns, and the rest behind the last whole tile without.
+// The host interleaves several vectors, except in the remainder after the last whole tile.
 TEST(EmitLoop, LongBodiesOverManyElements) {
   for (const char* dims : {"262147", "513,515", "2049,130"}) {
     const std::string t = std::string("f32[") + dims + "]";
@@ -60,7 +60,7 @@ TEST(EmitLoop, LongBodiesOverManyElements) {
 }
 
 TEST(EmitLoop, BroadcastsAndRows) {
-  // Rows wide enough for a block, for a warp, and too short for either.
+  // The rows are wide enough for a block, for a warp, or for neither.
   for (const char* columns : {"2048", "300", "64", "33", "12", "5"}) {
     const std::string c(columns);
     Check(*Fused("ENTRY e { x = f32[9," + c + "] parameter(0) b = f32[" + c +
@@ -71,7 +71,7 @@ TEST(EmitLoop, BroadcastsAndRows) {
   }
 }
 
-// Long enough parts that a host copies them: tiles are cut where one ends.
+// The parts are so long that a host copies them. Tiles are cut at the ends of parts.
 TEST(EmitLoop, LongConcatenations) {
   for (const char* type : {"bf16", "s8", "f64"}) {
     const std::string t(type);
@@ -81,7 +81,7 @@ TEST(EmitLoop, LongConcatenations) {
     Check(*Fused("ENTRY e { a = " + t + "[701] parameter(0) b = " + t + "[1] parameter(1) c = " + t +
                  "[613] parameter(2) ROOT r = " + t + "[1315] concatenate(a, b, c), dimensions={0} }"));
   }
-  // Parts that are computed, one of them with a choice of its own and one read across; rows that end within a tile.
+  // The parts are computed. One contains a pad, and one is read along the other dimension. Rows end within a tile.
   Check(
       *Fused("ENTRY e { a = f32[7,260] parameter(0) b = f32[7,131] parameter(1) c = f32[300,7] parameter(2)"
              " s = f32[7] parameter(3) z = f32[] constant(2) p = f32[7,135] pad(b, z), padding=0_0x3_1"
@@ -129,11 +129,11 @@ TEST(EmitLoop, DynamicIndices) {
   Check(*Fused(
       "ENTRY e { x = f32[7,50] parameter(0) u = f32[3,40] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3)"
       " n = f32[3,40] negate(u) ROOT r = f32[7,50] dynamic-update-slice(x, n, i, j) }"));
-  // The operand is computed: all of it is written.
+  // The operand is computed in the fusion, so all of it is written.
   Check(*Fused(
       "ENTRY e { x = f32[7,50] parameter(0) u = f32[3,40] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3)"
       " n = f32[7,50] negate(x) ROOT r = f32[7,50] dynamic-update-slice(n, u, i, j) }"));
-  // Another root reads the operand: not in place.
+  // Another root reads the operand, so the update is not in place.
   Check(*Fused(
       "ENTRY e { x = f32[7,50] parameter(0) u = f32[3,40] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3)"
       " n = f32[7,50] reverse(x), dimensions={0} d = f32[7,50] dynamic-update-slice(x, u, i, j)"
@@ -164,7 +164,7 @@ TEST(EmitLoop, WindowsAndFolds) {
                "scatter=add }"));
 }
 
-// Reshapes that cut dimensions elsewhere, and one value used at many indices: no work is done twice.
+// Reshapes cut dimensions at other places, and values are used at many indices. No value is computed twice.
 TEST(EmitLoop, ManyUsesOfOneValue) {
   std::string text = "ENTRY e { x0 = f32[40] parameter(0)";
   for (int i = 0; i < 30; ++i) {
@@ -216,7 +216,7 @@ TEST(EmitTranspose, EveryElementSize) {
   }
 }
 
-// Large enough to stream, in rows that are whole cache lines but not whole tiles.
+// The arrays are large enough for streaming stores. Rows are whole cache lines but not whole tiles.
 TEST(EmitTranspose, TilesCutShortAreWrittenWhereOthersStream) {
   Check(*Fused("ENTRY e { x = f64[1040,4080] parameter(0) ROOT t = f64[4080,1040] transpose(x), dimensions={1,0} }"));
 }
@@ -284,8 +284,8 @@ TEST(EmitReduction, AnyReducerAndType) {
              " i = bf16[] constant(0) ROOT r = bf16[6] reduce(x, i), dimensions={1}, to_apply=r }"));
 }
 
-// (a + b) + 1 is associative and has the identity -1, which nobody looks for: partial results start without a value,
-// and the initial value, here no identity, counts once.
+// (a + b) + 1 is associative and has the identity -1, which the emitter does not find. Partial results therefore start
+// without a value, and the initial value, which is not the identity, counts once.
 TEST(EmitReduction, InitialValueCountsOnce) {
   const std::string plus =
       "f { a = s32[] parameter(0) b = s32[] parameter(1) one = s32[] constant(1) s = s32[] add(a, b)"
@@ -366,11 +366,11 @@ TEST(EmitContraction, DotsOfAnyShape) {
   Check(
       *Parsed("ENTRY e { a = s32[17,40] parameter(0) b = s32[40,9] parameter(1) ROOT d = s32[17,9] dot(a, b), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
-  // Tiles of 64 x 128.
+  // The tiles have 64 x 128 elements.
   Check(
       *Parsed("ENTRY e { a = f32[70,33] parameter(0) b = f32[33,8600] parameter(1) ROOT d = f32[70,8600] dot(a, b), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
-  // Few terms: a loop.
+  // The dot has so few terms that it becomes a loop.
   Check(
       *Parsed("ENTRY e { a = f32[50,3] parameter(0) b = f32[3,40] parameter(1) ROOT d = f32[50,40] dot(a, b), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
@@ -382,7 +382,7 @@ TEST(EmitContraction, Convolutions) {
       " v = f32[2,5,6,40] convolution(x, w), window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"
       " cc = f32[2,5,6,40] broadcast(c), dimensions={3} ROOT r = f32[2,5,6,40] add(v, cc) }",
       FusionKind::kCustom));
-  // Few input features, channels first.
+  // There are few input features, and channels come first.
   Check(*Parsed(
       "ENTRY e { x = f32[1,3,12,12] parameter(0) w = f32[8,3,5,5] parameter(1) ROOT v = f32[1,8,8,8] convolution(x, w),"
       " window={size=5x5}, dim_labels=bf01_oi01->bf01 }"));
@@ -394,8 +394,8 @@ TEST(EmitContraction, Convolutions) {
       " window={size=5}, dim_labels=b0f_0io->b0f, feature_group_count=2 }"));
 }
 
-// Few tiles of many terms: blocks share each, in parts of which the last is shorter, and the last block to arrive has
-// the sums and their epilogue.
+// The product has few tiles with many terms. Several blocks share each tile, with fewer terms in the last part. The
+// last block that arrives has the sums and computes the epilogue.
 TEST(EmitContraction, BlocksThatShareATile) {
   const auto blocks_of = [](const Module& module) {
     const auto kernels = Emit(module.entry().root());
@@ -404,9 +404,11 @@ TEST(EmitContraction, BlocksThatShareATile) {
   const auto dot = Parsed(
       "ENTRY e { a = f32[70,1300] parameter(0) b = f32[1300,90] parameter(1) ROOT d = f32[70,90] dot(a, b), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
-  EXPECT_EQ(blocks_of(*dot), 2 * 2 * 9);  // 64 x 64 of the result; 41 panels of 32 terms, 5 a block.
+  // The result has tiles of 64 x 64. The 41 panels of 32 terms are divided into 5 per block.
+  EXPECT_EQ(blocks_of(*dot), 2 * 2 * 9);
   Check(*dot);
-  // The gradient of a filter: the window is the whole picture. bf16: sums in f32 are exact, the result is rounded once.
+  // In the gradient of a filter, the window is the whole image. The f32 sums of the bf16 products are exact, so the
+  // result is rounded once.
   Check(
       *Fused("ENTRY e { x = f32[9,14,14,24] parameter(0) g = f32[9,14,14,40] parameter(1) b = f32[40] parameter(2)"
              " c = f32[3,3,24,40] convolution(x, g), window={size=14x14 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"
@@ -420,7 +422,7 @@ TEST(EmitContraction, BlocksThatShareATile) {
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
 }
 
-// Operands of 16 bits go through matrix units: sums of small integers are exact there, too, and results are rounded
+// Products of 16-bit operands use matrix units. Sums of small integers are exact there too, and results are rounded
 // once.
 TEST(EmitContraction, MatrixUnits) {
   const auto emitter_of = [](const Module& module) {
@@ -436,11 +438,11 @@ TEST(EmitContraction, MatrixUnits) {
   Check(*plain);
   Check(*dot("f16[128,64]", "f16[64,64]", "f16[128,64]", 1, 1));
   Check(*dot("bf16[40,33]", "bf16[40,70]", "f32[33,70]", 0, 0));
-  Check(*dot("bf16[5,1700]", "bf16[70,1700]", "f32[5,70]", 1, 1));  // Shared by blocks.
-  // Half of the last tile's columns: two of its warps have none.
+  Check(*dot("bf16[5,1700]", "bf16[70,1700]", "f32[5,70]", 1, 1));  // Several blocks share the terms.
+  // Half of the last tile has no columns, so two of its warps compute nothing.
   Check(*dot("bf16[20,40]", "bf16[40,96]", "f32[20,96]", 1, 0));
   Check(*dot("bf16[150,1700]", "bf16[96,1700]", "bf16[150,96]", 1, 1), Inputs::kPlain, 2);
-  // Too few terms to fill a panel.
+  // The product has too few terms to fill a panel.
   EXPECT_EQ(emitter_of(*dot("bf16[200,9]", "bf16[9,130]", "f32[200,130]", 1, 0)), "loop");
   Check(*Fused(
       "ENTRY e { x = bf16[2,9,11,20] parameter(0) w = bf16[3,3,20,40] parameter(1) c = f32[40] parameter(2)"
@@ -458,7 +460,7 @@ TEST(EmitContraction, MatrixUnits) {
 TEST(EmitScatter, InOrder) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";
-  // Rows that meet; negative and large indices are left out.
+  // Several indices are equal. Updates at negative and too large indices are skipped.
   Check(*Parsed(add + "ENTRY e { x = f32[6,300] parameter(0) i = s32[9,1] parameter(1) u = f32[9,300] parameter(2) "
                       "ROOT s = f32[6,300] scatter(x, i, u),"
                       " update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
@@ -467,15 +469,15 @@ TEST(EmitScatter, InOrder) {
                       "= f32[9,9] scatter(x, i, u),"
                       " update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, "
                       "index_vector_dim=1, to_apply=set }"));
-  // Windows that overlap, and an operand that is computed.
+  // The windows overlap, and the operand is computed.
   Check(*Fused(add + "ENTRY e { x = f32[12] parameter(0) i = s32[5,1] parameter(1) u = f32[5,4] parameter(2) n = "
                      "f32[12] negate(x) ROOT s = f32[12] scatter(n, i, u),"
                      " update_window_dims={1}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}, "
                      "index_vector_dim=1, to_apply=add }"));
 }
 
-// Many indices, which meet, and some of which are out of range: blocks share the places, and where indices meet the
-// last stays.
+// Some of the many indices are equal, and some are out of range. Blocks share the places of the operand. The last of
+// several equal indices wins.
 TEST(EmitScatter, BlocksThatShareThePlaces) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";
@@ -488,7 +490,7 @@ TEST(EmitScatter, BlocksThatShareThePlaces) {
   ASSERT_TRUE(kernels);
   EXPECT_EQ(kernels->back().kernel->blocks, 2500 / 64);
   Check(*rows);
-  // Windows wider than a block, elements, and an operand that is computed.
+  // The windows are wider than a block, or are single elements, and one operand is computed.
   Check(*Parsed(add + "ENTRY e { x = f32[5,300] parameter(0) i = u8[200,1] parameter(1) u = f32[200,300] parameter(2) "
                       "ROOT s = f32[5,300] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
                       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add }"));
@@ -511,7 +513,7 @@ TEST(EmitFaults, ArePlantedWhereAsked) {
   EXPECT_FALSE(good->BitEquals(*bad));
 }
 
-// What the runtime may do with buffers.
+// The pairs of operands and results that the run time may put into the same memory.
 TEST(EmitBuffers, SaysWhatMayBeShared) {
   const auto module = Fused(
       "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) r = f32[64] reverse(y), dimensions={0} ROOT a = "

@@ -1,5 +1,5 @@
-// Element types that kernels compute in wider ones, or in two parts: floats of a byte or less and integers of less than
-// a byte over all values that they have, bits of one width as another, complex numbers.
+// Tests of element types that kernels compute in a wider type or in two parts: all values of floats of at most a byte
+// and of integers of less than a byte, bitcasts between widths, and complex numbers.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -38,7 +38,7 @@ Literal Of(PrimitiveType type, const std::vector<T>& values) {
   return literal;
 }
 
-// Every value of a type of at most a byte, as it lies in memory.
+// Every value of a type of at most a byte, as it is stored in memory.
 std::vector<uint8_t> AllValues(PrimitiveType type) {
   const int bits = type == kPred ? 1 : BitWidth(type);
   std::vector<uint8_t> values;
@@ -48,7 +48,7 @@ std::vector<uint8_t> AllValues(PrimitiveType type) {
   return values;
 }
 
-// Every pair: the first of each in `a`.
+// Sets `a` and `b` to the first and second values of all pairs.
 void AllPairs(PrimitiveType type, Literal* a, Literal* b) {
   std::vector<uint8_t> first, second;
   for (const uint8_t x : AllValues(type)) {
@@ -61,7 +61,6 @@ void AllPairs(PrimitiveType type, Literal* a, Literal* b) {
   *b = Of(type, second);
 }
 
-// `results` as the roots of one fusion: each a type and the text of what gives it.
 struct Root {
   PrimitiveType type;
   std::string text;
@@ -80,7 +79,7 @@ std::string ModuleOf(const std::vector<Literal>& inputs, const std::vector<Root>
   return text + Str(" ROOT t = (", Join(shapes, ", "), ") tuple(", Join(names, ", "), ") }");
 }
 
-// The host's bits are the interpreter's, but for those of NaN.
+// Expects that the host has the interpreter's bits, except for the bits of a NaN.
 void ExpectInterpreted(const std::vector<Literal>& inputs, const std::vector<Root>& roots) {
   const std::string text = ModuleOf(inputs, roots);
   SCOPED_TRACE(text);
@@ -116,7 +115,7 @@ TEST(EmitTypes, EveryValueOfAByteConverts) {
   for (const PrimitiveType from : kSubBytes) ExpectInterpreted({Of(from, AllValues(from))}, ConvertsTo(kReal));
 }
 
-// All that the upper half of an f32 may be, with what makes a tie and what lies beside it.
+// All possible upper halves of an f32, with lower halves at and next to a tie.
 TEST(EmitTypes, FloatsRoundOnceToAByte) {
   std::vector<uint32_t> words;
   for (uint32_t high = 0; high < 1 << 16; ++high) {
@@ -124,7 +123,8 @@ TEST(EmitTypes, FloatsRoundOnceToAByte) {
   }
   ExpectInterpreted({Of(kF32, words)}, ConvertsTo(kByteFloats));
   ExpectInterpreted({Of(kF32, words)}, ConvertsTo(kSubBytes));
-  // Between two neighbours, and the least that f64 has beside it: through f32 that would be a tie.
+  // The middle of two neighbouring values and the f64 numbers next to it. An intermediate rounding to f32 would turn
+  // these into ties.
   std::vector<double> numbers;
   for (const PrimitiveType type : kByteFloats) {
     const Literal all = Of(type, AllValues(type));
@@ -141,7 +141,8 @@ TEST(EmitTypes, FloatsRoundOnceToAByte) {
   ExpectInterpreted({Of(kF64, numbers)}, ConvertsTo(kSubBytes));
 }
 
-// Towards 0, to the ends of the type, NaN to 0: around all powers of two, of which the ends are one or beside one.
+// The conversion truncates towards 0, saturates, and maps NaN to 0. The inputs are around all powers of two, because
+// the limits of every type are at or next to one.
 TEST(EmitTypes, FloatsSaturateToIntegers) {
   constexpr PrimitiveType kWhole[] = {kS8, kS16, kS32, kS64, kU8, kU16, kU32, kU64};
   std::vector<uint16_t> halves;
@@ -200,7 +201,8 @@ TEST(EmitTypes, EveryPairOfByteFloats) {
       roots.push_back({kPred, Str("compare(p0, p1), direction=", direction, ", type=TOTALORDER")});
     for (const char* op : {"add", "subtract", "multiply", "divide", "maximum", "minimum"})
       roots.push_back({type, Str(op, "(p0, p1)")});
-    // By 0 it is a NaN of any sign, which f4 and f6 do not have: the largest number of that sign.
+    // A remainder by 0 is a NaN of either sign. f4 and f6 have no NaN, so it would become the largest number with that
+    // sign.
     if (BitWidth(type) == 8) roots.push_back({type, "remainder(p0, p1)"});
     roots.push_back({type, "clamp(p0, p1, p0)"});
     ExpectInterpreted({a, b}, roots);
@@ -249,7 +251,7 @@ TEST(EmitTypes, EveryTypeOnTheGpuToo) {
   }
 }
 
-// Rows, columns, windows, dots, transposes through tiles, scatters, gathers, tables and large constants.
+// The kernels are rows, columns, windows, dots, tiled transposes, scatters, gathers, tables and large constants.
 TEST(EmitTypes, SmallTypesInEveryKindOfKernel) {
   for (const std::string t : {"f8e4m3fn", "f8e5m2", "s4", "u4", "f4e2m1fn"}) {
     SCOPED_TRACE(t);
@@ -342,7 +344,7 @@ TEST(EmitTypes, ComplexNumbersInFolds) {
     for (const std::string op : {"add", "multiply"}) {
       const std::string f = "f { x = " + t + "[] parameter(0) y = " + t + "[] parameter(1) ROOT a = " + t + "[] " + op +
                             "(x, y) } ENTRY e { z = " + t + "[] constant((1, 0)) x = " + t;
-      // Products of more integers than a few are no longer exact.
+      // Products of more than a few integers are not exact.
       const Inputs inputs = op == "add" ? Inputs::kIntegers : Inputs::kPlain;
       const double ulps = op == "add" ? 0 : 200;
       Check(*Fused(f + "[9,40] parameter(0) ROOT r = " + t + "[9] reduce(x, z), dimensions={1}, to_apply=f }"), inputs,
@@ -355,7 +357,7 @@ TEST(EmitTypes, ComplexNumbersInFolds) {
           *Fused(f + "[5,9] parameter(0) ROOT r = " + t + "[4,9] reduce-window(x, z), window={size=2x1}, to_apply=f }"),
           inputs, ulps);
     }
-    // A complex number beside a real one.
+    // The reduction has a complex and a real operand.
     Check(*Fused("f { a = " + t + "[] parameter(0) b = s32[] parameter(1) c = " + t +
                  "[] parameter(2) d = s32[] parameter(3) x = " + t + "[] add(a, c) y = s32[] maximum(b, d) ROOT r = (" +
                  t + "[], s32[]) tuple(x, y) } ENTRY e { z = " + t + "[] constant((0, 0)) n = s32[] constant(-9) x = " +
@@ -374,7 +376,7 @@ TEST(EmitTypes, ComplexNumbersInFolds) {
   }
 }
 
-// Within a few units of f64 for c128; of c64 the formulas are computed in f64.
+// The bounds are a few units in the last place of f64 for c128. The formulas of c64 are computed in f64.
 TEST(EmitTypes, ComplexFunctions) {
   for (const auto& [t, part, ulps] : {std::tuple("c64", "f32", 1.0), std::tuple("c128", "f64", 24.0)}) {
     for (const char* op : {"exponential", "exponential-minus-one",
@@ -393,7 +395,8 @@ TEST(EmitTypes, ComplexFunctions) {
             ulps);
     }
     for (const char* op : {"add", "subtract", "multiply", "divide", "power", "atan2"}) {
-      // The logarithm of a number of size 1, more or less: of c128 there is no wider type in which its size is known.
+      // atan2 needs the logarithm of a number whose absolute value is close to 1. For c128, no wider type exists in
+      // which the absolute value is accurate.
       if (part == std::string_view("f64") && op == std::string_view("atan2")) continue;
       SCOPED_TRACE(Str(op, " of ", t));
       Check(*Fused(Str("ENTRY e { x = ", t, "[260] parameter(0) y = ", t, "[260] parameter(1) ROOT r = ", t, "[260] ",
@@ -412,7 +415,7 @@ TEST(EmitTypes, ComplexFunctions) {
   }
 }
 
-// Where a result is a number, it is the interpreter's, which is that of C's annex G.
+// A finite result equals the interpreter's, which follows annex G of the C standard.
 TEST(EmitTypes, ComplexFunctionsBeyondAllNumbers) {
   const std::vector<double> parts = {0.0, -0.0, 1, -1, 0.5, -3, 1e-300, 1e300, kInfinity, -kInfinity, kNaN};
   Literal numbers(Shape(kC128, {static_cast<int64_t>(parts.size() * parts.size())}));

@@ -1,5 +1,5 @@
-// Indices beyond 2^31: in expressions over small pieces of huge arrays that exist nowhere, and in what is iterated
-// over.
+// Tests of indices beyond 2^31, both in expressions over small slices of huge arrays that are never stored and in the
+// iteration space.
 #include <gtest/gtest.h>
 
 #include "tests/emitters_harness.h"
@@ -8,7 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// No interpreter: it would hold the huge array.
+// Compares with a formula, because the interpreter would allocate the huge array.
 template <class F>
 void ExpectElements(const std::string& text, F expected) {
   const auto module = Fused(text);
@@ -44,7 +44,7 @@ TEST(EmitWideIndex, RowsOfMoreThanTwoToThe31) {
                  [](int64_t row) { return static_cast<double>((69998 + row) * 70000 * 700 + 700 * 699 / 2); });
 }
 
-// Whose arrays are small.
+// The size of the iteration space decides, even if the operands are small.
 TEST(EmitWideIndex, IsChosenByWhatIsIteratedOver) {
   const std::string add = "add { a = s64[] parameter(0) b = s64[] parameter(1) ROOT r = s64[] add(a, b) } ";
   for (const auto& [dims, wide] : {std::pair("70000,70000", true), std::pair("700,700", false)}) {

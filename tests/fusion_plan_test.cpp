@@ -1,4 +1,4 @@
-// Plans print and parse back, what is read from text is obeyed, and what does not fit is an error.
+// Tests that plans print and parse back, that a plan in the text is obeyed, and that an unsuitable plan is an error.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -24,7 +24,7 @@ FusionPlan PlanOfRoot(const Module& module, const DeviceDescription& device = De
   return plan ? std::move(*plan) : FusionPlan{};
 }
 
-// One fusion of each kind, by the kind that its last kernel is planned as.
+// A fusion whose last kernel is planned as `kind`. The cases have at least one fusion of each kind.
 struct Case {
   const char* kind;
   std::string text;
@@ -120,7 +120,7 @@ std::vector<Case> Cases() {
   };
 }
 
-// A region is written as it stands.
+// The module of the case's text: a text with a region is parsed unchanged, another text is fused.
 std::unique_ptr<Module> ModuleOf(const Case& each) {
   return each.text.contains("\"region\"") ? Parsed(each.text) : Fused(each.text);
 }
@@ -131,7 +131,7 @@ std::vector<kernel::KernelHash> HashesOf(const std::vector<EmittedKernel>& kerne
   return hashes;
 }
 
-// What follows here holds of all kinds only if each is there.
+// The following tests cover all kinds only if each kind has a case.
 TEST(FusionPlan, EachKindHasACase) {
   std::set<std::string_view> kinds;
   for (const Case& each : Cases()) kinds.insert(each.kind);
@@ -165,7 +165,7 @@ TEST(FusionPlan, PrintsParsesAndIsObeyed) {
   }
 }
 
-// What a person may write in place of the planner's numbers: each is obeyed, and computes the same.
+// Numbers that a user may write in place of the planner's are obeyed and give the same results.
 TEST(FusionPlan, OtherNumbersAreObeyed) {
   const std::string rows = std::string(kAdd) +
                            "ENTRY e { x = f32[40,1024] parameter(0) z = f32[] constant(0)"
@@ -240,7 +240,6 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   }
 }
 
-// What passes foresee comes true: the planner writes the update alone.
 TEST(FusionPlan, WhatMayBeInPlaceIs) {
   int64_t foreseen = 0;
   for (const Case& each : Cases()) {
@@ -256,7 +255,8 @@ TEST(FusionPlan, WhatMayBeInPlaceIs) {
   EXPECT_GT(foreseen, 0);
 }
 
-// What strategies of fusion take for a reduction is one, or the plan says why not; what they take for none is none.
+// If fusion passes treat a fusion as a reduction, it is planned as a reduction or its plan says why it is slow. If they
+// do not, it is not planned as a reduction.
 TEST(FusionPlan, WhatWalksAsAReductionIsOne) {
   int64_t reductions = 0;
   for (const Case& each : Cases()) {
@@ -273,7 +273,7 @@ TEST(FusionPlan, WhatWalksAsAReductionIsOne) {
   EXPECT_GT(reductions, 0);
 }
 
-// No processor at hand compares f16: a reduction that did would be 20 times as slow as in bf16.
+// Few processors can compare f16. Elsewhere, a reduction that compares f16 is much slower than one that compares f32.
 TEST(FusionPlan, MaximaOfF16AreComparedInF32) {
   const auto module = Fused(
       "max { a = f16[] parameter(0) b = f16[] parameter(1) ROOT r = f16[] maximum(a, b) } "
@@ -292,7 +292,7 @@ TEST(FusionPlan, MaximaOfF16AreComparedInF32) {
   Check(*module, Inputs::kIntegers);
 }
 
-// Of the processors and GPUs at hand.
+// The description of a device that is not in the table is the nearest row of the table.
 TEST(DeviceDescription, IsTheNearestRow) {
   EXPECT_EQ(NearestDevice("NVIDIA H200", 90).name, "h200");
   EXPECT_EQ(NearestDevice("NVIDIA A100-SXM4-80GB", 80).name, "a100");
@@ -308,7 +308,7 @@ TEST(DeviceDescription, IsTheNearestRow) {
   EXPECT_EQ(host.instruction_rate, 8 * FindDevice("host")->instruction_rate);
 }
 
-// Vectors of elements that stand by themselves are as wide as the device's; reductions combine in one order on hosts.
+// Vectors of independent elements have the device's width. Reductions combine elements in the same order on all hosts.
 TEST(FusionPlan, VectorsAreThoseOfTheDevice) {
   const auto loop = Fused("ENTRY e { x = f32[4000,700] parameter(0) ROOT r = f32[4000,700] negate(x) }");
   const auto rows = Fused(std::string(kAdd) +
