@@ -1,4 +1,5 @@
-// Kernels that set the conditions of loops and branches in a graph: what they set, emulated; their PTX, assembled.
+// Tests of the kernels that set the conditions of loops and branches in a CUDA graph. The emulator runs them and
+// records the values they set. ptxas assembles their PTX.
 #include "gpu/runtime/conditions.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace {
 
 using Trips = std::array<int64_t, kTripFields>;
 
-// What a kernel sets, by handle; watched.
+// The values that a kernel sets, by the handle of their condition. The sanitizer watches the run.
 std::map<uint64_t, uint32_t> SetBy(const kernel::Kernel& kernel, std::vector<void*> arguments) {
   std::map<uint64_t, uint32_t> set;
   auto code = kernel::EmulatedCode::Make(kernel, {.sanitize = true});
@@ -32,7 +33,7 @@ std::map<uint64_t, uint32_t> SetBy(const kernel::Kernel& kernel, std::vector<voi
 
 void* Handle(uint64_t number) { return reinterpret_cast<void*>(number); }
 
-// Handles are what a driver likes: odd ones too.
+// A driver chooses the handles, and they may be odd numbers.
 constexpr uint64_t kHandle = 0x123456789abcdef1;
 
 uint32_t Asked(bool first, bool predicate, Trips& trips) {
@@ -46,7 +47,7 @@ uint32_t Asked(bool first, bool predicate, Trips& trips) {
 TEST(Conditions, ALoopGoesOnAsItsPredicateSays) {
   Trips trips = {};
   trips[kMostTrips] = std::numeric_limits<int64_t>::max();
-  trips[kTripsMade] = 77;  // Of the run before.
+  trips[kTripsMade] = 77;  // The count of the previous run.
   EXPECT_EQ(Asked(true, true, trips), 1u);
   EXPECT_EQ(trips[kTripsMade], 1);
   EXPECT_EQ(Asked(false, true, trips), 1u);
@@ -65,11 +66,11 @@ TEST(Conditions, ALoopThatWouldMakeMoreThanTheMostEnds) {
   EXPECT_EQ(trips[kEndless], 0);
   Trips ends = trips;
   EXPECT_EQ(Asked(false, false, ends), 0u);
-  EXPECT_EQ(ends[kEndless], 0);  // So many are allowed.
+  EXPECT_EQ(ends[kEndless], 0);  // Exactly the largest number of trips is allowed.
   EXPECT_EQ(Asked(false, true, trips), 0u);
   EXPECT_EQ(trips[kEndless], 1);
   EXPECT_EQ(Asked(true, false, trips), 0u);
-  EXPECT_EQ(trips[kEndless], 1);  // Until somebody has asked.
+  EXPECT_EQ(trips[kEndless], 1);  // The flag stays set until the host has read it.
 }
 
 TEST(Conditions, ABranchIsThatOfItsNumber) {
@@ -78,7 +79,7 @@ TEST(Conditions, ABranchIsThatOfItsNumber) {
     const uint32_t taken = index < 0 || index >= 3 ? 2 : static_cast<uint32_t>(index);
     const auto one = SetBy(BranchConditionKernel(false, 3, {}), {Handle(8), &selector});
     EXPECT_EQ(one, (std::map<uint64_t, uint32_t>{{8, taken}})) << index;
-    const std::array asked = {0, 2};  // Branch 1 has nothing to do.
+    const std::array asked = {0, 2};  // Branch 1 is empty and has no condition.
     const auto each = SetBy(BranchConditionKernel(false, 3, asked), {Handle(8), Handle(16), &selector});
     EXPECT_EQ(each, (std::map<uint64_t, uint32_t>{{8, taken == 0}, {16, taken == 2}})) << index;
   }
@@ -89,7 +90,8 @@ TEST(Conditions, ABranchIsThatOfItsNumber) {
   }
 }
 
-// Behind a kernel of one block, and of several, of which the one that ends last does it: from what another one wrote.
+// The condition is computed at the end of the trip's last kernel. In a kernel of several blocks, the block that ends
+// last computes it from the values that another block may have written.
 TEST(Conditions, ALoopIsAskedBehindTheLastKernelOfATrip) {
   constexpr int kThreads = 64;
   for (const int64_t blocks : {1, 5}) {
@@ -123,7 +125,7 @@ TEST(Conditions, ALoopIsAskedBehindTheLastKernelOfATrip) {
   }
 }
 
-// ptxas knows the one function by name, and leaves it to the driver; any other that is nowhere it rejects.
+// ptxas knows the one function by name and leaves it to the driver. It rejects any other undefined function.
 TEST(Conditions, TheirPtxCallsTheDriversFunction) {
   for (const kernel::Kernel& kernel : {LoopConditionKernel(true), LoopConditionKernel(false),
                                        BranchConditionKernel(true, 2, {}), BranchConditionKernel(false, 5, {})}) {

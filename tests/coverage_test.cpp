@@ -1,4 +1,5 @@
-// `hlo ops` asks with a smallest use of each op: the uses must be HLO, and the ground truth goes as far as the kernels.
+// Tests of `hlo ops`. It probes each opcode with a smallest use. The uses must be valid HLO, and the interpreter must
+// support each opcode and type that has kernels.
 #include "driver/run/coverage.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,8 @@ TEST(Coverage, EveryProbeIsValidForSomeTypeAndTheInterpreterKnowsWhatKernelsDo) 
   }
 }
 
-// What is listed as compiled runs, without the interpreter, and gives what the interpreter gives.
+// An opcode that is listed as compiled runs without falling back to the interpreter and gives the interpreter's
+// results.
 TEST(Coverage, WhatHasKernelsRunsAsTheInterpreterSays) {
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (size_t t = 0; t < CoverageTypes().size(); ++t) {
@@ -45,10 +47,11 @@ TEST(Coverage, WhatHasKernelsRunsAsTheInterpreterSays) {
     ASSERT_TRUE(expected) << expected.error().message();
     const Comparison comparison = CompareTolerance((*expected)->outputs, (*results)->outputs);
     for (const TensorComparison& output : comparison.outputs) {
-      // Expanded, each step of a batch norm is rounded to the byte, and a difference of squares may end below 0.
+      // A batch norm that is expanded rounds each step to 8 bits. A difference of squares may then be below 0.
       const Opcode opcode = compiled[output.output[0]];
       if (BitWidth(CoverageTypes()[t]) <= 8 && ToString(opcode).starts_with("batch-norm")) continue;
-      // Two steps of a byte are so much of a value that the verdict is often none (vacuous).
+      // One rounding to 8 bits is a large part of a value. The bound of two steps is often too wide for a verdict
+      // (vacuous).
       EXPECT_NE(output.verdict, Verdict::kMismatch)
           << ToString(opcode) << " of " << ToString(CoverageTypes()[t]) << ": " << output.reason;
     }

@@ -1,4 +1,4 @@
-// Runs a test at every level of instructions that this processor has (base/host_isa.h).
+// Runs a test at every instruction set level that this processor supports (base/host_isa.h).
 #ifndef HLO_TESTS_HOST_ISA_LEVELS_H_
 #define HLO_TESTS_HOST_ISA_LEVELS_H_
 

@@ -1,4 +1,4 @@
-// What kernels may use of the processor changes how fast they are, never what they compute.
+// Tests that the instruction set level of kernels changes only their speed and never their results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr PrimitiveType kTypes[] = {
     PrimitiveType::kPred, PrimitiveType::kS8,  PrimitiveType::kS16, PrimitiveType::kS32, PrimitiveType::kS64,
     PrimitiveType::kU8,   PrimitiveType::kU16, PrimitiveType::kU32, PrimitiveType::kU64, PrimitiveType::kF16,
     PrimitiveType::kBF16, PrimitiveType::kF32, PrimitiveType::kF64};
-constexpr int64_t kElements = 75;  // Whole vectors of all widths, and a rest.
+constexpr int64_t kElements = 75;  // Whole vectors of all widths, and a remainder.
 
 std::vector<OpRow> ScalarOps() {
   std::vector<OpRow> ops;
@@ -29,7 +29,7 @@ std::vector<OpRow> ScalarOps() {
   return ops;
 }
 
-// The words of what chooses: bool and enums.
+// The words for all values of a bool or an enum, or nothing for other types.
 template <class T>
 std::vector<std::string_view> WordsOf() {
   if constexpr (std::is_same_v<T, bool>) return {"false", "true"};
@@ -37,7 +37,7 @@ std::vector<std::string_view> WordsOf() {
   else return {};
 }
 
-// With each set of attributes that changes what is computed; numbers are samples.
+// The attributes of an op in every combination that changes its results. Numbers are samples.
 std::vector<std::string> AttributesOf(const OpRow& op) {
   if (op.text == "reduce-precision")
     return {", exponent_bits=4, mantissa_bits=5", ", exponent_bits=8, mantissa_bits=0"};
@@ -48,7 +48,8 @@ std::vector<std::string> AttributesOf(const OpRow& op) {
       std::vector<std::string> more;
       for (const std::string& before : all) {
         for (const std::string_view word : words)
-          more.push_back(word.empty() ? before : Str(before, ", ", field.name, "=", word));  // "": not written.
+          // An empty word means that the attribute is not written.
+          more.push_back(word.empty() ? before : Str(before, ", ", field.name, "=", word));
       }
       if (!more.empty()) all = std::move(more);
     });
@@ -78,7 +79,7 @@ std::string ModuleOf(const OpRow& op, PrimitiveType from, std::span<const Varian
   return text + Str(" ROOT t = (", Join(shapes, ", "), ") tuple(", Join(roots, ", "), ") }");
 }
 
-// Those that are valid and have a kernel.
+// The variants that are valid and have a kernel.
 std::vector<Variant> VariantsOf(const OpRow& op, PrimitiveType from) {
   std::vector<Variant> variants;
   for (const PrimitiveType to : kTypes) {
@@ -102,7 +103,7 @@ void ExpectSameBits(const Literal& a, const Literal& b) {
   }
 }
 
-// Also that every function that LLVM calls for an op is one that the loader of kernels knows (kernel/jit.cpp).
+// The loader of kernels must also know each function that LLVM calls for an op (kernel/jit.cpp).
 TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
   size_t cells = 0;
   std::vector<std::string_view> left_out;
@@ -119,7 +120,8 @@ TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
       const auto emulated = RunKernels(*module, inputs, On::kEmulator);
       ASSERT_TRUE(emulated) << emulated.error().message();
       AtEveryHostIsa([&] {
-        for (const On effort : {On::kHostQuickly, On::kHost}) {  // What is compiled with all effort serves both.
+        // The optimised code must serve both, so kernels are compiled with little and with full effort.
+        for (const On effort : {On::kHostQuickly, On::kHost}) {
           const auto host = RunKernels(*module, inputs, effort);
           ASSERT_TRUE(host) << host.error().message();
           for (size_t i = 0; i < variants.size(); ++i) ExpectSameBits(host->elements()[i], emulated->elements()[i]);
@@ -129,7 +131,7 @@ TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
     if (cells == before) left_out.push_back(op.text);
   }
   EXPECT_GE(cells, 600u);
-  // Another type beside floats, and a complex one: tests/emitters_types_test.cpp.
+  // tests/emitters_types_test.cpp tests these two, which need complex numbers or a second type besides floats.
   EXPECT_EQ(left_out, (std::vector<std::string_view>{"complex", "stochastic-convert"}))
       << "an op that no module here uses: its attributes, in AttributesOf";
 }

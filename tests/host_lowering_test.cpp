@@ -1,4 +1,5 @@
-// What the passes of the host lowering make of kernels; what comes out of them, kernel_test.cpp and emitters_test.cpp.
+// Tests of the passes that lower kernels for the host. kernel_test.cpp and emitters_test.cpp test the results of the
+// kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int64_t kElements = 512;
 
-// How many tiles share the loop of the first.
+// The number of tiles that share the loop of the first tile.
 size_t Together(const Kernel& kernel) {
   const std::span<const Instruction> body = kernel.body.body;
   const auto first = std::ranges::find(body, Op::kTile, &Instruction::op);
@@ -53,7 +54,7 @@ std::string Lowered(const Kernel& kernel) {
   return text ? *text : "";
 }
 
-// Before any pass of LLVM.
+// The vectors exist before any pass of LLVM runs.
 TEST(HostLowering, ContiguousBodiesAreVectors) {
   const HostIsa before = ChosenHostIsa();
   ASSERT_TRUE(ChooseHostIsa("avx2"));
@@ -61,7 +62,7 @@ TEST(HostLowering, ContiguousBodiesAreVectors) {
   const Array x = k.Input("x", Type::kF32, kElements), y = k.Output("y", Type::kF32, kElements);
   k.Tile(4, [&](Value i) { y.Store(i, x.Load(i) * 2.0); });
   EXPECT_NE(Lowered(std::move(k).Build()).find("fmul <8 x float>"), std::string::npos);
-  // Not what is loaded with gaps between.
+  // Loads with gaps between the elements are not vectors.
   KernelBuilder gaps("gaps", 1, 128);
   const Array from = gaps.Input("x", Type::kF32, 2 * kElements), to = gaps.Output("y", Type::kF32, kElements);
   gaps.Tile(4, [&](Value i) { to.Store(i, from.Load(i * 2) * 2.0); });

@@ -1,4 +1,4 @@
-// Arguments for a kernel alone, and what two runs of it wrote.
+// Arguments for running a kernel alone, and the comparison of the results of two runs.
 #ifndef HLO_TESTS_KERNEL_BUFFERS_H_
 #define HLO_TESTS_KERNEL_BUFFERS_H_
 
@@ -11,29 +11,29 @@
 
 namespace hlo::kernel {
 
-// One for each of Kernel::Arguments.
+// The arguments of a kernel, one for each of Kernel::Arguments.
 struct Buffers {
   std::vector<std::shared_ptr<std::vector<char>>> storage;
   std::vector<void*> arguments;
 
-  // Has its own copies of what the kernel may write and shares the rest.
+  // Copies the arrays that the kernel may write and shares the others.
   Buffers CopyWritten(const Kernel& kernel) const;
 };
 
-// Inputs, and what is read and written: small numbers, a quarter of them negative, some zeros; integers of all sizes.
-// Outputs: 0x55. Counters of arriving blocks: zero. The same bytes each time.
+// Inputs and arrays that are also written have small numbers, a quarter of them negative, and some zeros. Integers have
+// all sizes. Outputs are filled with 0x55. Counters of arriving blocks are zero. Each call makes the same bytes.
 Buffers MakeBuffers(const Kernel& kernel);
-// So often a loop that blocks of a cluster share goes round, at most.
+// Sets the largest number of trips of a loop that the blocks of a cluster share.
 void SetMostTrips(const Kernel& kernel, const Buffers& buffers, int64_t trips);
 
 struct Written {
-  int64_t elements = 0;     // That `a` has otherwise than `before`.
-  int64_t nan = 0;          // Of them.
+  int64_t elements = 0;     // Elements in which `a` differs from `before`.
+  int64_t nan = 0;          // The number of these elements that are NaN.
   std::string differences;  // A line for each array in which `a` and `b` differ. NaN equals NaN.
 };
 Written CompareWritten(const Kernel& kernel, const Buffers& before, const Buffers& a, const Buffers& b);
 
-// Its blocks need each other: the last one to arrive finishes the work of all.
+// True if the blocks depend on each other: the last block to arrive finishes the work of all blocks.
 bool BlocksMeet(const Kernel& kernel);
 
 }  // namespace hlo::kernel

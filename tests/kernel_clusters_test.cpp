@@ -1,5 +1,5 @@
-// Clusters of blocks, and groups of arrays: what is computed, what PTX comes out, which bugs are found, what is
-// refused.
+// Tests of clusters of blocks and of array groups: their results, their PTX, the bugs that the sanitizer finds, and the
+// kernels that are rejected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,12 +42,13 @@ TEST(Clusters, ARowSumIsThatOfTheRow) {
     double sum = 0, shares = 0;
     for (int64_t column = 0; column < kColumns; ++column) sum += x[row * kColumns + column];
     for (int64_t rank = 0; rank < 4; ++rank) shares += share[row * 4 + rank];
-    EXPECT_EQ(y[row], sum);  // Integers below 2^24.
+    EXPECT_EQ(y[row], sum);  // The sums are integers below 2^24, so they are exact.
     EXPECT_NEAR(shares, 1, 1e-6);
   }
 }
 
-// Before the first read of others, before what they read is written again, and before a block may leave.
+// A barrier of the cluster precedes the first read from other blocks, the next write to an array that other blocks
+// read, and the end of a block.
 TEST(Clusters, BarriersStandWhereTheyMust) {
   const Kernel kernel = ClusterRowSum(3, 5000, 4);
   EXPECT_EQ(Count(kernel.body, Op::kClusterBarrier), 4) << ToString(kernel);
@@ -120,10 +121,10 @@ TEST(Clusters, BlocksThatAreChosenComeWithTheirCluster) {
   compiled->Run(host.arguments, 4, 8);
   const Written written = CompareWritten(kernel, before, host, gpu);
   EXPECT_EQ(written.differences, "");
-  EXPECT_EQ(written.elements, 5);  // A sum and four shares.
+  EXPECT_EQ(written.elements, 5);  // The elements are a sum and four shares.
 }
 
-// Below conditions that blocks of a cluster decide differently, no barrier of the cluster may stand.
+// A barrier of the cluster is not allowed under a condition that may differ between the blocks of the cluster.
 TEST(Clusters, BarriersInDivergentCodeAreRefused) {
   Kernel kernel = ClusterRowSum(3, 5000, 4);
   const auto is_if = [](const Instruction& instruction) { return instruction.op == Op::kIf; };
@@ -181,7 +182,7 @@ TEST(Groups, HaveWideAccessesAndAreAssembled) {
   }
 }
 
-// Of the sums' kernel: how many elements each array has.
+// Arguments of the kernel SumOfMany. The sizes of its arrays are an argument.
 struct Sums {
   std::vector<std::vector<_Float16>> x;
   std::vector<int64_t> sizes;

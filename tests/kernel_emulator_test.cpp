@@ -1,4 +1,5 @@
-// Host lowering and emulated GPU code agree to the bit; the sanitizer is silent on good kernels and finds planted bugs.
+// Tests that the host lowering and the emulated GPU code agree bit by bit, and that the sanitizer finds planted bugs
+// and reports nothing for correct kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ void AddOps(const Region& region, std::set<Op>* ops) {
   }
 }
 
-// What no sample has, the test below has never compared. What conditions do, conditions_test.cpp tests.
+// Each op must be in a sample, because the next test compares only samples. conditions_test.cpp tests conditions.
 TEST(Kernel, EachOpIsInASample) {
   std::set<Op> ops;
   for (const Kernel& kernel : SampleKernels()) AddOps(kernel.body, &ops);
@@ -44,7 +45,7 @@ TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
     EXPECT_TRUE(report->clean()) << report->ToString();
   }
   AtEveryHostIsa([&] {
-    // With little effort, and then with all.
+    // The kernels are compiled with little effort first, and then with full effort.
     const std::vector<double> nothing(all.size(), 0);
     for (const std::span<const double> shares : {std::span<const double>(nothing), std::span<const double>()}) {
       const auto compiled = CompileHost(all, shares);
@@ -82,7 +83,7 @@ TEST(Kernel, PtxasTakesAllPtx) {
   EXPECT_NE(rejected.error().message().find("fatal"), std::string::npos) << rejected.error().message();
 }
 
-// The emulator copies as late as it may, the host at once.
+// The emulator copies as late as the kernel permits. The host copies at once.
 TEST(Kernel, ACopyThatIsNotWaitedForIsNotThere) {
   for (const bool waits : {true, false}) {
     const Kernel kernel = AsyncRows(Type::kF32, waits);
@@ -112,8 +113,8 @@ struct PlantedBug {
   const char* name;
   KernelFault fault;
   Kernel (*kernel)();
-  std::vector<Finding> expected;    // All of them are found...
-  std::vector<Finding> companions;  // ...and nothing but these besides.
+  std::vector<Finding> expected;    // All of these are found.
+  std::vector<Finding> companions;  // Apart from the expected findings, only these may be found.
 };
 
 Kernel TransposeSample() { return Transpose(64, 96); }

@@ -1,4 +1,5 @@
-// The functions of math.h against long double: errors in ulps within what ir/ops.def says of each, edges exact.
+// Compares the functions of math.h with long double. Errors must be within the ulps of ir/ops.def, and special values
+// must be exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,14 +51,14 @@ std::vector<T> Compute(const std::function<Value(Value, Value)>& function, std::
   return z;
 }
 
-// |actual - expected| in units in the last place of T at expected.
+// |actual - expected| in units in the last place of T at `expected`.
 template <class T>
 double Ulps(T actual, long double expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(actual) || std::isnan(expected)) return std::isnan(actual) && std::isnan(expected) ? 0 : 1e9;
   if (std::isinf(rounded) || std::isinf(actual)) {
     if (actual == rounded) return 0;
-    // The largest finite number next to infinity is one ulp off.
+    // The largest finite number and infinity are one ulp apart.
     return std::nextafter(actual, rounded) == rounded || std::nextafter(rounded, actual) == actual ? 1 : 1e9;
   }
   int exponent;
@@ -68,13 +69,13 @@ double Ulps(T actual, long double expected) {
 }
 
 struct Function {
-  Opcode op;  // Its row in ops.def has the ulps that f32 may be off by; f64 has one more.
+  Opcode op;  // The op's row in ops.def has the largest error of f32 in ulps. f64 may have one more ulp.
   std::function<Value(Value, Value)> kernel;
   std::function<long double(long double, long double)> reference;
-  double low, high;  // Where half of the samples are taken.
+  double low, high;  // Half of the samples are in this range.
 };
 
-// What gpu/emitters/scalar.cpp makes of an op of one float, or of two.
+// The code that gpu/emitters/scalar.cpp emits for an op with one or two floats.
 std::function<Value(Value, Value)> KernelOf(Opcode op) {
   static Module module("functions");
   Computation& computation = module.AddComputation(ToString(op));
@@ -146,7 +147,7 @@ TYPED_TEST(Math, StaysWithinItsBudget) {
       y.push_back(static_cast<T>(near(random)));
       x.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
       y.push_back(i % 2 ? std::bit_cast<T>(static_cast<Bits>(random())) : static_cast<T>(near(random)));
-      // Powers over the whole range of results: a logarithm that is off shows at large exponents only.
+      // The powers cover the whole range of results, because an inaccurate logarithm shows only at large exponents.
       x.push_back(static_cast<T>(std::exp2(octave(random))));
       y.push_back(static_cast<T>(octave(random) * std::numeric_limits<T>::max_exponent * 4));
     }
@@ -162,7 +163,7 @@ TYPED_TEST(Math, StaysWithinItsBudget) {
             << ToString(function.op) << " of " << x[i] << ", " << y[i];
       }
     }
-    // The reference is rounded, too: to 2^-40 ulps of f32.
+    // The reference is rounded too, to 2^-40 ulps of f32.
     EXPECT_LE(worst, RowOf(function.op).ulps + (sizeof(T) == 8 ? 1 : 0x1p-39))
         << ToString(function.op) << " of " << x[at] << ", " << y[at] << " gave " << z[at];
     if (std::getenv("HLO_ULPS")) {
@@ -181,11 +182,11 @@ TEST(MathFunctions, AreAllMeasured) {
   }
 }
 
-// Every f32 there is, against f64, whose own error is a billionth of an ulp: what DefaultUlps rests on. A minute or two
-// for each function, so only with FULL=1.
+// Compares every f32 with f64, whose own error is a billionth of an ulp. DefaultUlps is based on this measurement. The
+// test takes a minute or two per function, so it needs FULL=1.
 struct Unrounded {
   Opcode op;
-  double most;  // Half an ulp less than DefaultUlps.
+  double most;  // The limit is half an ulp less than DefaultUlps.
 };
 
 class MathExhaustive : public testing::TestWithParam<Unrounded> {};
@@ -240,7 +241,7 @@ TEST(MathF16, IsComputedInF32AndRoundedOnce) {
       ASSERT_EQ(std::isnan(static_cast<float>(z[i])), std::isnan(expected));
       continue;
     }
-    // Half an ulp, and what the f32 result was off: an ulp of f32.
+    // The bound is half an ulp and the error of the f32 result, which is an ulp of f32.
     const double ulp = std::ldexp(1.0, std::max(std::ilogb(expected), -14) - 10);
     ASSERT_LE(std::fabs(static_cast<double>(z[i]) - expected), ulp * (0.5 + 0x1p-13)) << static_cast<float>(x[i]);
   }

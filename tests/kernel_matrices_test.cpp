@@ -1,4 +1,5 @@
-// Products of matrices in kernels: which lane holds what, what is computed, what PTX comes out, what is refused.
+// Tests of matrix products in kernels: the elements that each lane holds, the results, the PTX, and the kernels that
+// are rejected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace hlo::kernel {
 namespace {
 
-// The figures of the PTX ISA for each shape, as it writes them: group = lane >> 2, thread = lane % 4, element i.
+// The positions of elements according to the figures of the PTX ISA for each shape, in its own terms: group = lane >>
+// 2, thread = lane % 4, element i.
 MatrixPosition AsPtxSays(FragmentKind kind, int lane, int i) {
   const int group = lane >> 2, thread = lane % 4;
   if (kind.role == FragmentRole::kSum) return {i < 2 ? group : group + 8, thread * 2 + (i & 1)};
@@ -82,7 +84,7 @@ TEST(Matrices, AProductOf64x64x64IsRightWithinItsBound) {
   }
 }
 
-// What an instruction of its own must do: NaN and infinity, halves away from zero, nothing lost of what tf32 holds.
+// The op rounds halves away from zero, keeps NaN and infinity, and does not change numbers that tf32 can represent.
 TEST(Matrices, Tf32RoundsHalvesAwayFromZero) {
   constexpr int64_t kCount = 8;
   const float given[kCount] = {1,         1 + 0x1p-11f, -1 - 0x1p-11f, 1 + 0x1p-12f, 0x1.fffffep127f,
@@ -141,7 +143,7 @@ TEST(Matrices, AreAssembledForAmpereAndHopper) {
   }
 }
 
-// A lane in the wrong place is no race and reads no wrong memory: only the values tell.
+// A lane at the wrong position is not a race and reads valid memory, so only the values show it.
 TEST(Matrices, AWrongLaneIsFoundByItsValues) {
   for (const MmaShape shape : kMmaShapes) {
     for (const Kernel& kernel : {MatrixProduct(shape), OneProduct(shape, MatrixOrder::kRowMajor, 1)}) {

@@ -1,4 +1,4 @@
-// Kernels with products of matrices, for tests of both lowerings.
+// Kernels with matrix products, for tests of both lowerings.
 #ifndef HLO_TESTS_KERNEL_MATRIX_SAMPLES_H_
 #define HLO_TESTS_KERNEL_MATRIX_SAMPLES_H_
 
@@ -11,7 +11,7 @@ namespace hlo::kernel {
 
 constexpr MmaShape kMmaShapes[] = {MmaShape::kF16, MmaShape::kBF16, MmaShape::kTF32, MmaShape::kS8};
 
-// A product of matrices of 64 x 64, through shared memory: 32 x 32 of it for a block, 16 x 16 for a warp.
+// A product of 64 x 64 matrices through shared memory. A block computes 32 x 32 elements, a warp 16 x 16.
 inline Kernel MatrixProduct(MmaShape shape, MatrixOrder left_order = MatrixOrder::kRowMajor,
                             MatrixOrder right_order = MatrixOrder::kRowMajor) {
   constexpr int64_t kSize = 64, kTile = 32, kPart = 16;
@@ -65,8 +65,8 @@ inline Kernel MatrixProduct(MmaShape shape, MatrixOrder left_order = MatrixOrder
   return std::move(k).Build();
 }
 
-// One product, of matrices that stand in no shared memory, on top of a sum; the left one negated on the way. `spare`:
-// elements at the end of each line, so that nothing is aligned.
+// One product of matrices outside shared memory, added to a sum. The left matrix is negated before it is multiplied.
+// Each line ends with `spare` unused elements, so that lines are not aligned.
 inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   const MmaInfo& info = InfoOf(shape);
   const bool rows = order == MatrixOrder::kRowMajor;
@@ -98,8 +98,8 @@ inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   return std::move(k).Build();
 }
 
-// Products of panels in shared arrays, three rows and `columns` of 64: a loop with the same bounds in all lanes, and
-// what lives across it. `turned`: one panel is written along its terms.
+// Products of panels in shared arrays, for three rows and `columns` of 64 columns. The kernel has a loop with the same
+// bounds in all lanes and values that live across it. If `turned`, one panel is stored with its terms contiguous.
 inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
   constexpr int64_t kRows = 3, kTerms = 48, kColumns = 64, kBlocks = 2;
   KernelBuilder k("panel_product", kBlocks, 32);

@@ -1,15 +1,14 @@
-// Every kernel that is emitted for the models, with libraries and without: the host lowering, at every level of
-// instructions, and the emulated GPU code
-// agree to the bit, the sanitizer is silent, ptxas takes the PTX.
+// Tests of every kernel that is emitted for the models, with and without libraries. The host lowering at every
+// instruction set level and the emulated GPU code agree bit by bit, the sanitizer reports nothing, and ptxas accepts
+// the PTX.
 //
-// Each kernel runs at its full size, but not all of it: the emulator is some hundred times slower than the host. Of its
-// blocks run the first, the last and some in between that a seed picks, on the host and in the emulator, over equal
-// memory; all bytes that the kernel may write are compared afterwards. Nothing is scaled down, so that strides, guards
-// and tails are those that will run. Kernels whose blocks meet (the last one finishes) run as a whole; loops go round
-// twice.
+// Each kernel runs at its full size, but only some of its blocks run, because the emulator is slow. The first block,
+// the last block and blocks that a seed chooses run on the host and in the emulator with equal memory. Afterwards, all
+// bytes that the kernel may write are compared. Nothing is scaled down, so that strides, guards and tails occur as in
+// real runs. Kernels whose blocks depend on each other run as a whole. Loops make at most two trips.
 //
-// `make kernel-check` (HLO_KERNEL_CHECK=all) checks all of them, and those of the workloads of $CORPUS/bench/cpu, on
-// smaller arrays; otherwise a quarter of the models', the same each time, stands for all.
+// `make kernel-check` (HLO_KERNEL_CHECK=all) checks all kernels of the models, and also the kernels of the workloads of
+// $CORPUS/bench/cpu with smaller arrays. Otherwise a quarter of the models' kernels is checked, always the same.
 #define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
@@ -40,14 +39,14 @@ namespace hlo::kernel {
 namespace {
 
 struct ModelKernel {
-  std::string where;  // "gpt2_infer: fusion_3"
+  std::string where;  // The model and the kernel, such as "gpt2_infer: fusion_3".
   Kernel kernel;
-  bool for_gpu = true;  // False: a product in the form for a host, which a GPU could run but never gets.
+  bool for_gpu = true;  // False for a product in the form for a host. A GPU could run it but never receives it.
 };
 
 using Kernels = std::map<KernelHash, ModelKernel>;
 
-// Keeps the kernels it is given and loads nothing.
+// A device that collects the kernels it is given and loads nothing.
 class Collector : public gpu::Device {
  public:
   std::string model;
@@ -86,13 +85,13 @@ class Collector : public gpu::Device {
   std::unique_ptr<gpu::Device> host_ = gpu::OpenHostDevice();
 };
 
-// `most_elements`: of an array, where that is made smaller.
+// Collects the kernels of a module. Its arrays are reduced to `most_elements` if that is given.
 Status Collect(const std::string& path, Collector& collector, std::optional<int64_t> most_elements = {}) {
   std::unique_ptr<Module> module = TRY(Parse(TRY(ReadSource(path))));
   if (most_elements) module = Reduced(*module, *most_elements);
   TRY(RunPipeline(*module));
   for (const bool libraries :
-       {false, true}) {  // Where there are some, products that they refuse are planned for the host.
+       {false, true}) {  // With libraries, products that a library rejects are planned for the host.
     gpu::CompileOptions options;
     options.libraries = libraries;
     collector.for_gpu = !libraries;
@@ -106,9 +105,9 @@ bool IsAskedForAll() {
   return asked != nullptr && std::string_view(asked) == "all";
 }
 
-constexpr int64_t kMostElements = 1 << 18;  // Of an array of a workload.
+constexpr int64_t kMostElements = 1 << 18;  // The most elements of an array of a workload.
 
-// The different kernels of all models, and of the workloads where all are asked for.
+// The distinct kernels of all models, and of the workloads if all are requested.
 const std::vector<ModelKernel>& ModelKernels() {
   static const std::vector<ModelKernel> all = [] {
     Collector collector;
@@ -135,8 +134,8 @@ const std::vector<ModelKernel>& ModelKernels() {
   return all;
 }
 
-// Those that are checked: all when asked for, else every fourth. They stand in the order of their hashes, which know
-// nothing of models and emitters.
+// All kernels if all are requested, else every fourth in the order of their hashes. Hashes do not depend on models and
+// emitters.
 std::vector<const ModelKernel*> ChosenKernels() {
   const size_t step = IsAskedForAll() ? 1 : 4;
   std::vector<const ModelKernel*> chosen;
@@ -144,7 +143,8 @@ std::vector<const ModelKernel*> ChosenKernels() {
   return chosen;
 }
 
-// First and last, and by a seed as many between them as have about kElements elements of the largest array.
+// The first and the last block, and blocks that a seed chooses between them. Together they have about kElements
+// elements of the largest array.
 std::vector<int64_t> ChooseBlocks(const Kernel& kernel) {
   constexpr int64_t kElements = 1 << 14;
   int64_t elements = kernel.threads;
@@ -163,7 +163,7 @@ struct Outcome {
   int64_t blocks = 0, elements = 0, nan = 0;
 };
 
-// `compiled`: the kernel at every level of instructions, with little effort and with all.
+// `compiled` has the kernel at every instruction set level, with little and with full effort.
 Result<Outcome> CheckKernel(const Kernel& kernel, std::span<const HostKernel> compiled) {
   EmulateOptions options;
   options.blocks = ChooseBlocks(kernel);
@@ -191,7 +191,7 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
   for (const ModelKernel* each : chosen) kernels.push_back(&each->kernel);
   std::vector<std::vector<HostKernel>> compiled(chosen.size());
   AtEveryHostIsa([&] {
-    // Little effort first: what was compiled with more is taken for it.
+    // Little effort comes first, because code that is already compiled with full effort would be reused.
     const std::vector<double> nothing(kernels.size(), 0);
     for (const std::span<const double> shares : {std::span<const double>(nothing), std::span<const double>()}) {
       const auto at_level = CompileHost(kernels, shares);
@@ -218,7 +218,7 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
               chosen.size(), ModelKernels().size(), blocks, of_blocks, elements, nan);
 }
 
-// And of those that a GPU gets no register has to live in memory.
+// In addition, kernels for a GPU do not spill registers.
 TEST(ModelKernels, PtxasTakesAllPtxWithoutSpills) {
   if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
   const std::vector<const ModelKernel*> chosen = ChosenKernels();

@@ -1,4 +1,4 @@
-// Mutated kernels write other results than sound ones, and stay within their arrays and barriers.
+// Tests that mutated kernels have other results than correct ones, and respect their arrays and barriers.
 #include "gpu/kernel/mutation.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(KernelMutation, IsSafeAndShows) {
       shown[mutation.name] += !CompareWritten(sound, before, expected, emulated).differences.empty();
     }
   }
-  // Most samples store, read and add. The samples' numbers are never NaN, which the next test adds.
+  // Most samples store, read and add. Their numbers are never NaN, so max_ignores_nan shows only in the next test.
   EXPECT_GE(shown["tail"], 90);
   EXPECT_GE(shown["dropped_term"], 40);
   EXPECT_GE(planted["max_ignores_nan"], 5);
@@ -61,7 +61,6 @@ Kernel Applied(const Kernel& sound, std::string_view name) {
   return mutated;
 }
 
-// Runs a kernel of one input and one output.
 std::vector<float> RunOn(const Kernel& kernel, std::vector<float> input, size_t outputs) {
   std::vector<float> output(outputs, 0.0f);
   const std::vector<void*> arguments = {input.data(), output.data()};
@@ -113,7 +112,6 @@ TEST(KernelMutation, LeavesOutTheLastElementOfATile) {
   EXPECT_EQ(RunOn(Applied(std::move(k).Build(), "tail"), std::vector<float>(20, 1.0f), 20), expected);
 }
 
-// Mutations leave the values alone that addresses are computed from.
 TEST(KernelMutation, LeavesAddressesAlone) {
   KernelBuilder k("gather", 1, 32);
   const Array at = k.Input("at", Type::kS32, 32), x = k.Input("x", Type::kF32, 32), y = k.Output("y", Type::kF32, 32);

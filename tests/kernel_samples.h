@@ -1,4 +1,4 @@
-// Kernels of every shape the builder can write, for the tests of its lowerings.
+// Kernels with every construct of the builder, for tests of the lowerings.
 #ifndef HLO_TESTS_KERNEL_SAMPLES_H_
 #define HLO_TESTS_KERNEL_SAMPLES_H_
 
@@ -29,10 +29,11 @@ inline Kernel Elementwise(std::string name, Type type, int64_t count, int width,
   return std::move(k).Build();
 }
 
-// Rows of 256 through shared memory, backwards, while the next row is on its way. `waits`: as it must.
+// Reverses rows of 256 elements through shared memory while the next row is copied asynchronously. `waits` is false for
+// a faulty kernel that does not wait for the copy.
 inline Kernel AsyncRows(Type type, bool waits = true) {
   constexpr int64_t kRows = 4, kColumns = 256;
-  const int64_t each = 16 / Bytes(type);  // Elements of a copy.
+  const int64_t each = 16 / Bytes(type);  // The elements of one copy.
   KernelBuilder k("async_rows", 3, 128);
   const Array x = k.Input("x", type, 3 * kRows * kColumns), y = k.Output("y", type, 3 * kRows * kColumns);
   const Array rows = k.Shared("rows", type, 2 * kColumns);
@@ -89,7 +90,7 @@ inline Kernel WarpRowReduce(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
-// A combination with branches and loops in it.
+// A reduction whose combination has branches and loops.
 inline Kernel BranchyReduce() {
   KernelBuilder k("branchy_reduce", 2, 64);
   const Array x = k.Input("x", Type::kF32, 128), y = k.Output("y", Type::kF32, 2 + 128);
@@ -103,7 +104,7 @@ inline Kernel BranchyReduce() {
   return std::move(k).Build();
 }
 
-// Largest element and its first index: a pair, not commutative.
+// The largest element and its first index: a reduction of pairs that is not commutative.
 inline Kernel ArgMax(int64_t rows, int64_t columns) {
   KernelBuilder k("arg_max", rows, 128);
   const Array x = k.Input("x", Type::kF32, rows * columns);
@@ -114,7 +115,7 @@ inline Kernel ArgMax(int64_t rows, int64_t columns) {
     return std::vector<Value>{Select(take, b[0], a[0]), Select(take, b[1], a[1])};
   };
   const int64_t per_thread = CeilDiv(columns, 128);
-  k.Phase([&] {  // Contiguous columns per thread, so that neighbours are in order.
+  k.Phase([&] {  // Each thread has contiguous columns, so that neighbours are combined in order.
     const Variable most = k.MakeVariable(k.Constant(Type::kF32, -1e38)),
                    where = k.MakeVariable(k.Constant(Type::kS32, 0));
     k.Loop(0, per_thread, 1, [&](Value j) {
@@ -191,7 +192,7 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
   return std::move(k).Build();
 }
 
-// Softmax of rows up to 1024: values stay in slots between two reductions.
+// The softmax of rows of up to 1024 elements. Values stay in slots between two reductions.
 inline Kernel Softmax(int64_t rows, int64_t columns) {
   KernelBuilder k("softmax", rows, 256);
   const Array x = k.Input("x", Type::kBF16, rows * columns), y = k.Output("y", Type::kBF16, rows * columns);
@@ -229,7 +230,7 @@ inline Kernel CumulativeSum(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
-// Sums of groups of 8 lanes; shuffles of every kind; a broadcast.
+// Sums over groups of 8 lanes, shuffles of every kind, and a broadcast.
 inline Kernel Shuffles() {
   KernelBuilder k("shuffles", 3, 64);
   const Array x = k.Input("x", Type::kF64, 192), y = k.Output("y", Type::kF64, 192 * 6);
@@ -260,7 +261,7 @@ inline Kernel Shuffles() {
   return std::move(k).Build();
 }
 
-// A sum split over blocks: the last one to arrive adds the partial sums.
+// A sum that is divided among blocks. The last block to arrive adds the partial sums.
 inline Kernel SplitSum(int64_t count, int64_t blocks) {
   KernelBuilder k("split_sum", blocks, 128);
   const Array x = k.Input("x", Type::kF32, count);
@@ -282,11 +283,12 @@ inline Kernel SplitSum(int64_t count, int64_t blocks) {
   return std::move(k).Build();
 }
 
-// A window of three over rows of a matrix, with a table of weights: a loop in the thread body.
+// A window of three over the rows of a matrix, with a table of weights and a loop in the thread body.
 inline Kernel Stencil(int64_t rows, int64_t columns) {
   KernelBuilder k("stencil", CeilDiv(rows * columns, 512), 128);
   const Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows * columns);
-  const Array weights = k.Table("weights", Type::kF32, {0x3f000000, 0x3f800000, 0x40000000});  // 0.5, 1, 2.
+  // The weights 0.5, 1 and 2.
+  const Array weights = k.Table("weights", Type::kF32, {0x3f000000, 0x3f800000, 0x40000000});
   const Value base = k.block() * 512;
   k.Tile(4, rows * columns - base, [&](Value i) {
     const Value at = base + i, row = at / columns, column = at % columns;
@@ -301,7 +303,7 @@ inline Kernel Stencil(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
-// Lanes that agree, in few bits and in all.
+// Masks of the lanes with equal values, for values of few bits and of all bits.
 inline Kernel Matches() {
   KernelBuilder k("matches", 2, 64);
   const Array x = k.Input("x", Type::kU8, 128), y = k.Output("y", Type::kU32, 256);
@@ -317,7 +319,7 @@ inline Kernel Matches() {
   return std::move(k).Build();
 }
 
-// Histogram by atomics, in shared memory and then in global memory.
+// A histogram by atomic additions in shared memory and then in global memory.
 inline Kernel Histogram(int64_t count) {
   KernelBuilder k("histogram", CeilDiv(count, 1024), 128);
   const Array x = k.Input("x", Type::kU8, count);
@@ -332,7 +334,8 @@ inline Kernel Histogram(int64_t count) {
   return std::move(k).Build();
 }
 
-// Each thread changes an element of its own twice: the second time, by turns, it finds what it expects or does not.
+// Each thread changes its own element twice. The second change compares first: for even elements the expected value is
+// there, for odd elements it is not.
 inline Kernel OldValues() {
   KernelBuilder k("old_values", 2, 64);
   const Array x = k.Input("x", Type::kS32, 128), cells = k.InOut("cells", Type::kS32, 128),
@@ -346,7 +349,7 @@ inline Kernel OldValues() {
   return std::move(k).Build();
 }
 
-// Each warp turns its 32 elements around in shared memory.
+// Each warp reverses its 32 elements in shared memory.
 inline Kernel WarpReverse() {
   KernelBuilder k("warp_reverse", 2, 64);
   const Array x = k.Input("x", Type::kF32, 128), y = k.Output("y", Type::kF32, 128);
@@ -359,7 +362,7 @@ inline Kernel WarpReverse() {
   return std::move(k).Build();
 }
 
-// 64 KiB of shared memory: more than fits statically.
+// The kernel has 64 KiB of shared memory, more than a static allocation can have.
 inline Kernel LargeShared() {
   KernelBuilder k("large_shared", 2, 256);
   const Array x = k.Input("x", Type::kF32, 2 * 16384), y = k.Output("y", Type::kF32, 2 * 16384);
@@ -380,7 +383,6 @@ inline Kernel LargeShared() {
   return std::move(k).Build();
 }
 
-// Pairs swapped, with explicit vectors.
 inline Kernel SwapPairs(int64_t pairs) {
   KernelBuilder k("swap_pairs", CeilDiv(pairs, 64), 64);
   const Array x = k.Input("x", Type::kBF16, 2 * pairs), y = k.Output("y", Type::kBF16, 2 * pairs);
@@ -395,7 +397,7 @@ inline Kernel SwapPairs(int64_t pairs) {
   return std::move(k).Build();
 }
 
-// Broadcast of a row vector over a matrix with division by a scalar parameter: indices through / and %.
+// Adds a row vector to a matrix and divides by a scale for each row. Indices are computed with / and %.
 inline Kernel BroadcastAdd(int64_t rows, int64_t columns) {
   KernelBuilder k("broadcast_add", CeilDiv(rows * columns, 2048), 256);
   const Array x = k.Input("x", Type::kF16, rows * columns), bias = k.Input("bias", Type::kF16, columns),
@@ -409,7 +411,8 @@ inline Kernel BroadcastAdd(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
-// Rows shifted by an amount that is no multiple of anything, behind guards: the dividends begin below zero.
+// Rows are shifted by a number of elements that is coprime to their sizes. Guards precede the accesses, and dividends
+// begin below zero.
 inline Kernel Shifted(int64_t count) {
   KernelBuilder k("shifted", CeilDiv(count, 512), 128);
   const Array x = k.Input("x", Type::kF32, count), y = k.Output("y", Type::kF32, count);
@@ -418,7 +421,8 @@ inline Kernel Shifted(int64_t count) {
     const Value from = base + i - 37;
     const Variable value = k.MakeVariable(k.Constant(Type::kF32, -1.0));
     k.If(from >= 0, [&] {
-      const Value row = from / 20, column = from % 20;  // Columns reversed; then the halves of a row of 60 swapped.
+      // `mirrored` reverses the columns of rows of 20. `other` is an index with nested quotients.
+      const Value row = from / 20, column = from % 20;
       const Value mirrored = Min(row * 20 + (19 - column), k.Index(count - 1));
       const Value other = from % 60 / 30 * 30 + from / 60;
       value.Set(x.Load(mirrored) + Select(other < count, x.Load(Min(other, k.Index(count - 1))), x.Load(int64_t{0})));
@@ -428,7 +432,7 @@ inline Kernel Shifted(int64_t count) {
   return std::move(k).Build();
 }
 
-// A dot, one element per thread: a long loop in the thread body; and a value and a variable that live across it.
+// A dot with one element per thread: a long loop in the thread body, with a value and a variable that live across it.
 inline Kernel Dot(int64_t rows, int64_t columns, int64_t terms) {
   KernelBuilder k("dot", CeilDiv(rows * columns, 512), 256);
   const Array x = k.Input("x", Type::kF32, rows * terms), y = k.Input("y", Type::kF32, terms * columns);
@@ -449,7 +453,7 @@ inline Kernel Dot(int64_t rows, int64_t columns, int64_t terms) {
   return std::move(k).Build();
 }
 
-// Two nested long loops with an If between them, in a phase; bounds from memory.
+// Two nested long loops with an If between them in a phase. Their bounds are read from memory.
 inline Kernel NestedLoops() {
   KernelBuilder k("nested_loops", 3, 64);
   const Array bounds = k.Input("bounds", Type::kU8, 3), x = k.Input("x", Type::kF32, 300),
@@ -472,7 +476,8 @@ inline Kernel NestedLoops() {
   return std::move(k).Build();
 }
 
-// Rows too long for one block: each block of the cluster sums a part, and all read the parts of all.
+// The rows are too long for one block. Each block of the cluster sums a part, and every block reads the sums of all
+// parts.
 inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
   constexpr int kThreads = 128;
   const int64_t part = CeilDiv(columns, cluster);
@@ -483,7 +488,7 @@ inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
   const Slot sum = k.MakeSlot(Type::kF32, 2);
   k.SetSource("reduce.7");
   const Value row = k.cluster_index(), first = k.cluster_rank() * part, end = Min(first + part, k.Index(columns));
-  // Twice: the second time with squares, so that the shared array is written again after others read it.
+  // The second time sums squares, so that the shared array is written again after other blocks have read it.
   for (const bool squares : {false, true}) {
     k.Fill(sum, 0.0);
     k.Loop(first, end, kThreads * 2, [&](Value begin) {
@@ -502,7 +507,8 @@ inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
   return std::move(k).Build();
 }
 
-// Blocks pass their rows around: in a loop of the cluster, every thread reads its neighbour's.
+// Blocks pass their rows around: in each trip of a loop, each thread reads the element of the next block in the
+// cluster.
 inline Kernel ClusterRotation(int cluster) {
   constexpr int kThreads = 64;
   KernelBuilder k("cluster_rotation", 2 * cluster, kThreads);
@@ -522,7 +528,7 @@ inline Kernel ClusterRotation(int cluster) {
   return std::move(k).Build();
 }
 
-// y += a * x of twenty tensors in one launch: a block for each chunk, which tables say the place of.
+// y += a * x for twenty tensors in one launch. Each block has one chunk, whose tensor and place are in tables.
 inline Kernel AxpyOfMany(int64_t overrun = 0) {
   constexpr int64_t kTensors = 20, kChunk = 512;
   std::vector<int64_t> sizes, tensor_of, chunk_of;
@@ -549,7 +555,7 @@ inline Kernel AxpyOfMany(int64_t overrun = 0) {
   return std::move(k).Build();
 }
 
-// The same where the launch says how many elements each has; a thread for each tensor.
+// The sums of tensors whose sizes are an argument of the launch. Each thread has one tensor.
 inline Kernel SumOfMany(int64_t overrun = 0) {
   constexpr int64_t kTensors = 40, kMost = 50;
   KernelBuilder k("sum_of_many", 1, 64);
@@ -564,8 +570,8 @@ inline Kernel SumOfMany(int64_t overrun = 0) {
   return std::move(k).Build();
 }
 
-// Newton's steps for square roots of a block's numbers, until none changes by much: a loop of unknown length around a
-// reduction, on state in shared memory and in a variable.
+// Newton's steps for the square roots of a block's numbers, until all changes are small. A loop with an unknown number
+// of trips surrounds a reduction. The state is in shared memory and in a variable.
 inline Kernel NewtonRoots(int64_t count) {
   KernelBuilder k("newton_roots", 2, 64);
   const Array x = k.Input("x", Type::kF32, 2 * count), y = k.Output("y", Type::kF32, 2 * count);
@@ -594,7 +600,7 @@ inline Kernel NewtonRoots(int64_t count) {
   return std::move(k).Build();
 }
 
-// Halves the sum of an array, element by element, until it is small; the condition has phases, and a loop stands in it.
+// Halves the elements of an array until their sum is small. The condition has phases, and the body contains a loop.
 inline Kernel HalvedSums() {
   KernelBuilder k("halved_sums", 3, 64);
   const Array x = k.Input("x", Type::kS32, 3 * 64), y = k.Output("y", Type::kS32, 3 * 64);

@@ -1,4 +1,4 @@
-// Kernels written with the builder: what the host computes, what PTX comes out.
+// Tests of kernels that are written with the builder: their results on the host and their PTX.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,7 @@ TEST(Kernel, RowSumRunsOnTheHost) {
   }
 }
 
-// More parameters than are passed one by one.
+// The kernel has more parameters than are passed individually.
 TEST(Kernel, TakesManyParameters) {
   constexpr int kInputs = 40;
   KernelBuilder k("many", 1, 32);
@@ -93,7 +93,7 @@ TEST(Kernel, EqualKernelsHashEqually) {
   EXPECT_NE(Hash(RowSum(5, 1000)), Hash(RowSum(5, 1001)));
 }
 
-// A barrier stands where phases of different threads meet in shared memory, and nowhere else.
+// A barrier is placed where different threads access the same shared memory in consecutive phases, and nowhere else.
 TEST(Kernel, BarriersStandWhereTheyMust) {
   const auto barriers = [](const Kernel& kernel) {
     const std::string text = ToString(kernel);
@@ -105,7 +105,7 @@ TEST(Kernel, BarriersStandWhereTheyMust) {
   EXPECT_EQ(barriers(RowSum(5, 1000)), 1);
   KernelBuilder k("loop", 1, 64);
   const Array y = k.Output("y", Type::kS32, 64), shared = k.Shared("shared", Type::kS32, 64);
-  k.Loop(0, 4, 1, [&](Value) {  // Writes, reads; and the next round's writes wait for the reads.
+  k.Loop(0, 4, 1, [&](Value) {  // Reads wait for the writes, and the writes of the next trip wait for the reads.
     k.Tile(1, [&](Value i) { shared.Store(i, Convert(i, Type::kS32)); });
     k.Tile(1, [&](Value i) { y.Store(i, shared.Load(63 - i)); });
   });
@@ -115,7 +115,7 @@ TEST(Kernel, BarriersStandWhereTheyMust) {
 TEST(Kernel, PtxHasWideAccesses) {
   const auto ptx = EmitPtx(Scale(8192));
   ASSERT_TRUE(ptx) << ptx.error().message();
-  // It waits for what is before it first; older devices cannot.
+  // The kernel first waits for the preceding kernels. Older devices do not have this instruction.
   const size_t wait = ptx->text.find("griddepcontrol.wait;");
   EXPECT_NE(wait, std::string::npos);
   EXPECT_LT(wait, ptx->text.find("ld.global"));
@@ -129,7 +129,7 @@ TEST(Kernel, PtxHasWideAccesses) {
   EXPECT_EQ(ptx->text.find(".local"), std::string::npos) << ptx->text;
 }
 
-// No guard: how many blocks there are shows nowhere in the code.
+// The kernel has no guard, so its code does not contain the number of blocks.
 Kernel WholeTiles(int64_t blocks) {
   KernelBuilder k("whole_tiles", blocks, 256);
   const Array x = k.Input("x", Type::kF32, blocks * 1024), y = k.Output("y", Type::kF32, blocks * 1024);
@@ -137,7 +137,7 @@ Kernel WholeTiles(int64_t blocks) {
   return std::move(k).Build();
 }
 
-// What is compiled once for kernels that differ in their names is what each would be alone.
+// Kernels that differ only in their names are compiled once. The result equals compiling each of them alone.
 TEST(Kernel, EqualKernelsShareTheirPtxNamesApart) {
   std::vector<Kernel> kernels = {Scale(8192), RowSum(5, 1000), Scale(8192), WholeTiles(16), WholeTiles(48)};
   kernels[0].name = "a";
