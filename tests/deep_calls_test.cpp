@@ -1,4 +1,4 @@
-// Computations that call each other 100,000 deep: no stage walks them on its stack.
+// Tests of computations that call each other 100,000 levels deep: no stage recurses over them on its stack.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kDepth = 100'000;
 
-// Each computation calls the one before; the innermost negates.
+// Each computation calls the one before it. The innermost computation negates.
 std::string Chain(int depth, std::string_view call, std::string_view callee) {
   std::string text = "HloModule deep\n";
   for (int i = 0; i <= depth; ++i) {
@@ -45,7 +45,7 @@ TEST(DeepCalls, GoThroughEveryStage) {
   const auto module = ParseText(text);
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
-  // Each computation once, and in its place.
+  // Each computation is printed once, in its place.
   const std::string printed = Print(*module);
   EXPECT_NE(printed.find(Str("to_apply=%level_", kDepth - 1)), std::string::npos);
   EXPECT_EQ(std::ranges::count(printed, '{'), std::ranges::count(printed, '}'));
@@ -54,7 +54,7 @@ TEST(DeepCalls, GoThroughEveryStage) {
   ExpectValue(*module);
 }
 
-// level_i calls level_i-1 `calls` times in a row, after an addition.
+// level_i adds its argument to itself and then calls level_i-1 `calls` times in a row.
 std::string Nest(int depth, int calls) {
   std::string text = "HloModule nest\n";
   for (int i = 0; i <= depth; ++i) {
@@ -67,7 +67,7 @@ std::string Nest(int depth, int calls) {
   return text;
 }
 
-// What is copied is copied to where it stays: the work is that of the result.
+// Instructions are copied directly to their final computation, so the work is proportional to the size of the result.
 TEST(DeepCalls, AreInlinedOnce) {
   constexpr int kLevels = 20'000;
   const auto module = ParseText(Nest(kLevels, 1));
@@ -80,7 +80,7 @@ TEST(DeepCalls, AreInlinedOnce) {
   EXPECT_LE(longest, 10u);
 }
 
-// Two calls a level are 2^40 bodies: as many as the limit allows, and calls for the others.
+// Two calls per level are 2^40 bodies. The inliner copies as many as its limit allows and keeps the other calls.
 TEST(DeepCalls, ThatDoubleStayCallsBeyondTheLimit) {
   const auto module = ParseText(Nest(40, 2));
   ASSERT_NE(module, nullptr);
@@ -98,7 +98,7 @@ TEST(DeepCalls, FusionsInFusionsRun) {
   ExpectValue(*module);
 }
 
-// What arguments have to be is asked for from the uses, against the calls and operands.
+// Constraints on arguments pass from the uses back through calls and operands.
 TEST(DeepCalls, ArgumentsAreMadeForThem) {
   std::string text = "HloModule deep\n";
   for (int i = 0; i < kDepth; ++i) {
@@ -126,7 +126,7 @@ TEST(DeepCalls, ArgumentsAreMadeForThem) {
   EXPECT_LT((*arguments)[0].GetInt(0), 7);
 }
 
-// The shadow has a stack, and says how far it goes.
+// The shadow recurses. Beyond its depth limit it returns an error.
 TEST(DeepCalls, TheShadowStops) {
   const ShadowValue argument = ToShadow(kArgument);
   const auto shallow = ParseText(Chain(100, "call", "to_apply")), deep = ParseText(Chain(5000, "call", "to_apply"));

@@ -1,4 +1,4 @@
-// Instructions in a chain of 100,000, each of which uses the one before: no stage walks them on its stack.
+// Tests of chains of 100,000 instructions: no stage recurses over them on its stack.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kLength = 100'000;
 
-// x, x + p1, then the difference to p0, then the sum, ... : `length` of them below each other.
+// A chain of `length` instructions that add p1 and subtract p0 in turn: p0, p0 + p1, p0 + p1 - p0, ...
 std::string Lines(int length) {
   std::string text = "  p0 = f32[2,3] parameter(0)\n  p1 = f32[2,3] parameter(1)\n";
   for (int i = 0; i < length; ++i) {
@@ -40,7 +40,7 @@ std::string FusedChain(int length) {
              "  ROOT f = f32[2,3] fusion(a, b), kind=kLoop, calls=fused\n}\n");
 }
 
-// Small integers, so that all sums are exact: p0 + (length / 2) * (p1 - p0).
+// The arguments are small integers, so all sums are exact: p0 + (length / 2) * (p1 - p0).
 void ExpectValue(const Module& module) {
   const std::vector<Literal> arguments = {Values(PrimitiveType::kF32, {2, 3}, {1, 2, 3, 4, 5, 6}),
                                           Values(PrimitiveType::kF32, {2, 3}, {2, 2, 2, 5, 5, 5})};
@@ -91,7 +91,7 @@ TEST(DeepChains, OfAnyLengthAreReadAndRunAsOneFusion) {
   EXPECT_NE(kernel->find("no kernel for 'f', whose operations follow from each other"), std::string::npos) << *kernel;
 }
 
-// Each padding computes an index from the index before.
+// Each padding computes an index from the index before it.
 TEST(DeepChains, OfIndicesAreRefused) {
   std::string text =
       "HloModule pads, is_scheduled=true\nfused {\n  x.0 = f32[7] parameter(0)\n  z = f32[] constant(0)\n";
@@ -105,7 +105,7 @@ TEST(DeepChains, OfIndicesAreRefused) {
   EXPECT_NE(kernel->find("below 500 operations that compute indices"), std::string::npos) << *kernel;
 }
 
-// LLVM has each instruction as well.
+// LLVM compiles each instruction of the chain as well.
 TEST(DeepChains, AreCompiled) {
   const auto module = ParseText(FusedChain(6200));
   ASSERT_NE(module, nullptr);

@@ -1,5 +1,6 @@
-// Several devices in one process: each collective in each group mode, with values worked out by hand; and who waits for
-// whom. Which values a device has follows from its number: replica * partitions + partition.
+// Tests of several devices in one process: each collective in each group mode, with values that were worked out by
+// hand, and the reports of devices that wait for each other. The values of a device follow from its number, replica *
+// partitions + partition.
 #include <array>
 
 #include "base/text.h"
@@ -19,7 +20,7 @@ add {
 }
 )";
 
-// Device d has 10 * d + i in element i of each f32 parameter.
+// Arguments for all devices: device d has 10 * d + i in element i of each f32 parameter.
 std::vector<std::vector<Literal>> Numbered(const Module& module) {
   std::vector<std::vector<Literal>> args(module.header.replica_count * module.header.num_partitions);
   for (size_t device = 0; device < args.size(); ++device) {
@@ -38,7 +39,7 @@ Result<std::vector<Literal>> RunText(const std::string& text) {
   return InterpretDevices(*module, Numbered(*module));
 }
 
-// `body` as the entry, on replicas x partitions devices; the result is an array.
+// Runs `body` as the entry on replicas x partitions devices. The result must be an array.
 Rows RunOn(int replicas, int partitions, const std::string& body) {
   const auto results = RunText(Str("HloModule m, replica_count=", replicas, ", num_partitions=", partitions, "\n", kAdd,
                                    "ENTRY main {\n", body, "\n}\n"));
@@ -55,8 +56,7 @@ std::string Refusal(const std::string& text) {
   return results ? "" : Render(results.error(), "test");
 }
 
-// ---- Group modes
-// -----------------------------------------------------------------------------------------------------
+// ---- Group modes ---------------------------------------------------------------------------------------------------
 
 constexpr const char* kX = "x = f32[1] parameter(0)\n";
 
@@ -73,7 +73,7 @@ TEST(Collectives, WithAChannelReplicasStandForAllTheirPartitions) {
   EXPECT_EQ(
       RunOn(3, 2, Str(kX, "ROOT r = f32[1] all-reduce(x), channel_id=1, replica_groups={{2,0},{1}}, to_apply=add")),
       (Rows{{100}, {100}, {50}, {50}, {100}, {100}}));
-  // The order is that of the listed replicas, each with its partitions.
+  // The values are in the order of the listed replicas, and each replica has its partitions.
   EXPECT_EQ(RunOn(2, 2, Str(kX, "ROOT r = f32[4] all-gather(x), channel_id=1, replica_groups={{1,0}}, dimensions={0}")),
             (Rows(4, {20, 30, 0, 10})));
 }
@@ -121,11 +121,10 @@ TEST(Collectives, TheNumbersOfADevice) {
             (Rows{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
 }
 
-// ---- What each gives
-// -------------------------------------------------------------------------------------------------
+// ---- What each gives -----------------------------------------------------------------------------------------------
 
 TEST(Collectives, SumsFoldInTheOrderOfTheGroup) {
-  // 1e8 + 1 is 1e8 in f32.
+  // In f32, 1e8 + 1 is rounded to 1e8.
   const std::string body = R"(id = u32[] replica-id()
     big = f32[3] constant({1e8, -1e8, 1})
     at = f32[1] dynamic-slice(big, id), dynamic_slice_sizes={1}
@@ -188,7 +187,7 @@ TEST(Collectives, WithinAnAsyncStart) {
 }
 
 TEST(Collectives, PermuteInPlaceReplacesSlices) {
-  // Each sends the slice that its own start names; it lands where the receiver's start says. Device 0 is no target.
+  // The sender's start selects the slice that is sent, and the receiver's start its place. Device 0 receives nothing.
   EXPECT_EQ(RunOn(2, 1, R"(x = f32[3] parameter(0)
     nine = f32[] constant(9)
     out = f32[4] broadcast(nine), dimensions={}
@@ -208,7 +207,7 @@ TEST(Collectives, BroadcastFromADynamicRoot) {
             (Rows(3, {20, 21})));
 }
 
-// The first device keeps row 0 and sends rows 1, 2; the second sends row 0 and keeps nothing.
+// The first device keeps row 0 and sends rows 1 and 2. The second device sends row 0 and keeps nothing.
 TEST(Collectives, RaggedRowsGoWhereTheSenderSays) {
   const std::string head = R"(x = f32[3] parameter(0)
     minus = f32[] constant(-1)
@@ -265,12 +264,12 @@ ENTRY main {
             40);
 }
 
-// ---- send and recv
-// -----------------------------------------------------------------------------------------------------
+// ---- send and recv -------------------------------------------------------------------------------------------------
 
 constexpr const char* kRing = "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2},{2,0}}}";
 
-// Written so that each would wait for its neighbour before it sends: without a schedule they send first.
+// In the order of the text, each device would wait for its neighbour before it sends. Without a schedule, the devices
+// send first.
 TEST(Collectives, ValuesGoRoundARing) {
   const std::string body = Str(R"(x = f32[1] parameter(0)
     t = token[] after-all()
@@ -301,10 +300,9 @@ ENTRY main {
   EXPECT_NE(refusal.find("[R040] replica 0 sent at 's' what replica 1 never received"), std::string::npos) << refusal;
 }
 
-// ---- Who waits where
-// -------------------------------------------------------------------------------------------------
+// ---- Who waits where -----------------------------------------------------------------------------------------------
 
-// Device d takes branch d.
+// A module in which device d takes branch d.
 std::string Diverging(int replicas, int partitions, const std::string& a, const std::string& b) {
   return Str("HloModule m, replica_count=", replicas, ", num_partitions=", partitions, "\n", kAdd,
              "one {\n  x = f32[1] parameter(0)\n  ", a, "\n}\nother {\n  x = f32[1] parameter(0)\n  ", b, R"(
@@ -334,7 +332,7 @@ TEST(Collectives, TwoCollectivesAreNotOne) {
   EXPECT_NE(refusal.find("replica 1 waits at 'right' (all-reduce) for replica 0"), std::string::npos) << refusal;
 }
 
-// Within a partition all agree which branch to take.
+// All devices of a partition agree on the branch.
 TEST(Collectives, OthersMayTakeAnotherBranch) {
   const auto results = RunText(Diverging(2, 2,
                                          "ROOT left = f32[1] all-reduce(x), channel_id=1, use_global_device_ids=true, "
@@ -381,11 +379,10 @@ TEST(Collectives, MemoryIsPlannedForAllDevices) {
   EXPECT_NE(result.error().message().find("on each of 8 devices"), std::string::npos) << result.error().message();
 }
 
-// ---- A training step
-// ---------------------------------------------------------------------------------------------------
+// ---- A training step -----------------------------------------------------------------------------------------------
 
-// y = x w; the loss is the mean of (y - t)^2 over `batch` rows; a step of gradient descent on w. With `reduce`, rows of
-// all replicas count.
+// A step of gradient descent on w for y = x w, whose loss is the mean of (y - t)^2 over `batch` rows. `reduce` is the
+// text that adds up the gradients of all replicas.
 std::string Step(int replicas, int rows, int batch, const std::string& reduce) {
   return Str("HloModule step, replica_count=", replicas, "\n", kAdd, "ENTRY main {\n  x = f32[", rows,
              ",3] parameter(0)\n  t = f32[", rows, ",2] parameter(1)\n  w = f32[3,2] parameter(2)\n  y = f32[", rows,
@@ -401,7 +398,7 @@ std::string Step(int replicas, int rows, int batch, const std::string& reduce) {
 TEST(Collectives, ADataParallelStepIsTheStepOnTheWholeBatch) {
   const auto parallel = ParseText(Step(4, 2, 8, "  g = f32[3,2] all-reduce(own), to_apply=add\n"));
   const auto whole = ParseText(Step(1, 8, 8, "  g = f32[3,2] copy(own)\n"));
-  // Small integers, so that every order of summation gives the same bits.
+  // The values are small integers, so every order of summation gives the same bits.
   Literal x(Shape(PrimitiveType::kF32, {8, 3})), t(Shape(PrimitiveType::kF32, {8, 2})),
       w(Shape(PrimitiveType::kF32, {3, 2}));
   for (int i = 0; i < 24; ++i) x.SetDouble(i, (i * 7 + 3) % 11 - 5);
@@ -424,8 +421,7 @@ TEST(Collectives, ADataParallelStepIsTheStepOnTheWholeBatch) {
   for (const Literal& result : *results) EXPECT_TRUE(result.BitEquals(*expected));
 }
 
-// ---- Files
-// ---------------------------------------------------------------------------------------------------------------
+// ---- Files ---------------------------------------------------------------------------------------------------------
 
 TEST(Collectives, ArgumentsOfDevicesFromAndToFiles) {
   const auto module = ParseText(
@@ -433,7 +429,7 @@ TEST(Collectives, ArgumentsOfDevicesFromAndToFiles) {
       "parameter(1)\n"
       "  ROOT c = f32[1] add(a, b)\n}\n");
   const auto value = [](double v) { return Values(PrimitiveType::kF32, {1}, {v}); };
-  // Replica 1 has its own a, and its partition 1 its own b.
+  // Replica 1 has another a, and its partition 1 has another b.
   const std::vector<std::vector<Literal>> args = {
       {value(1), value(2)}, {value(1), value(2)}, {value(3), value(2)}, {value(3), value(4)}};
   const std::string path = testing::TempDir() + "hlokit_devices.npz";

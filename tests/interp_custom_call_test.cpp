@@ -1,5 +1,5 @@
-// Custom calls of libraries against what they are defined by: gradients against the forward convolution, epilogues and
-// factorisations against plain HLO. Values by hand are in testdata/interp/custom-call-*.hlo.
+// Tests of library custom calls against their definitions: gradients against the forward convolution, epilogues and
+// factorisations against plain HLO. testdata/interp/custom-call-*.hlo have values that were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::string ErrorOf(const std::string& text) {
 // ---- Gradients -----------------------------------------------------------------------------------------------------
 
 struct Case {
-  std::string x, filter, y;  // Shapes of the forward convolution.
+  std::string x, filter, y;  // The shapes of the forward convolution.
   std::string window, labels;
   int groups = 1;
 };
@@ -52,7 +52,7 @@ std::string Gradient(const Case& c, const std::string& target, const std::string
              "\"\n  ROOT r = ", result, " get-tuple-element(c), index=0\n}\n");
 }
 
-// Of small integers, so that every sum is exact.
+// Small integers, so that every sum is exact.
 Literal Integers(const Shape& shape, int seed) {
   std::mt19937 generator(seed);
   Literal literal(shape);
@@ -60,8 +60,8 @@ Literal Integers(const Shape& shape, int seed) {
   return literal;
 }
 
-// The convolution is linear in `moving`: element i of the gradient is the product of dy with the convolution of the
-// unit vector i.
+// Checks the gradient by operand `moving` (0 is the input, 1 is the filter). The convolution is linear in this operand.
+// Element i of the gradient is therefore the product of dy with the convolution of the unit vector i.
 void ExpectGradient(const Case& c, int moving) {
   const auto forward = ParseText(Forward(c));
   ASSERT_NE(forward, nullptr);
@@ -90,18 +90,18 @@ void ExpectGradient(const Case& c, int moving) {
 const Case kCases[] = {
     {"f32[2,5,3]", "f32[3,3,2]", "f32[2,3,2]", "size=3", "b0f_0io->b0f"},
     {"f32[2,6,3]", "f32[3,3,2]", "f32[2,3,2]", "size=3 stride=2 pad=1_0", "b0f_0io->b0f"},
-    // The last element meets no window.
+    // No window reads the last element.
     {"f32[1,6,1]", "f32[2,1,1]", "f32[1,2,1]", "size=2 stride=3 pad=0_0", "b0f_0io->b0f"},
     {"f32[1,7,2]", "f32[3,2,2]", "f32[1,7,2]", "size=3 pad=2_2 rhs_dilate=2", "b0f_0io->b0f"},
     {"f32[1,4,2]", "f32[3,2,1]", "f32[1,7,1]", "size=3 pad=1_1 lhs_dilate=2", "b0f_0io->b0f"},
     {"f32[1,5,2]", "f32[3,2,1]", "f32[1,3,1]", "size=3 rhs_reversal=1", "b0f_0io->b0f"},
-    // Padding beyond the window, and below nothing.
+    // The padding is larger than the window, or negative.
     {"f32[1,3,1]", "f32[2,1,1]", "f32[1,8,1]", "size=2 pad=4_2", "b0f_0io->b0f"},
     {"f32[1,6,1]", "f32[2,1,1]", "f32[1,3,1]", "size=2 pad=-1_-1", "b0f_0io->b0f"},
-    // Groups: 2 of 2 inputs and 3 outputs; and depthwise.
+    // There are 2 groups with 2 inputs and 3 outputs each, and a depthwise convolution.
     {"f32[2,4,4]", "f32[2,2,6]", "f32[2,3,6]", "size=2", "b0f_0io->b0f", 2},
     {"f32[1,4,3]", "f32[2,1,3]", "f32[1,3,3]", "size=2", "b0f_0io->b0f", 3},
-    // Two dimensions, other orders.
+    // There are two spatial dimensions, and the dimensions have other orders.
     {"f32[2,4,5,3]", "f32[2,2,3,3]", "f32[2,2,2,2]", "size=2x3 stride=2x2 pad=0_0x0_0", "b01f_o0i1->b01f"},
     {"f32[2,3,5,4]", "f32[4,3,3,2]", "f32[4,2,5,2]", "size=3x2 stride=1x2 pad=1_1x0_0", "bf01_oi01->fb01"},
 };
@@ -123,7 +123,7 @@ std::string Config(const std::string& epilogue, double beta = 0) {
       epilogue, "\"}}");
 }
 
-// The same text, once with the call and once with what it is.
+// Expects that the call and its definition in plain HLO have the same results.
 void ExpectSame(const std::string& before, const std::string& call, const std::string& plain) {
   const std::string head = Str("HloModule m\nENTRY e {\n", before);
   const auto module = ParseText(Str(head, plain, "\n}\n"));
@@ -161,7 +161,7 @@ TEST(CustomCall, MatmulEpiloguesArePlainHlo) {
                  "  ROOT r = bf16[3,4] convert(t)"));
 }
 
-// A column-major result has its rows where columns are otherwise: the bias follows the memory.
+// In memory, a column-major result is its own transpose. The bias has an element for each row of the result.
 TEST(CustomCall, BiasFollowsTheLayout) {
   ExpectSame("  a = f32[3,5] parameter(0)\n  b = f32[5,4] parameter(1)\n  bias = f32[3] parameter(2)\n",
              Str("  ROOT r = f32[3,4]{0,1} custom-call(a, b, bias), custom_call_target=\"__cublas$lt$matmul\", ",
@@ -193,7 +193,7 @@ TEST(CustomCall, AnUnknownTargetNamesKnownOnesAndTheFlag) {
 
 // ---- Factorisations ------------------------------------------------------------------------------------------------
 
-// rows[p] of a is row i of l * u, where p is where the pivots move row i.
+// Row i of l * u is row order[i] of the matrix, where the pivots determine `order`.
 TEST(CustomCall, LuFactorsGiveTheMatrixBack) {
   for (const auto& [rows, columns] : {std::pair(5, 3), std::pair(3, 5), std::pair(4, 4)}) {
     const int64_t size = std::min(rows, columns);
@@ -222,7 +222,8 @@ TEST(CustomCall, LuFactorsGiveTheMatrixBack) {
   }
 }
 
-// Letters of trsm, and the flags before the matrices of its older name, are attributes of triangular-solve.
+// The letters of trsm, and the flags that precede the matrices under its older name, correspond to attributes of
+// triangular-solve.
 TEST(CustomCall, TrsmIsTriangularSolve) {
   for (int bits = 0; bits < 24; ++bits) {
     const bool left = (bits & 1) != 0, lower = (bits & 2) != 0, unit = (bits & 4) != 0;
@@ -250,7 +251,7 @@ TEST(CustomCall, TrsmIsTriangularSolve) {
   }
 }
 
-// a * v = v * diagonal(w), for a matrix whose eigenvalues are a real one and a pair.
+// Checks a * v = v * diagonal(w) for a matrix with a real eigenvalue and a complex pair.
 TEST(CustomCall, EigenvectorsOfARealMatrix) {
   const std::string text =
       "HloModule m\nENTRY e {\n  a = f64[3,3] constant({{0, -2, 0}, {2, 0, 1}, {0, 0, 5}})\n"
@@ -271,11 +272,11 @@ TEST(CustomCall, EigenvectorsOfARealMatrix) {
   double squares = 0, pair = 0;
   for (const double size : Doubles(result->elements()[1])) squares += size * size;
   for (const double imaginary : Doubles(result->elements()[2])) pair += std::abs(imaginary);
-  EXPECT_NEAR(squares, 3, 1e-14);  // Three vectors of length 1.
-  EXPECT_NEAR(pair, 4, 1e-14);     // 2i and -2i
+  EXPECT_NEAR(squares, 3, 1e-14);  // Three vectors have length 1.
+  EXPECT_NEAR(pair, 4, 1e-14);     // The pair is 2i and -2i.
 }
 
-// LAPACK's own routines, where it is installed: q * r is the matrix, and u * s * vt is.
+// Checks LAPACK's own routines if LAPACK is installed. q * r and u * s * vt are the original matrices.
 TEST(CustomCall, LibraryFactorsGiveTheMatrixBack) {
   const std::string qr =
       "HloModule m\nENTRY e {\n  a = f64[4,3] parameter(0)\n"

@@ -1,4 +1,4 @@
-// The interpreter against a second evaluator that is written from the definitions with index loops only: equal bits.
+// Compares the interpreter bit by bit with a second evaluator that implements the definitions with plain index loops.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -22,7 +22,7 @@ double At(const Literal& literal, const std::vector<int64_t>& index) {
   return literal.GetDouble(Dot(index, RowMajorStrides(literal.shape().dims())));
 }
 
-// Sums in f32, one product at a time.
+// A dot with sums in f32, one product at a time.
 Literal NaiveDot(const Instruction& inst, const Literal& a, const Literal& b) {
   const DotAttrs& attrs = inst.attrs<DotAttrs>();
   const auto has = [](const std::vector<int64_t>& dims, int64_t d) {
@@ -54,7 +54,7 @@ Literal NaiveDot(const Instruction& inst, const Literal& a, const Literal& b) {
   return result;
 }
 
-// The base coordinate of window offset w for output position o, or -1.
+// The coordinate in the operand for window offset w at output position o, or -1 if that is padding or a hole.
 int64_t Base(const WindowDim& window, int64_t size, int64_t o, int64_t w) {
   const int64_t at = o * window.stride + w * window.window_dilation - window.pad_low;
   return at < 0 || at % window.base_dilation != 0 || at / window.base_dilation >= size ? -1 : at / window.base_dilation;
@@ -153,7 +153,8 @@ Literal NaiveGather(const Instruction& inst, const Literal& operand, const Liter
   return result;
 }
 
-// Each update element by itself, in the order of the update's indices; sums in f32.
+// A scatter that adds. It processes each update element separately, in the order of the update's indices, with sums in
+// f32.
 Literal NaiveScatterAdd(const Instruction& inst, const Literal& operand, const Literal& indices,
                         const Literal& updates) {
   const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
@@ -210,7 +211,8 @@ void ExpectAgreement(const std::string& body) {
 }
 
 TEST(SecondEvaluator, Dot) {
-  // Tiles of 6 x 16 with rests, depths beyond one block of 256, few rows, transposed sides, batches.
+  // The shapes leave remainders of the 6 x 16 tiles. They also have depths beyond one block of 256, few rows,
+  // transposed operands and batches.
   ExpectAgreement(
       "a = f32[13,300] parameter(0)\nb = f32[300,37] parameter(1)\nROOT c = f32[13,37] dot(a, b), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
@@ -271,8 +273,8 @@ TEST(SecondEvaluator, ReduceWindow) {
       "pad=599_0}, to_apply=add");
 }
 
-// Rows are folded many elements at a time, and long ones in pieces; NaNs and zeros, whose order shows, must come out as
-// if one by one.
+// The interpreter folds many elements of a row at a time, and long rows in parts. The result must be as if they were
+// folded one by one, also for NaNs and zeros, for which the order matters.
 class SecondEvaluatorRows : public testing::TestWithParam<int64_t> {};
 
 TEST_P(SecondEvaluatorRows, Extremes) {
@@ -302,7 +304,8 @@ ENTRY main {
       const bool floats = IsFloat(x.shape().type());
       const Literal init = Literal::Scalar(x.shape().type(), max ? -100.0 : 100.0);
       if (floats) {
-        // Row 1: zeros are the extremes, of either sign. Row 2: a NaN late. Row 3: two NaNs of different bits.
+        // In row 1 the extremes are zeros of either sign. Row 2 has a NaN near the end. Row 3 has two NaNs with
+        // different bits.
         for (int64_t i = 0; i < row_size; ++i)
           x.SetDouble(row_size + i, i % 97 == 5 ? (i % 2 == 0 ? 0.0 : -0.0) : max ? -1 : 1);
         x.SetDouble(2 * row_size + row_size - 2, std::numeric_limits<double>::quiet_NaN());
@@ -315,7 +318,7 @@ ENTRY main {
         double best = init.GetDouble(0);
         for (int64_t i = row * row_size; i < (row + 1) * row_size && best == best; ++i) {
           const double v = x.GetDouble(i);
-          const bool zeros = best == 0 && v == 0;  // +0 is the larger.
+          const bool zeros = best == 0 && v == 0;  // +0 is larger than -0.
           if (v != v || (max ? v > best : v < best) || (zeros && std::signbit(v) != max)) best = v;
         }
         expected.SetDouble(row, best);
@@ -329,7 +332,7 @@ ENTRY main {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, SecondEvaluatorRows, testing::Values(333, 70001));
 
-// Each element to its result, in row-major order.
+// Folds the elements in row-major order into their results.
 template <class A>
 std::vector<A> NaiveReduce(const Literal& x, const std::vector<bool>& reduced, A init,
                            const std::function<A(A, A)>& f) {
@@ -347,7 +350,7 @@ std::vector<A> NaiveReduce(const Literal& x, const std::vector<bool>& reduced, A
   return results;
 }
 
-// Long ones, of few results, which are cut into pieces. Sums of whole numbers are exact in any order.
+// Long reductions with few results, which are computed in parts. Sums of small integers are exact in any order.
 TEST(SecondEvaluator, LongReduce) {
   struct Case {
     std::vector<int64_t> dims;
@@ -366,7 +369,7 @@ TEST(SecondEvaluator, LongReduce) {
   };
   const Op ops[] = {
       {"add", [](double a, double b) { return a + b; }, [](uint64_t a, uint64_t b) { return a + b; }},
-      // In f32 at every step, with factors that leave nothing exact.
+      // The product is rounded to f32 at every step. The factors are not exact.
       {"multiply", [](double a, double b) { return static_cast<float>(a) * static_cast<float>(b); },
        [](uint64_t a, uint64_t b) { return a * b; }},
       {"maximum", [](double a, double b) { return std::max(a, b); }, {}},
@@ -382,7 +385,8 @@ TEST(SecondEvaluator, LongReduce) {
         const std::string name = op.name, word = type;
         const bool floats = word.find('f') != std::string::npos;
         if (floats ? !op.of_floats : !op.of_ints) continue;
-        if (floats && name == "multiply" && word != "f32") continue;  // Rounded to their type in between.
+        // The interpreter rounds products of narrower types at every step.
+        if (floats && name == "multiply" && word != "f32") continue;
         if (word == "pred" && (name == "add" || name == "multiply")) continue;
         const std::string text = Str(
             "fold { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) ROOT r = ", type, "[] ", name,
@@ -414,7 +418,7 @@ TEST(SecondEvaluator, LongReduce) {
         } else {
           const auto results = NaiveReduce<uint64_t>(x, reduced, 1, op.of_ints);
           for (size_t i = 0; i < results.size(); ++i) {
-            // Within the type: what is set has to fit.
+            // The value has to fit into the type.
             const uint64_t bits = word == "pred" ? results[i] & 1 : results[i] & 0xffffffff;
             expected.SetInt(static_cast<int64_t>(i),
                             word == "s32" ? static_cast<int32_t>(bits) : static_cast<int64_t>(bits));
@@ -432,8 +436,8 @@ TEST(SecondEvaluator, LongReduce) {
   }
 }
 
-// Of numbers that are not whole: rounded once, and before that off by no more than f64 can be in any order. A sum of
-// f64 is in order, to the bit.
+// Sums of numbers that are not integers. The sum is rounded to f32 once. Before that, its error is at most the error of
+// an f64 sum in any order. A sum of f64 is computed in order, bit by bit.
 TEST(SecondEvaluator, LongSums) {
   for (const char* type : {"f32", "f64"}) {
     const auto module =

@@ -1,9 +1,10 @@
-// Every value of every narrow float type through every unary op, every pair through the binary ones: the result is the
-// exact one rounded to f32, in which docs/ops.md#compute-types says it is computed, and then to the type.
+// Tests every unary op on every value of every narrow float type, and the binary ops on every pair. The expected result
+// is the exact one rounded to f32, which is the compute type according to docs/ops.md#compute-types, and then to the
+// type.
 //
-// What this knows of the formats it knows by itself: their values come from the definition of a format, and rounding is
-// a search among them. Exact means long double, whose 64 bits leave no doubt about the 24 of f32 but where the value is
-// within 2^-40 of a tie.
+// The test does not use the interpreter's knowledge of the formats. It computes their values from the definition of a
+// format and rounds by searching them. Exact results are computed in long double. Its 64 bits determine the 24 bits of
+// f32 unless the value is within 2^-40 of a tie.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -34,7 +35,7 @@ constexpr Type kTypes[] = {
     {"f6e3m2fn", 3, 2, 3, Specials::kFinite},     {"f6e2m3fn", 2, 3, 1, Specials::kFinite},
 };
 
-// A format by its definition: the value of each pattern of bits.
+// A float format by its definition: the value of each bit pattern.
 class Format {
  public:
   explicit Format(const Type& type) : type_(type), bits_(1 + type.exponent_bits + type.mantissa_bits) {
@@ -49,7 +50,8 @@ class Format {
   double Largest() const { return sizes_.back(); }
   bool HasNan() const { return type_.specials != Specials::kFinite; }
 
-  // To the nearest, ties to the even pattern. NaN for NaN, and for what is too large where there is no infinity.
+  // Rounds to the nearest value, with ties to the even pattern. A NaN stays a NaN. A value that is too large becomes
+  // infinity, or a NaN in formats without infinity, or the largest value in formats without both.
   double Round(float x) const {
     if (x != x) return kNan;
     const double size = std::fabs(double{x}), largest = sizes_.back();
@@ -58,7 +60,7 @@ class Format {
     };
     const auto above = std::lower_bound(sizes_.begin(), sizes_.end(), size);
     if (above == sizes_.end()) {
-      // The step beyond the largest decides what still rounds to it.
+      // A value beyond the largest one rounds to it if it is within half a step.
       const double step = largest - sizes_[sizes_.size() - 2];
       const bool even = (sizes_.size() - 1) % 2 == 0;
       const bool fits = size < largest + step / 2 || (size == largest + step / 2 && even);
@@ -90,7 +92,8 @@ class Format {
   const Type& type_;
   int bits_;
   std::vector<double> values_;
-  std::vector<double> sizes_;  // The finite ones that are not negative, ascending: entry i has pattern i.
+  // The finite values that are not negative, in ascending order. Entry i has the pattern i.
+  std::vector<double> sizes_;
 };
 
 using Real = long double;
@@ -99,7 +102,7 @@ struct Unary {
   std::string_view opcode;
   Real (*exact)(Real);
 };
-// Besides the functions of interp/functions.def.
+// Ops that are not in interp/functions.def.
 constexpr Unary kExactUnaries[] = {
     {"abs", [](Real x) { return std::fabs(x); }},
     {"ceil", [](Real x) { return std::ceil(x); }},
@@ -116,13 +119,13 @@ std::vector<Unary> Unaries() {
   return all;
 }
 
-// The larger of two where +0 is larger than -0, and the first NaN wins.
+// The larger number. +0 is larger than -0, and the first NaN wins.
 Real Larger(Real a, Real b) { return a != a ? a : b != b ? b : a == b ? (std::signbit(a) ? b : a) : std::max(a, b); }
 struct Binary {
   std::string_view opcode;
   Real (*exact)(Real, Real);
 };
-// Besides the functions of interp/functions.def.
+// Ops that are not in interp/functions.def.
 constexpr Binary kArithmetic[] = {
     {"add", [](Real a, Real b) { return a + b; }},
     {"subtract", [](Real a, Real b) { return a - b; }},
@@ -139,7 +142,7 @@ std::vector<Binary> Binaries() {
   return all;
 }
 
-// Same value, same sign of zero, any NaN for NaN.
+// True if the values and the signs of zeros are equal. All NaNs are equal.
 bool Same(double a, double b) { return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b)); }
 
 Result<Literal> RunOp(std::string_view text, std::vector<Literal> args) {
@@ -147,7 +150,7 @@ Result<Literal> RunOp(std::string_view text, std::vector<Literal> args) {
   return Interpret(*module, args);
 }
 
-// All patterns, each `repeats` times in a row, the whole `rounds` times.
+// All patterns, each `repeats` times in a row. This sequence is repeated `rounds` times.
 Literal AllPatterns(const Format& format, const Type& type, int64_t repeats, int64_t rounds) {
   auto shape = ParseShape(Str(type.name, "[", format.count() * repeats * rounds, "]"));
   Literal literal(*shape);
@@ -186,7 +189,7 @@ TEST_P(Exhaustive, UnaryOps) {
     for (uint32_t pattern = 0; pattern < format.count() && wrong < 3; ++pattern) {
       const double in = format.Value(pattern), out = result->GetDouble(pattern);
       const double expected = format.Round(static_cast<float>(op.exact(in)));
-      // Where a type has no NaN, what stands for one is open.
+      // If a type has no NaN, the result in place of a NaN is not specified.
       if (Same(out, expected) || (expected != expected && !format.HasNan())) continue;
       ++wrong;
       ADD_FAILURE() << op.opcode << "(" << in << ") of " << type.name << " is " << out << ", not " << expected;
@@ -196,7 +199,7 @@ TEST_P(Exhaustive, UnaryOps) {
 
 TEST_P(Exhaustive, BinaryOps) {
   const Type& type = GetParam();
-  if (1 + type.exponent_bits + type.mantissa_bits > 8) return;  // 2^32 pairs.
+  if (1 + type.exponent_bits + type.mantissa_bits > 8) return;  // There are 2^32 pairs.
   const Format format(type);
   const Literal x = AllPatterns(format, type, format.count(), 1), y = AllPatterns(format, type, 1, format.count());
   const std::string shape = Str(type.name, "[", int64_t{format.count()} * format.count(), "]");
@@ -240,7 +243,7 @@ TEST_P(Exhaustive, BinaryOps) {
 INSTANTIATE_TEST_SUITE_P(Interp, Exhaustive, testing::ValuesIn(kTypes),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// From each of the types to each other one.
+// Converts from each of the types to each other type.
 TEST(ExhaustiveConvert, BetweenNarrowFloats) {
   for (const Type& from : kTypes) {
     const Format source(from);

@@ -1,7 +1,7 @@
-// The interpreter, and what the passes and kernels make of a module on the host, against what XLA:CPU computed: two
-// tests for each module of one instruction of ../shared/golden, and, where `make golden-check` has unpacked them, for
-// the modules of the corpus and the programs of libraries that have arguments and results beside them. CORPUS says
-// where the folder is, HLO_UNPACKED where its archives lie unpacked.
+// Compares results with XLA:CPU's, both for the interpreter and for the passes and kernels on the host. Each
+// single-instruction module of ../shared/golden has two tests. After `make golden-check` has unpacked them, so do the
+// modules of the corpus and the programs of libraries that have arguments and results. CORPUS is the shared folder,
+// HLO_UNPACKED the folder with the unpacked archives.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -28,17 +28,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What an index.json says of one result.
+// The comparison of one result according to index.json.
 struct Rule {
-  std::string compare;  // bits, ulp, tol, ftz
+  std::string compare;  // bits, ulp, tol or ftz
   double rtol = 0, atol = 0, ulp = 0;
-  bool scaled = true;  // atol counts times max(1, rms of the result).
+  bool scaled = true;  // atol is multiplied by max(1, rms of the result).
 };
 
-// A module with its arguments and results.
 struct Case {
   std::string module, npz;
-  std::vector<Rule> rules;  // By result; the last goes for those beyond.
+  std::vector<Rule> rules;  // One for each result. The last rule also holds for all further results.
 };
 
 fs::path Folder(const char* variable, const char* otherwise) {
@@ -70,7 +69,8 @@ std::vector<Rule> RulesOf(const JsonValue& entry) {
   return rules;
 }
 
-// The cases of an index by name. `module` and `npz` are the folders of what it names.
+// Adds the cases of an index whose names begin with `which`. `module` and `npz` are the folders of the files that the
+// index names.
 void AddCases(const fs::path& index, const fs::path& module, const fs::path& npz, std::string_view which,
               std::map<std::string, Case>& cases) {
   const auto text = ReadSource(index.string());
@@ -93,7 +93,7 @@ const std::map<std::string, Case>& Cases() {
     const fs::path golden = shared / "golden";
     AddCases(golden / "index.json", golden, golden, "ops/", *all);
     if (unpacked.empty()) return all;
-    // The large ones of the corpus are in an archive of their own.
+    // Large modules of the corpus are in a separate archive.
     AddCases(golden / "index.json", shared / "corpus", unpacked, "xla-hlo/", *all);
     for (auto& [name, found] : *all) {
       if (name.starts_with("xla-hlo/") && !fs::exists(found.module.substr(0, found.module.find('#'))))
@@ -105,7 +105,7 @@ const std::map<std::string, Case>& Cases() {
   return *cases;
 }
 
-// Distance in units in the last place of `type`, counted through zero.
+// The distance of two numbers in units in the last place of `type`, counted through zero.
 double UlpDistance(PrimitiveType type, double a, double b) {
   const auto ordered = [&](double value) -> int64_t {
     if (type == PrimitiveType::kF64) {
@@ -129,12 +129,14 @@ bool BothNan(std::complex<double> a, std::complex<double> b) {
   return nan(a) && nan(b);
 }
 
-// The first element that breaks the rule, in words; "" when all agree. `skip` marks elements not to compare.
+// Describes the first element that breaks the rule. Returns "" if all elements agree. `skip` marks elements that are
+// not compared.
 std::string Difference(const Rule& rule, size_t output, const Literal& actual, const Literal& expected,
                        const std::string& skip) {
   const PrimitiveType type = actual.shape().type();
   const int64_t count = actual.shape().NumElements(), bytes = ByteWidth(type);
-  if (rule.compare == "ftz" && type == PrimitiveType::kPred) return "";  // Of subnormals that XLA:CPU takes for equal.
+  // XLA:CPU compares subnormal numbers as zeros, so its results may differ.
+  if (rule.compare == "ftz" && type == PrimitiveType::kPred) return "";
   double squares = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double size = std::abs(expected.GetComplex(i));
@@ -159,7 +161,7 @@ std::string Difference(const Rule& rule, size_t output, const Literal& actual, c
                                                                 : type;
       good = UlpDistance(part, a.real(), x.real()) <= rule.ulp && UlpDistance(part, a.imag(), x.imag()) <= rule.ulp;
     }
-    // XLA:CPU takes subnormal operands and results for zero.
+    // XLA:CPU treats subnormal operands and results as zero.
     if (!exact && rule.compare == "ftz") good = std::abs(a - x) < 0x1p-126;
     if (good) continue;
     if (++wrong == 1)
@@ -169,7 +171,8 @@ std::string Difference(const Rule& rule, size_t output, const Literal& actual, c
   return wrong == 0 ? "" : Str(wrong, " of ", count, " differ: ", first);
 }
 
-// NAME.hlo#2 is the second piece that is not blank; for the driver it is the second that holds more than comments.
+// NAME.hlo#2 is the second piece of the file that is not blank. For the driver it would be the second piece that
+// contains more than comments.
 Result<std::unique_ptr<Module>> Load(const std::string& path, const LoadOptions& options) {
   const size_t hash = path.find('#');
   if (hash == std::string::npos) return LoadModule(path, options);
@@ -194,7 +197,8 @@ Result<Literal> InInterpreter(const Module& module, std::span<const Literal> arg
   return Interpret(module, arguments);
 }
 
-// Passes, kernels, libraries, and the interpreter for what has no kernel. HLO_PLATFORM=cuda: on a GPU.
+// Runs passes, kernels and libraries, and the interpreter for instructions without kernels. HLO_PLATFORM=cuda runs on a
+// GPU.
 Result<Literal> OnDevice(const Module& module, std::span<const Literal> arguments) {
   static const char* const platform = std::getenv("HLO_PLATFORM");
   static const Result<std::unique_ptr<gpu::Device>> opened = gpu::OpenDevice(platform != nullptr ? platform : "cpu");
@@ -208,7 +212,7 @@ Result<Literal> OnDevice(const Module& module, std::span<const Literal> argument
 
 std::string Check(const Case& test, Runs run) {
   LoadOptions options;
-  options.fill_elided_constants = "zeros";  // XLA's reader makes them up of bits that are subnormal floats.
+  options.fill_elided_constants = "zeros";  // XLA's reader generates bits for them that are subnormal floats.
   auto module = Load(test.module, options);
   if (!module) return Render(module.error(), "test");
   if (const auto filled = FillElided(**module, options, 0); !filled) return Render(filled.error(), "test");
@@ -240,7 +244,7 @@ std::string Check(const Case& test, Runs run) {
   return "";
 }
 
-// Where the file is not what docs/ops.md says, or closer than the definition is.
+// Modules whose file contradicts docs/ops.md, or requires more accuracy than the definition gives, with the reason.
 const std::map<std::string, std::string> kNotTheDefinition = {
     {"ops/reduce_all.hlo", "2145 elements sum to 8.2745 and the initial value is -0.9939: 7.2805, not 1.3169"},
     {"ops/reduce_no_dims.hlo", "XLA:CPU drops the initial value when nothing is reduced"},
@@ -252,7 +256,7 @@ const std::map<std::string, std::string> kNotTheDefinition = {
     {"xla-hlo/xla/tools/tests/hlo_extractor_test.hlo", "random bits from a state of floats, which mean nothing"},
 };
 
-// Where kernels may differ from the interpreter, and the rule of the file is narrower than that.
+// Modules for which kernels may differ from the interpreter by more than the file's rule permits, with the reason.
 const std::map<std::string, std::string> kOtherRounding = {};
 
 class InterpGolden : public testing::TestWithParam<std::string> {};

@@ -1,6 +1,6 @@
-// Custom calls of linear algebra by what they are defined by, for every target that JAX registers for CPU and those of
-// XLA itself, in all four types, batched, with sizes that are empty, one, tall, wide and square. Values by hand are in
-// testdata/interp/custom-call-lapack.hlo.
+// Tests of linear algebra custom calls against their definitions: every target that JAX registers for CPU, and XLA's
+// own. They cover all four types, batches, and sizes that are empty, one, tall, wide and square.
+// testdata/interp/custom-call-lapack.hlo has values that were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// One matrix of a batch, as the test computes with it.
+// One matrix of a batch, with its arithmetic.
 struct Matrix {
   int64_t rows = 0, columns = 0;
   std::vector<Complex> values;
@@ -38,7 +38,7 @@ struct Matrix {
     }
     return result;
   }
-  // What is above diagonal `first`, counted down from the main one; or with lower triangles, below.
+  // The matrix with zeros below the diagonal that is `first` rows below the main one.
   Matrix Upper(int64_t first = 0) const {
     Matrix result = *this;
     for (int64_t i = 0; i < rows; ++i) {
@@ -109,7 +109,7 @@ class Lapack : public testing::TestWithParam<char> {
   std::string Name(std::string_view name) const { return Name(name, name); }
   Shape Arrays(const std::vector<int64_t>& dims) const { return Shape(type(), dims); }
 
-  // Elements of about 1.
+  // A batch of matrices with random elements of about 1.
   Literal Some(const std::vector<int64_t>& dims, int seed) const {
     std::mt19937 generator(seed);
     std::normal_distribution<double> normal;
@@ -136,7 +136,7 @@ class Lapack : public testing::TestWithParam<char> {
     return a;
   }
 
-  // The elements of the result; none when the library is not there.
+  // The elements of the result, or nothing if LAPACK is not installed.
   std::vector<Literal> Call(const std::string& target, const std::string& config, const std::vector<Literal>& operands,
                             const std::vector<Shape>& results) {
     std::string text = "HloModule m\nENTRY e {\n", names;
@@ -158,8 +158,8 @@ class Lapack : public testing::TestWithParam<char> {
     return std::move(value->mutable_elements());
   }
 
-  // Rounding errors of a backward stable method: some n epsilons of the norm, here elements of about 1 in up to 8 rows.
-  // LAPACK's own tests ask for 30 of them.
+  // The bound is the rounding error of a backward stable method: a multiple of n epsilons of the norm, here with
+  // elements of about 1 and up to 8 rows. LAPACK's own tests permit a multiple of 30.
   void ExpectNear(const Matrix& a, const Matrix& b, const std::string& what, double scale = 1) const {
     ASSERT_EQ(a.rows, b.rows) << what;
     ASSERT_EQ(a.columns, b.columns) << what;
@@ -186,7 +186,7 @@ TEST_P(Lapack, ReflectionsGiveTheMatrixBack) {
     const Literal a = Some({2, m, n}, 1);
     for (const bool native : {false, true}) {
       const auto qr = Call(native ? "Qr" : Name("geqrf"), native ? "" : "{}", {a}, {Arrays({2, m, n}), Arrays({2, k})});
-      // All of Q: the reflections, and columns of nothing to fill it up.
+      // The operand for all of Q: the reflections, filled up with zero columns.
       Literal full(Arrays({2, m, m}));
       for (int64_t b = 0; b < 2; ++b) {
         for (int64_t i = 0; i < m; ++i) {
@@ -224,7 +224,7 @@ TEST_P(Lapack, PivotedQrGivesTheColumnsBack) {
     const Literal a = Some({2, m, n}, 3), any(Shape(PrimitiveType::kS32, {2, n}));
     const auto qr = Call(Name("geqp3"), "{}", {a, any}, {a.shape(), any.shape(), Arrays({2, k})});
     SKIP_WITHOUT_LIBRARY(qr);
-    if (m < n) continue;  // Q has as many columns as there are reflections.
+    if (m < n) continue;  // Q has as many columns as there are reflections, so all columns need m >= n.
     const auto q = Call(Name("orgqr", "ungqr"), "{}", {qr[0], qr[2]}, {a.shape()});
     for (int64_t b = 0; b < 2; ++b) {
       Matrix permuted(m, n);
@@ -274,7 +274,7 @@ TEST_P(Lapack, EigenvectorsOfHermitianMatrices) {
     for (int call = 0; call < 4; ++call) {
       const bool native = call < 2, lower = call % 2 == 0;
       const std::string what = Str(native ? "Eigh" : "evd", " ", lower ? "lower " : "upper ", n);
-      // The other triangle is not read.
+      // The routine must not read the other triangle.
       Literal half = a;
       for (int64_t at = 0; at < 2 * n * n; ++at) {
         const int64_t i = at % (n * n) / n, j = at % n;
@@ -308,7 +308,7 @@ TEST_P(Lapack, EigenvectorsOfAnyMatrix) {
       std::vector<Shape> shapes;
       std::vector<Literal> operands;
       std::string name = Name("geev");
-      if (old) {  // (batch, n, 'V', 'V', a) -> (workspace..., as today)
+      if (old) {  // Operands are (batch, n, 'V', 'V', a). Workspaces precede the results of today's call.
         name.resize(name.size() - 4);
         for (const int64_t scalar : {int64_t{2}, n, int64_t{'V'}, int64_t{'V'}})
           operands.push_back(Literal::Scalar(PrimitiveType::kS32, static_cast<double>(scalar)));
@@ -356,7 +356,7 @@ TEST_P(Lapack, SchurFormsGiveTheMatrixBack) {
   }
 }
 
-// q of the reflections below the first subdiagonal, and the identity before them.
+// Q is made of the reflections below the first subdiagonal, and is the identity before them.
 TEST_P(Lapack, HessenbergAndTridiagonalFormsGiveTheMatrixBack) {
   for (const int64_t n : {1, 2, 5, 8}) {
     const Shape tau = Arrays({2, n - 1}), info(PrimitiveType::kS32, {2});
@@ -414,7 +414,7 @@ TEST_P(Lapack, TridiagonalSystemsAreSolved) {
     const auto perturbed = Call("tridiagonal_solve_perturbed_ffi", "{}", operands, {x});
     for (int64_t b = 0; b < 2; ++b) {
       const Matrix a = TridiagonalOf(operands, b);
-      double largest = 1;  // Of x: how much of a rounding error the residual may be.
+      double largest = 1;  // The largest value of x. It scales the rounding error of the residual.
       for (const Complex& value : MatrixOf(plain[3], b).values) largest = std::max(largest, std::abs(value));
       EXPECT_EQ(plain[4].GetInt(b), 0);
       ExpectNear(a * MatrixOf(plain[3], b), MatrixOf(operands[3], b), Str(n), largest);
@@ -428,7 +428,7 @@ TEST_P(Lapack, SingularTridiagonalSystemsAreSaidOrPerturbed) {
   const Shape &v = zeros.shape(), info(PrimitiveType::kS32, {2});
   const auto plain = Call(Name("gtsv"), "{}", {zeros, zeros, zeros, b}, {v, v, v, b.shape(), info});
   EXPECT_EQ(plain[4].GetInt(0), 1);
-  // An upper row that is twice the lower one.
+  // Values for a matrix whose upper row is twice the lower one.
   const auto values = [&](const std::vector<double>& twice) {
     Literal literal(Arrays({1, 2}));
     for (int64_t i = 0; i < 2; ++i) {
@@ -499,7 +499,7 @@ TEST(LapackErrors, OperandsThatDoNotFitTheTarget) {
          "lower,sort");
   expect("  a = f32[3] parameter(0)\n  b = f32[4,1] parameter(1)\n",
          "f32[4,1] custom-call(a, a, a, b), custom_call_target=\"tridiagonal_solve_perturbed_ffi\"", "f32[4]");
-  // Names that LAPACK does not have.
+  // LAPACK does not have these names.
   expect(wide, "f32[2,3] custom-call(a), custom_call_target=\"lapack_sungqr_ffi\"", "no implementation");
   expect(wide, "f32[2,3] custom-call(a), custom_call_target=\"lapack_sgeqrx_ffi\"", "lapack_sgeqrf_ffi");
 }

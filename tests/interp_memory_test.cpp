@@ -1,4 +1,4 @@
-// The plan of memory against what a run really has at once.
+// Compares the interpreter's plan of memory with the peak of a real run.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beyond what is there before: the arguments count, as in the plan.
+// Bytes at the peak, in the plan and in a run. Both include the arguments, and memory in use before the run does not
+// count.
 struct Measured {
   int64_t planned = 0, real = 0;
 };
@@ -31,7 +32,8 @@ Result<Measured> Measure(const Module& module, const std::vector<Literal>& args)
   return Measured{PeakBytes(module.entry()), PeakLiteralBytes() - before + arguments};
 }
 
-// What is live at once, worked out by hand; in values of `unit` bytes.
+// A module with the number of values, in units of kUnit bytes, that are live at its peak. The numbers were worked out
+// by hand.
 struct Example {
   const char* name;
   const char* text;
@@ -39,10 +41,11 @@ struct Example {
 };
 constexpr int64_t kUnit = 48 * 48 * 4;
 
-// Counters and single rows beside the values.
+// Bound for counters and single rows beside the values.
 constexpr double kSmall = 0.05;
 
-// A product takes its right side in panels, a band of its left side, and the sums of the band; 48 rows are one band.
+// The memory of a product beside its operands: panels of its right side, a band of its left side, and the sums of this
+// band. 48 rows are one band.
 constexpr double kOfDot = 3;
 
 const Example kExamples[] = {
@@ -54,7 +57,7 @@ ENTRY main {
   c = f32[48,48] add(b, b)
   ROOT d = f32[48,48] negate(c)
 })",
-     // add(b, b) needs its operand twice: it does not write over it.
+     // add(b, b) uses its operand twice, so it does not overwrite it.
      2},
     {"ChainOfProducts", R"(HloModule m
 ENTRY main {
@@ -74,7 +77,7 @@ ENTRY main {
   d = f32[48,48] transpose(c), dimensions={1,0}
   ROOT e = f32[48,48] add(a, d)
 })",
-     // x, a, and two neighbours.
+     // Live are x, a, and two neighbours of the chain.
      4},
     {"TupleTakenApart", R"(HloModule m
 ENTRY main {
@@ -89,7 +92,7 @@ ENTRY main {
   second = f32[48,48] get-tuple-element(held), index=1
   ROOT e = f32[48,48] subtract(d, second)
 })",
-     // x, b and two of the chain: `first` goes when c is there.
+     // Live are x, b and two values of the chain. `first` is freed when c exists.
      4},
     {"LoopOfOneParameter", R"(HloModule m
 more {
@@ -114,7 +117,7 @@ ENTRY main {
   init = (s32[], f32[48,48]) tuple(zero, x)
   ROOT loop = (s32[], f32[48,48]) while(init), condition=more, body=body
 })",
-     // From the second round on: x, which is the caller's, v, a and b, and what the product takes.
+     // From the second trip on, x belongs to the caller. Live are also v, a, b, and the memory of the product.
      4 + kOfDot},
     {"LoopHandsOnTheWeights", R"(HloModule m
 more {
@@ -167,7 +170,7 @@ ENTRY main {
   init = (s32[], f32[48,48]) tuple(zero, x)
   ROOT loop = (s32[], f32[48,48]) while(init), condition=more, body=body
 })",
-     // x, and what is written.
+     // Live are x and the updated array.
      2},
     {"LoopTakesWhatDies", R"(HloModule m
 more {
@@ -214,7 +217,7 @@ ENTRY main {
   pair = (f32[48,48], f32[48,48]) tuple(x, w)
   ROOT r = (f32[48,48], f32[48,48]) conditional(which, pair, pair), branch_computations={light, heavy}
 })",
-     // x and w are the caller's; a, b and c. w is handed on by both branches.
+     // x and w belong to the caller. Live are also a, b and c. Both branches return w.
      5 + kOfDot},
     {"Fusion", R"(HloModule m
 fused {
@@ -229,7 +232,7 @@ ENTRY main {
   y = f32[48,48] iota(), iota_dimension=1
   ROOT r = f32[48,48] fusion(x, y), kind=kLoop, calls=fused
 })",
-     // y and two neighbours of the chain: what is given to the fusion goes with its last use there.
+     // Live are y and two neighbours of the chain. An operand of the fusion is freed after its last use there.
      3},
     {"FusionOfWhatIsKept", R"(HloModule m
 fused {
@@ -255,7 +258,7 @@ ENTRY main {
   done = f32[48,48] async-done(start)
   ROOT r = f32[48,48] transpose(done), dimensions={1,0}
 })",
-     // x, the result, and the operands that the start's value names once more.
+     // Live are x, the result, and the operand that the start's value contains as well.
      3},
     {"DotOfFloats", R"(HloModule m
 ENTRY main {
@@ -270,7 +273,7 @@ ENTRY main {
   y = bf16[48,48] parameter(1)
   ROOT r = bf16[48,48] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 })",
-     // Each of the three as it is, and as f32.
+     // Each of the three arrays exists in its own type and in f32.
      1.5 + 3 + kOfDot},
     {"DotOfHalvesToFloats", R"(HloModule m
 ENTRY main {
@@ -278,7 +281,7 @@ ENTRY main {
   y = f16[48,48] parameter(1)
   ROOT r = f32[48,48] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
 })",
-     // x is turned before it is converted.
+     // x is transposed before it is converted to f32.
      1 + 1 + 2 + kOfDot},
     {"ConvolutionOfHalves", R"(HloModule m
 ENTRY main {
@@ -293,14 +296,14 @@ ENTRY main {
   y = bf16[1,48,48] parameter(1)
   ROOT r = bf16[1,48,48] convolution(x, y), window={size=1 rhs_reversal=1}, dim_labels=bf0_0oi->bf0
 })",
-     // Both operands are turned first.
+     // Both operands are transposed first.
      1.5 + 1 + 3 + kOfDot},
     {"Cholesky", R"(HloModule m
 ENTRY main {
   x = f16[48,48] parameter(0)
   ROOT r = f16[48,48] cholesky(x), lower=true
 })",
-     // What it reads and what it works on, as f32.
+     // The operand, and two f32 arrays: the converted operand and the work space.
      1 + 2},
     {"RandomBits", R"(HloModule m
 ENTRY main {
@@ -308,14 +311,15 @@ ENTRY main {
   r = (u64[2], u8[96,96]) rng-bit-generator(key), algorithm=rng_three_fry
   ROOT bits = u8[96,96] get-tuple-element(r), index=1
 })",
-     // 8 bytes for each of one.
+     // The generator makes 8 bytes for each byte of the result.
      1 + 8},
     {"Fft", R"(HloModule m
 ENTRY main {
   x = c64[1152] parameter(0)
   ROOT r = c64[1152] fft(x), fft_type=FFT, fft_length={1152}
 })",
-     // In c128 the operand, what is transformed, the roots of unity, and the line before and after; no result yet.
+     // Live in c128 are the operand, the transformed line, the roots of unity, and the line before and after. The
+     // result does not exist yet.
      1 + 10},
 };
 
@@ -324,7 +328,7 @@ class Planned : public testing::TestWithParam<Example> {};
 TEST_P(Planned, PeakIsWhatIsLive) {
   std::string text = GetParam().text;
   if (const size_t at = text.find("constant({...})"); at != std::string::npos) {
-    // A constant is the module's, and costs a run nothing.
+    // A constant belongs to the module and takes no memory of the run.
     std::string row = "{1", rows;
     for (int i = 1; i < 48; ++i) row += ",1";
     row += "}";
@@ -344,7 +348,8 @@ TEST_P(Planned, PeakIsWhatIsLive) {
 INSTANTIATE_TEST_SUITE_P(, Planned, testing::ValuesIn(kExamples),
                          [](const auto& param) { return std::string(param.param.name); });
 
-// Of whole programs too; a loop that turns once, a branch that is not taken need less.
+// The plan also holds for whole programs. It may be larger than the peak, because a loop with one trip or a branch that
+// is not taken needs less.
 TEST(PlannedPeak, HoldsForModels) {
   if (!fs::exists("testdata/models")) GTEST_SKIP() << "run from the project's folder";
   for (const char* const name : {"muladd_reduce", "mlp_train_f32", "mlp_train_bf16", "lstm_infer", "poisson_jacobi",
@@ -360,14 +365,14 @@ TEST(PlannedPeak, HoldsForModels) {
   }
 }
 
-// What these need for themselves beside operands and result is not planned.
+// Ops whose own memory, beside operands and result, is not planned.
 const std::set<std::string> kMoreThanPlanned = {
-    // What a library's call stands for: instructions with values of their own.
+    // Library calls, which are computed as instructions with values of their own.
     "custom-call-convolution.hlo", "custom-call-gemm-f8.hlo", "custom-call-norm.hlo",
     "custom-call-radix-sort.hlo",  "custom-call-small.hlo",
 };
 
-// Whatever an op needs for itself is planned, or small beside operands and result.
+// The memory that an op needs for itself is planned, or is small compared with its operands and result.
 TEST(PlannedPeak, HoldsForOps) {
   if (!fs::exists("testdata/interp")) GTEST_SKIP() << "run from the project's folder";
   int runs = 0;
@@ -379,7 +384,7 @@ TEST(PlannedPeak, HoldsForOps) {
     const auto args = MakeArguments(**module);
     ASSERT_TRUE(args.has_value()) << path;
     const auto measured = Measure(**module, *args);
-    if (!measured) continue;  // An error at run time, or an op that is not supported.
+    if (!measured) continue;  // The module has an error at run time or an unsupported op.
     ++runs;
     EXPECT_LE(static_cast<double>(measured->real), 1.5 * static_cast<double>(measured->planned)) << path;
   }

@@ -1,4 +1,4 @@
-// Files of arrays: what is written is read, and what is damaged is an error.
+// Tests of array files: a written file can be read, and a damaged file is an error.
 #include <unistd.h>
 
 #include <filesystem>
@@ -102,7 +102,7 @@ TEST_F(Npz, SaysWhyAFileIsNone) {
     EXPECT_EQ(result.error().code(), "A002");
   }
   EXPECT_EQ(ReadArguments(Path("absent.npz"), *module).error().code(), "A002");
-  // Every cut of a good file is an error and never a crash.
+  // Every truncated file is an error and not a crash.
   ASSERT_TRUE(
       WriteNpz(Path("a.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3}))}).has_value());
   std::ifstream file(Path("a.npz"), std::ios::binary);

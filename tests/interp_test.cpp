@@ -1,4 +1,4 @@
-// What files cannot say of the interpreter: limits, cuts, observers, in-place writes.
+// Tests of the interpreter that files cannot express: limits, given values, observers and in-place updates.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // ---- Control, limits, memory ----------------------------------------------------------------------------------------
 
-// call of call of call ...: `depth` computations.
+// A chain of calls with `depth` computations.
 std::unique_ptr<Module> Nested(int depth) {
   auto module = std::make_unique<Module>("nested");
   const Shape shape(PrimitiveType::kF32, {2, 3});
@@ -84,7 +84,7 @@ TEST(Interpreter, LoopsStopAtTheLimitAndCallBack) {
   const auto result = Interpret(*module, args, options);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(iterations, (std::vector<int64_t>{0, 1, 2, 3, 4}));
-  // The loop's in-place additions have not touched the argument.
+  // The loop's in-place additions have not changed the argument.
   EXPECT_EQ(Doubles(result->elements()[0]), (std::vector<double>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(Doubles(result->elements()[1]), (std::vector<double>{32, 64, 96, 128, 160, 192}));
   EXPECT_EQ(Doubles(args[0]), (std::vector<double>{1, 2, 3, 4, 5, 6}));
@@ -113,7 +113,7 @@ ENTRY main {
   const auto result = Interpret(*module, args, options);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(Doubles(*result), (std::vector<double>{11, 22, 33}));
-  EXPECT_EQ(seen, (std::vector<std::string>{"x", "half", "sum"}));  // `costly` is needed by nothing.
+  EXPECT_EQ(seen, (std::vector<std::string>{"x", "half", "sum"}));  // No result needs `costly`.
   EXPECT_EQ(Doubles(instead), (std::vector<double>{10, 20, 30}));
 }
 
@@ -141,7 +141,7 @@ ENTRY main {
   c = f32[256] negate(b)
   ROOT d = f32[256] negate(c)
 })");
-  // The argument stays, and the chain writes over its own values.
+  // The argument stays, and the chain overwrites its own values.
   EXPECT_EQ(PeakBytes(module->entry()), 2 * 1024);
 }
 
@@ -181,7 +181,7 @@ TEST(Interpreter, EvaluatesOneInstruction) {
 }
 
 TEST(Interpreter, UpdatesOfALoopAreInPlaceAndShared) {
-  // y keeps the array of the iteration before, so that the update must not write into it.
+  // y keeps the array of the previous trip, so the update must not overwrite it.
   const auto module = ParseText(R"(HloModule history
 condition {
   s = (s32[], s32[4], s32[4]) parameter(0)
@@ -216,7 +216,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, ScalarComputationsMayHoldLoops) {
-  // Not made of elementwise ops alone: each element is interpreted.
+  // The computation is not made only of elementwise ops, so each element is interpreted.
   const auto module = ParseText(R"(HloModule map
 condition {
   s = (s32[], s32[]) parameter(0)
@@ -250,7 +250,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, GivesTheSameBitsTwice) {
-  // Pieces of work do not depend on the number of threads; what runs where varies from run to run.
+  // The division of work does not depend on the number of threads. The thread that runs a part varies from run to run.
   const auto module = ParseText(R"(HloModule m
 add {
   a = f32[] parameter(0)

@@ -1,5 +1,5 @@
-// How many threads there are changes no bit: every module of the test data that the interpreter runs, with one thread
-// and with two, on the same made-up arguments.
+// Tests that the number of threads does not change any bit. Every module of the test data that the interpreter can run
+// is run with one thread and with two, on the same random arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool SameBits(const Literal& a, const Literal& b) {
   return std::ranges::equal(a.elements(), b.elements(), SameBits);
 }
 
-// All devices' results, or what stopped it.
+// The results of all devices, or the error that ended the run.
 struct Outcome {
   std::vector<Literal> results;
   std::string error;
@@ -45,7 +45,7 @@ Outcome Run(const Module& module, const std::vector<Literal>& args, int threads)
   return {std::move(*results), ""};
 }
 
-// Golden files hold what cannot run too: why it stops has to be the same.
+// Counts of modules. Some golden files cannot run, and their error must be the same too.
 struct Count {
   int ran = 0, stopped = 0, not_read = 0;
 };
@@ -86,11 +86,11 @@ class OneThreadOrTwo : public testing::Test {
   ThreadsAgain again_;
 };
 
-// Of each folder most runs: a test that reads nothing finds nothing.
+// In each folder, most modules must run. Otherwise the test would find nothing because it reads nothing.
 TEST_F(OneThreadOrTwo, SameBitsOfOps) {
   const Count count = CompareAll("testdata/interp");
   EXPECT_GT(count.ran, 140);
-  EXPECT_LT(count.stopped, 25);  // Errors at run time, unsupported ops, infeeds that nobody feeds.
+  EXPECT_LT(count.stopped, 25);  // These have errors at run time, unsupported ops, or infeeds without data.
   EXPECT_EQ(count.not_read, 0);
 }
 

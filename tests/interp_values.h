@@ -1,4 +1,4 @@
-// What the tests of the interpreter make modules and values with.
+// Makes modules and values for tests of the interpreter.
 #ifndef HLO_TESTS_INTERP_VALUES_H_
 #define HLO_TESTS_INTERP_VALUES_H_
 

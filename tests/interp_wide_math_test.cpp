@@ -1,5 +1,5 @@
-// The functions of f32 that the interpreter computes by wide_math.h against those of the C library in f64, on every
-// 509th f32; on every one there is with FULL=1, some minutes each.
+// Compares the f32 functions of wide_math.h, which the interpreter uses, with the C library's functions in f64. The
+// test takes every 509th f32, or every f32 with FULL=1, which takes some minutes per function.
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -13,10 +13,10 @@
 namespace hlo {
 namespace {
 
-// What a result may be off: half an ulp for its own rounding, and 2^-27 of one for both errors of f64.
+// The largest error of a result: half an ulp for its own rounding, and 2^-27 ulp for the two errors in f64.
 constexpr double kMostUlps = 0.5 + 0x1p-27;
 
-// |actual - expected| in units in the last place of f32 at expected, which is finite in f32.
+// |actual - expected| in units in the last place of f32 at `expected`, whose f32 value is finite.
 double Ulps(float actual, double expected) {
   const int exponent = std::max(expected == 0 ? -1000 : std::ilogb(expected), -126);
   return std::fabs(actual - expected) / std::ldexp(1.0, exponent - 23);
@@ -36,7 +36,7 @@ TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
   int64_t differ = 0;
   double worst = 0;
   for (int64_t pattern = 0; pattern < int64_t{1} << 32;) {
-    // Beyond the last pattern come the first ones again.
+    // After the last pattern, the first ones are repeated.
     for (int64_t i = 0; i < count; ++i, pattern += step) in[i] = std::bit_cast<float>(static_cast<uint32_t>(pattern));
     const auto result = Interpret(*module, {{x}});
     ASSERT_TRUE(result.has_value());
@@ -44,7 +44,7 @@ TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
     for (int64_t i = 0; i < count; ++i) {
       const double expected = reference(in[i]);
       const auto rounded = static_cast<float>(expected);
-      // Bit by bit: zeros with their sign, NaNs as the library has them.
+      // The comparison of bits includes the signs of zeros and the library's NaNs.
       if (std::bit_cast<uint32_t>(rounded) == std::bit_cast<uint32_t>(out[i])) continue;
       ASSERT_TRUE(std::isfinite(rounded) && std::isfinite(out[i]) && rounded != 0)
           << opcode << " of " << in[i] << " is " << out[i] << ", not " << rounded;

@@ -1,5 +1,5 @@
-// Parts of an array on devices: shardings in all their forms, on 1, 2 and 4 devices, even and uneven ones. An array
-// that is cut and joined again is the same array.
+// Tests of the parts of arrays on devices: shardings in all forms, on 1, 2 and 4 devices, with even and uneven parts.
+// An array that is divided and joined again is unchanged.
 #include "ir/mesh/parts.h"
 
 #include <tuple>
@@ -17,13 +17,12 @@ struct Parameter {
   const Sharding& sharding() const { return *ShardingOfLeaf(module->entry().parameter(0), 0); }
 };
 
-// A parameter of this shape with `sharding={...}`, in a module for so many partitions.
 Parameter ParameterOf(int64_t devices, const std::string& shape, const std::string& sharding) {
   return {ParseText(Str("HloModule m, num_partitions=", devices, "\nENTRY main {\n  ROOT p = ", shape,
                         " parameter(0), sharding=", sharding, "\n}\n"))};
 }
 
-// "0:[0,0]+[3,2] ...": the start and the size of each device's part.
+// The start and size of each device's part, as "0:[0,0]+[3,2] ...".
 std::string PartsText(int64_t devices, const std::string& shape, const std::string& sharding) {
   const Parameter parameter = ParameterOf(devices, shape, sharding);
   const auto table = PartTable::Make(parameter.sharding(), parameter.shape().rank(), devices);
@@ -116,7 +115,7 @@ TEST_P(CutAndJoin, IsTheArray) {
   JoinedParts joined = JoinParts(pointers, whole.shape(), *table);
   EXPECT_TRUE(joined.whole.BitEquals(whole));
   EXPECT_FALSE(joined.differing.has_value());
-  // A larger whole has the same sum: the last parts are filled up with zeros.
+  // The largest array with these parts has the same sum, because the last parts are padded with zeros.
   const Shape largest = table->LargestWhole(table->LocalShape(whole.shape()));
   joined = JoinParts(pointers, largest, *table);
   double sum = 0;

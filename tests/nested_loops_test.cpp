@@ -1,5 +1,5 @@
-// Loops nested a thousand deep go through every stage of the program, the comparison too, and those that are nested
-// deeper than --max_depth are an error.
+// Tests that loops nested a thousand deep pass through every stage of the program, including the comparison, and that
+// deeper nesting than --max_depth is an error.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// The body of each loop is the loop before it; all go on until the counter is 1.
+// The body of each loop is the loop before it. All loops continue until the counter is 1.
 std::string Nest(int depth) {
   std::string text =
       "HloModule nest\n"

@@ -1,5 +1,5 @@
-// A loop whose trips are made ready beforehand (interp/shadow/loop.h) gives, to the bit, the values and bounds that
-// come of running its computations as they stand, trip by trip.
+// Tests that a loop whose trips are prepared in advance (interp/shadow/loop.h) has the same values and bounds, bit by
+// bit, as running its computations trip by trip.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -19,7 +19,7 @@ struct LoopSeen {
   int64_t trips = 0;
 };
 
-// Empty when they are the same to the bit.
+// The first field that differs in any bit, or "" if all are equal.
 std::string Difference(const ShadowValue& a, const ShadowValue& b) {
   for (size_t i = 0; i < std::min(a.elements.size(), b.elements.size()); ++i) {
     if (const std::string inner = Difference(a.elements[i], b.elements[i]); !inner.empty()) return Str(i, ".", inner);
@@ -52,7 +52,7 @@ Result<ShadowValue> TripByTrip(const LoopSeen& seen, const Computation& top, con
   }
 }
 
-// How many trips were compared, of all loops that go round.
+// Compares each loop that makes at least one trip. Returns the number of trips.
 int64_t CompareLoops(const Module& module, std::span<const Literal> args, ShadowOptions options) {
   std::vector<LoopSeen> begun, ended;
   const ShadowOptions plain = options;
@@ -61,7 +61,7 @@ int64_t CompareLoops(const Module& module, std::span<const Literal> args, Shadow
   };
   options.on_loop_end = [&](const Instruction& loop, int64_t trips, const ShadowValue&, const ShadowValue& result) {
     if (trips == 0) return;
-    while (begun.back().loop != &loop) begun.pop_back();  // What failed did not end.
+    while (begun.back().loop != &loop) begun.pop_back();  // A loop without an end has failed.
     ended.push_back(std::move(begun.back()));
     begun.pop_back();
     ended.back().trips = trips;
@@ -140,7 +140,8 @@ ENTRY main {
               50);
 }
 
-// The state is no tuple; a loop in a loop, which begins anew each time with what is unchanged in it alone.
+// One loop has a state that is not a tuple. Another is inside a loop, and is prepared again each time with the values
+// that are unchanged only in it.
 TEST(ShadowLoops, InLoops) {
   CompareText(R"(HloModule m
 add {
