@@ -1,5 +1,5 @@
-// Formatting keeps the module (FormatText checks that itself), and formatting twice changes nothing more. The texts are
-// all of testdata/.
+// Tests that formatting twice gives the same text as formatting once, for all texts of testdata/. FormatText itself
+// checks that the module stays the same.
 #include "driver/format.h"
 
 #include <gtest/gtest.h>

@@ -56,7 +56,7 @@ TEST(JsonReader, Strings) {
   EXPECT_EQ(text(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
   EXPECT_EQ(text("\"\xF0\x9F\x98\x80\x7F\""), "\xF0\x9F\x98\x80\x7F");
   EXPECT_EQ(text(R"("\u0000")"), std::string(1, '\0'));
-  // Halves of pairs: U+FFFD for each.
+  // Each half of an incomplete surrogate pair becomes U+FFFD.
   EXPECT_EQ(text(R"("\ud83d.")"), "\xEF\xBF\xBD.");
   EXPECT_EQ(text(R"("\ude00")"), "\xEF\xBF\xBD");
   EXPECT_EQ(text(R"("\ud83d\n")"), "\xEF\xBF\xBD\n");
@@ -83,7 +83,6 @@ TEST(JsonReader, MalformedTextSaysWhere) {
   EXPECT_EQ(ErrorOf(std::string_view("\0", 1)), "JSON: expected a value, line 1, byte 1");
 }
 
-// Whatever the bytes, what is written can be read.
 TEST(JsonReader, ReadsWhatIsWritten) {
   const std::string text("a\"\\\n\x01\x7F\0\xC3\xA9\xF0\x9F\x98\x80", 13);
   EXPECT_EQ(ReadJson(JsonWriter().Value(text).text())->String()[0], text);
@@ -91,7 +90,6 @@ TEST(JsonReader, ReadsWhatIsWritten) {
             "\xEF\xBF\xBD.\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-// Every beginning of a text is an error, or a number that ends early.
 TEST(JsonReader, TruncatedTextsAreErrors) {
   const std::string_view text = R"({"a":[1.5e-3,"é\u00e9\ud83d\ude00",{"b":null}],"c":[true,false,[[]]]})";
   ASSERT_TRUE(ReadJson(text).has_value());

@@ -1,4 +1,4 @@
-// The language server's index of names. On every text under testdata/ that parses it agrees with the module.
+// Tests of the language server's index of names. For every text under testdata/ that parses, it agrees with the module.
 #include "driver/lsp/symbols.h"
 
 #include <gtest/gtest.h>
@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By the offset at which the instruction's name begins: the offsets of the names that it mentions, sorted.
+// Maps the offset of an instruction's name to the sorted offsets of the names that it mentions.
 using Uses = std::map<uint32_t, std::vector<uint32_t>>;
 
 uint32_t NameBegin(std::string_view text, uint32_t begin) { return begin + static_cast<uint32_t>(text[begin] == '%'); }
 
-// What stands nested in the text of `inst` is written with it. A projection, `x#1`, stands at its number; `x` is
-// written.
+// Adds the names of the operands. The names in a nested operand are mentioned by `inst`. A projection `x#1` has its
+// range at the number, and `x` is the mentioned name.
 void AddOperands(const Instruction& inst, SourceRange within, std::string_view text, std::vector<uint32_t>& uses) {
   for (const Instruction* operand : inst.operands()) {
     const SourceRange range = operand->range();
@@ -38,13 +38,13 @@ Uses UsesIn(const Module& module) {
   const std::string_view text = module.source->text();
   Uses all;
   for (const Computation* computation : module.Computations()) {
-    if (computation->range.empty()) continue;  // Made by the parser, for asynchronous ops.
+    if (computation->range.empty()) continue;  // The parser made this computation for an asynchronous op.
     for (const Instruction* inst : computation->instructions()) {
       const uint32_t begin = NameBegin(text, inst->range().begin);
       const size_t behind =
           text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-", begin);
       const size_t equals = text.find_first_not_of(" \t\r\n", behind);
-      if (equals == std::string_view::npos || text[equals] != '=') continue;  // An operand that is nested.
+      if (equals == std::string_view::npos || text[equals] != '=') continue;  // A nested operand has no name.
       std::vector<uint32_t>& uses = all[begin];
       AddOperands(*inst, inst->range(), text, uses);
       for (const Instruction* before : inst->control_predecessors())
@@ -56,7 +56,7 @@ Uses UsesIn(const Module& module) {
         }
       };
       add_called(*inst);
-      // What OPCODE-start says it calls, the op calls that the parser wrapped.
+      // The op that the parser wrapped calls the computations that the text of OPCODE-start names.
       const Instruction* wrapped = inst->Is(Opcode::kAsyncStart) ? WrappedInstruction(*inst) : nullptr;
       if (wrapped != nullptr && wrapped->computation().range.empty()) add_called(*wrapped);
       std::sort(uses.begin(), uses.end());
@@ -74,7 +74,7 @@ Uses UsesIn(const SymbolIndex& index, std::string_view text) {
   for (const Mention& mention : index.mentions()) {
     EXPECT_EQ(text.substr(mention.range.begin, mention.range.end - mention.range.begin), symbols[mention.symbol].name);
     const int inside = index.SymbolAt(mention.range.begin, Symbol::Kind::kInstruction);
-    if (mention.is_definition || inside < 0) continue;  // In a signature.
+    if (mention.is_definition || inside < 0) continue;  // The mention is in a signature.
     all[symbols[inside].name_range.begin].push_back(symbols[mention.symbol].name_range.begin);
   }
   for (auto& [name, uses] : all) std::sort(uses.begin(), uses.end());
@@ -93,7 +93,8 @@ TEST(LspSymbols, AgreeWithTheModule) {
     const auto source = ReadSource(path);
     ASSERT_TRUE(source.has_value());
     const auto module = Parse(*source);
-    const bool alone = (*source)->text().find('{') == std::string_view::npos;  // Operands are made up there.
+    // The parser makes the operands of a lone instruction.
+    const bool alone = (*source)->text().find('{') == std::string_view::npos;
     if (!module || alone) continue;
     const Uses expected = UsesIn(**module), actual = UsesIn(IndexOf(**source), (*source)->text());
     for (const auto& [name, uses] : expected) {
@@ -119,7 +120,7 @@ std::string OutlineOf(const std::string& text) {
   return outline;
 }
 
-// What is broken ends with its line, or with its computation.
+// A broken instruction ends at the end of its line or of its computation.
 TEST(LspSymbols, BrokenTextsKeepTheirOutline) {
   const std::string callee = "HloModule m\n\nf {\n  p = f32[] parameter(0)\n  ";
   const std::string rest = "\n  c = f32[] copy(p)\n}\n\nENTRY e {\n  q = f32[] parameter(0)\n}\n";
@@ -131,7 +132,7 @@ TEST(LspSymbols, BrokenTextsKeepTheirOutline) {
     for (const char* name : {"\nm", "\nf p", " c", "\ne q"})
       EXPECT_NE(outline.find(name), std::string::npos) << broken << ":" << outline;
   }
-  // The brace that is missing is that of the whole computation.
+  // The brace of the whole computation is missing.
   EXPECT_EQ(OutlineOf("f {\n  p = f32[] parameter(0)\n\nENTRY e {\n  q = f32[] parameter(0)\n}\n"), "\nf p\ne q");
   EXPECT_EQ(OutlineOf("f {\n  p = f32[] parameter(0)\n\ng {\n  q = f32[] parameter(0)\n}\n"), "\nf p\ng q");
   for (const char* open : {"add(p,", "call(p), to_apply={", "constant({1, ", "fusion(p), control-predecessors={p"}) {
@@ -145,7 +146,7 @@ TEST(LspSymbols, BrokenTextsKeepTheirOutline) {
   }
 }
 
-// Neither many strings that do not end nor deep nesting take long, or the stack.
+// Indexing many unterminated strings and deep nesting takes neither long nor much stack.
 TEST(LspSymbols, HostileTextsAreIndexed) {
   std::string open = "e {\n";
   for (int i = 0; i < 1'000'000; ++i) open += "\\\"\n";

@@ -1,4 +1,4 @@
-// What sessions under testdata/lsp/ cannot say: bytes in pieces, and places in texts.
+// Tests that sessions under testdata/lsp/ cannot express: messages that arrive in pieces, and positions in texts.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = IncomingMessage::Kind;
 
-// All that is read from these bytes, when they come `piece` at a time: "message", or "!what is wrong".
+// All messages that are read from the bytes if `piece` bytes arrive at a time. An error is "!" and its message.
 std::vector<std::string> ReadAll(std::string_view bytes, size_t piece, MessageForm form = MessageForm::kFrames) {
   int ends[2];
   if (pipe(ends) != 0) return {"no pipe"};
@@ -58,9 +58,9 @@ TEST(LspMessages, BadFramesAreSkipped) {
   const std::string good = "Content-Length: 2\r\n\r\n{}";
   EXPECT_EQ(ReadFrames("hello\r\nyou\r\n" + good),
             (Messages{"!expected the header 'Content-Length: N', found 'hello'", "{}"}));
-  // Too short by one: the rest stands where a header should.
+  // The length is one too small, so the rest is where a header should be.
   EXPECT_EQ(ReadFrames("Content-Length: 1\r\n\r\n{}" + good), (Messages{"{", "!expected a header, found '}'", "{}"}));
-  // Too long by three: the next one has no beginning.
+  // The length is three too large, so the next message lacks its beginning.
   EXPECT_EQ(ReadFrames("Content-Length: 5\r\n\r\n{}" + good + good),
             (Messages{"{}Con", "!expected a header, found '{}'", "{}"}));
   EXPECT_EQ(ReadFrames("Content-Length: -1\r\n\r\n" + good),
@@ -77,7 +77,7 @@ TEST(LspMessages, InputThatEndsInsideAMessage) {
   for (const char* cut : {"Content-Le", "Content-Length: 5", "Content-Length: 5\r\n", "Content-Length: 5\r\n\r\n",
                           "Content-Length: 5\r\n\r\n{\"a\""})
     EXPECT_EQ(ReadFrames(cut), Messages{"!the input ends inside a message"}) << cut;
-  // Announced bytes are not waited for beyond the end, nor is memory taken for them.
+  // The reader does not wait for announced bytes after the end of the input, and does not allocate memory for them.
   EXPECT_EQ(ReadFrames("Content-Length: 900\r\n\r\n{}"), Messages{"!the input ends inside a message"});
 }
 
@@ -88,9 +88,10 @@ TEST(LspMessages, Lines) {
 // ---- Places ------------------------------------------------------------------------------------------------------
 
 TEST(LspPositions, EveryOffsetComesBack) {
-  // One, two, three and four bytes; one and two units of UTF-16; the three line ends.
+  // Characters of one to four bytes, with one or two UTF-16 units, and the three kinds of line ends.
   std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z\r\n\n\xF0\x9F\x98\x80\xF0\x9F\x98\x80\rlast";
-  for (int i = 0; i < 5000; ++i) text += "x\xF0\x9F\x98\x80";  // More than one step of the table.
+  // The text is longer than one step of the position table.
+  for (int i = 0; i < 5000; ++i) text += "x\xF0\x9F\x98\x80";
   for (const PositionEncoding encoding : {PositionEncoding::kUtf8, PositionEncoding::kUtf16}) {
     const PositionMap positions(text, encoding);
     for (size_t offset = 0; offset <= text.size(); ++offset) {
@@ -103,20 +104,20 @@ TEST(LspPositions, EveryOffsetComesBack) {
 }
 
 TEST(LspPositions, CountUnitsOfUtf16) {
-  const std::string text = "a\xF0\x9F\x98\x80z\r\nb";  // a, two units, z
+  // The first line has the letter a, a character of two units, and the letter z.
+  const std::string text = "a\xF0\x9F\x98\x80z\r\nb";
   const PositionMap utf16(text, PositionEncoding::kUtf16), utf8(text, PositionEncoding::kUtf8);
   EXPECT_EQ(utf16.PositionOf(5).character, 3);
   EXPECT_EQ(utf8.PositionOf(5).character, 5);
   EXPECT_EQ(utf16.OffsetOf({0, 3}), 5u);
-  EXPECT_EQ(utf16.OffsetOf({0, 2}), 1u);  // Inside the pair.
+  EXPECT_EQ(utf16.OffsetOf({0, 2}), 1u);  // The position is inside the pair.
   EXPECT_EQ(utf8.OffsetOf({0, 3}), 1u);
-  EXPECT_EQ(utf16.OffsetOf({0, 99}), 6u);  // The line's end is before CR LF.
+  EXPECT_EQ(utf16.OffsetOf({0, 99}), 6u);  // The end of the line is before CR LF.
   EXPECT_EQ(utf16.OffsetOf({1, 0}), 8u);
   EXPECT_EQ(utf16.OffsetOf({9, 0}), text.size());
-  EXPECT_EQ(utf16.PositionOf(7).character, 4);  // Between CR and LF.
+  EXPECT_EQ(utf16.PositionOf(7).character, 4);  // The offset is between CR and LF.
 }
 
-// Random changes, against the same made in a string by its bytes.
 TEST(LspDocument, ChangesAsAStringDoes) {
   const std::string pieces[] = {"\r\n", "\n", "\r", "abc", "\xC3\xA9", "\xF0\x9F\x98\x80", "", "x = f32[] add(a, b)\n"};
   const DocumentOptions options;

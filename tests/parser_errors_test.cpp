@@ -1,4 +1,5 @@
-// Bad text: what is said, where, and with which exit code. Every case must end in an Error, never in a crash or a hang.
+// Tests of invalid texts: the message, its place and the exit code. Every case must be an Error, and never a crash or a
+// hang.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -9,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// "LINE:COLUMN CODE" of each diagnostic of parsing or, when that succeeds, of verifying; "ok" when both do.
+// "LINE:COLUMN CODE" for each diagnostic of parsing or, if parsing succeeds, of verification. "ok" if both succeed.
 std::string Verdict(const std::string& text, ExitCode* exit = nullptr) {
   const auto source = std::make_shared<const SourceText>("test.hlo", text);
   auto module = Parse(source);
@@ -24,7 +25,7 @@ std::string Verdict(const std::string& text, ExitCode* exit = nullptr) {
   return Join(lines, ", ");
 }
 
-// The instructions of an entry that begins with `p = f32[2,3] parameter(0)` on line 3.
+// A module whose entry begins with `p = f32[2,3] parameter(0)` on line 3, followed by `instructions`.
 std::string In(const std::string& instructions) {
   return Str("HloModule m\nENTRY e {\n  p = f32[2,3] parameter(0)\n", instructions, "\n}\n");
 }
@@ -67,7 +68,7 @@ TEST(ParserErrors, Instructions) {
   EXPECT_EQ(Verdict(In("  ROOT f32 = f32[2,3] negate(p)")), "4:8 P010");
   EXPECT_EQ(Verdict(In("  r= f32[2,3] negate(p)")), "4:3 P010");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] call(p), to_apply=later")), "4:39 V163");
-  EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] call(p), to_apply=e")), "4:39 V163");  // Recursion cannot be written.
+  EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] call(p), to_apply=e")), "4:39 V163");  // Text cannot express recursion.
 }
 
 TEST(ParserErrors, ShapesAndLiterals) {
@@ -83,7 +84,7 @@ TEST(ParserErrors, ShapesAndLiterals) {
   EXPECT_EQ(Verdict(In("  q = f32[2,3]{0} parameter(1)")), "4:15 V004");
   EXPECT_EQ(Verdict(In("  q = f32[2,-3] parameter(1)")), "4:13 V260");
   EXPECT_EQ(Verdict(In("  q = f33[2] parameter(1)")), "4:7 P050");
-  // A shape may be big; one that no 64 bits can count is a limit.
+  // A shape may be large. A shape whose size does not fit into 64 bits exceeds a limit.
   EXPECT_EQ(Verdict(In("  q = f32[99999999999] parameter(1)")), "ok");
   ExitCode exit;
   EXPECT_EQ(Verdict(In("  q = f32[99999999999,99999999999] parameter(1)"), &exit), "4:7 P092");
@@ -99,9 +100,9 @@ TEST(ParserErrors, TextBehindALoneShape) {
 TEST(ParserErrors, AllOfAFileAndNoneTwice) {
   const std::string text =
       In("  a = f32[2,3] negat(p)\n"
-         "  b = f32[2,3] add(a, zz)\n"   // `a` was said to be wrong; `zz` was not.
-         "  c = f32[2,3] add(a, b)\n"    // Nothing new.
-         "  d = f32[2,3] add(p, p, p\n"  // Never closed: the next line is read all the same.
+         "  b = f32[2,3] add(a, zz)\n"   // The error of `a` is already reported. The error of `zz` is not.
+         "  c = f32[2,3] add(a, b)\n"    // This line adds no error.
+         "  d = f32[2,3] add(p, p, p\n"  // The bracket is never closed. The next line is still read.
          "  ROOT f = f32[2,3] subtract(p, c), metadta={}");
   EXPECT_EQ(Verdict(text), "4:16 P031, 5:23 V008, 8:3 P010, 8:37 P034");
 }
@@ -142,7 +143,7 @@ TEST(Verifier, Rules) {
   EXPECT_EQ(Verdict(In("  q = f32[1,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "5:28 V031");
   EXPECT_EQ(Verdict(In("  q = s32[2,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "5:28 V032");
   EXPECT_EQ(Verdict(In("  q = bf16[2,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")),
-            "ok");  // Refused by strict only.
+            "ok");  // Only the strict level rejects it.
   EXPECT_EQ(Verdict(In("  q = f32[5,2] parameter(1)\n  ROOT r = f32[2,2] dot(p, q), lhs_contracting_dims={1}, "
                        "rhs_contracting_dims={0}")),
             "5:58 V012");
@@ -166,7 +167,6 @@ TEST(Verifier, FindsWhatOnlyPassesCanBreak) {
                                          "HloModule m\nf { ROOT x = f32[] parameter(0) }\n"
                                          "ENTRY e { y = f32[] parameter(0) ROOT z = f32[] call(y), to_apply=f }\n"));
   EXPECT_TRUE(Verify(*module).has_value());
-  // f calls itself.
   Computation& f = *module->Computations()[0];
   f.SetRoot(f.Add(Opcode::kCall, Shape::Scalar(PrimitiveType::kF32), {&f.parameter(0)}, CallAttrs{&f}));
   const Status status = Verify(*module);
@@ -174,8 +174,8 @@ TEST(Verifier, FindsWhatOnlyPassesCanBreak) {
   EXPECT_EQ(status.error().code(), "V163");
 }
 
-// A message stands beside the line of the file: what a pass made is named with what stands there, and a name that
-// reading changed, because another computation has it too, is the one of the file.
+// A message refers to the text of the file. An instruction made by a pass is described by the original instruction. A
+// name that the parser changed, because another computation uses it too, appears as in the file.
 TEST(ParserErrors, NamesAreThoseOfTheFile) {
   const std::string text =
       "HloModule m\n"

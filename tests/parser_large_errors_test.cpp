@@ -1,4 +1,4 @@
-// One error in the middle of a long text: it alone is reported, at its place, and shown with the line it stands on.
+// Tests of one error in the middle of a long text: only this error is reported, at its place and with its line.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -10,10 +10,10 @@ namespace {
 
 struct LongText {
   std::string text;
-  int line = 0;  // Of the error, 1-based.
+  int line = 0;  // The 1-based line of the error.
 };
 
-// About so many bytes: a chain of instructions with metadata, the middle one an `ad`.
+// A chain of instructions with metadata, of about `bytes` bytes. The middle instruction is an `ad`.
 LongText WithErrorInTheMiddle(size_t bytes) {
   LongText out{.text = "HloModule long_chain\n\nENTRY main {\n  x.0 = f32[2,3] parameter(0)\n", .line = 4};
   out.text.reserve(bytes + 200);
@@ -40,7 +40,7 @@ void ExpectOneError(size_t bytes) {
   const size_t at = line.find(" ad(") + 1;
   ASSERT_NE(at, 0u) << line;
   const std::string number = std::to_string(text.line);
-  // A line of more than 120 bytes would be cut.
+  // A line of more than 120 bytes would be shortened.
   ASSERT_LT(line.size(), 120u);
   EXPECT_EQ(Render(module.error(), "test"),
             Str("long.hlo:", number, ":", at + 1, ": error: [P031] unknown opcode 'ad'; did you mean 'add'?\n",

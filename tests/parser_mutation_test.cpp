@@ -1,7 +1,8 @@
-// Valid texts made wrong at random: what must hold of any input (tests/properties) holds of them.
+// Mutates valid texts at random. The properties of any input (tests/properties) must hold for the mutated texts.
 //
-// Some thousand texts by default; HLO_MUTATIONS=200000 makes that many, and leaves the text that it is at in
-// $TMPDIR/hlo-mutation.hlo, for when it ends in a crash. The texts depend on the files and their numbers alone.
+// The default is some thousand texts. HLO_MUTATIONS=200000 tests that many, and writes each text to
+// $TMPDIR/hlo-mutation.hlo before it is tested, in case the test crashes. The texts depend only on the files and the
+// numbers of the texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Values at which something overflows, wraps, ends or is not a number.
+// Values at limits: overflow, wrapping, and numbers that are not finite.
 constexpr std::string_view kExtremes[] = {"0",
                                           "-1",
                                           "1",
@@ -92,7 +93,7 @@ constexpr std::string_view kExtremes[] = {"0",
                                           "fusion",
                                           "HloModule"};
 
-// Words, blanks and single other bytes.
+// Splits a text into words, blanks and single other bytes.
 std::vector<std::string> Tokens(std::string_view text) {
   const auto is_word = [](char c) { return IsLetter(c) || IsDigit(c) || c == '.' || c == '-'; };
   std::vector<std::string> tokens;
@@ -151,7 +152,7 @@ class Mutator {
     }
   }
 
-  // One of `parts` is deleted, repeated, put elsewhere, swapped with another or replaced by one of `others`.
+  // Deletes, repeats, moves or swaps one of `parts`, or replaces it by one of `others`.
   Parts Rearrange(Parts parts, const Parts& others) {
     if (parts.empty()) return others;
     const auto from = parts.begin() + Below(parts.size());
@@ -167,7 +168,7 @@ class Mutator {
     return parts;
   }
 
-  // `value` in the place of one of the parts that `fits`, or of any when it is null.
+  // Replaces a random part that `fits` by `value`. If `fits` is null, any part fits.
   Parts Replace(Parts parts, std::string value, bool (*fits)(const std::string&)) {
     std::vector<std::string*> places;
     for (std::string& part : parts) {
@@ -177,7 +178,7 @@ class Mutator {
     return parts;
   }
 
-  // The beginning of one text with the end of another, both cut at line ends.
+  // The beginning of one text and the end of another, both cut at line ends.
   std::string Splice(const std::string& head, const std::string& tail) {
     Parts lines = Lines(head), rest = Lines(tail);
     lines.resize(Below(lines.size() + 1));
@@ -189,7 +190,6 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-// The modules of the small files below `folder`.
 std::vector<std::string> SmallTexts(const fs::path& folder) {
   constexpr size_t kLongest = 4096;
   std::vector<std::string> texts;
@@ -214,7 +214,7 @@ void MutateAll(const std::vector<std::string>& texts, int64_t count) {
     EXPECT_EQ(BrokenByTokens(text), "") << "text " << number << ":\n" << text;
     accepted += valid ? 1 : 0;
   }
-  // Both ways are taken, else this tests less than it says.
+  // Both valid and invalid texts must occur. Otherwise the test covers less than intended.
   EXPECT_GT(accepted, count / 50);
   EXPECT_LT(accepted, count / 2);
 }

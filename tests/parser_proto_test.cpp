@@ -1,6 +1,6 @@
-// Protocol buffers: those that XLA wrote of testdata/proto/*.hlo mean what the texts mean, and whatever is done to
-// their bytes, reading them ends in a module or in an error that says where.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
+// Tests of protocol buffers. The files that XLA wrote for testdata/proto/*.hlo mean the same as the texts. Reading
+// changed bytes gives a module or an error with a place.
+#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h defines its own FAIL.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Module>> Read(std::string bytes) {
   return ReadModule(std::make_shared<const SourceText>("test", std::move(bytes)));
 }
 
-// "P016: message" of what is wrong; "ok".
+// The error as "P016: message", or "ok".
 std::string Verdict(std::string bytes) {
   const auto module = Read(std::move(bytes));
   return module ? "ok" : Str(module.error().code(), ": ", module.error().message());
@@ -44,13 +44,13 @@ std::vector<fs::path> FilesWith(std::string_view extension) {
   return files;
 }
 
-// A module of one constant, in text form; `instruction` is what it says beside name, opcode and id.
+// A module in text form with one constant. `instruction` has its fields besides name, opcode and id.
 std::string OneConstant(std::string_view instruction) {
   return Str("computations { id: 1 root_id: 2 instructions { name: 'c' opcode: 'constant' id: 2 ", instruction,
              " } }\nentry_computation_id: 1\n");
 }
 
-// Without metadata, since reading numbers stack frames anew, and without the short spelling of asynchronous ops.
+// The printed text omits metadata, because reading numbers stack frames again, and the short form of asynchronous ops.
 constexpr PrintOptions kComparable = {.metadata = false, .async_sugar = AsyncSugar::kNone};
 
 std::string Printed(std::string bytes) {
@@ -58,7 +58,7 @@ std::string Printed(std::string bytes) {
   return module ? Print(**module, kComparable) : Str(module.error().code(), ": ", module.error().message());
 }
 
-// WriteProto reads back what it wrote, and refuses what is not the same; so a module that is written is one.
+// WriteProto reads its output back and returns an error if the module differs. A written module is therefore correct.
 TEST(ParserProto, WhatIsWrittenIsTheModule) {
   int written = 0;
   for (const char* folder :
@@ -68,9 +68,10 @@ TEST(ParserProto, WhatIsWrittenIsTheModule) {
       const std::string name = entry.path().filename().string();
       if (entry.path().extension() != ".hlo" || name.starts_with("bad_")) continue;
       const auto module = Parse(*ReadSource(entry.path().string()));
-      if (!module) continue;  // It is about an error.
+      if (!module) continue;  // The file tests an error.
       const auto proto = WriteProto(**module);
-      // Of models all is said; a text may say what no field does, as the last operand of a sparse dot.
+      // All parts of models can be written. Other texts may have parts without a field, such as the last operand of a
+      // sparse dot.
       const bool may_refuse = !std::string_view(folder).ends_with("models");
       EXPECT_TRUE(proto || (may_refuse && (proto.error().code() == "U008" || proto.error().code() == "P040")))
           << entry.path() << ": " << proto.error().message();
@@ -123,7 +124,7 @@ TEST(ParserProto, EveryWrapperIsTold) {
   EXPECT_EQ(InputFormatOf("computations {\n  c = f32[] constant(1)\n}"), InputFormat::kHloText);
 }
 
-// Field 1000 of a module as a varint, as bytes and as numbers of 8 and of 4 bytes.
+// Field 1000 of a module as a varint, as bytes, and as numbers of 8 and 4 bytes.
 TEST(ParserProto, UnknownFieldsThatAreNotEmptyAreRefused) {
   const std::string module = BytesOf("testdata/proto/calls.pb");
   const std::string refused =
@@ -141,7 +142,8 @@ TEST(ParserProto, UnknownFieldsThatAreNotEmptyAreRefused) {
     EXPECT_EQ(Verdict(Str(module, field)), "ok");
 }
 
-// Each message says what becomes of its unknown fields: metadata is named in a warning, anything else is refused.
+// Each message determines how its unknown fields are treated: unknown metadata gives a warning, any other unknown field
+// is an error.
 TEST(ParserProto, UnknownFieldsOfMetadataAreNoted) {
   const std::string instruction =
       "shape { element_type: F32 } literal { shape { element_type: F32 } f32s: 1.5 } metadata { op_name: 'x' ";
@@ -162,7 +164,7 @@ TEST(ParserProto, UnknownFieldsOfMetadataAreNoted) {
       "U010: not read: field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");
 }
 
-// The messages whose unknown fields are metadata. Every other message refuses unknown fields, and a new one should.
+// The messages whose unknown fields are metadata. All other messages, and new ones by default, reject unknown fields.
 TEST(ParserProto, OnlyMessagesOfMetadataNoteUnknownFields) {
   std::set<std::string> noted;
   for (int type = 0; type <= static_cast<int>(ProtoType::kPaddingConfigDimension); ++type) {
@@ -196,7 +198,6 @@ TEST(ParserProto, WrongIdsAreNamed) {
             "V008: operand_ids of 'n' names instruction 9, which its computation does not have");
   EXPECT_EQ(Verdict(in_module("instructions { name: 'n' opcode: 'parameter' id: 3" + shape)),
             "V008: root_id of 'e' names instruction 2, which its computation does not have");
-  // Each the other's operand.
   EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'negate' id: 2 operand_ids: 3" + shape +
                               " instructions { name: 'b' opcode: 'negate' id: 3 operand_ids: 2" + shape)),
             "V008: operand 'b' is used before its definition");

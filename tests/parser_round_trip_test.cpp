@@ -1,5 +1,5 @@
-// Whatever parses prints, parses again, and prints the same bytes; in the long form and in the short one. The texts are
-// all of testdata/ and, where it is there, the corpus ($CORPUS/corpus/xla-hlo).
+// Tests that printing and parsing a module, and printing it again, gives the same text in the long and in the short
+// form. The texts are all of testdata/ and of the corpus ($CORPUS/corpus/xla-hlo) if it exists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The lines without those of the stack-frame tables, whose entries are numbered in order of use; what instructions say
-// of them is spelled out.
+// The sorted lines of a text without its stack-frame tables, whose entries are numbered in order of use. Ids of stack
+// frames are replaced by the entries they refer to.
 std::vector<std::string> SortedLines(const std::string& text) {
   std::map<std::string, std::vector<std::string>> tables;
   std::vector<std::string>* table = nullptr;
@@ -40,7 +40,7 @@ std::vector<std::string> SortedLines(const std::string& text) {
       lines.emplace_back(line);
     }
   }
-  // Ids in `entry` after `key` by what they stand for.
+  // Replaces the id after `key` in `entry` by the entry of the table `name`.
   const std::function<std::string(std::string, const char*, const char*)> resolve =
       [&](std::string entry, const char* key, const char* name) {
         const size_t at = entry.find(key);
@@ -65,13 +65,13 @@ void ExpectSameText(const Module& module, const PrintOptions& form, const std::s
   const std::string once = Print(module, form);
   const auto again = Parse(std::make_shared<const SourceText>(name, once));
   ASSERT_TRUE(again.has_value()) << Render(again.error(), "round trip");
-  // XLA's order of computations follows the text's order of calls, which printing may have changed: then the same lines
-  // come in another order, once.
+  // XLA orders computations by the text's order of calls, which printing may have changed. The same lines may therefore
+  // be in another order.
   const std::string twice = Print(**again, form);
   EXPECT_EQ(SortedLines(twice), SortedLines(once)) << name;
 }
 
-// The number of modules that parsed.
+// Returns the number of modules that parsed.
 int RoundTrip(const std::vector<std::string>& files) {
   int parsed = 0;
   for (const std::string& file : files) {
@@ -96,7 +96,7 @@ TEST(RoundTrip, ModelsAreValid) {
   for (const std::string& file : ModuleFilesBelow("testdata/models")) {
     const auto module = Parse(*ReadSource(file));
     ASSERT_TRUE(module.has_value()) << Render(module.error(), "parse");
-    // Not strict: before layout assignment, operands and results may lie differently.
+    // The strict level would be wrong: before layout assignment, operands and results may have different layouts.
     const Status status = Verify(**module);
     EXPECT_TRUE(status.has_value()) << Render(status.error(), "verify");
   }
@@ -106,7 +106,7 @@ TEST(RoundTrip, Corpus) {
   const char* corpus = std::getenv("CORPUS");
   const auto files = ModuleFilesBelow(fs::path(corpus != nullptr ? corpus : "../shared") / "corpus" / "xla-hlo");
   if (files.empty()) GTEST_SKIP() << "no corpus";
-  // 430 of the 436 that XLA reads; what is refused is named in the parser's own tests.
+  // XLA reads 436 of these modules, and hlokit 430. The parser's own tests name the rejected ones.
   EXPECT_GE(RoundTrip(files), 400);
 }
 

@@ -1,4 +1,5 @@
-// What the parser reads many bytes of at once, and names that are only looked at once they must be.
+// Tests of parser functions that read many bytes at once, and of the name table, which sorts its names only when
+// necessary.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -52,11 +53,12 @@ TEST(NameTable, KnowsTwoSpellingsOfOneNumber) {
   EXPECT_EQ(names.Unique("add"), "add.1");
 }
 
-// Claiming has to answer as a table that sorts every name at once.
+// Claim must answer like a table that sorts all names at once.
 TEST(NameTable, AnswersTheSameBeforeAndAfterItSorts) {
   std::mt19937 random(7);
   const auto pick = [&](std::initializer_list<const char*> from) { return from.begin()[random() % from.size()]; };
-  std::vector<std::string> texts;  // As long as the tables.
+  // The views in the tables refer to these strings, so the strings live as long as the tables.
+  std::vector<std::string> texts;
   for (int i = 0; i < 2000; ++i) {
     texts.push_back(Str(pick({"add", "x", "p_1", ".", "a.b"}), pick({"", "", ".0", ".1", ".-1", ".07", ".12"}),
                         pick({"", "", ".", ".0", ".3", ".00"})));

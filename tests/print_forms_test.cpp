@@ -1,5 +1,5 @@
-// What the golden files of testdata/print cannot show: the forms of instructions alone, and limits that take long
-// texts.
+// Tests that the golden files of testdata/print cannot express: the forms of single instructions, and limits that need
+// long texts.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -31,7 +31,7 @@ TEST(PrintForms, ACanonicalInstructionAloneHasNoNamesAndReadsBack) {
   EXPECT_NE(Read(text), nullptr);
 }
 
-// `depth` computations, each calling the one before.
+// A chain of `depth` computations. Each computation calls the one before it.
 std::string Chain(int depth) {
   std::string text = "HloModule chain\nbody0 { x = f32[] parameter(0) ROOT y = f32[] negate(x) }\n";
   for (int i = 1; i < depth; ++i)

@@ -1,5 +1,5 @@
-// Protocol buffers as JSON: read back, they have the fields of the message and their values, and nothing else.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
+// Tests of protocol buffers as JSON: the JSON has exactly the fields and values of the message.
+#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h defines its own FAIL.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "hloModule" is "hlo_module".
+// Converts "hloModule" to "hlo_module".
 std::string FieldName(std::string_view key) {
   std::string name;
   for (const char c : key) {
@@ -45,7 +45,8 @@ std::string FromBase64(std::string_view text) {
   return bytes;
 }
 
-// A number as the message holds it: integers in decimal, real ones by their value.
+// The value of a number in JSON, in the text form that the message's value has: integers in decimal, floats by their
+// value.
 std::string Told(const JsonValue& json, const ProtoField& field) {
   if (json.Bool()) return *json.Bool() ? "1" : "0";
   const std::string* text = json.String();
@@ -72,7 +73,7 @@ void AddNumbers(const std::string& bytes, std::vector<std::string>* out) {
   }
 }
 
-// What a field that holds no messages has on the wire.
+// The values of a field on the wire, if the field does not hold messages.
 std::vector<std::string> Held(const WireMessage& message, const ProtoField& field) {
   std::vector<std::string> held;
   if (field.kind == ProtoKind::kFloat) AddNumbers<float>(message.FixedBytes(field), &held);
@@ -143,9 +144,9 @@ TEST(PrintProtoJson, HasTheFieldsOfTheMessage) {
       const std::string name = entry.path().filename().string();
       if (entry.path().extension() != ".hlo" || name.starts_with("bad_")) continue;
       const auto module = Parse(*ReadSource(entry.path().string()));
-      if (!module) continue;  // It is about an error.
+      if (!module) continue;  // The file tests an error.
       const auto wire = WriteProto(**module);
-      if (!wire) continue;  // No field says something of it.
+      if (!wire) continue;  // A part of the module has no field.
       const auto json = ReadJson(PrintProtoJson(*wire, ProtoType::kHloProto));
       ASSERT_TRUE(json) << entry.path() << ": " << json.error().message();
       SCOPED_TRACE(entry.path());
@@ -158,7 +159,7 @@ TEST(PrintProtoJson, HasTheFieldsOfTheMessage) {
 
 TEST(PrintProtoJson, SaysOfNumbersWhatTheyHold) {
   EXPECT_EQ(PrintProtoJson("", ProtoType::kTolerance), "{\n \"atol\": 0,\n \"rtol\": 0,\n \"ulps\": \"0\"\n}\n");
-  // preds, u32s and u64s, whose greatest values are negative as signed numbers.
+  // The fields preds, u32s and u64s, whose largest values would be negative as signed numbers.
   const std::string json = PrintProtoJson(
       "\x10\x01\x30\xFF\xFF\xFF\xFF\x0F\x38\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", ProtoType::kLiteralProto);
   const auto read = ReadJson(json);
