@@ -1,5 +1,5 @@
-// What is left in a loop's state is said twice on purpose: passes fold it, and KnownValues knows it of the input, so
-// that what they folded is not held against them. Of small loops of every kind both say the same.
+// Tests that two parts of the program agree on constants in the state of loops: passes fold them, and KnownValues knows
+// them in the input, so that the comparison expects the folding. Both parts are tested with small loops of every kind.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Element 1, x, starts as 3 and becomes `next`; c stays 5, d changes, i counts the trips.
+// A loop whose element 1, x, starts as 3 and becomes `next`. c is always 5, d changes, and i counts the trips.
 std::string LoopText(std::string_view type, std::string_view next, int trips) {
   const std::string t(type), state = Str("(s32[], ", t, "[], ", t, "[], ", t, "[])");
   const bool is_name = next.size() == 1;
@@ -27,16 +27,17 @@ std::string LoopText(std::string_view type, std::string_view next, int trips) {
              "[] get-tuple-element(loop), index=1\n}\n");
 }
 
-enum class Side { kBoth, kNeither, kKnown, kPasses };  // Who says what x is in the end.
+enum class Side { kBoth, kNeither, kKnown, kPasses };  // The parts that determine the last value of x.
 
 struct Next {
   std::string_view text;
-  Side after_few, after_many;  // Trips, of integers.
+  Side after_few, after_many;  // After few or many trips of integers.
   Side floats_after_few, floats_after_many;
 };
 
-// On one side alone: few trips are interpreted for KnownValues, since unrolling and folding would come to that; and
-// what a constant in the state makes in the body, passes see when they have put it there, a counter's step among it.
+// Two kinds of values are known to only one part. KnownValues interprets loops with few trips, because unrolling and
+// folding would give the same value. Passes see a value that depends on a constant in the state, such as a counter's
+// step, only after they have moved the constant into the body.
 constexpr Next kNext[] = {
     {"x", Side::kBoth, Side::kBoth, Side::kBoth, Side::kBoth},
     {"c", Side::kBoth, Side::kBoth, Side::kBoth, Side::kBoth},

@@ -1,4 +1,4 @@
-// The modules that stand below a folder, for tests of what holds of all of them.
+// Finds the modules below a folder, for tests of properties of all modules.
 #ifndef HLO_TESTS_MODULE_FILES_H_
 #define HLO_TESTS_MODULE_FILES_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// Paths of the .hlo files below `folder`, at any depth, sorted. None where the folder is not there: tests count what
-// they saw.
+// Sorted paths of the .hlo files at any depth below `folder`. If the folder does not exist, the result is empty, so
+// tests must count the files.
 std::vector<std::string> ModuleFilesBelow(const std::filesystem::path& folder);
 
 }  // namespace hlo

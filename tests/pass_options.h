@@ -1,4 +1,4 @@
-// Passes with options, for tests of what holds with all of them.
+// Passes with options, for tests of properties that hold with all options.
 #ifndef HLO_TESTS_PASS_OPTIONS_H_
 #define HLO_TESTS_PASS_OPTIONS_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// `pass` with `given`, "rounding=true", and with each switch that is off by default but those that change what the pass
-// promises: `rounding` and `is_layout_sensitive`.
+// `pass` with the options `given`, such as "rounding=true", and with each switch that is off by default. `rounding` and
+// `is_layout_sensitive` are not added, because they change the promise of the pass.
 std::string WithSwitches(std::string_view pass, std::vector<std::string> given = {});
 
 }  // namespace hlo

@@ -1,11 +1,10 @@
-// The before and after modules of the pass catalogue (CORPUS/spec/examples), where the corpus is at hand, and the files
-// of testdata/passes/PASS.
+// Tests of the before and after modules of the pass catalogue (CORPUS/spec/examples), if the corpus exists, and of the
+// files of testdata/passes/PASS.
 //
-//   meaning    every module that the interpreter takes means the same, to the bit and on each of its devices, after
-//              simplification, after the whole pipeline and after PASS, which is the one that an example of the
-//              catalogue is of
-//   form       after simplification it is what its after module is after the same; how many are is printed and must not
-//              become fewer
+//   meaning    Every module that the interpreter can run has the same results, bit by bit and on each device, after
+//              simplification, after the whole pipeline, and after PASS, which is the pass of a catalogue example.
+//   form       After simplification, the before module equals the simplified after module. The number of such examples
+//              is printed and must not decrease.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -79,7 +78,6 @@ Literal Arbitrary(const Shape& shape, std::mt19937& random) {
   return literal;
 }
 
-// For each of the devices that the module runs on others.
 std::vector<std::vector<Literal>> Arguments(const Module& module) {
   std::mt19937 random(7);
   std::vector<std::vector<Literal>> arguments(module.header.replica_count * module.header.num_partitions);
@@ -95,7 +93,7 @@ Result<Literal> RunAll(const Module& module, const std::vector<std::vector<Liter
   return Literal::Tuple(TRY(InterpretDevices(module, arguments)));
 }
 
-// Elements that differ in bits; NaNs count as equal.
+// The number of elements that differ in bits. NaNs count as equal.
 int64_t Differences(const Literal& a, const Literal& b) {
   int64_t count = 0;
   if (a.shape().IsTuple()) {
@@ -112,9 +110,9 @@ int64_t Differences(const Literal& a, const Literal& b) {
   return count;
 }
 
-// Elements further apart than a share of the largest magnitude. For what passes may reassociate: the examples are
-// small, every step of theirs rounds by 2^-24 of some value no larger than the square of the largest, and a wrong
-// formula is off by more. The bounds that are derived for each instruction are the comparator's, not this test's.
+// The number of elements that differ by more than a share of the largest magnitude, for passes that may reassociate.
+// The examples are small, and each of their steps rounds by 2^-24 of a value that is at most the square of the largest
+// one. A wrong formula differs by more. The comparator has bounds that are derived for each instruction.
 int64_t Distant(const Literal& a, const Literal& b) {
   int64_t count = 0;
   if (a.shape().IsTuple()) {
@@ -130,7 +128,7 @@ int64_t Distant(const Literal& a, const Literal& b) {
   return count;
 }
 
-// What the value of an instruction is made of, whatever the order of the text.
+// A hash of the expression of an instruction's value. It does not depend on the order of the text.
 uint64_t TreeHash(const Instruction& root) {
   std::unordered_map<const Instruction*, uint64_t> hashes;
   for (const Instruction* inst : root.computation().PostOrder()) {
@@ -141,7 +139,8 @@ uint64_t TreeHash(const Instruction& root) {
   return hashes.at(&root);
 }
 
-// The passes of the catalogue by number; null for one that is not there yet, and for what is no example of a pass.
+// The pass of a catalogue example, by its number. Null if the pass does not exist yet or the file is not an example of
+// a pass.
 const PassRow* PassOfExample(const fs::path& path) {
   constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
       {"P01", "call-inliner"},
@@ -202,7 +201,7 @@ const PassRow* PassOfExample(const fs::path& path) {
 
 constexpr char kSimplify[] = "call-inliner,tuple-simplifier,dce,layout-assignment,simplification(fixed-point)";
 
-// What algsimp is given where all its laws are tried.
+// The variants of algsimp that try all its laws.
 std::vector<std::string> AllOfAlgebra() {
   return {"algsimp{rounding=true}", WithSwitches("algsimp", {"rounding=true"}),
           WithSwitches("algsimp", {"rounding=true", "is_layout_sensitive=true"})};
@@ -218,7 +217,7 @@ TEST_P(Example, KeepsItsMeaning) {
   const auto expected = RunAll(*before, arguments);
   if (!expected) GTEST_SKIP() << "not interpreted: " << expected.error().message();
   std::vector<PipelineOptions> pipelines = {{}, {.passes = kSimplify}};
-  if (arguments.size() > 1) pipelines.push_back({.pipeline = "2022"});  // Where what changes collectives runs.
+  if (arguments.size() > 1) pipelines.push_back({.pipeline = "2022"});  // The 2022 pipeline changes collectives.
   if (path.string().starts_with("testdata")) pipelines.push_back({.passes = path.parent_path().filename().string()});
   if (path.filename().string().starts_with("A.") || path.string().starts_with("testdata/passes/algsimp")) {
     for (const std::string& passes : AllOfAlgebra()) pipelines.push_back({.passes = passes});
@@ -251,7 +250,8 @@ std::string NameOf(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, Example, testing::ValuesIn(Modules()), NameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Example);
 
-// The catalogue has bitcasts where our passes say reshape: the same between row-major arrays.
+// Replaces bitcasts of the catalogue by the reshapes that our passes use. A bitcast between row-major arrays is a
+// reshape.
 void SayReshape(Module& module) {
   for (Instruction* inst : module.entry().Instructions()) {
     if (!inst->Is(Opcode::kBitcast) || !inst->shape().HasDefaultLayout() ||
@@ -262,7 +262,7 @@ void SayReshape(Module& module) {
   }
 }
 
-// What there are of algebraic examples, or of those of single passes, and how many take the form of the catalogue.
+// The number of examples, the number of examples with the catalogue's form, and the names of the others.
 struct Forms {
   int all = 0, same = 0;
   std::string others;
@@ -285,8 +285,8 @@ Forms TakenForms(const std::function<std::optional<std::string>(const fs::path& 
   return forms;
 }
 
-// algsimp with what the rules ask for that an example is of (of A.red.4a and A.red.4b is "A.red.4-1"), and the pass
-// where those stand that are not its.
+// The pipeline for an algebraic example: algsimp with the options of the example's rules, the passes of rules that are
+// not algsimp's, and dce. The example "A.red.4-1" belongs to the rules A.red.4a and A.red.4b.
 std::optional<std::string> AlgebraOfExample(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!name.starts_with("A.")) return std::nullopt;
@@ -309,8 +309,8 @@ TEST(Examples, TakeTheCatalogueForm) {
   if (forms.all == 0) GTEST_SKIP() << "no corpus at hand";
   std::printf("%d of %d algebraic examples take the form of the catalogue; not:%s\n", forms.same, forms.all,
               forms.others.c_str());
-  // Others have another form here (signs of zeros, conjunctions of laws), ask for more (pow(exp(a), b) is 1 where a * b
-  // is 0 * inf), or are another pass's.
+  // The other examples have another form here (signs of zeros, combined laws), permit more (pow(exp(a), b) is 1 where a
+  // * b is 0 * inf), or belong to another pass.
   EXPECT_GE(forms.same, 137);
 }
 
@@ -322,7 +322,8 @@ TEST(Examples, TakeTheFormOfTheirPass) {
   if (forms.all == 0) GTEST_SKIP() << "no corpus at hand";
   std::printf("%d of %d examples of passes take the form of the catalogue; not:%s\n", forms.same, forms.all,
               forms.others.c_str());
-  EXPECT_GE(forms.same, 44);  // P19, P21 and P46: other products, numbers and frames; others are not written yet.
+  // P19, P21 and P46 have other products, numbers and frames. The other passes do not exist yet.
+  EXPECT_GE(forms.same, 44);
 }
 
 }  // namespace

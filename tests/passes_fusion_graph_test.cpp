@@ -1,4 +1,5 @@
-// The fusion graph: costs of groups and of unions that do not exist, against sets made anew; its reasons.
+// Compares the costs of groups and possible unions in the fusion graph with sets that are computed again, and checks
+// the reasons of fusions.
 #include "passes/fusion/graph.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace {
 const Shape kShape(PrimitiveType::kF32, {2, 3});
 constexpr double kBytes = 24;
 
-// Groups as sets: who stores a value, and who computes it.
+// Groups as sets: the group that stores a value, and the groups that compute it.
 struct Model {
   std::map<const Instruction*, GroupId> stored_by;
   std::map<const Instruction*, std::set<GroupId>> computed_by;
@@ -57,7 +58,7 @@ struct Model {
       for (const GroupId group : at->second) {
         if (group != a && group != b) return true;
       }
-      if (at->second.size() > 1) return true;  // The graph does not know which of several they are.
+      if (at->second.size() > 1) return true;  // The graph does not know which of several groups reads the value.
     }
     return false;
   }
@@ -82,7 +83,7 @@ TEST(FusionGraph, CostsUnionsThatDoNotExist) {
     FusionGraph graph(main, order, PassContext());
     Model model;
     std::vector<GroupId> groups;
-    // As instruction fusion does: a value is computed by all of its users' groups, or stored.
+    // As in instruction fusion, a value is computed by the groups of all its users, or it is stored.
     for (size_t i = order.size(); i-- > 2;) {
       if (!order[i]->IsRoot() && order[i]->users().empty()) continue;
       std::set<GroupId> users;
@@ -113,7 +114,6 @@ TEST(FusionGraph, CostsUnionsThatDoNotExist) {
   }
 }
 
-// What no strategy says is no reason.
 TEST(FusionGraph, EachReasonIsSomebodys) {
   std::string sources;
   for (const auto& file : std::filesystem::directory_iterator("src/passes/fusion")) {

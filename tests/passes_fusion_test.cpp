@@ -1,4 +1,4 @@
-// What becomes a kernel, what a library call, and with what.
+// Tests that the expected instructions become a kernel or a library call together.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -62,7 +62,7 @@ ENTRY e {
   EXPECT_TRUE(FusedComputation(*fusions.front()).root().Is(Opcode::kMaximum));
 }
 
-// The verifier takes no fusion with an operand that is not read, so that no file can show this.
+// The verifier rejects a fusion with an operand that is not read, so no file can show this.
 TEST(Fusion, LosesOperandsThatAreNotRead) {
   const auto module = Optimized(R"(HloModule m
 fused {
@@ -85,8 +85,8 @@ ENTRY e {
   EXPECT_EQ(module->entry().InstructionCount(), 3);
 }
 
-// Over all models and files of passes, with these passes, of which `strategies` run several times: all but the first
-// run find nothing.
+// Runs these passes on all models and test files of passes. Each of `strategies` occurs several times in the list. Only
+// its first run may change the module.
 void ExpectNoSecondFinding(const std::string& passes, const std::set<std::string_view>& strategies) {
   int modules = 0;
   for (const char* folder : {"testdata/models", "testdata/passes", "testdata/run"}) {
@@ -95,7 +95,7 @@ void ExpectNoSecondFinding(const std::string& passes, const std::set<std::string
       const auto source = ReadSource(path);
       ASSERT_TRUE(source);
       const auto parsed = Parse(*source);
-      if (!parsed) continue;  // It shows an error.
+      if (!parsed) continue;  // The file shows an error.
       const auto report = RunPipeline(**parsed, {.passes = passes});
       ASSERT_TRUE(report) << path << ": " << report.error().message();
       ++modules;
@@ -117,7 +117,7 @@ TEST(Fusion, ASecondRunFindsNothing) {
       {"fusion", "multi_output_fusion"});
 }
 
-// Side by side without multi_output_fusion before: it would leave them less.
+// The horizontal passes run without multi_output_fusion before them, because it would leave them less to do.
 TEST(Fusion, ASecondMergerAndASecondRunSideBySideFindNothing) {
   ExpectNoSecondFinding(Str(kBeforeFusion,
                             "fusion_merger,fusion_merger,gpu_horizontal_loop_fusion,gpu_horizontal_loop_fusion,"
@@ -209,7 +209,8 @@ ENTRY e {
   EXPECT_TRUE(IsReduced(*FusionRoots(*fusions[0]).front()));
 }
 
-// The variance subtracts an element of each feature. That is computed from slices of a and b, not from a slice of x.
+// The variance subtracts an element of each feature. The element is computed from slices of a and b, not from a slice
+// of x.
 TEST(Fusion, StatisticsOfABatchNormAreOneKernel) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
@@ -242,7 +243,7 @@ ENTRY e {
 }
 
 TEST(Fusion, NoKernelWaitsForItself) {
-  // The reduce needs a, the last add needs both: joined, the first kernel would wait for the second.
+  // The reduce needs a, and the last add needs both. If the adds were one kernel, it would wait for its own result.
   const auto module = Optimized(std::string("HloModule m\n") + kReducers + R"(
 ENTRY e {
   x = f32[4,64] parameter(0)  y = f32[4,64] parameter(1)  zero = f32[] constant(0)
@@ -253,7 +254,7 @@ ENTRY e {
   ROOT t = (f32[4,64], f32[4,64]) tuple(a, b)
 })");
   EXPECT_EQ(CountKernels(*module).kernels, 2);
-  module->entry().PostOrder();  // Stops at a cycle.
+  module->entry().PostOrder();  // PostOrder stops at a cycle.
 }
 
 TEST(Fusion, UpdateOfLoopStateMayBeInPlace) {

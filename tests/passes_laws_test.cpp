@@ -1,6 +1,6 @@
-// A pass that is kExact keeps every bit, the payload of a NaN excepted. Each is tried on its own modules of
-// testdata/passes and on the same modules in every other element type that makes valid ones, with arguments full of
-// NaN, infinities, zeros of either sign, subnormals and the largest numbers.
+// Tests that a pass with kExact keeps every bit except the payload of a NaN. Each such pass runs on its own modules of
+// testdata/passes, and on the same modules in every other element type for which they are valid. The arguments are full
+// of NaN, infinities, zeros of either sign, subnormals and the largest numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of one pass, by its name; options aside.
+// The texts of the files of one pass. Options in its name are ignored.
 std::vector<std::string> TextsOf(std::string pass) {
   std::vector<fs::path> paths;
   pass = pass.substr(0, pass.find('{'));
@@ -43,7 +43,7 @@ std::vector<std::string> TextsOf(std::string pass) {
   return texts;
 }
 
-// As it is written, and in other types; those that are valid.
+// The module as written and in other element types, if valid.
 std::vector<std::unique_ptr<Module>> Variants(const std::string& text, bool other_types) {
   std::vector<std::unique_ptr<Module>> variants;
   if (auto module = ValidOrNull(text)) variants.push_back(std::move(module));
@@ -59,7 +59,7 @@ std::vector<std::unique_ptr<Module>> Variants(const std::string& text, bool othe
   return variants;
 }
 
-// Elements that differ in bits; NaNs count as equal.
+// The number of elements that differ in bits. NaNs count as equal.
 int64_t Differences(const Literal& a, const Literal& b) {
   int64_t count = 0;
   for (size_t i = 0; i < a.elements().size(); ++i) count += Differences(a.elements()[i], b.elements()[i]);
@@ -71,14 +71,14 @@ int64_t Differences(const Literal& a, const Literal& b) {
     const auto same = [](double p, double q) {
       return (p != p && q != q) || std::bit_cast<uint64_t>(p) == std::bit_cast<uint64_t>(q);
     };
-    // What a double does not tell apart, a 64-bit integer does.
+    // Doubles cannot distinguish all 64-bit integers, so bytes decide unless the type is a float.
     const bool is_float = IsFloat(a.shape().type()) || IsComplex(a.shape().type());
     count += is_float && same(x.real(), y.real()) && same(x.imag(), y.imag()) ? 0 : 1;
   }
   return count;
 }
 
-// A value of some KiB shows what there is to see.
+// Values of some KiB are enough to show a difference.
 bool IsSmall(const Module& module) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
@@ -88,7 +88,7 @@ bool IsSmall(const Module& module) {
   return true;
 }
 
-// Every other element of a float array is a special value, from number `first` of them on.
+// Sets every other element of a float array to a special value, beginning with special value number `first`.
 void Sprinkle(size_t first, Literal* x) {
   if (!x->shape().IsArray() || !IsFloat(x->shape().type())) return;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -99,7 +99,7 @@ void Sprinkle(size_t first, Literal* x) {
 
 constexpr size_t kArguments = 4;
 
-// Of each device. Set number 0 as they are made up for a run.
+// The arguments of each device. Set number 0 has the arguments that a run would generate.
 Result<std::vector<std::vector<Literal>>> ArgumentsOf(const Module& module, size_t number) {
   std::vector<std::vector<Literal>> all(module.header.replica_count * module.header.num_partitions);
   for (size_t device = 0; device < all.size(); ++device) {
@@ -111,7 +111,7 @@ Result<std::vector<std::vector<Literal>>> ArgumentsOf(const Module& module, size
   return all;
 }
 
-// A counter of two bits never reaches its bound.
+// A counter of two bits may never reach its bound.
 const InterpretOptions kLimits = {.max_loop_iterations = 1000};
 
 // The results of all devices.
@@ -121,7 +121,7 @@ Result<Literal> RunAll(const Module& module, std::span<const std::vector<Literal
 
 enum class Outcome { kNotTried, kKept, kBroken };
 
-// What `pass` does to the values of `module`, and where that is wrong, how.
+// Runs `pass` on `module` and compares the values. `how` receives the kind of failure.
 Outcome Try(const Module& module, const std::string& pass, const std::string& inject, std::string* how) {
   const auto after = module.Clone();
   const PipelineOptions options{
@@ -150,8 +150,8 @@ Outcome Try(const Module& module, const std::string& pass, const std::string& in
   return Outcome::kKept;
 }
 
-// By outcome, over all modules of the pass: in all types, and what is broken is shown; with a planted fault as they are
-// written.
+// Counts the outcomes over all modules of the pass. Without a planted fault, the modules take all types, and failures
+// are reported. With a fault, they are tested only as written.
 std::map<Outcome, int> TryAll(const std::string& pass, const std::string& inject = "") {
   std::map<Outcome, int> outcomes;
   for (const std::string& text : TextsOf(pass)) {
@@ -167,8 +167,8 @@ std::map<Outcome, int> TryAll(const std::string& pass, const std::string& inject
   return outcomes;
 }
 
-// The modules of the first mark what several partitions share, and one partition alone is not interpreted. Those of the
-// second have a scan that is not associative, which is not strictly valid (V296).
+// The modules of sharding-remover have annotations that several partitions share, and a single partition is not
+// interpreted. The modules of scan_expander have a scan that is not associative, which is not strictly valid (V296).
 constexpr std::string_view kNoModules[] = {"sharding-remover", "scan_expander"};
 
 TEST(PassLaws, HoldForEveryElementType) {
@@ -188,7 +188,7 @@ TEST(PassLaws, HoldForEveryElementType) {
   std::printf("%d modules were changed, and kept their values\n", tried);
 }
 
-// That the test above can fail: with these faults it would.
+// With these faults the test above would fail.
 TEST(PassLaws, FindPlantedFaults) {
   for (const std::string_view fault : FaultsOf("algsimp")) {
     EXPECT_GT(TryAll("algsimp", Str("algsimp:", fault))[Outcome::kBroken], 0) << fault;

@@ -1,4 +1,4 @@
-// Minimal cuts of small random graphs, against all there are.
+// Compares minimal cuts of small random graphs with all cuts.
 #include <bit>
 #include <random>
 #include <tuple>
@@ -36,7 +36,7 @@ TEST(MinimalCut, IsTheCheapestOfAllAndOfThoseTheSmallest) {
     while (graph.Add() < nodes - 1) {
     }
     for (const Arc& arc : arcs) graph.Connect(arc.from, arc.to, arc.cost);
-    unsigned best = 1;  // A set of nodes: kFirst alone, never kSecond.
+    unsigned best = 1;  // A set of nodes. It begins as kFirst alone and never contains kSecond.
     for (unsigned first = 1; first < 1u << nodes; ++first) {
       if ((first & 3) != 1) continue;
       if (std::tuple(CostOf(arcs, first), std::popcount(first)) < std::tuple(CostOf(arcs, best), std::popcount(best)))

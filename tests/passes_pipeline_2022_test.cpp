@@ -1,5 +1,5 @@
-// Preset 2022 against the pass catalogue, where that is at hand: its 14 pipelines pass by pass, in order, and what is
-// run to a fixed point.
+// Compares the preset 2022 with the pass catalogue, if the corpus exists: its 14 pipelines with their passes in order,
+// and which of them run to a fixed point.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,11 @@ namespace {
 struct Row {
   std::string stage;
   bool fixed_point = false;
-  std::vector<std::string> items;  // "P04 FIX(layout-sensitive)", "pipeline 4".
+  std::vector<std::string> items;  // Items such as "P04 FIX(layout-sensitive)" and "pipeline 4".
 };
 
-// "a; b(c; d); [e; f]" => "a", "b(c; d)"; what is in brackets stood behind a flag that was off.
+// The items of a list: "a; b(c; d); [e; f]" => "a", "b(c; d)". Items in brackets depend on a flag that was off and are
+// omitted.
 std::vector<std::string> ItemsOf(std::string text) {
   text = std::regex_replace(text, std::regex("\\. partitions == 1:"), ";");
   std::vector<std::string> items(1);
@@ -38,8 +39,8 @@ std::vector<std::string> ItemsOf(std::string text) {
 }
 
 struct Catalogue {
-  std::map<std::string, std::string> names;  // By id: "P04" => "algsimp".
-  std::map<std::string, Row> rows;           // By number.
+  std::map<std::string, std::string> names;  // Names by id, such as "P04" => "algsimp".
+  std::map<std::string, Row> rows;           // Rows by the number of the pipeline.
 
   explicit Catalogue(const std::string& text) {
     const std::regex pass(R"(\| ([PE]\d+) \| [^|]* \| `([^`]*)`.*)");
@@ -55,7 +56,8 @@ struct Catalogue {
     }
   }
 
-  // One line for each pass, "algsimp fixed-point", and around those of a stage "pipeline NAME {" and "}".
+  // Appends a line for each pass, such as "algsimp fixed-point". The lines of a stage are between "pipeline NAME {" and
+  // "}".
   void Append(const Row& row, std::vector<std::string>* lines) const {
     lines->push_back(Str("pipeline ", row.stage, row.fixed_point ? " fixed-point" : "", " {"));
     const std::regex nested(" *pipeline (\\d+)"), id("[PE]\\d+");
@@ -66,7 +68,7 @@ struct Catalogue {
         Append(rows.at(found[1]), lines);
         continue;
       }
-      // "P07 ... if deterministic-ops flag else P24" is P24; "(S8,4) and (F16,8)" is the pass before it, twice.
+      // "P07 ... if deterministic-ops flag else P24" means P24. "(S8,4) and (F16,8)" means the previous pass, twice.
       std::string name = last;
       for (std::sregex_iterator at(item.begin(), item.end(), id); at != std::sregex_iterator(); ++at)
         name = names.at(at->str());
@@ -80,7 +82,7 @@ struct Catalogue {
   }
 };
 
-// What a gate asks for stands in the catalogue beside the pass.
+// Appends the lines of our pipeline. Conditions of gates are omitted, because the catalogue has them as remarks.
 void Append(const std::vector<PipelineItem>& items, std::vector<std::string>* lines) {
   for (const PipelineItem& item : items) {
     const std::string fixed_point = item.repeat.fixed_point ? " fixed-point" : "";
@@ -112,7 +114,7 @@ TEST(Pipeline2022, IsTheCataloguesPassByPass) {
   const auto pipeline = ParsePipeline(FindPreset("2022")->source);
   ASSERT_TRUE(pipeline) << pipeline.error().message();
   std::vector<PipelineItem> items = pipeline->items;
-  ASSERT_EQ(items.back().name, "schedule");  // Which XLA does outside of its pipelines.
+  ASSERT_EQ(items.back().name, "schedule");  // XLA schedules outside of its pipelines.
   items.pop_back();
   std::vector<std::string> actual;
   Append(items, &actual);

@@ -1,4 +1,4 @@
-// The pipeline's own rules: names, instances, limits, what observers see, and planted faults.
+// Tests of the pipeline's own rules: names, instances, limits, observers and planted faults.
 #include "passes/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 Shape F32(const std::vector<int64_t>& dims) { return Shape(PrimitiveType::kF32, dims); }
 
-// sum(x + y * z), and `unused` instructions that nobody needs.
+// A module with sum(x + y * z) and `unused` instructions without users.
 std::unique_ptr<Module> MulAddReduce(int unused = 0) {
   auto module = std::make_unique<Module>("muladd_reduce");
   Computation& sum = module->AddComputation("sum");
@@ -66,7 +66,7 @@ TEST(Pipeline, ListRunsInOrderAndReportsChanges) {
 TEST(Pipeline, DisabledInstancesAndLimitSkip) {
   auto module = MulAddReduce(1);
   const auto by_instance = RunPipeline(*module, {.passes = "dce,dce", .disabled = {"passes/dce#1"}});
-  EXPECT_FALSE(by_instance);  // "passes" is no pipeline that one can name.
+  EXPECT_FALSE(by_instance);  // "passes" is not the name of a pipeline that can be disabled.
   const auto first = RunPipeline(*module, {.passes = "dce,dce", .disabled = {"dce#1"}});
   ASSERT_TRUE(first);
   EXPECT_TRUE(first->runs[0].skipped);

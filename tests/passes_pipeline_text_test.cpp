@@ -1,4 +1,4 @@
-// The grammar of pipelines, the presets, gates, options and fixed points that do not end.
+// Tests of the grammar of pipelines, of presets, gates and options, and of fixed points that do not end.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -22,7 +22,7 @@ std::unique_ptr<Module> Parsed(std::string text) {
   return (*module)->Clone(true);
 }
 
-// exp(x) + exp(x * x), and its sum.
+// A module with exp(x) + exp(x * x) and its sum.
 std::unique_ptr<Module> Example() {
   return Parsed(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
@@ -41,7 +41,7 @@ std::shared_ptr<const SourceText> Text(std::string text) {
   return std::make_shared<const SourceText>("p.txt", std::move(text));
 }
 
-// Each once, whatever gates say.
+// Collects each pass once. Gates are ignored.
 void Collect(const std::vector<PipelineItem>& items, std::vector<const PipelineItem*>* found) {
   for (const PipelineItem& item : items) {
     if (item.kind == Kind::kPass || item.kind == Kind::kTodo) found->push_back(&item);
@@ -53,8 +53,8 @@ std::string NameOf(const PipelineItem& item) {
   return item.kind == Kind::kPass ? std::string(item.pass->name) : item.name;
 }
 
-// The study of the 2022 compiler counts 97 passes that run on one device, of 72 kinds that optimize and 4 that prepare
-// the emission; with the 3 of the partitioner 75 kinds.
+// The study of the 2022 compiler counts 97 passes that run on one device. They are of 72 kinds that optimize and 4
+// kinds that prepare the emission. With the 3 kinds of the partitioner, 75 kinds optimize.
 TEST(PipelineText, ThePresetOf2022HasTheStudysCounts) {
   const auto pipeline = ParsePipeline(FindPreset("2022")->source);
   ASSERT_TRUE(pipeline) << pipeline.error().message();
@@ -72,7 +72,8 @@ TEST(PipelineText, ThePresetOf2022HasTheStudysCounts) {
       if (stage.name != "spmd-partitioner") single.insert(NameOf(*pass));
     }
     if (stage.name == "spmd-partitioner" || stage.name == "schedule") continue;
-    for (const PipelineItem* pass : passes) run += NameOf(*pass) != "async-collective-creator";  // Behind a flag.
+    // This pass depends on a flag.
+    for (const PipelineItem* pass : passes) run += NameOf(*pass) != "async-collective-creator";
   }
   EXPECT_EQ(kinds.size(), 75u);
   EXPECT_EQ(single.size(), 72u);
@@ -97,7 +98,7 @@ TEST(PipelineText, StagesNestAndNameTheirPasses) {
   const auto report = RunPipeline(*module, {.passes = R"(
       dce  // Alone.
       pipeline outer(fixed-point) { algsimp, pipeline the inner one { cse; } })"});
-  EXPECT_FALSE(report);  // ';' parts nothing.
+  EXPECT_FALSE(report);  // A semicolon is not a separator.
   const auto nested = RunPipeline(
       *module,
       {.passes = "dce\npipeline outer { algsimp, pipeline the inner one { cse }\n }, todo(x{a=1}(fixed-point))"});
@@ -108,7 +109,7 @@ TEST(PipelineText, StagesNestAndNameTheirPasses) {
   EXPECT_EQ(nested->runs[2].pipeline, "the inner one");
   EXPECT_EQ(nested->todo, std::vector<std::string>{"x"});
   EXPECT_EQ(nested->items, 4);
-  // A stage that is switched off takes those within it along.
+  // A disabled stage disables the stages within it.
   const auto without = RunPipeline(*module, {.passes = "pipeline a { pipeline b { dce } }, cse", .disabled = {"a"}});
   ASSERT_TRUE(without);
   EXPECT_TRUE(without->runs[0].skipped);
@@ -159,7 +160,7 @@ TEST(PipelineText, GatesAskTheModuleAndTheDevice) {
   EXPECT_FALSE(runs("cc>=7.0", 1, "host"));
 }
 
-// One makes kernels, the other takes them apart.
+// The first pass of the fixed point removes the fusions that the second one makes.
 constexpr char kEndless[] = "layout-assignment\npipeline both(fixed-point) {\n  fusion-dissolver\n  fusion\n}\n";
 
 TEST(PipelineText, AFixedPointThatDoesNotEndIsNamed) {

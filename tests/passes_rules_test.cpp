@@ -1,5 +1,5 @@
-// The table of rules: ids, that every rule is applied by some file of its pass, and what the rewrite loop does with
-// those that undo each other.
+// Tests of the table of rules: the ids, that a file of its pass applies every rule, and that the rewrite loop reports
+// rules that undo each other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,21 +39,21 @@ TEST(Rules, IdsAreUniqueAndOfOneForm) {
       ASSERT_EQ(FindRules(rule.id).size(), 1u) << rule.id;
       const auto pipeline = ParsePipeline(std::make_shared<const SourceText>("set", Str(set.pass, rule.options)));
       ASSERT_TRUE(pipeline) << rule.id << ": " << pipeline.error().message();
-      // A pass keeps what its rules keep.
+      // A pass promises at most the properties that its rules preserve.
       const PipelineItem& item = pipeline->items.front();
       EXPECT_LE(rule.preserves, PreservesOf(*item.pass, item.options)) << rule.id;
     }
   }
 }
 
-// Spaces in a name are dashes in the folder's.
+// The folder of a pass. Spaces in the pass name become dashes.
 fs::path FolderOf(std::string_view pass) {
   std::string name(pass);
   std::ranges::replace(name, ' ', '-');
   return fs::path("testdata/passes") / name;
 }
 
-// What the files in testdata/passes/PASS make the pass apply, with these options.
+// The rules that the pass applies to the files in testdata/passes/PASS with these options.
 std::set<std::string_view> AppliedBy(std::string_view pass, std::string_view options) {
   std::set<std::string_view> applied;
   for (const std::string& path : ModuleFilesBelow(FolderOf(pass))) {
@@ -69,7 +69,7 @@ std::set<std::string_view> AppliedBy(std::string_view pass, std::string_view opt
 
 TEST(Rules, EachIsAppliedInAFileOfItsPass) {
   for (const RuleSet& set : AllRules()) {
-    std::map<std::string_view, std::set<std::string_view>> applied;  // By options.
+    std::map<std::string_view, std::set<std::string_view>> applied;  // Applied rules by options.
     for (const Rule& rule : set.rules) {
       const auto [of_options, is_new] = applied.try_emplace(rule.options);
       if (is_new) of_options->second = AppliedBy(set.pass, rule.options);
@@ -79,7 +79,7 @@ TEST(Rules, EachIsAppliedInAFileOfItsPass) {
   }
 }
 
-// Tests of laws, of meaning and of the verifier go through a pass's files, and find nothing where there are none.
+// Tests of laws, of meaning and of the verifier use the files of a pass. They would find nothing without files.
 TEST(Rules, EachPassHasAFile) {
   for (const PassRow& pass : AllPasses()) {
     const fs::path folder = FolderOf(pass.name);
@@ -94,8 +94,8 @@ TEST(Rules, EachPassHasAFile) {
   }
 }
 
-// The rows of the catalogue of algebraic rules, where the corpus is at hand. What is said elsewhere:
-// A.min.* mirrors maxima, A.slice.6 is A.slice.5 of a vector, and A.gte.1 stands in tuple-simplifier.
+// The rows of the catalogue of algebraic rules, if the corpus exists. Some rows are rules with other names: A.min.*
+// mirrors maxima, A.slice.6 is A.slice.5 for a vector, and A.gte.1 belongs to tuple-simplifier.
 TEST(Rules, CoverTheCatalogue) {
   const char* corpus = std::getenv("CORPUS");
   const auto source = ReadSource((fs::path(corpus == nullptr ? "../shared" : corpus) / "spec/passes.md").string());
@@ -124,7 +124,7 @@ TEST(Rules, SelectorsEndAtTheirParts) {
     return found;
   };
   EXPECT_EQ(ids("A.resh.1"), (std::vector<std::string_view>{"A.resh.1a", "A.resh.1b"}));
-  EXPECT_EQ(ids("A.red.1"), (std::vector<std::string_view>{"A.red.1"}));  // Not A.red.13.
+  EXPECT_EQ(ids("A.red.1"), (std::vector<std::string_view>{"A.red.1"}));  // The selector does not match A.red.13.
   EXPECT_EQ(ids("A.re"), std::vector<std::string_view>());
   EXPECT_EQ(ids(""), std::vector<std::string_view>());
   EXPECT_GT(ids("A").size(), 50u);

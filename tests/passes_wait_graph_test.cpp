@@ -1,4 +1,4 @@
-// Who waits for whom after random joins, against a search of the whole graph.
+// Compares the wait graph after random joins with a search of the whole graph.
 #include "passes/fusion/wait_graph.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 const Shape kShape(PrimitiveType::kF32, {2, 3});
 
-// By number: the groups before each, and all that it waits for.
+// The groups of instructions, by number. Answers are found by searching all dependencies.
 class Model {
  public:
   explicit Model(const std::vector<Instruction*>& order) : order_(order), group_(order.size()) {
@@ -34,7 +34,7 @@ class Model {
     }
     return false;
   }
-  // By way of a third group.
+  // True if a path leads through a third group.
   bool WaitsRoundAbout(int from, int before) const {
     for (const int next : Before(group_[from])) {
       if (next != group_[before] && WaitsFor(next, before)) return true;

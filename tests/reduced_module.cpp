@@ -21,7 +21,7 @@ void ForEachArray(const Module& module, const F& f) {
   }
 }
 
-// Equal sizes are equal ones still: what was cut into parts, say, is in as many.
+// True if equal sizes are still equal, so that, for example, an array keeps its number of parts.
 bool KeepsEqualSizes(const Module& before, const Module& after) {
   std::vector<int64_t> sizes[2];
   ForEachArray(before, [&](const Shape& leaf) { std::ranges::copy(leaf.dims(), std::back_inserter(sizes[0])); });
@@ -33,8 +33,8 @@ bool KeepsEqualSizes(const Module& before, const Module& after) {
   return true;
 }
 
-// One size of the arrays that are too large less, else of another, or nothing where none can be: the smallest that is
-// twice `tile` or more, so that its multiples go along.
+// The module with one size reduced: a size of an array that is too large, or else another one. Takes the smallest size
+// that is at least twice `tile`, so that its multiples follow. Returns null if no size can be reduced.
 std::unique_ptr<Module> Smaller(const Module& module, int64_t tile, int64_t most_elements) {
   std::set<int64_t> large;
   ForEachArray(module, [&](const Shape& leaf) {
@@ -46,7 +46,7 @@ std::unique_ptr<Module> Smaller(const Module& module, int64_t tile, int64_t most
     if (from < 2 * tile) continue;
     for (const bool multiples : {true, false}) {
       std::unique_ptr<Module> smaller = module.Clone();
-      // The layout of the entry says the shapes once more.
+      // The entry layout repeats the shapes.
       smaller->header.entry_parameters.reset();
       smaller->header.entry_result.reset();
       if (!Resize(*smaller, from, tile + from % tile, multiples)) continue;

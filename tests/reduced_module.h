@@ -1,4 +1,4 @@
-// A module with smaller arrays, for tests to which the whole is too much.
+// A module with smaller arrays, for tests that are too expensive with the original.
 #ifndef HLO_TESTS_REDUCED_MODULE_H_
 #define HLO_TESTS_REDUCED_MODULE_H_
 
@@ -9,13 +9,13 @@
 
 namespace hlo {
 
-// The same instructions on arrays of at most about `most_elements` elements, a valid module. A size becomes the same
-// smaller one wherever it stands, with what it leaves beyond tiles of 64, 16 or 8, so that what was odd stays odd; what
-// hangs on it, in slices, windows and products of sizes, goes along. Sizes of 15 or less stay. Numbers in constants
-// stay, too: masks and limits that are indices are clamped then, as the ops say.
+// A valid module with the same instructions and arrays of about `most_elements` elements or fewer. Each occurrence of a
+// size is reduced to the same size. Remainders beyond tiles of 64, 16 or 8 are kept, so that odd sizes stay odd.
+// Slices, windows and products of sizes are adapted. Sizes up to 15 are kept. Numbers in constants are also kept.
+// Indices in them may therefore be out of range, and ops clamp them as defined.
 std::unique_ptr<Module> Reduced(const Module& module, int64_t most_elements);
 
-// Of the largest array.
+// The number of elements of the largest array.
 int64_t MostElements(const Module& module);
 
 }  // namespace hlo

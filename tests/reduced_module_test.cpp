@@ -1,4 +1,5 @@
-// Smaller modules stay what they were: prefixes are prefixes, slices part what they parted, groups are groups.
+// Tests that reducing a module keeps its structure: prefixes stay prefixes, slices still divide their operand in the
+// same way, and groups stay groups.
 #include "tests/reduced_module.h"
 
 #include <memory>
@@ -51,7 +52,7 @@ TEST(ReducedModule, HasSmallerArraysAndTheSameInstructions) {
   const WindowDim& rows = find("prefix")->attrs<ReduceWindowAttrs>().window.dims[0];
   EXPECT_EQ(rows.size, x.dim(0)) << text;
   EXPECT_EQ(rows.pad_low, x.dim(0) - 1) << text;
-  // Thirds.
+  // The slices are thirds.
   const SliceDim& columns = find("last")->attrs<SliceAttrs>().slice.dims[1];
   EXPECT_EQ(columns.limit, x.dim(1)) << text;
   EXPECT_EQ(3 * (columns.limit - columns.start), x.dim(1)) << text;
@@ -60,7 +61,6 @@ TEST(ReducedModule, HasSmallerArraysAndTheSameInstructions) {
   EXPECT_EQ(find("weights")->shape().dim(0), 3) << text;
 }
 
-// What is small enough stays.
 TEST(ReducedModule, IsTheSameWhereItIsSmall) {
   const auto module = Parse(std::make_shared<SourceText>("large.hlo", std::string(kModule)));
   ASSERT_TRUE(module) << module.error().message();

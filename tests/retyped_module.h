@@ -1,4 +1,4 @@
-// The text of a module in other element types, for tests of laws that hold in all types.
+// The text of a module in other element types, for tests of laws that hold for all types.
 #ifndef HLO_TESTS_RETYPED_MODULE_H_
 #define HLO_TESTS_RETYPED_MODULE_H_
 
@@ -11,10 +11,10 @@
 
 namespace hlo {
 
-// The module. Null if the text is invalid at that level.
+// The module of a text. Null if the text is invalid at this level.
 std::unique_ptr<Module> ValidOrNull(const std::string& text, VerifyLevel level = VerifyLevel::kStrict);
 
-// Each `from[` becomes `to[`.
+// Replaces each `from[` by `to[`.
 std::string Retyped(const std::string& text, std::string_view from, std::string_view to);
 
 }  // namespace hlo

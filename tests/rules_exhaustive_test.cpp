@@ -1,10 +1,10 @@
-// A rule that is Preserves::kExact keeps every bit. Each such rule has modules with the line `// RULE: A.add.1`, in
-// testdata/rules, or in testdata/passes where the example of a pass shows the rule.
+// Tests that a rule with Preserves::kExact keeps every bit. Each such rule has modules with the line `// RULE:
+// A.add.1`, in testdata/rules, or in testdata/passes if the example of a pass shows the rule.
 //
 // The pass runs on the module with all its other rules disabled. Both modules are interpreted, and their values are
-// compared bit by bit. This is done for the module as it is written, and in each type of kTypes that makes it a valid
-// module. A parameter of few bits takes all its values, and two of them take all pairs, if their arrays are large
-// enough. Other parameters take seeded values.
+// compared bit by bit. This is done for the module as written, and in each type of kTypes for which it is valid. A
+// parameter of few bits takes all its values, and two of them take all pairs, if their arrays are large enough. Other
+// parameters take seeded values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ const Modules& AllModules() {
   return kModules;
 }
 
-// The module as it is written and in the other types.
+// The module as written and in the other types.
 std::vector<std::unique_ptr<Module>> Variants(const std::string& text) {
   std::set<std::string> texts = {text};
   for (const std::string_view from : kWritten) {
@@ -92,7 +92,7 @@ void SetBits(Literal& x, int64_t i, uint64_t bits) {
 // The kind of the arguments of one run.
 enum class Kind {
   kBits,      // Any bits if ValuesOf counts the type. Other floats are numbers and special values.
-  kDistinct,  // Each element differs from the others, as far as the type has so many values.
+  kDistinct,  // Each element differs from the others, if the type has enough values.
   kNumbers,   // Floats whose sums round. Integers are small.
   kSmall,     // Numbers whose sums do not round.
 };
@@ -154,7 +154,7 @@ bool TakeAll(std::vector<Literal>& arguments) {
   return true;
 }
 
-// Sets of arguments of the entry. If the first set has all values or is large, there is no other set.
+// Sets of arguments of the entry. If the first set has all values or is large, it is the only set.
 std::vector<std::vector<Literal>> ArgumentsOf(const Module& module) {
   constexpr int64_t kTuples = 1 << 16;
   std::mt19937_64 random(850'000'000);

@@ -1,4 +1,4 @@
-// Layouts are normal from layout assignment on: what breaks it is named.
+// Tests that layouts are normal after layout assignment. An instruction with another layout is named.
 #include <gtest/gtest.h>
 
 #include "ir/module.h"
@@ -31,7 +31,7 @@ TEST(NormalLayouts, WhatComputesInAnotherOrderIsNamed) {
   EXPECT_EQ(status.error().message(), "'n' computes f32[2,3]{0,1} behind layout assignment, expected f32[2,3]{1,0}");
 }
 
-// Parameter and result lie as the caller says, and copies lead to them.
+// The parameter and the result have the caller's layouts. Copies convert between them and normal layouts.
 TEST(NormalLayouts, HoldBehindLayoutAssignment) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);

@@ -1,4 +1,4 @@
-// What VerifyAgain finds in a module that changed since it was found valid is what Verify finds in it.
+// Tests that VerifyAgain, on a module that changed since its last verification, finds the same errors as Verify.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ std::string TextOf(const Status& status) {
   return text;
 }
 
-// Changes that a wrong pass could make, in a computation and in the header.
+// Makes a change that a faulty pass could make, in a computation or in the header.
 void Break(Module& module, uint32_t how, std::mt19937& random) {
   std::vector<Instruction*> all;
   for (Computation* computation : module.Computations()) {
@@ -54,7 +54,7 @@ TEST(VerifyAgain, FindsWhatVerifyFinds) {
       const auto source = ReadSource(path);
       ASSERT_TRUE(source);
       const auto parsed = Parse(*source);
-      if (!parsed || !Verify(**parsed)) continue;  // It shows an error.
+      if (!parsed || !Verify(**parsed)) continue;  // The file shows an error.
       ++modules;
       for (uint32_t how = 0; how < 6; ++how) {
         const auto module = (*parsed)->Clone();
