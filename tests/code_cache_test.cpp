@@ -1,5 +1,5 @@
-// The directory of code: whatever lies in it, whoever else writes to it and however that ends, what is found is what
-// was kept.
+// Tests of the directory that caches compiled code. Find returns only what Keep stored, even if files are damaged,
+// other processes write at the same time, or a process is killed.
 #include "gpu/kernel/code_cache.h"
 
 #include <fcntl.h>
@@ -44,7 +44,6 @@ class CodeCacheTest : public testing::Test {
     for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
     return names;
   }
-  // Of the only entry.
   fs::path Entry() const {
     EXPECT_EQ(Names().size(), 1u);
     return folder_ / Names().front();
@@ -150,7 +149,8 @@ TEST_F(CodeCacheTest, WhatIsNotUsedForLongestGoesFirst) {
   age(names[0], 5);
   age(names[1], 3);
   age(".hlo-0123456789abcdef", 2);
-  EXPECT_EQ(cache->Find(Key(0)), kCode);  // Now the other is the older one.
+  // Reading an entry makes it the most recently used. The other entry is now the least recently used.
+  EXPECT_EQ(cache->Find(Key(0)), kCode);
   cache->Keep(Key(2), kCode);
   cache->MakeRoom();
   EXPECT_EQ(cache->Find(Key(1)), std::nullopt);
@@ -165,7 +165,7 @@ TEST_F(CodeCacheTest, WhatIsNotUsedForLongestGoesFirst) {
   EXPECT_EQ(none->Count().entries, 0);
 }
 
-// What cannot be used is said once, and nothing else happens.
+// A directory that cannot be used gives one note and no other effect.
 void ExpectOneNote(CodeCache& cache, const std::string& words) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(cache.Find(Key(i)), std::nullopt);
@@ -187,7 +187,7 @@ TEST_F(CodeCacheTest, DirectoriesThatCannotBeUsedAreSaidOnce) {
   ExpectOneNote(*Open(), "may be written to by others (mode 777)");
   EXPECT_TRUE(Names().empty());
   ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
-  if (geteuid() != 0) return;  // Only root gives files away.
+  if (geteuid() != 0) return;  // Only root can change the owner of a file.
   ASSERT_EQ(chown(folder_.c_str(), 12345, 12345), 0);
   ExpectOneNote(*Open(), "belongs to another user");
   EXPECT_TRUE(Names().empty());
@@ -200,7 +200,7 @@ TEST_F(CodeCacheTest, ADirectoryThatGoesAwayIsSaidOnce) {
   ExpectOneNote(*cache, "takes no more code: No such file or directory");
 }
 
-// True if `work` returns in a process of its own.
+// Runs `work` in a child process and returns true if `work` returned true.
 bool InChild(const std::function<bool()>& work) {
   const pid_t child = fork();
   if (child == 0) _exit(work() ? 0 : 1);
@@ -218,7 +218,7 @@ TEST_F(CodeCacheTest, AFullDiskLeavesNothingHalfWritten) {
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
     const auto cache = Open();
     cache->Keep(Key(2), std::string(5000, 'x'));
-    cache->Keep(Key(3), kCode);  // Would fit, but a full disk is not asked again and again.
+    cache->Keep(Key(3), kCode);  // This entry would fit, but the cache writes nothing more after the first full disk.
     const std::vector<std::string> notes = cache->TakeNotes();
     return notes.size() == 1 && notes[0].find("takes no more code: File too large") != std::string::npos &&
            cache->Find(Key(1)) == kCode && !cache->Find(Key(2)) && !cache->Find(Key(3));
@@ -226,7 +226,7 @@ TEST_F(CodeCacheTest, AFullDiskLeavesNothingHalfWritten) {
   EXPECT_EQ(Names().size(), 1u) << "something half written was left";
 }
 
-// What Find gives in the midst of others that write, make room, damage entries and are killed.
+// Find returns correct code or nothing while other processes write, make room, damage entries and are killed.
 TEST_F(CodeCacheTest, ManyProcessesAtOnce) {
   constexpr int kProcesses = 8, kKeys = 40;
   const auto code_of = [](int key) { return std::string(100 * key, static_cast<char>('a' + key % 26)); };

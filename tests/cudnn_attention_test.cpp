@@ -1,7 +1,7 @@
-// Attention as cuDNN is told it, without a GPU: what is read of each file of testdata/attention is computed from the
-// backend's descriptors by the double, and compared with what the interpreter makes of the text.
+// Tests of attention through cuDNN, without a GPU. For each file of testdata/attention, the cuDNN double computes the
+// attention from the backend's descriptors. The result is compared with the interpreter's result for the module.
 //
-// CudnnPlans asks cuDNN itself, for a device that is only described: `make cudnn-plans`.
+// CudnnPlans queries the real cuDNN for a device that is only described: `make cudnn-plans`.
 #include "gpu/libraries/cudnn_attention.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string NameOf(const std::string& path) { return std::filesystem::path(path)
 
 std::unique_ptr<Module> FusedFile(const std::string& path) { return Fused(ReadFile(path), FusionKind::kInput); }
 
-// As the run time makes it, run twice.
+// Binds the call as the run time does and runs it twice.
 Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vector<Literal>& arguments,
                         const Shape& shape) {
   std::vector<void*> operands;
@@ -46,7 +46,7 @@ Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vect
   return result;
 }
 
-// The largest difference, over the largest value.
+// The largest absolute difference, divided by the largest absolute value of `b`.
 double Distance(const Literal& a, const Literal& b) {
   double most = 0, distance = 0;
   for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
@@ -68,9 +68,9 @@ class Attention : public ::testing::TestWithParam<std::string> {
   AttentionAnswer read_;
 };
 
-// The text rounds shares to 16 bits after they are divided, the double before: an ulp of that type for each, and half
-// of one for the result. In f32 it is the score that counts, whose error an exponential makes a relative one: 64 terms
-// of at most 4, each with a rounding of its own.
+// The module rounds the shares to 16 bits after the division, the double before it. This gives an ulp of that type for
+// each share, and half an ulp for the result. In f32 the error of the score dominates, because the exponential turns it
+// into a relative error: 64 terms of at most 4, each with one rounding.
 TEST_P(Attention, RunsWithADouble) {
   const std::vector<Literal> arguments = MakeInputs(*module_, Inputs::kPlain);
   const auto expected = Interpret(*module_, arguments);
@@ -86,7 +86,7 @@ TEST_P(Attention, RunsWithADouble) {
     const auto answer = CudnnAttention(read_.problem, *device, {}, api);
     ASSERT_TRUE(answer) << answer.error().message();
     ASSERT_NE(answer->call, nullptr) << answer->why_not;
-    // Tensor cores make tf32 of f32.
+    // For f32, tensor cores compute with tf32, so another engine is chosen.
     EXPECT_TRUE(answer->call->algorithm().ends_with(type == PrimitiveType::kF32 ? "_3" : "_1"))
         << answer->call->algorithm();
     const auto result = RunCall(*answer->call, *device, arguments, expected->shape());
@@ -103,7 +103,6 @@ TEST_P(Attention, RunsWithADouble) {
 INSTANTIATE_TEST_SUITE_P(Files, Attention, ::testing::ValuesIn(ModuleFilesBelow("testdata/attention")),
                          [](const auto& info) { return NameOf(info.param); });
 
-// Each part of what is read decides about the result: the double tells one from the other.
 TEST(ReadAttention, EachPartCounts) {
   const auto differs = [](const char* file, const std::function<void(AttentionProblem&)>& change) {
     const auto module = FusedFile(Str("testdata/attention/", file, ".hlo"));
@@ -157,13 +156,13 @@ TEST(CudnnAttention, WithoutAMeasurementSomeAreTaken) {
             "without a measurement cuDNN takes none of fewer than 64 queries and a MiB of scores");
 }
 
-// As CudnnCall.EveryCallMayFail: what is passed over after a failure is said.
+// The same as CudnnCall.EveryCallMayFail. In addition, each engine that is skipped after a failure is noted.
 void EveryCallMayFail(
     const Module& module,
     const std::function<Result<LibraryAnswer>(Device& device, const LibraryOptions& options, const cudnn::Api&)>& ask) {
   const std::vector<Literal> arguments = MakeInputs(module, Inputs::kPlain);
   int failures = 0, passed_over = 0, calls = 0;
-  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // First none: how many there are.
+  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // The first iteration lets no call fail and counts the calls.
     CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
     const cudnn::Api api = cudnn.api();
     {
@@ -211,8 +210,8 @@ TEST(CudnnAttention, EveryCallOfGradientsMayFail) {
 
 // ---- Gradients ---------------------------------------------------------------------------------------------------
 
-// As above, of three results. Shares and slopes are rounded to 16 bits on both sides, before 64 to 128 of them are
-// added up: half an ulp each, and half of one for the result.
+// The same for the three results of a gradient. Both sides round shares and slopes to 16 bits before 64 to 128 of them
+// are added: half an ulp for each, and half an ulp for the result.
 class AttentionGradient : public ::testing::TestWithParam<std::string> {};
 
 Result<Literal> RunGradient(const AttentionGradientProblem& problem, const Module& module,
@@ -289,7 +288,7 @@ TEST(ReadAttentionGradient, SaysWhyNot) {
             "its slopes are not shares times what gradients and values give");
   EXPECT_EQ(why_not("slopes = f32[2,2,128,128] multiply(weighed, factors)", "slopes = f32[2,2,128,128] copy(weighed)"),
             "'copy' is part of its slopes");
-  EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // It is what is called the result.
+  EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The instruction takes the role of the result.
   EXPECT_EQ(why_not("multiply(wide_gradient, wide_result)", "multiply(wide_result, wide_result)"),
             "what it sums up for each query is of other gradients");
   EXPECT_EQ(why_not("constant(0)", "constant(1)"), "what is taken from its slopes is no sum of products");

@@ -1,4 +1,4 @@
-// A device that is only described, for which cuDNN is asked what it has; and what it says.
+// A device that exists only as a description, for which cuDNN lists its engines, and the text of that list.
 #ifndef HLO_TESTS_CUDNN_DESCRIBED_H_
 #define HLO_TESTS_CUDNN_DESCRIBED_H_
 
@@ -21,7 +21,8 @@ inline constexpr const char* kDescribedH100 =
 "smClockRateKHz":1980000,"memClockRateKHz":2619000,"memoryBusWidth":5120,"l2CacheSize":52428800,
 "deviceName":"NVIDIA H100 80GB HBM3"})";
 
-// "12 of 40, engines 62 10 ..."; "4 of 9, engines 4c ...", compiled ones; "none of 9: ...".
+// The engines that fit, as a line such as "12 of 40, engines 62 10 ...". A `c` marks a compiled engine ("4 of 9,
+// engines 4c"). If none fits, the line has the last reason: "none of 9: ...". Sets `taken` if an engine fits.
 inline std::string EnginesText(const Result<std::vector<CudnnEngine>>& engines, bool* taken) {
   if (!engines) return engines.error().message();
   const auto fits = [](const CudnnEngine& engine) { return engine.why_not.empty(); };
@@ -30,7 +31,7 @@ inline std::string EnginesText(const Result<std::vector<CudnnEngine>>& engines, 
   if (engines->empty()) return "none";
   if (count == 0) return Str("none of ", engines->size(), ": ", engines->back().why_not);
   std::string list;
-  std::set<int64_t> said;  // An engine comes with several configurations.
+  std::set<int64_t> said;  // An engine appears once for each of its configurations.
   for (const CudnnEngine& engine : *engines) {
     if (fits(engine) && said.insert(engine.index).second) list += Str(" ", engine.index, engine.is_compiled ? "c" : "");
   }

@@ -1,8 +1,8 @@
-// Convolutions as cuDNN is told them, without a GPU: each file of testdata/convolutions goes through the passes for
-// one, and what is read of its convolution is computed here, by the definition, between the parts of ours. All inputs
-// are small integers, so that every order of summation gives the same bits.
+// Tests of convolutions through cuDNN, without a GPU. Each file of testdata/convolutions runs through the passes for a
+// GPU. The convolution that is read from it is computed here by its definition, between the parts that are our own
+// kernels. All inputs are small integers, so every order of summation gives the same bits.
 //
-// CudnnPlans asks cuDNN itself, for a device that is only described: `make cudnn-plans`.
+// CudnnPlans queries the real cuDNN for a device that is only described: `make cudnn-plans`.
 #include "gpu/libraries/cudnn.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ void IsNoUse(const std::string& what) { ADD_FAILURE() << what; }
 
 std::string NameOf(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
-// After the passes for an H200, with the sums that a library takes as part of its call.
+// The module after the passes for an H200. Sums that a library computes within the convolution's call stay part of the
+// call.
 std::unique_ptr<Module> Optimized(const std::string& path) {
   auto source = ReadSource(path);
   auto module = source ? Parse(*source) : Result<std::unique_ptr<Module>>(std::unexpected(source.error()));
@@ -63,7 +64,7 @@ const Instruction* CallIn(const Module& module) {
   return call;
 }
 
-// Around 0, of `values` values.
+// Arguments of `values` different integers around 0.
 std::vector<Literal> SmallIntegers(const Computation& computation, int values = 5) {
   std::vector<Literal> arguments;
   uint32_t state = 1;
@@ -117,7 +118,8 @@ class Convolution : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Convolution, IsReadAsItIs) {
-  if (!read_.problem.sums.empty()) return;  // RunsWithADouble has these: what is stored is read as without sums.
+  // RunsOnADouble tests convolutions with sums. Without the sums, the rest is read in the same way.
+  if (!read_.problem.sums.empty()) return;
   Module alone("alone");
   alone.SetEntry(alone.CloneComputation(fused(), "main"));
   std::vector<Literal> arguments = SmallIntegers(fused());
@@ -125,7 +127,7 @@ TEST_P(Convolution, IsReadAsItIs) {
   ASSERT_TRUE(expected) << expected.error().message();
 
   const ConvolutionProblem& problem = laid_.problem;
-  for (size_t i = 0; i < problem.spatial.size(); ++i) {  // The output's size, as cuDNN checks it.
+  for (size_t i = 0; i < problem.spatial.size(); ++i) {  // The size of the output, as cuDNN computes and checks it.
     const ConvolutionDim& dim = problem.spatial[i];
     const int64_t reach =
         problem.images.dims[i + 2] + dim.pad_low + dim.pad_high - dim.dilation * (problem.weights.dims[i + 2] - 1) - 1;
@@ -165,7 +167,7 @@ TEST_P(Convolution, IsReadAsItIs) {
   EXPECT_TRUE(finished->BitEquals(*expected));
 }
 
-// The parts of ours: kernels for a GPU need no memory but operands and a result; on the host they run.
+// The parts that are our own kernels. For a GPU they need no memory except operands and results. The host runs them.
 TEST_P(Convolution, PartsAreKernels) {
   const auto host = OpenHostDevice();
   const auto check = [&](std::unique_ptr<Module> module) {
@@ -199,11 +201,12 @@ TEST_P(Convolution, PartsAreKernels) {
   if (!read_.problem.sums.empty()) return check(cudnn::SumsModule(contraction_.contraction));
   auto finish = cudnn::FinishModule(contraction_.contraction, laid_);
   ASSERT_NE(finish, nullptr);
-  if (finish->entry().root().attrs<FusionAttrs>().calls->root().Is(Opcode::kParameter)) return;  // Nothing is left.
+  // The convolution's call leaves nothing to finish.
+  if (finish->entry().root().attrs<FusionAttrs>().calls->root().Is(Opcode::kParameter)) return;
   check(std::move(finish));
 }
 
-// A call with the double, as the run time makes it: packed once, run twice.
+// Runs a call with the double as the run time does: packs once and runs twice.
 Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vector<Literal>& arguments,
                         const Shape& shape) {
   std::vector<void*> operands;
@@ -220,10 +223,11 @@ Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vect
 TEST_P(Convolution, RunsWithADouble) {
   Module alone("alone");
   alone.SetEntry(alone.CloneComputation(fused(), "main"));
-  const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // No sum that bf16 rounds.
+  const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // The values are so small that bf16 rounds no sum.
   const auto expected = Interpret(alone, arguments);
   ASSERT_TRUE(expected) << expected.error().message();
-  // Sums are a call's own, or go by a kernel of ours; only behind an epilogue that is the call's.
+  // Sums are computed by the call itself or by a kernel of ours. The call can have sums only if it also has the
+  // epilogue before them.
   const bool has_sums = !read_.problem.sums.empty();
   for (const bool takes_more : {true, false}) {
     CudnnDouble cudnn{
@@ -238,7 +242,7 @@ TEST_P(Convolution, RunsWithADouble) {
         return;
       }
       ASSERT_NE(answer->call, nullptr) << answer->why_not;
-      // Tensor cores make tf32 of f32.
+      // For f32, tensor cores compute with tf32, so another engine is chosen.
       const bool is_f32 = read_.problem.result().type == PrimitiveType::kF32;
       EXPECT_TRUE(answer->call->how().ends_with(is_f32 ? "engine 3" : "engine 1")) << answer->call->how();
       EXPECT_TRUE(answer->call->algorithm().ends_with(is_f32 ? "_3" : "_1")) << answer->call->algorithm();
@@ -250,7 +254,7 @@ TEST_P(Convolution, RunsWithADouble) {
         EXPECT_EQ(answer->call->is_whole(), takes_more);
         EXPECT_EQ(answer->call->algorithm(), takes_more ? "heuristic_1" : "parts_1");
       }
-      // The same again from what a plan says.
+      // The algorithm's name in a plan selects the same engine again.
       const auto again =
           CudnnConvolution(contraction_.contraction, *device, {.algorithm = answer->call->algorithm()}, api);
       ASSERT_TRUE(again && again->call != nullptr);
@@ -265,7 +269,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Convolution, ::testing::ValuesIn(ModuleFilesBelo
 
 // ---- What is read ------------------------------------------------------------------------------------------------
 
-// A convolution of f32 in a fused computation.
+// A convolution of f32 alone in a fused computation.
 struct Lone {
   std::unique_ptr<Module> module;
   ContractionAnswer contraction;
@@ -284,7 +288,7 @@ struct Lone {
     EXPECT_EQ(contraction.why_not, "");
     read = ReadConvolution(contraction.contraction);
   }
-  // "fprop", or why not.
+  // The kind of the convolution, such as "fprop", or the reason why it is not read.
   std::string Said() const { return read.why_not.empty() ? std::string(ToString(read.problem.kind)) : read.why_not; }
 };
 
@@ -293,7 +297,7 @@ TEST(ReadConvolution, TellsWhatIsMeant) {
       Lone("f32[2,8,8,3]", "f32[3,3,3,5]", "f32[2,8,8,5]", "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")
           .Said(),
       "fprop");
-  // Images of one element for each window.
+  // Each window covers a whole image, so the output has one element per image.
   EXPECT_EQ(
       Lone("f32[2,7,7,3]", "f32[7,7,3,5]", "f32[2,1,1,5]", "window={size=7x7}, dim_labels=b01f_01io->b01f").Said(),
       "fprop");
@@ -334,7 +338,6 @@ TEST(ReadConvolution, SaysWhyNot) {
             "it has negative padding");
 }
 
-// Padding behind is the same as in front where the stride leaves it open.
 TEST(ReadConvolution, PadsEvenlyWhereItMay) {
   const Lone even("f32[2,8,8,3]", "f32[3,3,3,5]", "f32[2,4,4,5]",
                   "window={size=3x3 stride=2x2 pad=1_0x1_0}, dim_labels=b01f_01io->b01f");
@@ -347,14 +350,15 @@ TEST(ReadConvolution, PadsEvenlyWhereItMay) {
 
 // ---- What fails --------------------------------------------------------------------------------------------------
 
-// Each call of the interface failing once: no engine, another one, or an error in cuDNN's words; nothing is left.
+// Lets each call of the interface fail once. The call is then no library call, has another engine, or ends with an
+// error in cuDNN's words. No descriptor stays alive.
 void EveryCallMayFail(const char* path) {
   const auto module = Optimized(path);
   ASSERT_NE(module, nullptr);
   const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
   const std::vector<Literal> arguments = SmallIntegers(FusedComputation(*CallIn(*module)), 3);
   int failures = 0, calls = 0;
-  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // First none: how many there are.
+  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // The first iteration lets no call fail and counts the calls.
     CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
     const cudnn::Api api = cudnn.api();
     {
@@ -380,10 +384,9 @@ void EveryCallMayFail(const char* path) {
 }
 
 TEST(CudnnCall, EveryCallMayFail) { EveryCallMayFail("testdata/convolutions/forward_ohwi_bf16.hlo"); }
-// Most lead to the sums as a kernel of ours.
+// After most failures, a kernel of ours computes the sums.
 TEST(CudnnCall, EveryCallWithSumsMayFail) { EveryCallMayFail("testdata/convolutions/forward_sums_bf16.hlo"); }
 
-// What is told of sums decides about the results.
 TEST(CudnnCall, EachSumCounts) {
   const auto module = Optimized("testdata/convolutions/forward_relu_sums_f16.hlo");
   ASSERT_NE(module, nullptr);
@@ -449,8 +452,8 @@ TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------
 
-// Each of the convolutions has an engine, in one graph or in parts. Of a library of which nobody knows which one it is:
-// what `make test` says hangs on nothing but this repository.
+// Each of the convolutions has an engine for the whole graph or for its parts. This test depends on the version of
+// cuDNN that is installed. `make test` skips it, so that its outcome depends only on this repository.
 TEST(CudnnPlans, EachHasAnEngine) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   LibraryOptions options;
@@ -476,7 +479,7 @@ TEST(CudnnPlans, EachHasAnEngine) {
   }
 }
 
-// The first engine that cuDNN compiles for the graph: its number, and what its plan takes.
+// The number of the first engine that cuDNN compiles for the graph, and the bytes of its workspace.
 std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& problem) {
   cudnn::Descriptor description(api, cudnn::kDeviceProperties);
   const std::string json = kDescribedH100;
@@ -497,8 +500,8 @@ std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& proble
   return why_not;
 }
 
-// As a module with many convolutions has them made: on all threads the same as one after the other, sooner. Without a
-// driver what was compiled cannot be loaded, which is the last that is done for a plan.
+// Plans that are made on all threads, as for a module, equal plans that are made one after the other, and take less
+// time. Making a plan ends with loading the compiled code, which fails without a driver.
 TEST(CudnnPlans, AreCompiledAtTheSameTime) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   std::vector<std::string> search;
@@ -524,7 +527,7 @@ TEST(CudnnPlans, AreCompiledAtTheSameTime) {
                     static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC);
     return plans;
   };
-  CompiledPlan(**api, problems[0]);  // Loads what it needs.
+  CompiledPlan(**api, problems[0]);  // This call loads the libraries that all plans need.
   const std::vector<std::string> together = made(true);
   EXPECT_EQ(together, made(false));
   const auto compiled = std::ranges::count_if(together, [](const std::string& plan) {

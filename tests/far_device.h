@@ -1,6 +1,6 @@
-// The host as a device of its own memory: what is not the host's alone in the run time (arguments copied in, donated
-// ones back in their place, results copied out, steps recorded and queued as one) runs here without a GPU. Kernels are
-// the host's. It fails where a GPU would: who waits for it, or copies from or to it, while steps are recorded.
+// The host as a device with memory of its own. It tests the parts of the run time that the host does not need, without
+// a GPU: copies of arguments and results, donated arguments, and steps that are recorded and queued as one launch. The
+// kernels are the host's. As on a GPU, waiting and copying to or from the device fail while steps are recorded.
 #ifndef HLO_TESTS_FAR_DEVICE_H_
 #define HLO_TESTS_FAR_DEVICE_H_
 
@@ -81,7 +81,7 @@ class FarDevice : public Device {
     return RunAll(static_cast<const Steps&>(recording));
   }
 
-  // Its handles are where the conditions lie (Op::kSetCondition on the host).
+  // A handle is the address of its condition, because the host's Op::kSetCondition writes there.
   Decisions Decides() const override { return decides; }
   Status RecordWhile(const ConditionLaunch& first, const ConditionLaunch& next,
                      const std::function<Status()>& body) override {
@@ -117,7 +117,7 @@ class FarDevice : public Device {
   int64_t allocated() const { return allocated_; }
 
   int replays = 0;
-  int trips = 0;  // Of loops that it decided about.
+  int trips = 0;  // Trips of the loops whose conditions the device evaluated.
   bool fails_to_record = false, fails_to_decide = false;
   Decisions decides = Decisions::kNone;
 
@@ -132,7 +132,7 @@ class FarDevice : public Device {
     conditions.insert(conditions.end(), arguments.begin(), arguments.end());
     return Launch(kernel, conditions);
   }
-  // What is queued meanwhile.
+  // Returns the steps that `queue` queues, instead of recording them with the others.
   Result<std::shared_ptr<Steps>> Inside(const std::function<Status()>& queue) {
     const auto outer = std::exchange(recording_, std::make_shared<Steps>());
     const Status queued = queue();
@@ -157,7 +157,7 @@ class FarDevice : public Device {
   }
 
   std::unique_ptr<Device> host_ = OpenHostDevice();
-  std::shared_ptr<Steps> recording_;  // Null: what is queued is done.
+  std::shared_ptr<Steps> recording_;  // If null, queued steps run at once.
   std::vector<std::unique_ptr<uint32_t>> conditions_;
   int64_t allocated_ = 0;
 };

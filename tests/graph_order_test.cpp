@@ -1,4 +1,5 @@
-// The order of what is recorded as one: every dependency is kept, by an edge or a path, whatever may run side by side.
+// Tests of the edges between steps that are recorded as one graph. With every setting of concurrency, an edge or a path
+// keeps each dependency.
 #include "gpu/runtime/graph_order.h"
 
 #include <random>
@@ -12,7 +13,7 @@ namespace {
 using Order = std::vector<std::vector<int>>;
 constexpr int64_t kMultiprocessors = 132;
 
-// A fork into two sides, two steps each, and a join.
+// A fork into two sides of two steps each, and a join.
 const Order kFork = {{}, {0}, {1}, {0}, {3}, {2, 4}};
 
 std::vector<NodeWeight> Weights(size_t nodes, double microseconds, int64_t blocks) {
@@ -30,7 +31,7 @@ TEST(GraphOrder, IsAChainWhereNothingMayRunSideBySide) {
 
 TEST(GraphOrder, HasSidesWhereAllMay) {
   EXPECT_EQ(OrderOf(kFork, Weights(6, 1, 10000), Concurrency::kAlways), kFork);
-  // What a path says already is no edge; what waits for nothing comes at the begin.
+  // A dependency that a path already implies has no edge. A step without dependencies has no incoming edges.
   EXPECT_EQ(OrderOf({{}, {0}, {0, 1}, {}}, Weights(4, 1, 1), Concurrency::kAlways), (Order{{}, {0}, {1}, {}}));
 }
 
@@ -40,11 +41,11 @@ TEST(GraphOrder, HasSidesWhereBothTakeLongAndLeaveRoom) {
   EXPECT_EQ(OrderOf(kFork, Weights(6, 10.5, 66), Concurrency::kWhereItPays), kFork);
   EXPECT_EQ(OrderOf(kFork, Weights(6, 9.5, 66), Concurrency::kWhereItPays), chain);
   EXPECT_EQ(OrderOf(kFork, Weights(6, 10.5, 67), Concurrency::kWhereItPays), chain);
-  // What comes before the fork is of no side.
+  // The step before the fork does not count for either side.
   std::vector<NodeWeight> weights = Weights(6, 10.5, 66);
   weights[0] = {.seconds = 1, .blocks = 10000};
   EXPECT_EQ(OrderOf(kFork, weights, Concurrency::kWhereItPays), kFork);
-  // Of one it is not known.
+  // The number of blocks of one step is unknown.
   weights[4].blocks = 0;
   EXPECT_EQ(OrderOf(kFork, weights, Concurrency::kWhereItPays), chain);
 }
@@ -74,7 +75,7 @@ TEST(GraphOrder, KeepsEveryDependency) {
           for (int i = 0; i < before; ++i) after[node][i] = after[node][i] || after[before][i];
         }
         for (const int before : dependencies[node]) ASSERT_TRUE(after[node][before]) << before << " before " << node;
-        // A chain has all before all.
+        // In a chain, each step follows all earlier steps.
         if (concurrency == Concurrency::kNever && node > 0) {
           ASSERT_EQ(order[node], std::vector<int>{node - 1});
         }
@@ -82,7 +83,7 @@ TEST(GraphOrder, KeepsEveryDependency) {
       }
     }
   }
-  EXPECT_GT(sides, 400 + 100);  // The first of each has nothing before it.
+  EXPECT_GT(sides, 400 + 100);  // The first step of each round has no predecessor in any case.
 }
 
 }  // namespace

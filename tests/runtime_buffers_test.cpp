@@ -1,5 +1,5 @@
-// Buffers and control flow: random programs are run over planned memory and compared with a plain evaluation, and their
-// plans are checked by brute force.
+// Tests of buffers and control flow. Random programs run in planned memory, and their results are compared with a
+// simple evaluation. Their plans are checked by brute force.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -143,7 +143,7 @@ class Generator {
     return elements;
   }
 
-  // A tuple of `shapes`, of values or of new constants.
+  // A tuple of `shapes`, made of values or new constants.
   Instruction& Result(Computation& computation, const std::vector<Instruction*>& values,
                       const std::vector<Shape>& shapes) {
     std::vector<Instruction*> results;
@@ -168,7 +168,7 @@ class Generator {
           &computation.Add(Opcode::kCall, callee.root().shape(), {PickLike(values, argument->shape())}, attrs));
   }
 
-  // The state is a counter and up to four arrays, which the body permutes, keeps, or computes anew.
+  // Adds a loop. Its state is a counter and up to four arrays, which the body permutes, keeps, or computes again.
   void AddLoop(Computation& computation, std::vector<Instruction*>& values, int depth) {
     std::vector<Instruction*> initial = {&computation.AddConstant(Filled(kS32, 0))};
     for (int i = 1 + Below(4); i > 0; --i) initial.push_back(Pick(values));
@@ -248,7 +248,7 @@ TEST(RuntimeBuffers, RandomProgramsComputeWhatTheySay) {
     auto executable = Compile(*module, *device, ByHostCalls());
     ASSERT_TRUE(executable) << executable.error().message();
     copies += (*executable)->memory().copies;
-    for (int run = 0; run < 2; ++run) {  // The second over the leftovers of the first.
+    for (int run = 0; run < 2; ++run) {  // The second run finds the memory as the first run left it.
       const auto result = (*executable)->Run(arguments);
       ASSERT_TRUE(result) << result.error().message();
       ASSERT_TRUE(result->BitEquals(expected)) << "seed " << seed << "\n" << (*executable)->BuffersText();
@@ -257,7 +257,7 @@ TEST(RuntimeBuffers, RandomProgramsComputeWhatTheySay) {
   EXPECT_GT(copies, 0);
 }
 
-// Every elementwise step may work in place here, as a kernel would allow.
+// Permits in-place operation of every elementwise step, as a kernel might.
 ShareTable AllShares(const Module& module) {
   ShareTable shares;
   for (const Computation* computation : module.Computations()) {
@@ -277,7 +277,7 @@ bool IsLiveAt(const Value& value, int64_t unit) {
   return false;
 }
 
-// The law of buffers.h, unit by unit.
+// Checks the rule of buffers.h for each unit of time.
 void CheckPlan(const BufferPlan& plan, int seed) {
   const auto touches = [&](int a, int b) {
     const Place &x = plan.place_of[a], &y = plan.place_of[b];
@@ -313,7 +313,6 @@ void CheckPlan(const BufferPlan& plan, int seed) {
   }
 }
 
-// Unit by unit, buffer by buffer.
 void CheckCurve(const BufferPlan& plan, int seed) {
   const MemoryCurve curve = CurveOf(plan);
   int64_t most_temporaries = 0, most = 0;
@@ -374,7 +373,8 @@ TEST(RuntimeBuffers, LiveValuesNeverOverlap) {
   EXPECT_GT(in_place, 100);
 }
 
-// while (i < n) { x = x + y; i = i + 1 }: x is updated in place, y is passed through: no copy in the loop.
+// The loop is while (i < n) { x = x + y; i = i + 1 }. x is updated in place and y is passed through, so the loop has no
+// copy.
 TEST(RuntimeBuffers, LoopStateStaysInPlace) {
   Module module("loop");
   Computation& entry = module.AddComputation("main");
@@ -398,7 +398,8 @@ TEST(RuntimeBuffers, LoopStateStaysInPlace) {
   const auto prepared = Prepare(module, DefaultDevice());
   const BufferPlan plan = PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)));
   EXPECT_TRUE(plan.copies.empty()) << ToString(plan);
-  EXPECT_EQ(plan.arena_bytes, 256) << ToString(plan);  // The predicate; the state is the result's own memory.
+  // Only the predicate is in the arena, because the state is in the memory of the result.
+  EXPECT_EQ(plan.arena_bytes, 256) << ToString(plan);
   EXPECT_EQ(plan.PlaceOf(*prepared->entry().root().operands()[0], 1).area, Area::kParameter);
 }
 
@@ -433,7 +434,7 @@ TEST(RuntimeBuffers, EqualConstantsAreOne) {
   EXPECT_EQ(PlanBuffers(*prepared, FindValues(*prepared, {})).constants.size(), 2u);
 }
 
-// The observer sees operands as they were, results as they are, and the iteration of each loop around.
+// The observer receives the operands before a step, its result, and the trip of each surrounding loop.
 TEST(RuntimeExecutable, ObserverSeesEachStep) {
   const auto device = OpenHostDevice();
   for (int seed = 0; seed < 20; ++seed) {
@@ -481,7 +482,7 @@ TEST(RuntimeExecutable, LoopsHaveALimit) {
   EXPECT_EQ(result.error().exit, ExitCode::kLimit);
 }
 
-// Their buffers are shared as closely as can be, so that a dependency that is missed shows.
+// Buffers are shared as closely as possible, so that a missing dependency changes results.
 TEST(RuntimeProgram, StepsInAnyOrderThatDependenciesAllowComputeTheSame) {
   const auto device = OpenHostDevice();
   int64_t reordered = 0;
@@ -561,7 +562,6 @@ TEST(RuntimeExecutable, ArgumentsMustFit) {
   EXPECT_TRUE((*executable)->Run(right));
 }
 
-// Layouts change where elements lie, never which they are.
 TEST(RuntimeExecutable, LayoutsDoNotChangeValues) {
   const auto device = OpenHostDevice();
   Module module("layout");

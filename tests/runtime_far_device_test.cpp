@@ -1,4 +1,4 @@
-// The run time over a device with memory of its own, against the same program on the host, bit for bit.
+// Compares the run time on a device with memory of its own with the same program on the host, bit by bit.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -24,14 +24,15 @@ std::unique_ptr<Module> Optimized(std::unique_ptr<Module> module) {
   return module;
 }
 
-// Libraries are those of a device.
+// Options without libraries, because a library belongs to a device.
 CompileOptions OwnKernels() {
   CompileOptions options;
   options.libraries = false;
   return options;
 }
 
-// Runs it as often as it takes to replay what the second run recorded, and watched, as the comparison does.
+// Runs the module several times: until the recording of the second run is replayed, with an observer as in the
+// comparison, step by step, and with other arguments.
 void ExpectAsOnTheHost(const Module& module, FarDevice& far) {
   const auto host = OpenHostDevice();
   const auto arguments = MakeArguments(module, {.seed = 7});
@@ -58,7 +59,7 @@ void ExpectAsOnTheHost(const Module& module, FarDevice& far) {
     expect_same({.observer = &observer}, "watched");
     expect_same({.record = false}, "one by one");
     expect_same({}, "as one again");
-    // Other values in the same places.
+    // Other arguments are bound to the same memory.
     const auto others = MakeArguments(module, {.seed = 8});
     ASSERT_TRUE(others);
     const auto of_others = (*at_home)->Run(*others);
@@ -74,7 +75,7 @@ void ExpectAsOnTheHost(const std::string& text) {
   ExpectAsOnTheHost(*Optimized(Read(text)), far);
 }
 
-// The result has memory of its own, and the argument lies there.
+// The result has memory of its own, and the donated argument is in it.
 TEST(RuntimeFarDevice, DonatedArgumentWhereTheResultWillBe) {
   ExpectAsOnTheHost(R"(
 HloModule in_place, input_output_alias={ {0}: (0, {}, must-alias), {1}: (1, {}, may-alias) }
@@ -106,7 +107,7 @@ ENTRY e {
 })");
 }
 
-// Several kernels a trip, and a condition that the host asks for.
+// The loop has several kernels per trip, and the host reads its condition.
 TEST(RuntimeFarDevice, LoopsOfRecordedSteps) {
   const std::string text = R"(
 HloModule loop
@@ -141,8 +142,8 @@ ENTRY e {
   EXPECT_GT(far.replays, 0);
 }
 
-// So many trips are known: all of them are recorded as one, with what stands around the loop. A count that the text has
-// wrong is not believed.
+// The number of trips is known, so all trips are recorded as one, together with the steps around the loop. A wrong
+// count in the text is not used.
 TEST(RuntimeFarDevice, LoopsOfKnownTripsAreRecordedWhole) {
   const auto text = [](std::string_view said) {
     return Str(R"(
@@ -184,15 +185,15 @@ ENTRY e {
     ExpectAsOnTheHost(*read, far);
     return far.replays;
   };
-  // Run 0 asks the condition, and replays the steps of each trip from the second on; run 1 knows the trips, and does
-  // with all what run 0 did with those of one; then as one in runs 2, 3 and "as one again". With other values the
-  // condition is asked anew: a replay for each trip, and one for the steps before the loop, which are there again.
+  // Run 0 reads the condition and replays the steps of each trip from the second trip on. Run 1 knows the number of
+  // trips and records all of them. Runs 2, 3 and "as one again" replay that recording. With other arguments the
+  // condition is read again: one replay per trip, and one for the steps before the loop, which are already recorded.
   EXPECT_EQ(replays(text("")), 4 + 5 + 3 + (5 + 1));
-  // The steps before the loop, of each trip, and after it.
+  // The steps before the loop, of each trip, and after the loop are recorded separately.
   EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);
 }
 
-// As many trips as argument 0 says.
+// A loop with as many trips as argument 0 says.
 std::unique_ptr<Module> CountingLoop(std::string_view said) {
   return Read(Str(R"(
 HloModule loop
@@ -247,15 +248,16 @@ void ExpectAsManyTripsAsAreAskedFor(const Module& given, FarDevice& far) {
   }
 }
 
-// What the text says is true of the first arguments alone.
+// The count in the text is correct only for the first arguments.
 TEST(RuntimeFarDevice, KnownTripsAreAskedForAnewWithOtherArguments) {
   FarDevice far;
   ExpectAsManyTripsAsAreAskedFor(*CountingLoop(kThreeTrips), far);
   EXPECT_EQ(far.trips, 0);
 }
 
-// Run 0 asks; run 1 is recorded, trip by trip where it made as many as the text says. With five trips what was recorded
-// does not hold: they are asked for again, and then the device goes round itself. Back at three, it still does.
+// Run 0 reads the condition. Run 1 is recorded, with every trip if their number agrees with the text. With five trips
+// the recording is invalid: the condition is read again, and from then on the device evaluates it. It still does when
+// there are three trips again.
 TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereTripsAreNotKnown) {
   FarDevice far, knows_nothing;
   far.decides = knows_nothing.decides = Decisions::kWithSwitch;
@@ -289,7 +291,7 @@ TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
   EXPECT_EQ(far.trips, 2 * 4 + 3 * 4 + 3 * 4 + 3 * 4);
 }
 
-// Then the host decides, and what lies between is recorded.
+// The host evaluates conditions, and the steps between them are recorded.
 TEST(RuntimeFarDevice, TheDeviceMayFailToDecide) {
   for (const char* const name : {"loop", "control"}) {
     auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
@@ -303,7 +305,7 @@ TEST(RuntimeFarDevice, TheDeviceMayFailToDecide) {
   }
 }
 
-// Known trips are written out up to 2,000 steps in all.
+// Known trips are recorded one after the other up to 2,000 steps in all.
 TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereKnownTripsAreMany) {
   for (const int64_t trips : {600, 1100}) {
     const auto module = Read(Str(R"(

@@ -1,5 +1,5 @@
-// Library calls on the host against the interpreter. All inputs are small integers, so that every order of summation
-// gives the same bits; no tolerance is needed.
+// Compares library calls on the host with the interpreter. All inputs are small integers, so every order of summation
+// gives the same bits and no tolerance is needed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ namespace {
 
 struct Case {
   const char* name;
-  const char* text;  // Of the fused computation `fused`, and of ENTRY.
+  const char* text;  // The text of the fused computation `fused` and of ENTRY.
 };
 
 const Case kCases[] = {
@@ -248,7 +248,7 @@ ENTRY main {
   w = f32[5,3,3,3] parameter(1)
   ROOT f = f32[2,5,7,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
 })"},
-    // Large enough for a part for each of several threads.
+    // The product is so large that each of several threads has a part.
     {"rows_in_parts", R"(
 fused {
   a = f32[131,128] parameter(0)
@@ -320,7 +320,7 @@ std::unique_ptr<Module> ParseText(const std::string& text) {
   return std::move(*module);
 }
 
-// Integers in [-4, 4].
+// Arguments of integers in [-4, 4].
 std::vector<Literal> SmallIntegers(const Module& module) {
   std::vector<Literal> arguments;
   uint32_t state = 1;
@@ -379,7 +379,7 @@ TEST_P(Library, AgreesWithTheEmittedKernel) {
   EXPECT_TRUE(a->BitEquals(*b));
 }
 
-// Bound twice, as replicas would be: what one call leaves behind is not the other's.
+// The program has two bindings, as with two replicas. State that a call keeps must not be shared between them.
 TEST_P(Library, TwoBindingsOfOneProgramRunBesideEachOther) {
   const auto module = ParseText(GetParam().text);
   const auto device = OpenHostDevice(), other_device = OpenHostDevice();
@@ -406,7 +406,7 @@ TEST_P(Library, TwoBindingsOfOneProgramRunBesideEachOther) {
 
 INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
 
-// oneDNN has only its slow reference implementation for a vector along the rows: the call becomes a kernel, with a
+// oneDNN has only its slow reference implementation for a vector along the rows, so the call becomes a kernel with a
 // note.
 TEST(LibraryCall, WhatNoLibraryTakesIsAKernel) {
   const auto module = ParseText(R"(
@@ -438,7 +438,7 @@ ENTRY main {
   EXPECT_TRUE(result->BitEquals(*expected));
 }
 
-// Above the size that our own product takes.
+// This product is larger than our own implementation accepts.
 constexpr const char* kLargeProduct = R"(
 fused {
   a = f32[130,128] parameter(0)
@@ -468,8 +468,8 @@ TEST(LibraryCall, LargerProductsGoToOneDnn) {
   EXPECT_TRUE(result->BitEquals(*expected));
 }
 
-// Rows, columns and terms that fill tiles, or leave some over, at each level that this processor has. The plan names
-// it, since others may be faster.
+// Tests rows, columns and terms that are multiples of a tile or leave a remainder, at each instruction set level of
+// this processor. The plan names our own implementation, because others may be faster.
 TEST(LibraryCall, OwnSmallProductsAreRightAtTheirEnds) {
   constexpr std::string_view kProduct = R"(
 fused {
@@ -525,7 +525,7 @@ ENTRY main {
   ASSERT_TRUE(ChooseHostIsa(kHostIsaNames[static_cast<size_t>(before)]));
 }
 
-// What was taken stands in the step's plan, which prints, parses back and is obeyed.
+// The chosen algorithm is in the step's plan. The plan prints, parses back and is obeyed.
 TEST(LibraryCall, ItsPlanIsReplayed) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
   const auto module = ParseText(kLargeProduct);
@@ -572,7 +572,7 @@ TEST(LibraryCall, APlanThatItsLibraryDoesNotTakeIsAnError) {
   }
 }
 
-// Each implementation that oneDNN has for it can be asked for.
+// A plan can choose each implementation that oneDNN has for the product.
 TEST(LibraryCall, ItsAlgorithmIsObeyed) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
   const auto device = OpenHostDevice();

@@ -1,4 +1,4 @@
-// A program in scopes gives what it gives as a whole.
+// Tests that a program in scopes has the same results as the whole program.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -36,7 +36,7 @@ TEST_P(ScopesOfModel, GiveTheResultsOfTheWhole) {
   EXPECT_GT(scopes.compiled.instructions, 0);
   EXPECT_GT(scopes.by_op.instructions, 0);
   EXPECT_GT(scopes.compiled.ms, 0);
-  // An instruction is a kernel or call, or several, or none where the passes leave a view or a constant.
+  // An instruction may become one or several kernels or calls. A view or a constant becomes none.
   EXPECT_GT(scopes.by_op.steps, scopes.by_op.instructions / 3);
   EXPECT_LE(scopes.compiled.steps + scopes.by_op.steps, std::ssize((*scoped.Compiled())->executable->steps()));
 }
@@ -58,7 +58,7 @@ TEST(Scopes, AWholeModelInScopeIsCompiledAsWithout) {
   EXPECT_EQ(StepsOf(path, {.compile = "."}), StepsOf(path, {}));
 }
 
-// What no fusion may cross: each kernel is of one side by the origins of what it holds.
+// A fusion must not cross the boundary of a scope. The origins of its instructions show the side.
 TEST(Scopes, NoKernelHasInstructionsOfBothSides) {
   Progress progress(true);
   const ScopeOptions scopes{.interpret = "add|sub"};

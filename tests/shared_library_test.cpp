@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of Python's packages holds NVIDIA's wheels, each with its libraries.
+// A folder of Python packages may contain NVIDIA's wheels, each with its libraries.
 TEST(SharedLibrary, IsFoundAmongWheels) {
   constexpr std::string_view kNames[] = {"libhlo-of-a-wheel.so.9", "libhlo-of-a-wheel.so"};
   const auto folder = MakeTemporaryDirectory("wheels");
@@ -34,7 +34,7 @@ TEST(SharedLibrary, IsFoundAmongWheels) {
   fs::remove_all(*folder);
 }
 
-// What was loaded is asked for once, and an error stays.
+// Counts the calls of the loader. OpenOnce must call it once and keep its error.
 int loads = 0;
 Result<int> LoadNothing(const std::string& what) {
   ++loads;

@@ -1,4 +1,4 @@
-// Autotuning: the lock file, keys, choices in words, red zones, races with wrong candidates, replay.
+// Tests of autotuning: the lock file, keys, choices as text, red zones, races with wrong candidates, and replay.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,7 +157,7 @@ TEST(TuningKey, HangsOnWhatIsComputedAndWhereAndNotOnNames) {
   EXPECT_NE(KeyOfText(SumsText("x", "s", "{0,1}"), here), key);
   EXPECT_NE(KeyOfText(SumsText("x", "s"), {.tool = "2", .device = "cpu", .libraries = {}}), key);
   EXPECT_NE(KeyOfText(SumsText("x", "s"), {.tool = "1", .device = "gpu", .libraries = {}}), key);
-  // A kernel of ours hangs on no library.
+  // A kernel of ours does not depend on a library.
   EXPECT_EQ(KeyOfText(SumsText("x", "s"), {.tool = "1", .device = "cpu", .libraries = {{"oneDNN", "3"}}}), key);
 }
 
@@ -176,7 +176,7 @@ ENTRY main {
   const LockContext two{.tool = "1", .device = "cpu", .libraries = {{"oneDNN", "2"}}};
   const LockContext three{.tool = "1", .device = "cpu", .libraries = {{"oneDNN", "3"}}};
   EXPECT_NE(KeyOfText(text, two), KeyOfText(text, three));
-  // One operand twice is another step than two operands.
+  // A step with the same operand twice differs from a step with two operands.
   std::string twice = text;
   twice.replace(twice.find("fusion(a, b)"), 12, "fusion(a, a)");
   EXPECT_NE(KeyOfText(twice, two), KeyOfText(text, two));
@@ -226,19 +226,20 @@ TEST(TuningChoice, RefusesWhatItDoesNotKnow) {
 
 TEST(TuningWinner, OfTiesTheFirst) {
   const auto winner = [](std::vector<double> times) { return WinnerOf(times); };
-  EXPECT_EQ(winner({100, 99, 98.5}), 0);  // Within 2 % of the best.
+  EXPECT_EQ(winner({100, 99, 98.5}), 0);  // All three are within 2 % of the best.
   EXPECT_EQ(winner({100, 97, 96.5}), 1);
   EXPECT_EQ(winner({100, 97, 90}), 2);
-  EXPECT_EQ(winner({0, 50, 49.9}), 1);  // The first is out of the race.
+  EXPECT_EQ(winner({0, 50, 49.9}), 1);  // The first candidate is out of the race.
   EXPECT_EQ(winner({0, 0}), -1);
   EXPECT_EQ(winner({}), -1);
 }
 
 TEST(TuningWinner, OfTwoByTurnsTheOneThatIsFasterInMostOfThem) {
   const std::vector<double> first = {100, 110, 90, 300, 100, 100};
-  // Faster each time, however much the machine has to do meanwhile.
+  // The second is faster in each turn, whatever else the machine does meanwhile.
   EXPECT_TRUE(IsFaster(first, std::vector<double>{90, 100, 80, 270, 90, 90}));
-  EXPECT_FALSE(IsFaster(first, std::vector<double>{99, 109, 89, 297, 99, 99}));  // By less than a tie.
+  // The difference is too small to distinguish the two from a tie.
+  EXPECT_FALSE(IsFaster(first, std::vector<double>{99, 109, 89, 297, 99, 99}));
   EXPECT_FALSE(IsFaster(first, std::vector<double>{50, 50, 50, 310, 101, 101}));
   EXPECT_FALSE(IsFaster({}, {}));
 }
@@ -295,7 +296,7 @@ std::set<std::string> NamesOfColdSteps(const std::string& text, int64_t cache_by
 
 using Names = std::set<std::string>;
 
-// Four arrays of 4 KiB each.
+// The arrays have 4 KiB each.
 TEST(ColdSteps, AreThoseWhoseOperandsWereTouchedLongAgo) {
   const std::string chain = R"(HloModule m
 ENTRY main {
@@ -305,15 +306,14 @@ ENTRY main {
   ROOT c = f32[1024] subtract(b, a)
 })";
   EXPECT_EQ(NamesOfColdSteps(chain, 16 << 10), Names());
-  // The parameter was read by the last run, and three arrays were written since.
+  // The last run read the parameter, and three arrays have been written since.
   EXPECT_EQ(NamesOfColdSteps(chain, 12 << 10), Names{"a"});
   EXPECT_EQ(NamesOfColdSteps(chain, 8 << 10), Names{"a"});
-  // Half of what `c` reads is gone, which is not the most of it.
+  // Only half of the bytes that `c` reads have left the cache. A step is cold if more than half have.
   EXPECT_EQ(NamesOfColdSteps(chain, 4 << 10), Names{"a"});
   EXPECT_EQ(NamesOfColdSteps(chain, 0), (Names{"a", "b", "c"}));
 }
 
-// Bytes are counted once, however often they are touched in between.
 TEST(ColdSteps, CountWhatIsTouchedOnce) {
   std::string text = "HloModule m\nENTRY main {\n  p = f32[1024] parameter(0)\n  first = f32[1024] negate(p)\n";
   std::string last = "first";
@@ -326,7 +326,7 @@ TEST(ColdSteps, CountWhatIsTouchedOnce) {
   EXPECT_TRUE(NamesOfColdSteps(text, 4 << 10).contains("late"));
 }
 
-// A layer's weights out of a stack of them: 4 KiB of 256 KiB, others in each trip.
+// A layer's weights in a stack of weights: 4 KiB of 256 KiB, and other weights in each trip.
 TEST(ColdSteps, APartOfAnArrayIsTheOneThatWasTouchedLongestAgo) {
   const std::string loop = R"(HloModule m
 body {
@@ -364,7 +364,7 @@ ENTRY main {
 
 TuningHooks Hooks() {
   return {.arguments = [](const Module& alone, uint64_t seed) { return MakeArguments(alone, {.seed = seed}); },
-          // As strict as results of one order of additions can be held to; a spoiled bit is far beyond it.
+          // The limit permits a different order of additions. A wrong bit planted in a result exceeds it by far.
           .judge = [](const StepInfo&, std::span<const Literal>, const Literal& actual,
                       const Literal* first) -> Result<TuningHooks::Answer> {
             TuningHooks::Answer answer{.check = "ok", .wrong = ""};
@@ -416,7 +416,7 @@ TEST(TuningRace, DropsTheCandidateThatIsWrongWhereItChecks) {
     ASSERT_TRUE(result);
     const int last = static_cast<int>(result->candidates.size()) - 1;
     EXPECT_EQ(result->candidates.back().is_wrong, level == 4);
-    // It would be the fastest.
+    // The wrong candidate would be the fastest.
     EXPECT_EQ(result->winner == last, level < 4);
   }
 }
@@ -500,7 +500,7 @@ TEST(Tuner, TakesFromTheLockWhatItMeasured) {
   EXPECT_EQ(other.kernels[0].heroes, std::vector<std::string>{"name"});
   own.kernels[0].heroes = other.kernels[0].heroes;
   EXPECT_EQ(own, other);
-  // What is denied is not taken out of it either; nor what a search leaves out.
+  // Denied choices in the lock are not used, and neither are steps that a search excludes.
   for (const bool denied : {false, true}) {
     TuningOptions some = options;
     some.require_cached = false;
@@ -514,14 +514,14 @@ TEST(Tuner, TakesFromTheLockWhatItMeasured) {
     EXPECT_FALSE(HasPlan(without->entry().root()));
     EXPECT_EQ(left->notes.size(), denied ? 1u : 0u);
   }
-  // A step that is not in it.
+  // The lock does not contain this step.
   const auto missing = ParseText(SumsText("x", "s", "{0,1}"));
   const auto error = Tune(*missing, *device, ForHost(), options, Hooks());
   ASSERT_FALSE(error);
   EXPECT_EQ(error.error().code(), "C030");
 }
 
-// A library's scratch memory hangs on the threads that it finds when it is asked: no plan may hold it to that.
+// The scratch memory of a library depends on the number of threads at the time of the call, so a plan must not fix it.
 TEST(Tuner, WhatItMeasuredOfALibraryCompilesElsewhere) {
   const auto module = ParseText(R"(HloModule m, is_scheduled=true
 fused {
