@@ -1,5 +1,6 @@
-// Structural diffs: of pairs whose differences are known by hand, of every model against itself under other names and
-// in another order, and against what a pass made of it. The golden files under testdata/diff show the reports.
+// Tests of structural diffs: of pairs whose differences are known, of each model against itself under other names and
+// in another order, and of each model against the output of a pass. The golden files under testdata/diff show the
+// reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ StructureDiff DiffOf(const Module& left, const Module& right, const StructureOpt
   return std::move(*diff);
 }
 
-// "changed add: direction; only-left mul; split f -> g,h", sorted: names of the left, else of the right.
+// A sorted list such as "changed add: direction; only-left mul; split f -> g,h". Names come from the left module, or
+// else from the right one.
 std::string Told(const StructureDiff& diff) {
   std::vector<std::string> lines;
   for (const InstructionDiff& one : diff.changed) {
@@ -64,7 +66,7 @@ std::string Told(const StructureDiff& diff) {
   return Join(lines, "; ");
 }
 
-// Of one module against another, and the other way round, which must be its mirror image.
+// The diff of two modules as text. Expects that the diff in the other direction is its mirror image.
 std::string ToldOf(const Module& left, const Module& right, const StructureOptions& options = Options()) {
   const StructureDiff diff = DiffOf(left, right, options);
   StructureDiff mirror = DiffOf(right, left, options);
@@ -102,7 +104,7 @@ std::string ToldOf(const std::string& left, const std::string& right, const Stru
   return was == nullptr || is == nullptr ? "" : ToldOf(*was, *is, options);
 }
 
-// A chain of functions in turn, `length` long; `change` may put something else in the place of a line.
+// A chain of `length` instructions whose opcodes alternate. If `change` returns a line, it replaces the original line.
 std::string Chain(int length, const std::function<std::string(int number, const std::string& operand)>& change) {
   std::string text = "HloModule chain\nENTRY main {\n  v0 = f32[8] parameter(0)\n";
   std::string last = "v0";
@@ -151,7 +153,7 @@ TEST(DiffModules, OneChangedInsertedOrRemovedInALongChain) {
   const std::string replaced = Chain(
       200, [](int i, const std::string& last) { return i == 100 ? Str("  v100 = f32[8] log(", last, ")\n") : ""; });
   EXPECT_EQ(ToldOf(plain, replaced), "changed v100: opcode exponential -> log");
-  // What lies between two differences is like neither cone.
+  // The instructions between the two differences match neither by their operands nor by their users.
   const std::string twice = Chain(200, [](int i, const std::string& last) {
     return i == 60 || i == 140
                ? Str("  new", i, " = f32[8] abs(", last, ")\n  v", i, " = f32[8] exponential(new", i, ")\n")
@@ -219,10 +221,10 @@ TEST(DiffModules, ComputationsSharedOrCopied) {
   const std::string copy = "plus { c = f32[] parameter(0)\n d = f32[] parameter(1)\n ROOT e = f32[] add(c, d)\n}\n";
   const std::string most = "most { c = f32[] parameter(0)\n d = f32[] parameter(1)\n ROOT e = f32[] maximum(c, d)\n}\n";
   EXPECT_EQ(ToldOf(reduces("add", "add", ""), reduces("add", "plus", copy)), "");
-  // One of two callers has another one: it is that caller that changed.
+  // Only one of the two callers calls another computation, so the caller has changed.
   EXPECT_EQ(ToldOf(reduces("add", "add", ""), reduces("add", "most", most)),
             "changed q: to_apply add -> most; only-right c; only-right d; only-right e");
-  // All have: it is the computation.
+  // Both callers call it, so the computation has changed.
   EXPECT_EQ(ToldOf(reduces("add", "add", ""), reduces("most", "most", most)), "changed s: opcode add -> maximum");
 }
 
@@ -270,12 +272,12 @@ ENTRY main {
 TEST(DiffModules, FusionsSplitAndMerged) {
   EXPECT_EQ(ToldOf(kOneFusion, kTwoFusions), "split fusion -> a,b");
   EXPECT_EQ(ToldOf(kTwoFusions, kOneFusion), "merged a,b -> fusion");
-  // What the cost model says of the kernels is what the rows add up to.
+  // The costs of the kernels add up to the costs of the modules.
   const auto left = ModuleOf(kOneFusion), right = ModuleOf(kTwoFusions);
   const StructureDiff diff = DiffOf(*left, *right);
   ASSERT_EQ(diff.kernels.size(), 1u);
   EXPECT_EQ(diff.kernels[0].launches, 1);
-  EXPECT_EQ(diff.kernels[0].bytes, 2 * 64 * 4);  // Written and read once more.
+  EXPECT_EQ(diff.kernels[0].bytes, 2 * 64 * 4);  // The intermediate result is written and read once more.
   EXPECT_DOUBLE_EQ(diff.kernels[0].seconds, diff.right.seconds - diff.left.seconds);
   EXPECT_DOUBLE_EQ(diff.kernels[0].launches, diff.right.launches - diff.left.launches);
   EXPECT_DOUBLE_EQ(diff.kernels[0].bytes, diff.right.bytes - diff.left.bytes);
@@ -289,8 +291,7 @@ TEST(DiffModules, FusionsAgainstNone) {
             "split fusion -> e,n,s");
 }
 
-// ---- Models
-// ----------------------------------------------------------------------------------------------------------
+// ---- Models --------------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Models() {
   std::vector<std::string> paths;
@@ -313,7 +314,7 @@ std::unique_ptr<Module> Optimized(const Module& module) {
   return copy;
 }
 
-// Other names for everything, in an order that is drawn.
+// The same module with other names for everything, in a random order.
 std::unique_ptr<Module> Shuffled(const Module& module) {
   std::mt19937_64 random(7);
   std::vector<int64_t> ranks(module.id_limit());
@@ -328,7 +329,7 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
     const auto module = Load(path);
     const auto optimized = Optimized(*module);
     for (const Module* one : {module.get(), optimized.get()}) {
-      // Through the text, as a dump has it.
+      // The module is printed and parsed, as if it came from a dump.
       const auto other = ModuleOf(Print(*Shuffled(*one)));
       ASSERT_NE(other, nullptr);
       EXPECT_EQ(ToldOf(*one, *other), "") << path;
@@ -337,8 +338,9 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
   }
 }
 
-// Of the instructions of the entry that a pass left alone, as their text says, none more is missed than of any others
-// is found in their place: of two that compute the same, the pass keeps one, and it is no matter which.
+// An instruction is unchanged if the pass did not change its line in the entry. At least as many instructions are
+// matched as are unchanged. If two instructions compute the same value, the pass keeps one of them, and either may be
+// matched.
 TEST(DiffModules, WhatAPassLeftAloneIsMatched) {
   int64_t compared = 0, kept_in_all = 0;
   for (const std::string& path : Models()) {
@@ -359,7 +361,8 @@ TEST(DiffModules, WhatAPassLeftAloneIsMatched) {
       const int64_t found = before->entry().InstructionCount() - std::ranges::count_if(diff.only_left, in_entry);
       EXPECT_GE(found, kept) << path << " " << pass;
       kept_in_all += kept;
-      // A pass that did nothing leaves nothing to tell; one that did more than order anew and remove the dead does.
+      // A pass without effect gives an empty diff. A pass that did more than reorder instructions and remove dead ones
+      // gives a difference.
       if (Fingerprint(*before) == Fingerprint(*after)) EXPECT_EQ(Told(diff), "") << path << " " << pass;
       else EXPECT_FALSE(diff.is_equal()) << path << " " << pass;
     }
@@ -368,7 +371,7 @@ TEST(DiffModules, WhatAPassLeftAloneIsMatched) {
   EXPECT_GT(kept_in_all, 10'000);
 }
 
-// Modules that have little to do with each other, and each with itself.
+// Each module against itself, and against the next file's module, which has little in common with it.
 TEST(DiffModules, EitherWayRoundIsTheMirrorImage) {
   int64_t compared = 0;
   std::unique_ptr<Module> last;
@@ -396,10 +399,9 @@ TEST(DiffModules, LimitIsNamed) {
   EXPECT_TRUE(diff.error().message().contains("--max_instructions")) << diff.error().message();
 }
 
-// ---- Ranks
-// -----------------------------------------------------------------------------------------------------------
+// ---- Ranks ---------------------------------------------------------------------------------------------------------
 
-// By trying each way to draw the first sample from all numbers.
+// The p value by definition: counts all ways to choose the first sample from all numbers.
 double ByCounting(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> all = a;
   all.insert(all.end(), b.begin(), b.end());

@@ -1,6 +1,6 @@
-// The pages under docs/, and what comments and pages cite: a page, a section of one or a source file is in this
-// repository, and the examples of a page show what the commands print. HLO_UPDATE_GOLDEN=1 (`make golden T=docs`)
-// rewrites them.
+// Tests of the pages under docs/ and of citations in comments and pages. A cited page, section or source file is in
+// this repository. The examples of a page show the output of the commands. HLO_UPDATE_GOLDEN=1 (`make golden T=docs`)
+// rewrites the examples.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,7 +45,8 @@ std::set<std::string> AnchorsOf(const fs::path& page) {
   return anchors;
 }
 
-// Where a cited path may begin: at the root, below src/, beside what cites it, or at src/PART where it is cited there.
+// The existing path of a cited file, or "". The citation may be relative to the root, to src/, or to a folder that
+// contains the citing file.
 std::string Find(const std::string& cited, const fs::path& from) {
   std::vector<fs::path> bases = {".", "src", from.parent_path()};
   for (fs::path up = from.parent_path(); !up.empty(); up = up.parent_path()) bases.push_back(up);
@@ -54,7 +55,7 @@ std::string Find(const std::string& cited, const fs::path& from) {
   return "";
 }
 
-// Our folders; a path that begins otherwise is somebody else's (XLA's, LLVM's).
+// True if the path begins with one of our folders. Other paths belong to other projects, such as XLA and LLVM.
 bool IsOurs(const std::string& cited) {
   static const std::set<std::string> kFolders = {"src",    "tools",   "tests",   "docs", "testdata",
                                                  "bench",  "scripts", "editors", "base", "ir",
@@ -63,7 +64,7 @@ bool IsOurs(const std::string& cited) {
   return slash != std::string::npos && kFolders.contains(cited.substr(0, slash));
 }
 
-// What of a line speaks: all of a page's; behind the comment sign of a source.
+// The prose of a line: the whole line of a page, or the comment of a source line with its sign.
 std::string Prose(const fs::path& path, const std::string& line) {
   if (path.extension() == ".md") return line;
   const bool script = path.extension() == ".py" || path.extension().empty();
@@ -76,7 +77,8 @@ TEST(Docs, CiteWhatIsInTheRepository) {
   std::vector<fs::path> files = {"README.md", "CONTRIBUTING.md", "Makefile"};
   for (const char* top : {"src", "tools", "tests", "docs", "scripts", "bench", "editors"}) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
-      // What was measured names the files of the day it was measured.
+      // Results of benchmarks name files as they were on the day of the measurement, so these citations are not
+      // checked.
       const std::string path = entry.path().string();
       if (!entry.is_regular_file() || path.starts_with("bench/results") || entry.file_size() > 1 << 20) continue;
       static const std::set<std::string> kText = {".h", ".cpp", ".def", ".md", ".py", ""};
@@ -95,7 +97,7 @@ TEST(Docs, CiteWhatIsInTheRepository) {
         std::string cited = match->str();
         const std::string before = match->prefix().str();
         if (before.ends_with("//") || before.ends_with("*") || before.ends_with(">"))
-          continue;  // An address, a pattern.
+          continue;  // The match is part of an address or a pattern.
         const size_t hash = cited.find('#');
         const std::string section = hash == std::string::npos ? "" : cited.substr(hash + 1);
         cited.resize(std::min(hash, cited.size()));
@@ -105,7 +107,8 @@ TEST(Docs, CiteWhatIsInTheRepository) {
         EXPECT_FALSE(found.empty()) << file.string() << ":" << number << ": cites " << cited << ", which is not here";
         if (found.empty()) continue;
         ++(page ? pages : sources);
-        if (section.empty() || !page) continue;  // FILE.hlo#2 is a module of a file of several.
+        // In FILE.hlo#2, the part after the sign selects a module and is not a section.
+        if (section.empty() || !page) continue;
         const auto [known, is_new] = anchors.try_emplace(found);
         if (is_new) known->second = AnchorsOf(found);
         EXPECT_TRUE(known->second.contains(section))
@@ -119,7 +122,7 @@ TEST(Docs, CiteWhatIsInTheRepository) {
 
 // ---- Flags ---------------------------------------------------------------------------------------------------------
 
-// What a page has as code: its spans, and the lines of its blocks, those that end with '\\' with the next one.
+// The code on a page: its spans, and the lines of its blocks. A line that ends with '\\' is joined with the next one.
 std::vector<std::string> CodeOf(const fs::path& page) {
   static const std::regex kSpan("`([^`]+)`");
   std::vector<std::string> code;
@@ -136,7 +139,8 @@ std::vector<std::string> CodeOf(const fs::path& page) {
   return code;
 }
 
-// "run --passes", "inspect cost --top", or " --seed" where no command stands before it: each flag of what is code.
+// The flags in a piece of code, each with its command: "run --passes", "inspect cost --top". A flag without a command
+// before it is " --seed".
 std::set<std::string> FlagsOf(const std::string& code) {
   static const std::regex kCommand(
       R"((?:^|[|;&$( '"/])(hlo[ \-](?:[a-z]+)(?: (?:cost|stats|graph|extract|slice|literals|memory|profile)\b)?)(?= |$))");
@@ -166,7 +170,7 @@ bool IsKnown(const std::string& command, const std::string& flag) {
   static std::map<std::string, bool> known;
   const auto [answer, is_new] = known.try_emplace(command + " " + flag);
   if (is_new) {
-    // With a value, and as --noNAME alone.
+    // The command is tried with a value and as --noNAME without one.
     const std::string shell = "for given in =1 ''; do hlo " + command + " " + flag +
                               "$given --help 2>&1 </dev/null | grep -q F003 || exit 0; done; exit 1";
     answer->second = flag == "--help" || flag == "--flagfile" || std::system(shell.c_str()) == 0;
@@ -183,12 +187,12 @@ TEST(Docs, NameFlagsThatThereAre) {
     for (const std::string& code : CodeOf(page)) {
       for (const std::string& one : FlagsOf(code)) {
         seen.insert(one);
-        if (one == " --name" || one == " --noname") continue;  // Any of them.
+        if (one == " --name" || one == " --noname") continue;  // `--name` is a placeholder for any flag.
         const size_t space = one.rfind(' ');
         const std::string command = one.substr(0, space), flag = one.substr(space + 1);
         bool found = false;
         if (!command.empty()) found = IsKnown(command, flag);
-        // Without a command: somebody's.
+        // Some command must have a flag that the page shows without a command.
         for (const char* any : {"run", "opt", "fuzz", "bisect", "reduce", "diff", "check", "inspect cost", "doctor",
                                 "lsp", "fmt", "inspect extract", "inspect graph", "inspect profile"})
           found = found || (command.empty() && IsKnown(any, flag));
@@ -199,7 +203,7 @@ TEST(Docs, NameFlagsThatThereAre) {
   EXPECT_GT(seen.size(), 150u) << "the test saw no flags";
 }
 
-// docs/commands.md: a section for each command, in which the flags are its own.
+// docs/commands.md has a section for each command. The flags in a section are flags of its command.
 TEST(Docs, DescribeEachCommand) {
   const fs::path out = fs::temp_directory_path() / ("hlo-commands-" + std::to_string(getpid()));
   ASSERT_EQ(std::system(("hlo help >" + out.string()).c_str()), 0);
@@ -227,7 +231,7 @@ TEST(Docs, DescribeEachCommand) {
   EXPECT_GT(flags, 60);
 }
 
-// docs/files.md: each form of JSON that a source names.
+// docs/files.md describes each JSON schema that a source names.
 TEST(Docs, NameEachSchema) {
   static const std::regex kSchema(R"(hlo\.[a-z]+/[0-9]+)");
   std::set<std::string> written, described;
@@ -249,7 +253,7 @@ TEST(Docs, NameEachSchema) {
 
 // ---- Examples ------------------------------------------------------------------------------------------------------
 
-// What a command prints, errors included, with `$OUT`, a folder of the page's own, as it is written there.
+// The output of a command, including errors. `$OUT`, a folder for the page, is printed as `$OUT`.
 std::string OutputOf(const std::string& command, const std::string& folder) {
   const fs::path out = folder + ".printed";
   const std::string shell = "export OUT=" + folder + "; { " + command + "\n} >" + out.string() + " 2>&1 </dev/null";
@@ -264,8 +268,8 @@ std::string OutputOf(const std::string& command, const std::string& folder) {
 
 class Page : public testing::TestWithParam<std::string> {};
 
-// A line "$ COMMAND" in a block ```sh, and those after it where it ends with '\\', is run, and the lines up to the next
-// one, or the end of the block, are what it prints.
+// In a block ```sh, a line "$ COMMAND" is run, together with the following lines if it ends with '\\'. The lines up to
+// the next command or the end of the block are its expected output.
 TEST_P(Page, ExamplesHold) {
   const fs::path page = fs::path("docs") / (GetParam() + ".md");
   const std::string text = ReadFile(page);
@@ -330,7 +334,7 @@ TEST(Readme, CommandsRunAsTheyStand) {
   EXPECT_EQ(blocks, 1);
 }
 
-// "comparison", "guides/jax".
+// Names of pages without extension, such as "comparison" and "guides/jax".
 std::vector<std::string> Pages() {
   std::vector<std::string> pages;
   for (const auto& entry : fs::recursive_directory_iterator("docs")) {

@@ -1,6 +1,6 @@
-// The pages that commands write, opened in a browser: their scripts run without an error, they ask the network for
-// nothing, they show what the command was asked for, and what they link to is there. Skipped without a Chromium. `hlo`
-// is found on the path, as in golden_test.cpp.
+// Opens the HTML pages that commands write in a browser. Their scripts run without an error, the pages make no network
+// requests, they show the expected content, and the targets of their links exist. The tests are skipped without
+// Chromium. `hlo` is found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,10 +24,10 @@ constexpr char kModel[] = "testdata/models/mlp_train_f32.hlo";
 
 struct Page {
   const char* name;
-  std::string command;  // Run in the root of the repository; $OUT is a folder of the page's own.
-  const char* file;     // In that folder.
+  std::string command;  // Runs in the root of the repository. $OUT is a folder for the page.
+  const char* file;     // The name of the page in that folder.
   std::vector<std::string> shows;
-  int least_shapes;  // <rect>, <circle> and <path> that a script or the command has drawn.
+  int least_shapes;  // The least number of <rect>, <circle> and <path> elements that a script or the command has drawn.
 };
 
 const Page kPages[] = {
@@ -77,7 +77,7 @@ int RunShell(const std::string& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// The first of its names that the path has, or "".
+// The first browser on the path, or "".
 std::string Browser() {
   for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
     if (RunShell(std::string("command -v ") + name + " >/dev/null") == 0) return name;
@@ -99,10 +99,10 @@ class HtmlPages : public testing::Test {
   }
   void TearDown() override { fs::remove_all(out_); }
 
-  // The page once its scripts have run; `log`: what they complained of.
+  // The page after its scripts have run. `log` receives their complaints.
   std::string Opened(const fs::path& page, std::string* log) const {
     const fs::path dom = out_ / "dom", err = out_ / "err";
-    // A home of its own: no settings of the user, and none left behind.
+    // A separate home folder keeps out the user's settings and leaves no files behind.
     const int exit = RunShell(
         "HOME=" + (out_ / "home").string() + " timeout 120 " + browser_ +
         " --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --enable-logging=stderr --dump-dom file://" +
@@ -138,7 +138,7 @@ TEST_P(HtmlPage, OpensInABrowser) {
     EXPECT_TRUE(fs::exists((out_ / page.file).parent_path() / (*at)[1].str())) << (*at)[1];
 }
 
-// The test above would see it.
+// Shows that the test above detects an error of a script.
 TEST_F(HtmlPages, AnErrorOfAScriptIsSeen) {
   std::ofstream(out_ / "bad.html") << "<html><body><script>missing()</script></body></html>";
   std::string complaints;

@@ -1,5 +1,5 @@
-// hlo inspect cost: rows against a walk that calls what is called as often as it runs, groups against sums over the
-// names of rows.
+// Tests of `hlo inspect cost`. The rows are compared with a walk that visits each called computation as often as it
+// runs. The groups are compared with sums over the rows' names.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ std::unique_ptr<Module> ModuleIn(const std::string& path) {
   return std::move(*module);
 }
 
-// Runs of each instruction that is a row, by trips, with conditionals as rows.
+// Adds to `rows` how often each instruction runs. Loops and calls are expanded by their trips, conditionals are rows.
 void Walk(const Computation& computation, double runs, std::map<const Instruction*, double>* rows) {
   for (const Instruction* inst : computation.Instructions()) {
     if (inst->Is(Opcode::kWhile)) {
@@ -127,7 +127,7 @@ TEST(InspectCost, GroupsAddUp) {
   }
 }
 
-// The longest are kept, and each that is has those around it.
+// The result has the longest scopes and, for each of them, the scopes around it.
 TEST(InspectCost, FewScopesAreTheLongest) {
   const auto module = ModuleIn("testdata/models/gpt2_train.hlo");
   const CostReport report = CostReportOf(*module, DefaultDevice(), {.by = "op_name"});

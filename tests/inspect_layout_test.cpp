@@ -1,4 +1,4 @@
-// Drawings of graphs: boxes do not overlap, and no line passes through one.
+// Tests of graph layouts: boxes do not overlap, and no line passes through a box.
 #include "driver/inspect/layout.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ Case MakeGraph(int seed, int boxes) {
   return c;
 }
 
-double Curve(double from, double to, double t) {  // The S of a stroke: control points at the ends' own x.
+// The S-shaped curve of a line. The control points have the x of the ends.
+double Curve(double from, double to, double t) {
   const double u = 1 - t;
   return u * u * (u + 3 * t) * from + t * t * (t + 3 * u) * to;
 }

@@ -1,4 +1,4 @@
-// Unified diffs: whoever applies one has the other text.
+// Tests of unified diffs: applying a diff gives the other text.
 #include "driver/line_diff.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// What `patch` does, without looking for a hunk elsewhere: what is not as the diff says ends the text there.
+// Applies a diff as `patch` does, without searching for a hunk elsewhere. At the first mismatch, the result ends.
 std::string Applied(std::string_view text, std::string_view diff) {
   const auto lines = Split(text, '\n');
   std::string out;
@@ -42,7 +42,7 @@ TEST(UnifiedDiff, LooksAsThatOfDiff) {
             "--- a\n+++ b\n@@ -3,5 +3,6 @@ f {\n   2\n   3\n   4\n-  5\n+  6\n+  7\n }\n");
 }
 
-// Few different lines, so that most are there several times; many, so that most are there once.
+// With few distinct lines, most lines occur several times. With many, most occur once.
 TEST(UnifiedDiff, MakesTheOneOfTheOther) {
   std::mt19937 random(3);
   for (int round = 0; round < 2000; ++round) {

@@ -1,4 +1,4 @@
-// The pages within the program, as a terminal and a browser show them: src/driver/manual.
+// Tests of the manual's pages as a terminal and a browser show them (src/driver/manual).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -119,7 +119,7 @@ site (https://example.org/a)  x
 )");
 }
 
-// What a row of a table does not fit in is filled, the widest column first.
+// If a row of a table is too wide, its cells are wrapped, beginning with the widest column.
 TEST(Manual, TablesFitTheirWidth) {
   const auto page = Parsed("| a | b |\n|---|---|\n| word | one two three four five six seven |\n| wide | x |\n");
   ASSERT_TRUE(page) << page.error().message();
@@ -194,7 +194,7 @@ TEST(Manual, ASectionAlone) {
   EXPECT_EQ(FindPage("no-such-page"), nullptr);
 }
 
-// A term is explained once: in the glossary or, for a word of a report, in tools/words.def.
+// A term is explained once, either in the glossary or, if reports use it, in tools/words.def.
 TEST(Manual, GlossaryExplainsEachTermOnce) {
   const auto glossary = Glossary();
   ASSERT_TRUE(glossary) << glossary.error().message();
@@ -208,7 +208,7 @@ TEST(Manual, GlossaryExplainsEachTermOnce) {
   }
 }
 
-// Each link of the site leads to a page and a section of it; nothing is fetched, nothing runs.
+// Each link of the site leads to an existing page and section. The pages load nothing and run no scripts.
 TEST(Manual, LinksOfTheSiteHold) {
   const fs::path site = fs::temp_directory_path() / ("hlo-site-" + std::to_string(getpid()));
   const Status written = WriteSite(site);

@@ -1,5 +1,5 @@
-// Diffs of profiles: which steps belong together, of profiles made up for that and of a module that passes went over
-// in two ways; the times, against sums by hand; Holm's adjustment, against the closed test that it stands for.
+// Tests of profile diffs. Steps are matched in invented profiles and in profiles of a module after two different
+// pipelines. Times are compared with sums by hand, and Holm's adjustment with the closed test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ ProfileSummary Summary(uint64_t input, uint64_t code, std::vector<StepRow> steps
   return summary;
 }
 
-// "a=b", "split c=d,e", "only-left f", sorted.
+// The diff as a sorted list such as "a=b", "split c=d,e" and "only-left f".
 std::string Told(const ProfileDiff& diff) {
   const auto names = [](const std::vector<const StepRow*>& rows) {
     std::vector<std::string_view> all;
@@ -54,7 +54,7 @@ std::string Told(const ProfileDiff& diff) {
   return Join(lines, "; ");
 }
 
-// What it points to is there until the next one.
+// The result refers to static copies, which are valid until the next call.
 ProfileDiff DiffOf(const ProfileSummary& left, const ProfileSummary& right) {
   static std::vector<ProfileSummary> was, is;
   was = {left};
@@ -62,14 +62,15 @@ ProfileDiff DiffOf(const ProfileSummary& left, const ProfileSummary& right) {
   return DiffProfileSummaries(was, is, 0.05);
 }
 
-// Of four layers that compute the same each has its own by what it stands for, not by the name that a pass gave it.
+// Steps that compute the same are matched by the instructions they come from, not by the names that a pass gave them.
 TEST(ProfileDiff, EqualStepsByWhatTheyStandFor) {
   const ProfileSummary left = Summary(1, 1, {Row("f", 7, {"a"}, {"a"}, {1}, 0), Row("f.1", 7, {"b"}, {"b"}, {1}, 1)});
   const ProfileSummary right = Summary(1, 2, {Row("f", 7, {"b"}, {"b"}, {1}, 0), Row("f.1", 7, {"a"}, {"a"}, {1}, 1)});
   EXPECT_EQ(Told(DiffOf(left, right)), "f.1=f; f=f.1");
 }
 
-// Of another module names of instructions say nothing, and those of steps only among equal ones.
+// For profiles of different modules, the names of instructions mean nothing. The names of steps only distinguish equal
+// steps.
 TEST(ProfileDiff, OfAnotherModuleByWhatTheyCompute) {
   const ProfileSummary left = Summary(
       1, 1, {Row("f", 7, {"a"}, {"a"}, {1}, 0), Row("g", 8, {"b"}, {"b"}, {1}, 1), Row("h", 9, {"c"}, {"c"}, {1}, 2)});
@@ -106,12 +107,13 @@ TEST(ProfileDiff, TimesAreMediansOfSums) {
   ASSERT_EQ(diff.steps.size(), 1u);
   const TimePair& time = diff.steps[0].time;
   EXPECT_NEAR(time.left_ms, 25e-6, 1e-15);
-  EXPECT_NEAR(time.right_ms, 77e-6, 1e-15);  // Of 59, 68, 77, 86, 95.
-  EXPECT_NEAR(time.p, 2.0 / 252, 1e-12);     // 10 over 5 orders, of which two do not mix.
+  EXPECT_NEAR(time.right_ms, 77e-6, 1e-15);  // The median of 59, 68, 77, 86 and 95.
+  EXPECT_NEAR(time.p, 2.0 / 252, 1e-12);     // Of the 252 ways to choose 5 of 10 samples, two separate the samples.
   EXPECT_TRUE(diff.steps[0].is_significant);
 }
 
-// A profile is one sample, and then what a whole process is slower by is no difference of each of its runs.
+// With several profiles, each profile is one sample. A process that is slower as a whole then does not make each of its
+// runs a difference.
 TEST(ProfileDiff, SeveralProfilesAreSamples) {
   const auto profile = [](int64_t ns) { return Summary(1, 1, {Row("f", 1, {"a"}, {"a"}, {ns, ns + 1, ns + 2}, 0)}); };
   const std::vector<ProfileSummary> left = {profile(10), profile(30), profile(20)}, right = {profile(15), profile(25)};
@@ -121,7 +123,7 @@ TEST(ProfileDiff, SeveralProfilesAreSamples) {
   EXPECT_EQ(diff.right_samples, 2u);
   EXPECT_NEAR(diff.run.left_ms, 21e-6, 1e-15);
   EXPECT_NEAR(diff.run.right_ms, 21e-6, 1e-15);
-  EXPECT_DOUBLE_EQ(diff.least_p, 0.2);  // 2 of 10.
+  EXPECT_DOUBLE_EQ(diff.least_p, 0.2);  // Two of ten orders separate the samples.
   EXPECT_FALSE(diff.can_tell(0.05));
 }
 
@@ -135,7 +137,7 @@ TEST(ProfileDiff, WithoutRunsNothingIsTold) {
   EXPECT_FALSE(diff.steps[0].is_significant);
 }
 
-// What the least p of Bonferroni's test is over all sets of tests that one is in: the closed test.
+// The closed test takes the largest p value of Bonferroni's test over all sets that contain the hypothesis.
 TEST(ProfileDiff, HolmIsTheClosedTest) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 50; ++round) {
@@ -168,7 +170,7 @@ TEST(ProfileDiff, LeastPIsThatOfSamplesThatDoNotMix) {
   }
 }
 
-// ---- Of programs ----------------------------------------------------------------------------------------------------
+// ---- Programs -------------------------------------------------------------------------------------------------------
 
 ProfileSummary Profiled(const std::string& path, const std::vector<std::string>& disabled) {
   RunOptions options;
@@ -183,7 +185,8 @@ ProfileSummary Profiled(const std::string& path, const std::vector<std::string>&
   return SummaryOf(*(*results)->profiled);
 }
 
-// Each step of one module under other passes has a partner, and what it is made of is of the module.
+// Each step of a module has a partner among the steps after other passes. The instructions it comes from are in the
+// input module.
 TEST(ProfileDiff, StepsOfOneModuleUnderOtherPasses) {
   const std::string path = "testdata/models/gpt2_infer.hlo";
   const ProfileSummary fused = Profiled(path, {}),
@@ -201,7 +204,7 @@ TEST(ProfileDiff, StepsOfOneModuleUnderOtherPasses) {
     split += pair.what == KernelDiff::What::kSplit;
   }
   EXPECT_GE(split, 1);
-  // What a pass made of nothing, as a transpose, stands for none.
+  // A step that a pass created from no instruction, such as a transpose, has no results in the input module.
   int64_t known = 0;
   for (const StepRow& row : fused.steps) {
     known += !row.step.results.empty();

@@ -1,4 +1,5 @@
-// What a profile says of a step, whatever runs did: bits, tensor cores and why not, what it computes.
+// Tests of the properties of a step that do not depend on runs: bits, tensor cores with the reason against them, and
+// work.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -25,10 +26,10 @@ int BitsOfRoot(const std::string& text) {
 TEST(ProfileSteps, ComputeWithTheBitsOfMostBytes) {
   EXPECT_EQ(BitsOfRoot("f32[8] add(f32[8] x, f32[8] y)"), 32);
   EXPECT_EQ(BitsOfRoot("pred[8] compare(s64[8] x, s64[8] y), direction=LT"), 64);
-  EXPECT_EQ(BitsOfRoot("f32[8] convert(bf16[8] x)"), 32);  // 32 bytes of 48.
+  EXPECT_EQ(BitsOfRoot("f32[8] convert(bf16[8] x)"), 32);  // 32 of 48 bytes have this type.
   EXPECT_EQ(BitsOfRoot("c64[8] add(c64[8] x, c64[8] y)"), 32);
   EXPECT_EQ(BitsOfRoot("s4[8] add(s4[8] x, s4[8] y)"), 8);
-  // A product by its wider operand, whatever it gives.
+  // A product counts with its wider operand, whatever its result type.
   EXPECT_EQ(BitsOfRoot("f32[8,9] dot(f16[8,4] x, f16[4,9] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"), 16);
 }
 
@@ -40,7 +41,7 @@ TensorCoreUse UseOf(const std::string& text, const gpu::StepInfo& how, bool is_h
   return TensorCoresOf(step, *FindDevice(device), is_host, allow_tf32);
 }
 
-// Names, metadata and plans are no part of what a step computes; shapes, values and what is called are.
+// Names, metadata and plans do not belong to the work of a step. Shapes, values and called computations do.
 TEST(ProfileSteps, WorkIsWhatIsComputed) {
   const auto work = [](const std::string& shape, const std::string& op, const std::string& name,
                        const std::string& more) {
@@ -67,8 +68,8 @@ TEST(ProfileSteps, TensorCoresAndWhyNot) {
   refused.plan.refused = {"cuBLASLt: it has an odd stride"};
 
   EXPECT_FALSE(UseOf("f32[8] add(f32[8] x, f32[8] y)", kernel, false, true).eligible);
-  EXPECT_FALSE(UseOf(dot("s32", 64, 64), call, false, true).eligible);         // No such instruction.
-  EXPECT_FALSE(UseOf(dot("f16", 64, 64), call, true, true, "host").eligible);  // Nor on this device.
+  EXPECT_FALSE(UseOf(dot("s32", 64, 64), call, false, true).eligible);         // No such instruction exists.
+  EXPECT_FALSE(UseOf(dot("f16", 64, 64), call, true, true, "host").eligible);  // This device has no tensor cores.
   EXPECT_TRUE(UseOf(dot("f16", 64, 64), call, false, false).used);
   EXPECT_TRUE(UseOf(dot("f16", 63, 63), units, false, false).used);
   EXPECT_TRUE(UseOf(dot("f32", 64, 64), call, false, true).used);

@@ -1,5 +1,5 @@
-// Profiles: each number of the summary against figures worked out by hand on a profile that is made up, the trace read
-// back, the JSON there and back, and what an executable really records.
+// Tests of profiles. The numbers of the summary are compared with figures that were worked out by hand from an invented
+// profile. The trace and the JSON are read back, and recordings of real runs are checked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ namespace {
 using Event = gpu::TimelineEvent;
 using Kind = gpu::TimelineEvent::Kind;
 
-// Times of an event: on the device from `begin` to `end`, in microseconds, and in the call that queued it.
+// An event that ran on the device from `begin` to `end`, in microseconds. The call that queued it took from `queued` to
+// `queue_end`.
 Event Make(Kind kind, int step, int64_t begin, int64_t end, int64_t queued, int64_t queue_end, int trip = -1) {
   return {.kind = kind,
           .step = step,
@@ -46,7 +47,7 @@ ProfiledStep Step(const std::string& name, gpu::StepKind sort, int bits, bool el
   return step;
 }
 
-// Two runs on a host of 100 and 200 us:
+// Two runs on a host, of 100 and 200 us:
 //
 //   0        10         30   35        55  57 60       80 81 82        90        100
 //   | launch | a (f16)  | launch | b    | w  | copies  |  |c (fill)| host call |  end
@@ -71,7 +72,7 @@ Profile OnHostProfile() {
                 OnHost(Kind::kCopies, 2, 60, 80), OnHost(Kind::kStep, 2, 81, 82), OnHost(Kind::kStep, 3, 82, 90)};
   run.events[3].bytes = 4096;
   profile.runs.push_back(run);
-  run.end = 200'000;  // 100 us more at its end.
+  run.end = 200'000;  // The second run takes 100 us more at its end.
   profile.runs.push_back(run);
   profile.profiled_ns = {310, 210, 900};
   profile.plain_ns = {500, 200, 300};
@@ -115,14 +116,14 @@ TEST(ProfileFigures, OfGaps) {
   const GapFigures& launch = figures[static_cast<int>(GapCause::kLaunch)];
   EXPECT_DOUBLE_EQ(launch.count, 3);
   EXPECT_DOUBLE_EQ(launch.ms, 0.016);     // 10 + 5 + 1.
-  EXPECT_DOUBLE_EQ(launch.median_us, 5);  // Of 1, 1, 5, 5, 10, 10.
+  EXPECT_DOUBLE_EQ(launch.median_us, 5);  // The median of 1, 1, 5, 5, 10 and 10.
   const GapFigures& sync = figures[static_cast<int>(GapCause::kSync)];
   EXPECT_DOUBLE_EQ(sync.count, 2);
-  EXPECT_DOUBLE_EQ(sync.ms, 0.065);       // 5 + 10, 5 + 110.
-  EXPECT_DOUBLE_EQ(sync.median_us, 7.5);  // Of 5, 5, 10, 110.
+  EXPECT_DOUBLE_EQ(sync.ms, 0.065);       // The mean of 5 + 10 and 5 + 110.
+  EXPECT_DOUBLE_EQ(sync.median_us, 7.5);  // The median of 5, 5, 10 and 110.
 }
 
-// On a device of its own a gap is the launch's when the call came back late, and else of what it had to wait for.
+// On a device, a gap is caused by the launch if the call returned late, and otherwise by a dependency.
 TEST(ProfileFigures, GapsOfWhatIsQueuedAhead) {
   Profile profile = OnHostProfile();
   profile.is_host = false;
@@ -138,7 +139,6 @@ TEST(ProfileFigures, GapsOfWhatIsQueuedAhead) {
   EXPECT_EQ(gaps[2].cause, GapCause::kLaunch);
 }
 
-// What overlaps is busy once.
 TEST(ProfileFigures, BusyIsAUnion) {
   Profile profile = OnHostProfile();
   gpu::Timeline run;
@@ -150,7 +150,7 @@ TEST(ProfileFigures, BusyIsAUnion) {
 
 TEST(ProfileFigures, OfSteps) {
   Profile profile = OnHostProfile();
-  profile.runs[1].events.push_back(OnHost(Kind::kStep, 0, 100, 140));  // a a third time, in the second run.
+  profile.runs[1].events.push_back(OnHost(Kind::kStep, 0, 100, 140));  // The second run has `a` once more.
   const std::vector<StepFigures> steps = FiguresOfSteps(profile);
   EXPECT_DOUBLE_EQ(steps[0].executions, 1.5);
   EXPECT_DOUBLE_EQ(steps[0].ms, 0.040);  // (20 + 20 + 40) / 2.
@@ -173,13 +173,13 @@ TEST(ProfileFigures, OfClasses) {
   };
   expect(profile, TimeClass::kKernel, 1, 0.020);
   expect(profile, TimeClass::kLibrary, 1, 0.020);
-  expect(profile, TimeClass::kCopy, 1, 0.020);  // Of the plan.
+  expect(profile, TimeClass::kCopy, 1, 0.020);  // The plan makes these copies.
   expect(profile, TimeClass::kFill, 1, 0.001);
   expect(profile, TimeClass::kInterpreter, 1, 0.008);
   expect(profile, TimeClass::kCollective, 0, 0);
   double all = 0;
   for (const TimeShare& share : SharesOfClasses(profile)) all += share.ms;
-  EXPECT_DOUBLE_EQ(all, BusyMs(profile) + InterpretedMs(profile));  // Nothing overlaps.
+  EXPECT_DOUBLE_EQ(all, BusyMs(profile) + InterpretedMs(profile));  // No events overlap.
   profile.steps[0].sort = gpu::StepKind::kCopy;
   profile.steps[3].is_collective = true;
   expect(profile, TimeClass::kCopy, 2, 0.040);
@@ -193,9 +193,10 @@ TEST(ProfileFigures, OfSingleRuns) {
   const std::vector<std::vector<int64_t>> steps = SampledStepsNs(profile);
   ASSERT_EQ(steps.size(), 5u);
   EXPECT_EQ(steps[0], (std::vector<int64_t>{20'000, 20'000}));
-  EXPECT_EQ(steps[2], (std::vector<int64_t>{1'000, 1'000}));  // Not the copies before it.
+  EXPECT_EQ(steps[2], (std::vector<int64_t>{1'000, 1'000}));  // The copies before the fill do not count.
   EXPECT_EQ(steps[4], (std::vector<int64_t>{0, 0}));
-  // Of many runs the first, the last, and others in order, as many as there may be.
+  // If there are many runs, the sample has the first, the last, and evenly spaced runs between them, up to its largest
+  // size.
   profile.runs.assign(200, profile.runs[0]);
   for (int64_t i = 0; i < 200; ++i) profile.runs[i].end = 100 + i;
   const std::vector<int64_t> runs = SampledRunsNs(profile);
@@ -209,7 +210,7 @@ TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
   const Profile profile = OnHostProfile();
   const auto bits = SharesOfBits(profile);
   EXPECT_DOUBLE_EQ(bits.at(16).ms, 0.020);
-  EXPECT_DOUBLE_EQ(bits.at(32).ms, 0.020);  // The fill computes nothing, the host call is no kernel.
+  EXPECT_DOUBLE_EQ(bits.at(32).ms, 0.020);  // The fill computes nothing, and the host call is not a kernel.
   EXPECT_DOUBLE_EQ(bits.at(32).count, 1);
   EXPECT_DOUBLE_EQ(bits.at(8).count, 0);
   const TensorCoreFigures cores = FiguresOfTensorCores(profile);
@@ -217,7 +218,7 @@ TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
   EXPECT_DOUBLE_EQ(cores.eligible.ms, 0.040);
   EXPECT_DOUBLE_EQ(cores.used.count, 1);
   EXPECT_DOUBLE_EQ(cores.used.ms, 0.020);
-  EXPECT_DOUBLE_EQ(Launches(profile), 3);  // a has two kernels.
+  EXPECT_DOUBLE_EQ(Launches(profile), 3);  // Step a has two kernels.
   EXPECT_DOUBLE_EQ(ShortExecutions(profile), 0);
   const CopyFigures copies = CopiesOfThePlan(profile);
   EXPECT_DOUBLE_EQ(copies.count, 1);
@@ -227,7 +228,8 @@ TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
 
 TEST(ProfileFigures, OfLoops) {
   Profile profile = OnHostProfile();
-  // Two trips of an outer loop (7), in each two of an inner one (8), and each time it is asked once more.
+  // Two trips of an outer loop (7), each with two trips of an inner loop (8). Each loop evaluates its condition once
+  // more.
   for (gpu::Timeline& run : profile.runs) {
     run.trips = {{7, 0, -1, true, 0, 30'000},     {8, 0, 0, true, 1'000, 5'000},    {8, 1, 0, true, 5'000, 9'000},
                  {8, 2, 0, false, 9'000, 9'500},  {7, 1, -1, true, 30'000, 50'000}, {8, 0, 4, true, 31'000, 35'000},
@@ -244,11 +246,11 @@ TEST(ProfileFigures, Percentiles) {
   EXPECT_DOUBLE_EQ(Percentile({}, 0.5), 0);
   EXPECT_DOUBLE_EQ(Percentile({3}, 0.9), 3);
   EXPECT_DOUBLE_EQ(Percentile({4, 1, 3, 2}, 0.5), 2.5);
-  EXPECT_DOUBLE_EQ(Percentile({10, 20, 30, 40, 50}, 0.9), 46);  // Rank 3.6.
+  EXPECT_DOUBLE_EQ(Percentile({10, 20, 30, 40, 50}, 0.9), 46);  // The rank is 3.6.
   EXPECT_DOUBLE_EQ(Percentile({10, 20}, 1), 20);
 }
 
-// Runs that lost events count only where there are no others.
+// Runs that lost events count only if all runs did.
 TEST(ProfileFigures, OfWholeRuns) {
   Profile profile = OnHostProfile();
   profile.runs[1].dropped = 5;
@@ -295,10 +297,10 @@ TEST(ProfileAdvice, QuotesWhatItGoesBy) {
   EXPECT_NE(text.find("copies take 13.3 %"), std::string::npos) << text;
   summary = SummaryOf({});
   EXPECT_TRUE(AdviceOn(summary).empty());
-  EXPECT_FALSE(ProfileText(summary, true).empty());  // Of nothing.
+  EXPECT_FALSE(ProfileText(summary, true).empty());  // The profile is empty.
 }
 
-// Each element is closed, nothing is fetched, and what a name holds is text.
+// Each element is closed, nothing is loaded, and special characters of names are shown as text.
 TEST(ProfilePage, IsOneWholePage) {
   Profile profile = OnHostProfile();
   profile.steps[0].name = "<script>a&b\"";
@@ -329,7 +331,7 @@ TEST(ProfilePage, IsOneWholePage) {
 
 TEST(ProfilePage, ShowsLoopsScopesAndNames) {
   Profile profile = OnHostProfile();
-  // Of the typical run: an outer loop (7) with one trip, in it an inner loop (8) with two.
+  // The typical run has an outer loop (7) with one trip, and in it an inner loop (8) with two trips.
   profile.runs[0].trips = {{7, 0, -1, true, 10'000, 58'000},
                            {8, 0, 0, true, 10'000, 30'000},
                            {8, 1, 0, true, 30'000, 55'000},
@@ -347,10 +349,10 @@ TEST(ProfilePage, ShowsLoopsScopesAndNames) {
   const std::string page = ProfileHtml(summary);
   for (const char* part :
        {">loops</text>", ">outer, 1 trip</text>", ">inner, 2 trips</text>", "outer\nf/g/while  m.py:3\n",
-        ">scopes</text>", ">g</text>",                         // Of "f/g/add", without the "f/" of all.
-        "<td class=\"x\">a<span class=\"s\">f/g/add  m.py:7",  // Of a step, below its name.
-        "<td class=\"x\">d</td>",                              // Without either.
-        "a (loop)\nf/g/add  m.py:7\n", ">a</text>"})           // In the time line; on the roofline.
+        ">scopes</text>", ">g</text>",  // The name is from "f/g/add", without the common prefix "f/".
+        "<td class=\"x\">a<span class=\"s\">f/g/add  m.py:7",  // The scope and source of a step are below its name.
+        "<td class=\"x\">d</td>",                              // This step has neither.
+        "a (loop)\nf/g/add  m.py:7\n", ">a</text>"})  // The first is in the time line, the second on the roofline.
     EXPECT_NE(page.find(part), std::string::npos) << part;
 }
 
@@ -386,7 +388,7 @@ std::map<Lane, std::vector<Span>> LanesOf(const JsonValue& trace) {
   return lanes;
 }
 
-// Complete events of a lane stand behind or in each other: viewers drop others.
+// Complete events of a lane must be disjoint or nested, because viewers drop others.
 void ExpectNested(const JsonValue& trace) {
   for (auto& [lane, spans] : LanesOf(trace)) {
     std::ranges::stable_sort(
@@ -402,7 +404,7 @@ void ExpectNested(const JsonValue& trace) {
 }
 
 void ExpectFlowsMatch(const JsonValue& trace, size_t count) {
-  std::map<std::string, std::map<int64_t, double>> ends;  // By phase and id.
+  std::map<std::string, std::map<int64_t, double>> ends;  // Times by phase and id.
   for (const JsonValue& event : *trace["traceEvents"].Items()) {
     const std::string& phase = *event["ph"].String();
     if (phase != "s" && phase != "f") continue;
@@ -435,12 +437,13 @@ TEST(ProfileTrace, LanesOfAHost) {
   EXPECT_EQ(report.kept, 10);
   EXPECT_EQ(report.all, 10);
   ExpectNested(trace);
-  ExpectFlowsMatch(trace, 0);  // On a host the launch is the work.
+  ExpectFlowsMatch(trace, 0);  // On a host, a launch is the work itself, so there are no arrows.
   auto lanes = LanesOf(trace);
   std::vector<std::string> names;
   for (const Span& span : lanes[{100, 1}]) names.push_back(span.name);
   EXPECT_EQ(Join(names, " "), "a b c d a b c d");
-  EXPECT_DOUBLE_EQ((lanes[{100, 1}][0].begin), 410);  // 400 us of the host's before, 10 us into the run.
+  // The host's work before takes 400 us, and the step begins 10 us into the run.
+  EXPECT_DOUBLE_EQ((lanes[{100, 1}][0].begin), 410);
   EXPECT_DOUBLE_EQ((lanes[{100, 1}][0].end), 430);
   names.clear();
   for (const Span& span : lanes[{100, 60}]) names.push_back(Str(span.name, " ", span.begin, "-", span.end));
@@ -449,7 +452,7 @@ TEST(ProfileTrace, LanesOfAHost) {
   names.clear();
   for (const Span& span : lanes[{100, 70}]) names.push_back(Str(span.name, " ", span.begin, "-", span.end));
   std::ranges::sort(names);
-  EXPECT_EQ(names.size(), 10u) << Join(names, "; ");  // f with g with add, dot; zeros: in each of two runs.
+  EXPECT_EQ(names.size(), 10u) << Join(names, "; ");  // In each of two runs there are f, g, add, dot and zeros.
   names.clear();
   for (const Span& span : lanes[{100, 90}]) names.push_back(span.name);
   EXPECT_EQ(Join(names, "; ").substr(0, 70), "gap: launch; gap: launch; gap: sync; gap: launch; gap: sync; gap: laun");
@@ -463,7 +466,7 @@ TEST(ProfileTrace, ArrowsFromLaunches) {
   profile.is_host = false;
   gpu::Timeline run;
   run.end = 100'000;
-  // The third overlaps the second.
+  // The third event overlaps the second.
   run.events = {Make(Kind::kStep, 0, 10, 30, 0, 2), Make(Kind::kStep, 1, 31, 50, 2, 4),
                 Make(Kind::kStep, 2, 40, 60, 4, 6), Make(Kind::kWait, -1, 62, 63, 61, 64)};
   profile.runs = {run};
@@ -472,7 +475,7 @@ TEST(ProfileTrace, ArrowsFromLaunches) {
   ExpectFlowsMatch(trace, 3);
   auto lanes = LanesOf(trace);
   EXPECT_EQ((lanes[{100, 1}].size()), 2u);
-  EXPECT_EQ((lanes[{100, 2}].size()), 1u);  // compute (2)
+  EXPECT_EQ((lanes[{100, 2}].size()), 1u);  // The lane is named "compute (2)".
   EXPECT_EQ((lanes[{1, 3}].size()), 4u);
 }
 
@@ -527,14 +530,15 @@ std::unique_ptr<Module> Optimized(const std::string& text) {
   auto module = Parse(std::make_shared<const SourceText>("test", text));
   EXPECT_TRUE(module) << (module ? "" : module.error().message());
   PipelineOptions pipeline;
-  // Kernels one by one, loops as loops.
+  // Kernels run one by one, and loops are loops of the run time.
   for (const char* pass : {"block-fusion", "segment-fusion", "while-loop-fusion"}) pipeline.disabled.emplace_back(pass);
   const auto passes = Optimize(**module, pipeline, nullptr);
   EXPECT_TRUE(passes) << (passes ? "" : passes.error().message());
   return std::move(*module);
 }
 
-// Four trips from 1 on: each step of the body four times, of the condition five times, between loop and after it once.
+// The loop makes four trips. Each step of the body runs four times, of the condition five times, and outside of the
+// loop once.
 void ExpectRecorded(gpu::Device& device) {
   const auto module = Optimized(kLoops);
   const auto executable = gpu::Compile(*module, device, {.libraries = false});
@@ -585,7 +589,8 @@ TEST(ProfileRecorded, OnADeviceOfItsOwn) {
   ExpectRecorded(far);
 }
 
-// Each kernel's grid and block are in the trace; what a step says of itself, "3 blocks of 256", has them as text.
+// The trace has each kernel's grid and block. The description of its step has the same numbers as text, such as "3
+// blocks of 256".
 TEST(ProfileRecorded, LaunchSizes) {
   const auto device = gpu::OpenHostDevice();
   const auto module = Optimized(kLoops);
@@ -611,7 +616,6 @@ TEST(ProfileRecorded, LaunchSizes) {
   EXPECT_GT(kernels, 0);
 }
 
-// Events beyond what there is room for are counted, and the run goes on.
 TEST(ProfileRecorded, WithoutRoom) {
   const auto device = gpu::OpenHostDevice();
   const auto module = Optimized(kLoops);
@@ -628,7 +632,7 @@ TEST(ProfileRecorded, WithoutRoom) {
   EXPECT_EQ(cut.trips.size(), 3u);
 }
 
-// tests/runtime_buffers_test.cpp holds the curve against the plan.
+// tests/runtime_buffers_test.cpp compares the curve with the plan.
 TEST(ProfileMemory, PeakIsWhatIsHeld) {
   const auto device = gpu::OpenHostDevice();
   for (const char* path : {"testdata/models/mlp_train_f32.hlo", "testdata/models/lstm_infer.hlo"}) {

@@ -1,4 +1,4 @@
-// Tables that fit a terminal.
+// Tests of tables that fit into a terminal.
 #include <gtest/gtest.h>
 
 #include "base/terminal.h"
@@ -12,7 +12,7 @@ TEST(Terminal, CutsInTheMiddle) {
   EXPECT_EQ(CutTo("input_reduce_fusion.12", 22), "input_reduce_fusion.12");
   EXPECT_EQ(CutTo("input_reduce_fusion.12", 12), "input...n.12");
   EXPECT_EQ(CutTo("\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 8),
-            "\xC3\xA4...\xC3\xA4");  // No half of a character.
+            "\xC3\xA4...\xC3\xA4");  // A character is not divided.
 }
 
 TEST(Terminal, FitsTheWidestColumnsThatMayShrink) {

@@ -1,4 +1,4 @@
-// Every word that the reports print is explained by `hlo help WORD`: verdicts, rows, columns, classes of elements.
+// Tests that `hlo help WORD` explains every word that reports print: verdicts, rows, columns and classes of elements.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ TEST(Words, OfReportsAreExplained) {
     for (const std::string_view word : Split(words, '|')) explained.insert(Lower(std::string(word)));
   std::set<std::string> said;
   for (int c = 0; c < kElementClasses; ++c) said.emplace(ToString(static_cast<ElementClass>(c)));
-  // Rows and verdicts as the sources of the reports have them, and the heads of their tables.
+  // Rows and verdicts from the sources of reports, and the titles of their tables.
   for (const Oracle& oracle : AllOracles()) said.emplace(oracle.name);
   for (const char* source :
        {"src/driver/run/report.cpp", "src/driver/run/run.cpp", "src/driver/run/run_check.cpp",
@@ -60,7 +60,7 @@ TEST(Words, OfReportsAreExplained) {
     for (const std::string_view cell : Split(line, '"'))
       if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty()) said.emplace(Trim(cell));
   }
-  for (const char* placeholder : {"FILE", "DIR", "RE"}) said.erase(placeholder);  // Of flags.
+  for (const char* placeholder : {"FILE", "DIR", "RE"}) said.erase(placeholder);  // These are placeholders of flags.
   EXPECT_GT(said.size(), 30u);
   for (const std::string& word : said)
     EXPECT_TRUE(explained.contains(Lower(word))) << "a report says '" << word << "', which tools/words.def does not";
