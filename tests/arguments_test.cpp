@@ -1,4 +1,5 @@
-// Arguments are the same everywhere and mean something to the module.
+// Tests of generated arguments: they are the same on every machine, and they obey the constraints that the module's
+// uses put on them.
 #include "interp/arguments/arguments.h"
 #include "interp/arguments/philox.h"
 
@@ -139,7 +140,8 @@ ENTRY main {
   }
 }
 
-// A label that is looked up and compared with an iota, as JAX writes both: x + n for negative x asks for nothing.
+// JAX wraps a negative label x as x + n before it looks the label up. The comparison with an iota constrains the label
+// too. The addition must not add a constraint that contradicts the others.
 TEST(Arguments, WrappedIndicesAreNoConflict) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -165,7 +167,8 @@ ENTRY main {
   for (int64_t i = 0; i < 6; ++i) EXPECT_TRUE(made->values[0].GetInt(i) >= 0 && made->values[0].GetInt(i) < 10);
 }
 
-// 12 rows of 3 x 4: unique ones are all of them, each once; sorted ones ascend; and `edge` leaves both alone.
+// The operand has 3 x 4 = 12 rows. Twelve unique index pairs are therefore all rows, each once. Sorted indices ascend.
+// The profile `edge` keeps both promises too.
 TEST(Arguments, PromisesOfIndicesAreKept) {
   const auto module = Parsed(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
@@ -269,7 +272,8 @@ TEST(Arguments, KeysOfSortsAreDistinctUnlessTiesAreAskedFor) {
   EXPECT_EQ(distinct(args[0]), 2000);
   EXPECT_EQ(distinct(args[2]), 200);
   for (int64_t i = 0; i < 2000; ++i) EXPECT_LT(std::fabs(args[0].GetDouble(i)), 1);
-  // Equal neighbours along the row that is sorted or searched: 30 % of 1960 pairs, 24 the standard deviation.
+  // The pairs of equal neighbours within a row. With ties, 30 % of the 1960 pairs are expected, give or take 24 (one
+  // standard deviation).
   const auto equal = [](const Literal& literal) {
     int count = 0;
     for (int64_t i = 1; i < 2000; ++i) count += i % 50 != 0 && literal.GetDouble(i) == literal.GetDouble(i - 1);
@@ -277,7 +281,7 @@ TEST(Arguments, KeysOfSortsAreDistinctUnlessTiesAreAskedFor) {
   };
   EXPECT_EQ(equal(args[0]), 0);
   EXPECT_NEAR(equal(ties[0]), 588, 100);
-  EXPECT_LE(equal(args[3]), 1);  // Random, so that there may be one.
+  EXPECT_LE(equal(args[3]), 1);  // The values are random, so one pair may be equal by chance.
   EXPECT_NEAR(equal(ties[3]), 588, 100);
   EXPECT_EQ(distinct(ties[2]) < 160 && distinct(ties[2]) > 120, true) << distinct(ties[2]);
 }
@@ -317,7 +321,7 @@ ENTRY main {
   EXPECT_EQ(inits[2].GetInt(0), std::numeric_limits<int32_t>::max());
   EXPECT_EQ(inits[3].GetInt(0), 255);
   EXPECT_EQ(inits[5].GetDouble(0), 0);
-  EXPECT_NE(inits[6].GetDouble(0), 0);  // |a - b| has no identity: a random value.
+  EXPECT_NE(inits[6].GetDouble(0), 0);  // |a - b| has no identity, so the initial value is random.
 }
 
 TEST(Arguments, SelectorsCoverTheBranchesAndBeyond) {
@@ -372,7 +376,7 @@ ENTRY main {
   EXPECT_GT(longest, 800);
 }
 
-// Where 100 terms of size 1 are added, their pairs leave 2^-10 of them.
+// The profile `cancel` draws 100 terms of size 1 as pairs whose sum is about 2^-10 of a term.
 TEST(Arguments, CancellingSumsAreFarSmallerThanTheirTerms) {
   const auto module = Parsed(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
@@ -429,7 +433,7 @@ ENTRY main {
   EXPECT_TRUE(negative);
 }
 
-// A limit to what is asked for is one of each leaf, however many the parameter has.
+// At most one constraint per leaf is kept, however many leaves the parameter has.
 TEST(Arguments, EveryLeafOfALargeTupleIsConstrained) {
   constexpr int kLeaves = 150;
   std::string shape, body, results, shapes;
@@ -491,7 +495,7 @@ ENTRY main {
   const std::vector<Literal> args = Made(*module);
   double largest = 0;
   for (const float x : args[1].data<float>()) largest = std::max<double>(largest, std::fabs(x));
-  EXPECT_NEAR(largest, 0.1, 0.01);  // sqrt(3 / 300).
+  EXPECT_NEAR(largest, 0.1, 0.01);  // The bound is sqrt(3 / 300).
 }
 
 TEST(Arguments, ChecksAndTightensUntilResultsAreFinite) {
@@ -538,12 +542,12 @@ TEST(Arguments, ProfilesDoWhatTheirNamesSay) {
     tiny += std::fabs(wide.GetDouble(i)) < 1e-20;
   }
   EXPECT_NEAR(nan, 100, 60);
-  EXPECT_NEAR(tiny, 1150, 250);  // 60 of the type's 254 binades.
+  EXPECT_NEAR(tiny, 1150, 250);  // 60 of the 254 binades of f32 count as tiny.
   EXPECT_EQ(of(InputProfile::kFingerprint).GetDouble(4999), 5000);
   EXPECT_TRUE(of(InputProfile::kOnes).IsAll(1));
 }
 
-// Magnitudes of every decade, both signs, and all finite: in each format.
+// In each format, values of the profile `wide` have both signs, are finite, and have magnitudes of every decade.
 TEST(Arguments, WideReachesBothEndsOfTheType) {
   for (const char* type : {"f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2"}) {
     const auto module = Parsed(std::string("HloModule m\nENTRY main {\n  ROOT a = ") + type + "[4000] parameter(0)\n}");
@@ -570,8 +574,8 @@ TEST(Arguments, WideReachesBothEndsOfTheType) {
   }
 }
 
-// bf16 has the integers up to 256, so that 512 elements with either sign are distinct and the next 512 the same in
-// another order.
+// bf16 represents all integers up to 256. The first 512 elements, with both signs, are therefore distinct. The next 512
+// have the same values in another order.
 TEST(Arguments, FingerprintsAreDistinctAsFarAsTheTypeGoes) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -598,7 +602,7 @@ ENTRY main {
   for (int64_t i = 0; i < 512; ++i) same += args[1].GetDouble(i) == args[1].GetDouble(512 + i);
   EXPECT_LT(same, 20);
   EXPECT_EQ(distinct(args[2], 0, 256), 256u);
-  EXPECT_GT(args[3].GetDouble(0), 9);  // Not where parameter 0 begins.
+  EXPECT_GT(args[3].GetDouble(0), 9);  // Parameter 3 does not start again at the values of parameter 0.
 }
 
 TEST(Arguments, ExactIntegersAreNotZeroAndKeepTheirBound) {

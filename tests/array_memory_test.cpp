@@ -1,4 +1,4 @@
-// Blocks of all sizes come and go, and nobody else writes to one that is in use.
+// Tests that blocks of all sizes are allocated and freed without two blocks in use sharing memory.
 #include "base/array_memory.h"
 
 #include <cstddef>
@@ -39,7 +39,7 @@ TEST(ArrayMemory, IsNobodyElsesWhileItIsUsed) {
   std::mt19937_64 random(20);
   std::vector<Block> blocks;
   for (uint64_t mark = 1; mark < 3000; ++mark) {
-    // From 64 KiB to 64 MiB, with as many in each octave.
+    // Sizes from 64 KiB to 64 MiB, equally many in each octave.
     const int64_t bytes = (int64_t{1} << (16 + random() % 10)) + random() % 65536 / 8 * 8;
     blocks.push_back(Take(bytes, mark << 40));
     while (blocks.size() > 24 || random() % 2 == 0) {
@@ -52,7 +52,7 @@ TEST(ArrayMemory, IsNobodyElsesWhileItIsUsed) {
   for (const Block& block : blocks) GiveBack(block);
 }
 
-// Two that were freed are the pages of a third that is as long as both.
+// The pages of two freed blocks become one block whose size is the sum of both.
 TEST(ArrayMemory, ALargerBlockTakesThePagesOfSmallerOnes) {
   constexpr int64_t kMiB = 1 << 20;
   for (int round = 0; round < 50; ++round) {

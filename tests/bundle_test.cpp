@@ -1,5 +1,5 @@
-// Every flag of hlo-run has a row in tools/bundle_flags.def, which says whether a bundle keeps it; and no row is of
-// nothing. What bundles do: testdata/cli/bundle*.hlo.
+// Each flag of hlo-run has a row in tools/bundle_flags.def, which says whether a bundle keeps the flag, and each row
+// names a flag. The golden files testdata/cli/bundle*.hlo show what bundles do.
 #include <gtest/gtest.h>
 
 #include <algorithm>

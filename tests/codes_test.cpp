@@ -38,8 +38,8 @@ TEST(Codes, AreExplained) {
   }
 }
 
-// A rule of the verifier is said somewhere, and a file under testdata/ breaks it, or testdata/verify/not_in_text says
-// why none can.
+// The sources report each rule of the verifier. A file under testdata/ breaks the rule, or testdata/verify/not_in_text
+// says why no text can break it.
 TEST(Codes, RulesHaveAFileThatBreaksThem) {
   std::set<std::string> said, broken = CodesIn("testdata/verify/not_in_text", "\n([VW][0-9]{3}) ");
   for (const auto& entry : fs::recursive_directory_iterator("src"))

@@ -1,4 +1,4 @@
-// What is said where the program dies of itself. Each case in a process of its own, in a directory of its own.
+// Tests of the message when the program crashes. Each case runs in its own process and directory.
 #include <unistd.h>
 
 #include <csignal>
@@ -42,11 +42,10 @@ class Crash : public testing::Test {
 
 const auto kExit = testing::ExitedWithCode(70);
 
-// Deeper than any stack.
 [[gnu::noinline]] int64_t Overflow(volatile int64_t* of) {
   volatile int64_t here[512] = {};
   here[0] = *of + 1;
-  if (here[0] < 0) return 0;  // It never is.
+  if (here[0] < 0) return 0;  // This is never true. It keeps the compiler from removing the recursion.
   return Overflow(here) + here[0];
 }
 
@@ -77,7 +76,7 @@ TEST_F(Crash, SaysNothingOfPassesWhereNoneWasAtHand) {
 }
 
 TEST_F(Crash, ThreadsWorkOnWhatTheirCallerDoes) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // A pool of threads does not come along into a child.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // A forked child does not have its parent's pool of threads.
   const auto crash = [&] {
     Tells();
     SetThreads(4);

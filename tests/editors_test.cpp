@@ -1,5 +1,5 @@
-// What the syntax files of editors/ know of the language is what the tables say; and sessions of the editors that are
-// here with `hlo lsp`, which is found on the path, as in golden_test.cpp.
+// Tests that the syntax files of editors/ have the words of the tables, and sessions of the installed editors with `hlo
+// lsp`. The sessions find `hlo` on the path, as golden_test.cpp does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ JsonValue Grammar() {
   return json.value_or(JsonValue());
 }
 
-// A pattern's own part: std::regex cannot look behind.
+// The pattern without its lookbehind, which std::regex does not support.
 std::regex PatternOf(const JsonValue& grammar, std::string_view name) {
   std::string pattern = *grammar["repository"][name]["match"].String();
   if (pattern.starts_with("(?<!")) pattern.erase(0, pattern.find(')') + 1);
@@ -88,7 +88,8 @@ TEST(Editors, KeywordsAreTheLexers) {
 
 // ---- Sessions ------------------------------------------------------------------------------------------------------
 
-// The same text in both: with an error, which is mended; hover and definition of what is named in the last line.
+// Both editors edit the same text: they report an error, correct it, and ask for hover and definition of a name in the
+// last line.
 void ExpectSession(const Outcome& session, std::string_view colour) {
   EXPECT_EQ(session.exit, 0) << session.text;
   for (const std::string& part :

@@ -1,4 +1,5 @@
-// An experiment makes each stage once, and with one thing changed makes only what depends on it.
+// Tests that an experiment computes each stage once. If one option changes, only the stages that depend on it are
+// computed again.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -48,7 +49,7 @@ TEST(Experiment, AnotherPipelineRunsOnTheSameModuleAndArguments) {
   EXPECT_TRUE((*experiment.Results())->outputs.BitEquals((*none.Results())->outputs));
 }
 
-// The code is shared, so that each has to put its own arguments in place.
+// Both experiments share the compiled code, so each must copy its own arguments into place.
 TEST(Experiment, OtherArgumentsRunThroughTheSameCode) {
   Progress progress(true);
   Experiment experiment(Text(), OnHost(), progress);
@@ -80,7 +81,7 @@ TEST(Experiment, AnErrorIsNotKept) {
   EXPECT_TRUE(right.Results());
 }
 
-// What a module with a plan for `target` is timed on, where a host of 7 cores is there.
+// The device that an experiment uses for a module with a plan for `target`, on a host of 7 cores.
 DeviceDescription TimedOn(const std::string& target) {
   static const DeviceDescription host = HostDescription(7, 64);
   const std::string config = R"({"plan":{"target":")" + target + R"(","kernels":[{"kind":"loop","tile":[32]}]}})";
@@ -99,14 +100,13 @@ ENTRY main {
   return *experiment.options().pipeline.device;
 }
 
-// A host that is there says more of itself than the row of its name.
+// A plan for the host keeps the description of the actual host, which has more details than the table's row for `host`.
 TEST(Experiment, PlansDecideTheDeviceWhereItIsAnother) {
   EXPECT_EQ(TimedOn("host").multiprocessors, 7);
   EXPECT_EQ(TimedOn("h100").name, "h100");
   EXPECT_EQ(TimedOn("of_nobody").multiprocessors, 7);
 }
 
-// What the table says of a mode must be there.
 TEST(Oracles, ModesNameOraclesThatThereAre) {
   for (const CompareMode& mode : AllCompareModes()) {
     for (const std::string_view name : mode.oracles) {

@@ -1,7 +1,7 @@
-// Runs testdata/**/*.hlo (and *.session) files that have a `// RUN:` line and compares what comes out with what stands
-// at their end.
+// Runs the files testdata/**/*.hlo (and *.session) that have a `// RUN:` line, and compares the output with the blocks
+// at the end of the file.
 //
-//   // RUN: hlo check %s          %s is the file; `hlo` is the program that was built; a shell runs the line
+//   // RUN: hlo check %s          %s is the file, `hlo` is the program that was built, and a shell runs the line
 //   ...HLO...
 //   // STDOUT:
 //   // first line
@@ -9,11 +9,11 @@
 //   // ...
 //   // EXIT: 3
 //
-// A missing block expects nothing, a missing EXIT expects 0. `// REQUIRES: gpu` skips the file where there is none,
-// `// REQUIRES: crash reports` where a sanitizer is what tells of crashes.
-// HLO_UPDATE_GOLDEN=1 (`make golden`) rewrites the blocks.
+// Without a block the output must be empty, and without EXIT the exit code must be 0. `// REQUIRES: gpu` skips the file
+// if there is no GPU. `// REQUIRES: crash reports` skips it if a sanitizer reports crashes. HLO_UPDATE_GOLDEN=1 (`make
+// golden`) rewrites the blocks.
 //
-// Numbers that measure (times, memory) are shown as `#`.
+// Measured numbers, such as times and memory, appear as `#`.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,9 +38,9 @@ using hlo::ReadFile;
 
 struct Expectation {
   std::string run;
-  int runs = 0;  // RUN lines; only the first would be obeyed.
+  int runs = 0;  // The number of RUN lines. A file must have exactly one.
   bool requires_gpu = false, requires_crash_reports = false;
-  std::string input;  // All up to the first block.
+  std::string input;  // The text before the first block.
   std::string out, err;
   int exit = 0;
 };
@@ -70,7 +70,7 @@ Expectation ReadExpectation(const std::string& text) {
   return golden;
 }
 
-// Durations, throughputs and sizes of memory become `#`; columns that held them lose their padding.
+// Replaces durations, throughputs and sizes of memory by `#`, and removes the padding of columns that contained them.
 std::string Normalize(const std::string& text) {
   static const std::regex kMeasured(R"( *\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)? (ms|s|us|GB/s|GFLOP/s)\b)");
   std::string out = std::regex_replace(text, kMeasured, " # $3");

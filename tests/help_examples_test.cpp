@@ -1,5 +1,5 @@
-// The examples that --help shows are run as they stand, in a folder where the files they name lie. `hlo` is found on
-// the path, as in golden_test.cpp.
+// Runs the examples that --help shows in a folder that contains the files they name. `hlo` is found on the path, as in
+// golden_test.cpp.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,8 @@ struct Outcome {
 
 void WriteFile(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// A folder with model.hlo and its kin. Programs that are not ours only take what they are given.
+// A folder with model.hlo and the other files that examples name. Programs that do not belong to hlokit are replaced by
+// scripts that only read their input.
 class Folder {
  public:
   Folder() : path_(fs::temp_directory_path() / ("hlo-examples-" + std::to_string(getpid()))) {
@@ -45,7 +46,7 @@ class Folder {
       WriteFile(path_ / program, "#!/bin/sh\ncat >/dev/null\n");
       fs::permissions(path_ / program, fs::perms::owner_all);
     }
-    // As `hlo fmt --check` wants it, and with arguments for it.
+    // Formats the file so that `hlo fmt --check` accepts it, and makes arguments for it.
     Run("hlo fmt -i model.hlo; hlo-run -q --platform=interpreter --save_args=args.npz model.hlo; "
         "cp args.npz expected.npz; cp args.npz actual.npz");
   }
@@ -64,7 +65,7 @@ class Folder {
   fs::path path_;
 };
 
-// The commands of an overview: "  run       run a module, ...".
+// The commands that an overview lists as lines such as "  run       run a module, ...".
 std::vector<std::string> Commands(const std::string& overview) {
   std::vector<std::string> commands;
   static const std::regex kRow("  ([a-z]+)  .*");
@@ -76,7 +77,7 @@ std::vector<std::string> Commands(const std::string& overview) {
   return commands;
 }
 
-// Without what is said about them behind.
+// The examples of a help text, without the remarks after them.
 std::vector<std::string> Examples(const std::string& help) {
   std::vector<std::string> examples;
   bool here = false;
@@ -90,7 +91,7 @@ std::vector<std::string> Examples(const std::string& help) {
 }
 
 int ExpectedExit(const std::string& example) {
-  if (example == "hlo lsp") return 1;  // The session ends before it was shut down.
+  if (example == "hlo lsp") return 1;  // The session ends without a shutdown request.
   return 0;
 }
 
@@ -107,7 +108,7 @@ TEST(HelpExamples, RunAsTheyStand) {
       helps.push_back(folder.Run("hlo " + command + " " + question + " --help").out);
   }
   EXPECT_GT(helps.size(), 14u);
-  // A thousand modules take minutes, three seconds of timing are enough once.
+  // A thousand modules would take minutes, so counts become 1. One example with --bench is enough.
   static const std::regex kCount("--count=[0-9]+");
   bool timed = false;
   for (const std::string& help : helps) {
@@ -122,7 +123,7 @@ TEST(HelpExamples, RunAsTheyStand) {
       }
       EXPECT_EQ(outcome.exit, ExpectedExit(example)) << example << "\n" << outcome.out << outcome.err;
       EXPECT_EQ(outcome.err.find("error"), std::string::npos) << example << "\n" << outcome.err;
-      // The debugger goes on after a wrong name.
+      // The debugger continues after a wrong name, so the exit code does not show the error.
       EXPECT_EQ(outcome.out.find("no instruction is called"), std::string::npos) << example << "\n" << outcome.out;
       EXPECT_EQ(outcome.out.find("has no value yet"), std::string::npos) << example << "\n" << outcome.out;
     }

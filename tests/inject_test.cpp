@@ -1,5 +1,5 @@
-// Planted faults: each of the catalogue, in a small module that it fits, has to be found by the default comparison, and
-// blamed on what it was planted in. `make test-inject`.
+// Plants each fault of the catalogue in a small module in which it can occur. The default comparison has to find the
+// fault and name the part in which it was planted. `make test-inject` runs these tests.
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Case {
-  std::string fault;                  // As --inject spells it.
+  std::string fault;                  // The value of --inject.
   std::string body;                   // The entry computation's instructions.
-  std::vector<std::string> arg = {};  // --arg=
-  std::string before;                 // Computations.
+  std::vector<std::string> arg = {};  // The values of --arg.
+  std::string before;                 // Computations before the entry.
 };
 
 constexpr const char* kFolds = R"(
@@ -62,7 +62,7 @@ running { x = f32[] parameter(0)
   ROOT r = (f32[], f32[]) tuple(n, n) }
 )";
 
-// By mutation: what it is planted in.
+// The modules in which mutations are planted, by mutation.
 const std::map<std::string_view, Case>& MutationCases() {
   static const auto* const cases = new std::map<std::string_view, Case>{
       {"fewer_mantissa_bits",
@@ -95,7 +95,7 @@ const std::map<std::string_view, Case>& MutationCases() {
        {"",
         "x = f32[4,32] parameter(0)\n t = (f32[4,3], s32[4,3]) topk(x), k=3, largest=true\n"
         " ROOT r = f32[4,3] get-tuple-element(t), index=0"}},
-      // Calls are gone after the second pass.
+      // The second pass removes calls.
       {"swapped_arguments",
        {"pass:fusion-dissolver#1:swapped_arguments",
         "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n ROOT r = f32[64] call(x, y), to_apply=difference"}},
@@ -132,7 +132,7 @@ const std::map<std::string_view, Case>& MutationCases() {
        {"",
         "a = f32[24,24] parameter(0)\n b = f32[24,24] parameter(1)\n s = f32[24,24] add(a, b)\n"
         " ROOT r = f32[24,24] dot(s, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"}},
-      // A tie. (Of a reducer: see OwnFaults.)
+      // The operands are equal in one element. OwnFaults has the case in a reducer.
       {"wrong_direction",
        {"",
         "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n keeps = pred[4] compare(x, y), direction=GE\n"
@@ -156,7 +156,8 @@ const std::map<std::string_view, Case>& MutationCases() {
   return *cases;
 }
 
-// Mutations of ops that run as host calls or as parts of the run time, and of calls, which are gone before.
+// False for mutations of ops that run as host calls or as parts of the run time, and of calls, which no longer exist
+// when kernels are made.
 bool HasKernels(std::string_view mutation) {
   constexpr std::string_view kWithout[] = {"inverse_fft",   "other_branch",          "other_triangle",
                                            "reversed_scan", "smallest_for_largest",  "swapped_arguments",
@@ -164,7 +165,7 @@ bool HasKernels(std::string_view mutation) {
   return std::ranges::find(kWithout, mutation) == std::end(kWithout);
 }
 
-// Those that emitters, library calls and the run time have of their own, and those of single passes.
+// The faults of emitters, library calls and the run time, and of single passes.
 std::vector<Case> OwnFaults() {
   const std::string reduce =
       "x = f32[100,1000] parameter(0)\n z = f32[] constant(0)\n"
@@ -180,7 +181,7 @@ std::vector<Case> OwnFaults() {
   init = (s32[], f32[64]) tuple(z, x)
   w = (s32[], f32[64]) while(init), condition=below, body=grow
   ROOT r = f32[64] get-tuple-element(w), index=1)";
-  // What reads its neighbours stays a loop.
+  // A body that reads neighbouring elements stays a loop.
   const std::string loops = R"(
 below { s = (s32[], f32[64]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -195,7 +196,7 @@ grow { s = (s32[], f32[64]) parameter(0)
   y = f32[64] reverse(sines), dimensions={0}
   z = f32[64] add(x, y)
   ROOT r = (s32[], f32[64]) tuple(j, z) })";
-  // The last of equal ones, whatever the order: what it leaves is determined.
+  // The last of equal elements wins, in whatever order they are reduced, so the result is determined.
   const std::string argmax =
       "x = f32[8,5] parameter(0)\n i = s32[8,5] iota(), iota_dimension=1\n z = f32[] constant(-inf)\n"
       " n = s32[] constant(-1)\n a = (f32[8], s32[8]) reduce(x, i, z, n), dimensions={1}, to_apply=last_largest\n"
@@ -223,7 +224,7 @@ grow { s = (s32[], f32[64]) parameter(0)
       {"library:*:zero", dot},
       {"runtime:*:early", loop, {}, loops},
       {"runtime:*:branch", choice},
-      // In the condition, which the body does not show.
+      // The fault is in the condition. The body would not show it.
       {"pass:call-inliner:wrong_constant", loop, {}, loops},
       {"pass:dce#1:swapped_operands",
        "x = c64[64] parameter(0)\n y = c64[64] parameter(1)\n ROOT r = c64[64] divide(x, y)"},
@@ -248,7 +249,7 @@ std::vector<Case> AllCases() {
   std::vector<Case> cases = OwnFaults();
   for (const auto& [name, mutated] : MutationCases()) {
     Case by_pass = mutated;
-    // By then scans are loops.
+    // At this point, scans have become loops.
     const std::string_view pass = name == "reversed_scan" ? "one-device-simplifier#1" : "dce#1";
     if (by_pass.fault.empty()) by_pass.fault = Str("pass:", pass, ":", name);
     cases.push_back(by_pass);
@@ -273,9 +274,9 @@ TEST_P(Inject, IsFound) {
   const bool in_pass = test.fault.starts_with("pass:");
   if (in_pass) options.pipeline.inject = test.fault.substr(5);
   else options.inject = test.fault;
-  // A loop that is one kernel leaves the run time nothing to do.
+  // The run time has no part in a loop that is one kernel.
   if (test.fault.starts_with("runtime:")) options.pipeline.disabled.emplace_back("loops");
-  // Products as kernels where the fault is one of kernels.
+  // Products are kernels if the fault is planted in kernels.
   options.libraries = test.fault.starts_with("library:");
   Progress progress(true);
   const auto report = RunModule(file.string(), options, progress);
@@ -297,7 +298,6 @@ INSTANTIATE_TEST_SUITE_P(Planted, Inject, testing::ValuesIn(AllCases()), [](cons
   return name;
 });
 
-// The catalogue is whole: every fault has a case.
 TEST(InjectCatalogue, HasACaseForEachFault) {
   for (const Mutation& mutation : Mutations()) EXPECT_TRUE(MutationCases().contains(mutation.name)) << mutation.name;
   const std::vector<Case> cases = AllCases();

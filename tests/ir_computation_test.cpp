@@ -1,4 +1,5 @@
-// What a computation keeps of itself, and changes of many instructions at once: against finding it anew, one by one.
+// Compares data that a computation caches, and changes of many instructions at once, with computing them again and with
+// changing one instruction at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ std::vector<std::string> Names(const std::vector<Instruction*>& list) {
   return names;
 }
 
-// Adds of earlier values, and of a parameter that most of them use; the root uses the last.
+// A module of adds whose operands are earlier values and a parameter with many users. The root uses the last value.
 std::unique_ptr<Module> RandomModule(int adds, uint32_t seed) {
   auto module = std::make_unique<Module>("random");
   Computation& main = module->AddComputation("main");
@@ -38,7 +39,7 @@ std::unique_ptr<Module> RandomModule(int adds, uint32_t seed) {
   return module;
 }
 
-// What the root does not need.
+// The instructions that the root does not need.
 std::vector<Instruction*> Dead(const Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<bool> needed(computation.place_limit());
@@ -59,7 +60,7 @@ TEST(Computation, RemoveAllLeavesWhatRemoveLeaves) {
     const auto at_once = RandomModule(200, seed), one_by_one = RandomModule(200, seed);
     std::vector<Instruction*> dead = Dead(at_once->entry());
     ASSERT_FALSE(dead.empty());
-    std::ranges::reverse(dead);  // In any order.
+    std::ranges::reverse(dead);  // RemoveAll accepts the instructions in any order.
     at_once->entry().RemoveAll(dead);
     for (Instruction* inst : Dead(one_by_one->entry())) one_by_one->entry().Remove(*inst);
     const std::vector<Instruction*> left = at_once->entry().Instructions(), model = one_by_one->entry().Instructions();
@@ -98,7 +99,7 @@ TEST(Computation, PostOrderIsThatOfTheModuleAsItIs) {
   Computation& main = module->entry();
   std::mt19937 random(2);
   for (int step = 0; step < 100; ++step) {
-    // A new one takes the place of one that earlier ones use: the order is not that of adding any more.
+    // A new instruction replaces an operand of earlier ones, so the order of creation is no longer a valid order.
     const std::vector<Instruction*> all = main.PostOrder();
     Instruction& old = *all[random() % all.size()];
     if (step % 3 == 0) {
@@ -117,7 +118,7 @@ TEST(Computation, PostOrderIsThatOfTheModuleAsItIs) {
 
 TEST(Computation, SideEffectsAndCalleesAreThoseOfTheModuleAsItIs) {
   Module module("calls");
-  // f.0 <- f.1 <- ... <- main
+  // The chain of calls is f.0 <- f.1 <- ... <- main.
   std::vector<Computation*> chain;
   for (int i = 0; i < 5; ++i) {
     Computation& f = module.AddComputation("f");

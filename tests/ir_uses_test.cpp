@@ -1,4 +1,4 @@
-// Users and operands after any changes, where they are few and where they are many: against lists that are searched.
+// Compares users and operands after random changes with lists that are searched, for few and for many users.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 const Shape kShape(PrimitiveType::kF32, {2, 3});
 
-// What users() has to be: each user once, in the order in which they began to use.
+// The expected users(): each user once, in the order in which they began to use the value.
 class Model {
  public:
   void Begin(Instruction& user) {
@@ -42,7 +42,8 @@ void ExpectUsers(Computation& computation, Model& model) {
   }
 }
 
-// Values, of which `hubs` have most of the users, and tuples of `width` of them.
+// Changes operands at random in a module of `values` parameters and of tuples with `width` operands. The first `hubs`
+// parameters have most of the users.
 void ChangeAtRandom(int values, int hubs, int width, int steps, uint32_t seed) {
   Module module("uses");
   Computation& main = module.AddComputation("main");
@@ -105,7 +106,7 @@ TEST(Uses, FewOfEach) { ChangeAtRandom(12, 3, 3, 5000, 1); }
 TEST(Uses, ManyUsers) { ChangeAtRandom(12, 1, 2, 5000, 2); }
 TEST(Uses, ManyOperands) { ChangeAtRandom(60, 4, 40, 5000, 3); }
 
-// The fingerprints of computations that have not changed are not taken again; they must be the same as if they were.
+// Fingerprints of unchanged computations are cached. They must equal newly computed fingerprints.
 TEST(Fingerprints, AreThoseOfTheModuleAsItIs) {
   Module module("prints");
   Computation& main = module.AddComputation("main");

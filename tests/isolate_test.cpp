@@ -1,4 +1,4 @@
-// Parts alone are as many as there are steps, and one that is wrong is found among those that are not.
+// Tests that isolation has one part for each step, and that it finds a wrong part among correct ones.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -28,7 +28,7 @@ TEST(Isolate, HasEveryStepOnceAndFindsTheWrongOne) {
     for (size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(found->parts[i].name, steps[i].instruction->name());
     EXPECT_EQ(found->verdict(), Verdict::kMatch) << IsolationText(*found);
   }
-  // A sum: of a maximum no term but one is missed.
+  // The fault is planted in a sum, because dropping one term of a maximum rarely changes the result.
   const std::string_view sum = "input_reduce_fusion.1";
   RunOptions options = OnHost();
   options.inject = Str("kernel:", sum, ":dropped_term");

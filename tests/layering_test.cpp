@@ -1,5 +1,5 @@
-// Includes point one way: base <- ir <- {parser, interp <- passes <- judge, gpu} <- driver <- tools <- tests:
-// docs/architecture.md#layers.
+// Tests that includes point in one direction: base <- ir <- {parser, interp <- passes <- judge, gpu} <- driver <- tools
+// <- tests. See docs/architecture.md#layers.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::map<std::string, std::set<std::string>> kMayInclude = {
-    {"precompiled.h", {"base", "ir"}},  // Compiled once and included by the build; sources name their own includes.
+    // The build compiles this header once and includes it. Sources name their own includes.
+    {"precompiled.h", {"base", "ir"}},
     {"base", {"base"}},
     {"ir", {"base", "ir"}},
     {"parser", {"base", "ir", "parser"}},
@@ -25,9 +26,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"tools", {"base", "ir", "parser", "interp", "passes", "judge", "gpu", "driver", "tools"}},
 };
 
-// Within a folder: what its own files ("ir") and those of each of its folders may include of it, besides their own. A
-// header of a folder that stands on others never includes what dispatches to it: the folder's own files do, from
-// sources.
+// The folders of a part that the files of one of its folders may include, besides their own. The files directly in "ir"
+// have the key "ir". A header of a subfolder that depends on other folders never includes the code that dispatches to
+// the subfolder. Sources directly in the part's folder dispatch.
 const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"ir", {"ir/shapes", "ir/text"}},
     {"ir/mesh", {"ir"}},
@@ -74,8 +75,8 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"driver/search", {"driver", "driver/inspect", "driver/run"}},
 };
 
-// Third-party headers, and the only folders or files that may name them. <regex> recurses for each character that it
-// meets: patterns are RE2's.
+// Third-party headers, and the only folders or files that may include them. <regex> recurses for each character that it
+// matches, so patterns use RE2.
 const std::multimap<std::string, std::string> kOnlyIn = {{"llvm/", "src/gpu/"},
                                                          {"zlib.h", "src/base/gzip.cpp"},
                                                          {"zlib.h", "src/interp/arguments/npz.cpp"},
@@ -92,7 +93,7 @@ bool MayName(const std::string& path, const std::string& header) {
   return !known || may;
 }
 
-// "ir/text" of "src/ir/text/printer.h", which is included as "ir/text/printer.h".
+// Returns "ir/text" for "ir/text/printer.h".
 std::string FolderOf(const std::string& header) { return header.substr(0, header.rfind('/')); }
 
 TEST(Layering, IncludesPointOneWay) {
@@ -117,7 +118,8 @@ TEST(Layering, IncludesPointOneWay) {
         }
         const std::string target = header.substr(0, header.find('/'));
         EXPECT_TRUE(kMayInclude.at(folder).contains(target)) << path << " includes " << header;
-        const std::string within = FolderOf(std::string(top) == "tools" ? path : path.substr(4));  // Without "src/".
+        // The path without "src/".
+        const std::string within = FolderOf(std::string(top) == "tools" ? path : path.substr(4));
         if (target == folder && FolderOf(header) != within) {
           const auto inner = kMayIncludeWithin.find(within);
           EXPECT_TRUE(inner != kMayIncludeWithin.end() && inner->second.contains(FolderOf(header)))

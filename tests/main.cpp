@@ -5,7 +5,7 @@
 
 #include "base/host_isa.h"
 
-// Ends with the one line that says how it went, whatever else was printed.
+// The last line of the output is always the result of the whole run.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (const char* isa = std::getenv("HLO_HOST_ISA")) {

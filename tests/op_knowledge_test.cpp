@@ -1,5 +1,5 @@
-// What is known of an elementwise op besides its row in ops.def stands in tables that have a default: these are where
-// it must not be left to that. Each failure names the file.
+// Facts about an elementwise op besides its row in ops.def are in tables that have a default. These tests find ops for
+// which the default is wrong. Each failure names the file to change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kElements = 512;
 
-// The op on parameters of `type`, with its smallest attributes; null where HLO has no such use.
+// A module with the op on parameters of `type`, with its smallest attributes. Null if this use is not valid HLO.
 std::unique_ptr<Module> Use(Opcode opcode, PrimitiveType type) {
   auto module = std::make_unique<Module>("use");
   Computation& entry = module->AddComputation("entry");
@@ -35,7 +35,7 @@ std::unique_ptr<Module> Use(Opcode opcode, PrimitiveType type) {
   return Verify(*module, VerifyLevel::kStrict) ? std::move(module) : nullptr;
 }
 
-// Numbers of 12 bits in [low, low + 1), where every function has a value for one of the ranges tried.
+// Numbers of 12 bits in [low, low + 1). Every function is defined in at least one of the ranges that the tests use.
 std::vector<Literal> Arguments(const Module& module, double low) {
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.entry().parameters()) {
@@ -46,7 +46,7 @@ std::vector<Literal> Arguments(const Module& module, double low) {
   return arguments;
 }
 
-// Is there a result that f32 does not have?
+// True if a result in f64 is not an f32 number.
 bool Rounds(Opcode opcode) {
   const auto narrow = Use(opcode, PrimitiveType::kF32), wide = Use(opcode, PrimitiveType::kF64);
   for (const double low : {0.0, 1.0}) {
@@ -68,7 +68,7 @@ bool IsGrown(Opcode opcode) {
   return false;
 }
 
-// It is the op's documentation, which docs/ops.md and `hlo ops` lean on.
+// The file documents the op. docs/ops.md and `hlo ops` refer to it.
 TEST(OpKnowledge, EachOpHasAFile) {
   if (!std::filesystem::exists("testdata/interp")) GTEST_SKIP() << "run from the project's folder";
   for (int k = 0; k < std::ssize(AllOps()); ++k) {
@@ -129,7 +129,7 @@ TEST(OpKnowledge, FunctionsAreDefinedWhereTheirRowsSay) {
   }
 }
 
-// What a shadow says of [a - e, a + e] holds for the values there.
+// The shadow's bound for [a - e, a + e] holds for values in this interval.
 TEST(OpKnowledge, FunctionsMoveAsTheirRowsSay) {
   for (const FloatFunction& function : FloatFunctions()) {
     const auto rule = shadow::FunctionRule(function.opcode, {});
@@ -144,7 +144,7 @@ TEST(OpKnowledge, FunctionsMoveAsTheirRowsSay) {
         ++decided;
         for (int k = -8; k <= 8; ++k) {
           const double x = a + e * k / 8;
-          // Not NaN either.
+          // The comparison also fails for a NaN.
           if (std::fabs(function.f64(x) - said.value) <= said.bound) continue;
           ++wrong;
           ADD_FAILURE() << "'" << ToString(function.opcode) << "' does not move as its row says" << kTable << ": of "
@@ -163,7 +163,7 @@ TEST(OpKnowledge, FunctionsOfTameComplexNumbersAreAsLargeAsTheirRowsSay) {
     if (module == nullptr || most == 0) continue;
     Literal z(module->entry().parameter(0).shape());
     auto parts = reinterpret_cast<double*>(z.mutable_raw());
-    // Around the square: what is analytic is largest there.
+    // The arguments are on the boundary of the square, where the absolute value of an analytic function is largest.
     for (int64_t i = 0; i < kElements; ++i) {
       const double along = -1 + 8.0 * static_cast<double>(i % (kElements / 4)) / kElements;
       const double sides[4][2] = {{1, along}, {-1, along}, {along, 1}, {along, -1}};

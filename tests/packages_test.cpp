@@ -1,5 +1,5 @@
-// What is installed and handed out: manual pages, the module for Python, the script of a release. `hlo` is found on the
-// path, as in golden_test.cpp.
+// Tests of installed and distributed parts: manual pages, the Python module, and the release script. `hlo` is found on
+// the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Every command that has a page of its own: "run", "inspect cost".
+// Every command with a page of its own, such as "run" and "inspect cost".
 std::vector<std::string> Commands() {
   std::vector<std::string> commands;
   for (const std::string& name : Lines(RunShell("HLO_COMPLETE= hlo").text)) {
@@ -59,7 +59,7 @@ TEST(ManPages, HaveEveryFlagOfHelp) {
   }
 }
 
-// groff knows no macro or sign that it was not told, and no line is wider than a terminal.
+// groff knows every macro and character, and no line is wider than a terminal.
 TEST(ManPages, AreFormattedWithoutAWarning) {
   if (!Has("groff")) GTEST_SKIP() << "groff is not installed";
   std::vector<std::string> commands = Commands();
@@ -88,7 +88,8 @@ TEST(ManPages, OfWhatHasNone) {
   EXPECT_EQ(RunShell("hlo help --man no-such-command").exit, 2);
 }
 
-// The share/ of an installation: pages, completion by every name of the program, what the manual's commands name.
+// The share/ folder of an installation has pages, completions for every name of the program, and the files that
+// commands in the manual use.
 TEST(Share, HasPagesCompletionAndExamples) {
   const fs::path folder = fs::temp_directory_path() / ("hlo-share-" + std::to_string(getpid()));
   const Outcome share = RunShell("scripts/share \"$(command -v hlo)\" " + folder.string());
@@ -104,7 +105,7 @@ TEST(Share, HasPagesCompletionAndExamples) {
 
 // ---- Python --------------------------------------------------------------------------------------------------------
 
-// The first Python that runs `imports`, or "".
+// The first Python that can run `imports`, or "".
 std::string Python(const std::string& imports) {
   for (const char* name : {"python3", "/usr/bin/python3"}) {
     if (RunShell(std::string(name) + " -c '" + imports + "'").exit == 0) return name;
@@ -151,7 +152,6 @@ TEST(Release, SaysWhatIsNotThatVersion) {
   EXPECT_EQ(RunShell("scripts/release").exit, 2);
 }
 
-// Wherever the version is written it is the same one.
 TEST(Release, TheVersionIsOne) {
   const std::string version = RunShell("hlo version").text;
   const std::string number = version.substr(4, version.find('\n') - 4);

@@ -21,7 +21,7 @@ TEST(ParallelFor, WhatABodyThrowsTheCallerGets) {
   };
   for (const int64_t bad : {0, 7, 999}) EXPECT_THROW(run(bad), std::bad_alloc) << bad;
   done = 0;
-  run(-1);  // The threads are there as before.
+  run(-1);  // The threads are still usable after an exception.
   EXPECT_EQ(done, 1000);
 }
 
@@ -34,7 +34,7 @@ TEST(ParallelFor, NestedLoopsThrowThroughTheOuterOne) {
   EXPECT_THROW(ParallelFor(16, 1, inner), std::bad_alloc);
 }
 
-// Helpers that are late for one loop must not come into the next one's; short pauses let them fall asleep.
+// Threads that are late for one loop must not join the next one. The short pauses let them fall asleep.
 TEST(ParallelFor, EachItemIsDoneOnceInManyShortLoops) {
   for (int loop = 0; loop < 3000; ++loop) {
     if (loop % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));

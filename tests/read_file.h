@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// All of it; "" where there is none.
+// The content of the file, or "" if it does not exist.
 inline std::string ReadFile(const std::filesystem::path& path) {
   std::stringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

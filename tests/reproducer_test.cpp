@@ -1,5 +1,5 @@
-// What --reproducer leaves where no golden file comes: of a pass that fails, which none of ours does. The rest:
-// testdata/cli/reproducer_*.hlo.
+// Tests of --reproducer that golden files cannot express: the failure of a pass, because no pass of hlokit fails.
+// testdata/cli/reproducer_*.hlo has the other cases.
 #include "driver/run/reproducer.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,6 @@ class Reproducer : public testing::Test {
   }
   ~Reproducer() override { fs::remove_all(folder_); }
 
-  // What is said of a failure of the pass.
   std::string NotesOf(const std::string& pass) const {
     Error error = InternalError("it failed");
     error.pass = pass;
@@ -54,7 +53,7 @@ class Reproducer : public testing::Test {
   RunOptions options_;
 };
 
-// The failure is made up: the command runs, and does not show it, and that is what is said.
+// The failure is simulated. The command of the reproducer runs without a failure, and a note says so.
 TEST_F(Reproducer, OfAPassThatFailsSaysWhetherItFailsAgain) {
   const fs::path made = folder_ / "m.dce_1";
   EXPECT_EQ(NotesOf("dce#1"), "repro: sh " + made.string() +

@@ -14,7 +14,7 @@ namespace hlo {
 
 struct Outcome {
   std::string text;  // stdout and stderr.
-  int exit = 0;      // 128 + N after signal N.
+  int exit = 0;      // 128 + N if signal N ended the command.
 };
 
 // Runs the command in a shell, without input.

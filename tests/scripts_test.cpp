@@ -1,4 +1,5 @@
-// Scripts of this repository that developers run: the index of elliptical sentences and the commit-message hook.
+// Tests of scripts that developers run: the index of elliptical sentences, the commit-message hook and the installation
+// of hooks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ TEST(Scripts, CommitMessageHookAcceptsOneChangeInASubject) {
         std::string("Fold convert of convert\n\nThe middle type loses nothing; why.\n"),
         longest + "\n# a comment of git\n", "\n\n" + longest + "\n",
         std::string("Fix x\n# ------------------------ >8 ------------------------\ndiff; of a verbose commit.\n"),
-        // Characters count, not bytes.
+        // The limit counts characters, not bytes.
         std::string("Gr\u00f6\u00dfe: ") + std::string(65, 'x'), std::string("Merge branch 'a'; of long standing."),
         std::string("fixup! Fold; it.")})
     EXPECT_EQ(CheckMessage(message).exit, 0) << message << CheckMessage(message).text;
