@@ -62,7 +62,7 @@ class CodeCacheTest : public testing::Test {
 CodeKey Key(int number) { return KeyOf({"test", Str(number)}); }
 const std::string kCode = "code of some kernel";
 
-TEST_F(CodeCacheTest, WhatIsKeptIsFoundByOthers) {
+TEST_F(CodeCacheTest, AnotherCacheFindsAKeptEntry) {
   Open()->Keep(Key(1), kCode);
   const auto other = Open();
   EXPECT_EQ(other->Find(Key(1)), kCode);
@@ -74,9 +74,9 @@ TEST_F(CodeCacheTest, WhatIsKeptIsFoundByOthers) {
   EXPECT_EQ(info.st_mode & 0777, 0700u) << "others may look into a directory whose content is run";
 }
 
-TEST_F(CodeCacheTest, KeysTellWhereAPartEnds) { EXPECT_NE(KeyOf({"ab", "c"}), KeyOf({"a", "bc"})); }
+TEST_F(CodeCacheTest, KeysDependOnWhereAPartEnds) { EXPECT_NE(KeyOf({"ab", "c"}), KeyOf({"a", "bc"})); }
 
-TEST_F(CodeCacheTest, EveryTruncationAndEveryFlippedByteIsFound) {
+TEST_F(CodeCacheTest, DetectsEveryTruncationAndEveryFlippedByte) {
   Open()->Keep(Key(1), kCode);
   const fs::path path = Entry();
   const std::string whole = Read(path);
@@ -100,7 +100,7 @@ TEST_F(CodeCacheTest, EveryTruncationAndEveryFlippedByteIsFound) {
   EXPECT_EQ(Open()->Find(Key(1)), kCode);
 }
 
-TEST_F(CodeCacheTest, AnEntryUnderAnotherNameIsNotTheOther) {
+TEST_F(CodeCacheTest, RejectsAnEntryUnderAnotherName) {
   Open()->Keep(Key(1), kCode);
   const fs::path first = Entry();
   Open()->Keep(Key(2), "other");
@@ -111,7 +111,7 @@ TEST_F(CodeCacheTest, AnEntryUnderAnotherNameIsNotTheOther) {
   EXPECT_EQ(Open()->Find(Key(2)), std::nullopt);
 }
 
-TEST_F(CodeCacheTest, WhatIsNoFileIsNotRead) {
+TEST_F(CodeCacheTest, ReadsOnlyRegularFiles) {
   Open()->Keep(Key(1), kCode);
   const fs::path path = Entry(), outside = folder_.string() + "-outside";
   fs::rename(path, outside);
@@ -131,7 +131,7 @@ TEST_F(CodeCacheTest, WhatIsNoFileIsNotRead) {
   EXPECT_TRUE(fs::is_directory(path));
 }
 
-TEST_F(CodeCacheTest, WhatIsNotUsedForLongestGoesFirst) {
+TEST_F(CodeCacheTest, RemovesTheLeastRecentlyUsedEntryFirst) {
   const auto age = [&](const std::string& name, int hours) {
     fs::last_write_time(folder_ / name, fs::file_time_type::clock::now() - std::chrono::hours(hours));
   };
@@ -178,7 +178,7 @@ void ExpectOneNote(CodeCache& cache, const std::string& words) {
   EXPECT_TRUE(cache.TakeNotes().empty());
 }
 
-TEST_F(CodeCacheTest, DirectoriesThatCannotBeUsedAreSaidOnce) {
+TEST_F(CodeCacheTest, ReportsAnUnusableDirectoryOnce) {
   CodeCache below_a_device("/dev/null/cache"), forbidden("/proc/self/cache");
   ExpectOneNote(below_a_device, "cannot be opened: Not a directory");
   ExpectOneNote(forbidden, "cannot be opened: No such file or directory");
@@ -193,7 +193,7 @@ TEST_F(CodeCacheTest, DirectoriesThatCannotBeUsedAreSaidOnce) {
   EXPECT_TRUE(Names().empty());
 }
 
-TEST_F(CodeCacheTest, ADirectoryThatGoesAwayIsSaidOnce) {
+TEST_F(CodeCacheTest, ReportsARemovedDirectoryOnce) {
   const auto cache = Open();
   cache->Keep(Key(7), kCode);
   fs::remove_all(folder_);
@@ -210,7 +210,7 @@ bool InChild(const std::function<bool()>& work) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_F(CodeCacheTest, AFullDiskLeavesNothingHalfWritten) {
+TEST_F(CodeCacheTest, AFullDiskLeavesNoPartialEntry) {
   Open()->Keep(Key(1), kCode);
   EXPECT_TRUE(InChild([&] {
     std::signal(SIGXFSZ, SIG_IGN);
@@ -227,7 +227,7 @@ TEST_F(CodeCacheTest, AFullDiskLeavesNothingHalfWritten) {
 }
 
 // Find returns correct code or nothing while other processes write, make room, damage entries and are killed.
-TEST_F(CodeCacheTest, ManyProcessesAtOnce) {
+TEST_F(CodeCacheTest, ManyProcessesShareADirectory) {
   constexpr int kProcesses = 8, kKeys = 40;
   const auto code_of = [](int key) { return std::string(100 * key, static_cast<char>('a' + key % 26)); };
   const auto work = [&](unsigned seed, bool damages) {

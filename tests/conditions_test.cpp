@@ -44,7 +44,7 @@ uint32_t Asked(bool first, bool predicate, Trips& trips) {
   return set.begin()->second;
 }
 
-TEST(Conditions, ALoopGoesOnAsItsPredicateSays) {
+TEST(Conditions, ALoopContinuesWhileItsPredicateIsTrue) {
   Trips trips = {};
   trips[kMostTrips] = std::numeric_limits<int64_t>::max();
   trips[kTripsMade] = 77;  // The count of the previous run.
@@ -58,7 +58,7 @@ TEST(Conditions, ALoopGoesOnAsItsPredicateSays) {
   EXPECT_EQ(trips[kEndless], 0);
 }
 
-TEST(Conditions, ALoopThatWouldMakeMoreThanTheMostEnds) {
+TEST(Conditions, ALoopEndsAtItsLargestNumberOfTrips) {
   Trips trips = {};
   trips[kMostTrips] = 2;
   EXPECT_EQ(Asked(true, true, trips), 1u);
@@ -73,7 +73,7 @@ TEST(Conditions, ALoopThatWouldMakeMoreThanTheMostEnds) {
   EXPECT_EQ(trips[kEndless], 1);  // The flag stays set until the host has read it.
 }
 
-TEST(Conditions, ABranchIsThatOfItsNumber) {
+TEST(Conditions, ASelectorChoosesTheBranchOfItsNumber) {
   for (const int32_t index : {-3, 0, 1, 2, 3, 7}) {
     int32_t selector = index;
     const uint32_t taken = index < 0 || index >= 3 ? 2 : static_cast<uint32_t>(index);
@@ -92,7 +92,7 @@ TEST(Conditions, ABranchIsThatOfItsNumber) {
 
 // The condition is computed at the end of the trip's last kernel. In a kernel of several blocks, the block that ends
 // last computes it from the values that another block may have written.
-TEST(Conditions, ALoopIsAskedBehindTheLastKernelOfATrip) {
+TEST(Conditions, TheLastKernelOfATripSetsTheCondition) {
   constexpr int kThreads = 64;
   for (const int64_t blocks : {1, 5}) {
     kernel::KernelBuilder k("copy", blocks, kThreads);

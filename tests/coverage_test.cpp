@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-TEST(Coverage, EveryProbeIsValidForSomeTypeAndTheInterpreterKnowsWhatKernelsDo) {
+TEST(Coverage, EveryProbeIsValidAndTheInterpreterSupportsWhatKernelsDo) {
   for (const OpCoverage& op : MeasureCoverage()) {
     if (op.by_type.empty()) continue;
     EXPECT_TRUE(std::any_of(op.by_type.begin(), op.by_type.end(), [](const Support& s) { return s.defined; }))
@@ -27,7 +27,7 @@ TEST(Coverage, EveryProbeIsValidForSomeTypeAndTheInterpreterKnowsWhatKernelsDo) 
 
 // An opcode that is listed as compiled runs without falling back to the interpreter and gives the interpreter's
 // results.
-TEST(Coverage, WhatHasKernelsRunsAsTheInterpreterSays) {
+TEST(Coverage, CompiledOpcodesAgreeWithTheInterpreter) {
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (size_t t = 0; t < CoverageTypes().size(); ++t) {
     std::vector<Opcode> compiled;

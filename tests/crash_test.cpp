@@ -49,7 +49,7 @@ const auto kExit = testing::ExitedWithCode(70);
   return Overflow(here) + here[0];
 }
 
-TEST_F(Crash, SaysWhatWasAtHand) {
+TEST_F(Crash, ReportsTheCurrentPassAndInstruction) {
   const auto crash = [&] {
     Tells();
     const AtHand pass("pass", "algsimp#2"), inst("instruction", "add.\x1b[31m\"3");
@@ -62,7 +62,7 @@ TEST_F(Crash, SaysWhatWasAtHand) {
               "please report this with the module that caused it and that file\n");
 }
 
-TEST_F(Crash, SaysNothingOfPassesWhereNoneWasAtHand) {
+TEST_F(Crash, OmitsThePassIfNoneWasRunning) {
   const auto crash = [&] {
     Tells();
     {
@@ -75,7 +75,7 @@ TEST_F(Crash, SaysNothingOfPassesWhereNoneWasAtHand) {
               "hlo-crash.txt\nplease");
 }
 
-TEST_F(Crash, ThreadsWorkOnWhatTheirCallerDoes) {
+TEST_F(Crash, ThreadsReportTheStepOfTheirCaller) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // A forked child does not have its parent's pool of threads.
   const auto crash = [&] {
     Tells();
@@ -88,7 +88,7 @@ TEST_F(Crash, ThreadsWorkOnWhatTheirCallerDoes) {
   EXPECT_EXIT(crash(), kExit, "\\[I014\\] Arithmetic exception in step 'fusion.7'");
 }
 
-TEST_F(Crash, HasAStackWhereTheOtherIsUsedUp) {
+TEST_F(Crash, ReportsAStackOverflow) {
   const auto crash = [&] {
     Tells();
     volatile int64_t zero = 0;
@@ -97,7 +97,7 @@ TEST_F(Crash, HasAStackWhereTheOtherIsUsedUp) {
   EXPECT_EXIT(crash(), kExit, "\\[I014\\] Segmentation fault, while optimizing");
 }
 
-TEST_F(Crash, TellsOfAFailedCheck) {
+TEST_F(Crash, ReportsAFailedCheck) {
   const auto crash = [&] {
     Tells();
     const AtHand kernel("kernel", "k");
@@ -109,7 +109,7 @@ TEST_F(Crash, TellsOfAFailedCheck) {
       "FAILED\\(crash\\)  check at .*crash_test.cpp:[0-9]+ in kernel 'k', while optimizing\n  report: hlo-crash.txt\n");
 }
 
-TEST_F(Crash, LeavesAReportThatReplacesNone) {
+TEST_F(Crash, WritesAReportWithoutReplacingAnother) {
   std::ofstream(folder_ + "/hlo-crash.txt") << "mine";
   const auto crash = [&] {
     Tells();
@@ -125,7 +125,7 @@ TEST_F(Crash, LeavesAReportThatReplacesNone) {
       << report.str();
 }
 
-TEST_F(Crash, OfAChildIsSeenByItsParent) {
+TEST_F(Crash, AParentReportsTheCrashOfItsChild) {
   const auto crash = [&] {
     Tells();
     LeaveCrashesToParent();

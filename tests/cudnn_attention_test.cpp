@@ -71,7 +71,7 @@ class Attention : public ::testing::TestWithParam<std::string> {
 // The module rounds the shares to 16 bits after the division, the double before it. This gives an ulp of that type for
 // each share, and half an ulp for the result. In f32 the error of the score dominates, because the exponential turns it
 // into a relative error: 64 terms of at most 4, each with one rounding.
-TEST_P(Attention, RunsWithADouble) {
+TEST_P(Attention, RunsOnADouble) {
   const std::vector<Literal> arguments = MakeInputs(*module_, Inputs::kPlain);
   const auto expected = Interpret(*module_, arguments);
   ASSERT_TRUE(expected) << expected.error().message();
@@ -103,7 +103,7 @@ TEST_P(Attention, RunsWithADouble) {
 INSTANTIATE_TEST_SUITE_P(Files, Attention, ::testing::ValuesIn(ModuleFilesBelow("testdata/attention")),
                          [](const auto& info) { return NameOf(info.param); });
 
-TEST(ReadAttention, EachPartCounts) {
+TEST(ReadAttention, EachFieldAffectsTheResult) {
   const auto differs = [](const char* file, const std::function<void(AttentionProblem&)>& change) {
     const auto module = FusedFile(Str("testdata/attention/", file, ".hlo"));
     AttentionAnswer read = ReadAttention(module->entry().root());
@@ -127,7 +127,7 @@ TEST(ReadAttention, EachPartCounts) {
   EXPECT_TRUE(differs("heads_behind_bf16", [](AttentionProblem& p) { std::swap(p.key.strides[1], p.key.strides[2]); }));
 }
 
-TEST(ReadAttention, SaysWhyNot) {
+TEST(ReadAttention, GivesAReasonIfItDoesNotFit) {
   const auto why_not = [](const std::string& from, const std::string& to) {
     std::string text = ReadFile("testdata/attention/causal_bf16.hlo");
     const size_t at = text.find(from);
@@ -145,7 +145,7 @@ TEST(ReadAttention, SaysWhyNot) {
   EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "its shares are no exponentials over their sum");
 }
 
-TEST(CudnnAttention, WithoutAMeasurementSomeAreTaken) {
+TEST(CudnnAttention, TakesLarge16BitAttentionsWithoutAMeasurement) {
   const auto why_not = [](const char* file) {
     const auto module = FusedFile(Str("testdata/attention/", file, ".hlo"));
     return WhyNotByRule(ReadAttention(module->entry().root()).problem);
@@ -230,7 +230,7 @@ double DistanceOfAll(const Literal& a, const Literal& b) {
   return most;
 }
 
-TEST_P(AttentionGradient, RunsWithADouble) {
+TEST_P(AttentionGradient, RunsOnADouble) {
   const auto module = FusedFile(GetParam());
   const AttentionGradientAnswer read = ReadAttentionGradient(module->entry().root());
   ASSERT_EQ(read.why_not, "");
@@ -246,7 +246,7 @@ TEST_P(AttentionGradient, RunsWithADouble) {
 INSTANTIATE_TEST_SUITE_P(Files, AttentionGradient, ::testing::ValuesIn(ModuleFilesBelow("testdata/attention_gradient")),
                          [](const auto& info) { return NameOf(info.param); });
 
-TEST(ReadAttentionGradient, EachPartCounts) {
+TEST(ReadAttentionGradient, EachFieldAffectsTheResult) {
   const auto differs = [](const char* file, const std::function<void(AttentionGradientProblem&)>& change) {
     const auto module = FusedFile(Str("testdata/attention_gradient/", file, ".hlo"));
     AttentionGradientAnswer read = ReadAttentionGradient(module->entry().root());
@@ -271,7 +271,7 @@ TEST(ReadAttentionGradient, EachPartCounts) {
   EXPECT_TRUE(differs("heads_behind_bf16", [](Problem& p) { std::swap(p.of_key.strides[1], p.of_key.strides[2]); }));
 }
 
-TEST(ReadAttentionGradient, SaysWhyNot) {
+TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
   const auto why_not = [](const std::string& from, const std::string& to) {
     std::string text = ReadFile("testdata/attention_gradient/causal_f16.hlo");
     const size_t at = text.find(from);

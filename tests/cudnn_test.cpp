@@ -117,7 +117,7 @@ class Convolution : public ::testing::TestWithParam<std::string> {
   cudnn::Laid laid_;
 };
 
-TEST_P(Convolution, IsReadAsItIs) {
+TEST_P(Convolution, IsReadCorrectly) {
   // RunsOnADouble tests convolutions with sums. Without the sums, the rest is read in the same way.
   if (!read_.problem.sums.empty()) return;
   Module alone("alone");
@@ -220,7 +220,7 @@ Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vect
   return result;
 }
 
-TEST_P(Convolution, RunsWithADouble) {
+TEST_P(Convolution, RunsOnADouble) {
   Module alone("alone");
   alone.SetEntry(alone.CloneComputation(fused(), "main"));
   const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // The values are so small that bf16 rounds no sum.
@@ -292,7 +292,7 @@ struct Lone {
   std::string Said() const { return read.why_not.empty() ? std::string(ToString(read.problem.kind)) : read.why_not; }
 };
 
-TEST(ReadConvolution, TellsWhatIsMeant) {
+TEST(ReadConvolution, RecognizesTheKindOfConvolution) {
   EXPECT_EQ(
       Lone("f32[2,8,8,3]", "f32[3,3,3,5]", "f32[2,8,8,5]", "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")
           .Said(),
@@ -319,7 +319,7 @@ TEST(ReadConvolution, TellsWhatIsMeant) {
             "dgrad");
 }
 
-TEST(ReadConvolution, SaysWhyNot) {
+TEST(ReadConvolution, GivesAReasonIfItDoesNotFit) {
   EXPECT_EQ(Lone("f32[2,4,4,4]", "f32[3,3,2,6]", "f32[2,8,8,6]",
                  "window={size=3x3 pad=1_2x1_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f, feature_group_count=2")
                 .Said(),
@@ -338,7 +338,7 @@ TEST(ReadConvolution, SaysWhyNot) {
             "it has negative padding");
 }
 
-TEST(ReadConvolution, PadsEvenlyWhereItMay) {
+TEST(ReadConvolution, PadsEvenlyIfTheStridePermits) {
   const Lone even("f32[2,8,8,3]", "f32[3,3,3,5]", "f32[2,4,4,5]",
                   "window={size=3x3 stride=2x2 pad=1_0x1_0}, dim_labels=b01f_01io->b01f");
   EXPECT_EQ(even.read.problem.spatial[0].pad_high, 1);
@@ -387,7 +387,7 @@ TEST(CudnnCall, EveryCallMayFail) { EveryCallMayFail("testdata/convolutions/forw
 // After most failures, a kernel of ours computes the sums.
 TEST(CudnnCall, EveryCallWithSumsMayFail) { EveryCallMayFail("testdata/convolutions/forward_sums_bf16.hlo"); }
 
-TEST(CudnnCall, EachSumCounts) {
+TEST(CudnnCall, EachSumAffectsTheResult) {
   const auto module = Optimized("testdata/convolutions/forward_relu_sums_f16.hlo");
   ASSERT_NE(module, nullptr);
   const Instruction& call = *CallIn(*module);
@@ -413,7 +413,7 @@ TEST(CudnnCall, EachSumCounts) {
   EXPECT_FALSE(sound.BitEquals(result_of([](Contraction& c) { std::swap(c.sums[0].result, c.sums[1].result); })));
 }
 
-TEST(CudnnCall, SaysWhichSumsItIsNotAskedFor) {
+TEST(CudnnCall, NamesSumsThatALibraryDoesNotCompute) {
   const auto module = Optimized("testdata/convolutions/forward_sums_bf16.hlo");
   ASSERT_NE(module, nullptr);
   const auto why_not = [&](const std::function<void(Contraction&)>& change) {
@@ -431,7 +431,7 @@ TEST(CudnnCall, SaysWhichSumsItIsNotAskedFor) {
             "cuDNN is asked for sums of 16-bit floats alone");
 }
 
-TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
+TEST(CudnnCall, ListsTheAlgorithmsThatExist) {
   const auto module = Optimized("testdata/convolutions/forward_bias_relu_bf16.hlo");
   ASSERT_NE(module, nullptr);
   const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
@@ -454,7 +454,7 @@ TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
 
 // Each of the convolutions has an engine for the whole graph or for its parts. This test depends on the version of
 // cuDNN that is installed. `make test` skips it, so that its outcome depends only on this repository.
-TEST(CudnnPlans, EachHasAnEngine) {
+TEST(CudnnPlans, EachConvolutionHasAnEngine) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   LibraryOptions options;
   if (const char* path = std::getenv("CUDNN_PATH")) options.search.emplace_back(path);
@@ -502,7 +502,7 @@ std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& proble
 
 // Plans that are made on all threads, as for a module, equal plans that are made one after the other, and take less
 // time. Making a plan ends with loading the compiled code, which fails without a driver.
-TEST(CudnnPlans, AreCompiledAtTheSameTime) {
+TEST(CudnnPlans, AreCompiledConcurrently) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   std::vector<std::string> search;
   if (const char* path = std::getenv("CUDNN_PATH")) search.emplace_back(path);

@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 
 // Attention is computed by a library if the rule says so, and a measured choice is obeyed.
-TEST(Doubles, AnAttentionIsALibrarysCall) {
+TEST(Doubles, AnAttentionIsALibraryCall) {
   const std::string module = "testdata/doubles/attention.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
   EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
@@ -50,7 +50,7 @@ TEST(Doubles, AnAttentionIsALibrarysCall) {
 }
 
 // The gradients of an attention are one library call too. Without a library they are split into kernels.
-TEST(Doubles, GradientsOfAnAttentionAreALibrarysCall) {
+TEST(Doubles, GradientsOfAnAttentionAreALibraryCall) {
   const std::string module = "testdata/attention_gradient/causal_f16.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
   EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
@@ -64,7 +64,7 @@ TEST(Doubles, GradientsOfAnAttentionAreALibrarysCall) {
 
 // Sums for each channel are results of the convolution's call. Autotuning also tries them as a separate kernel after
 // the call.
-TEST(Doubles, StatisticsAreALibrarysCall) {
+TEST(Doubles, StatisticsAreALibraryCall) {
   const std::string module = "testdata/doubles/statistics.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=3 " + module));
   EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
@@ -95,7 +95,7 @@ std::vector<std::string> PlansIn(const std::string& text) {
 
 // `hlo opt` takes the same plans from a lock as a run does, and the module that it prints runs with these plans. One
 // case has sums beside a convolution. The other has rows, which passes for kernels alone would place elsewhere.
-TEST(Doubles, ALockDecidesInOptAsInARun) {
+TEST(Doubles, ALockDeterminesThePlansOfOptAndOfARun) {
   struct Case {
     // The value `instead` replaces the value of `field` in the plan. No rule would choose it.
     std::string_view module, field, instead;

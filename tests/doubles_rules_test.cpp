@@ -153,7 +153,7 @@ class DoublesRules : public ::testing::Test {
 };
 using DoublesRulesDeathTest = DoublesRules;
 
-TEST_F(DoublesRulesDeathTest, ARunThatKeepsThemEndsWell) {
+TEST_F(DoublesRulesDeathTest, ACorrectRunSucceeds) {
   const auto use = [] {
     const Driver cuda;
     const DevicePointer memory = cuda.Allocate(64);
@@ -168,7 +168,7 @@ TEST_F(DoublesRulesDeathTest, ARunThatKeepsThemEndsWell) {
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
 }
 
-TEST_F(DoublesRulesDeathTest, Contexts) {
+TEST_F(DoublesRulesDeathTest, ContextsAreRequired) {
   const auto without = [] {
     const Driver cuda;
     cuda("cuCtxSetCurrent", static_cast<void*>(nullptr));
@@ -183,7 +183,7 @@ TEST_F(DoublesRulesDeathTest, Contexts) {
   EXPECT_VIOLATION(early(), "cuDeviceGetCount: cuInit was not called");
 }
 
-TEST_F(DoublesRulesDeathTest, Memory) {
+TEST_F(DoublesRulesDeathTest, MisusesOfMemoryAreDetected) {
   const auto leak = [] {
     const Driver cuda;
     cuda.Allocate(8), cuda.Allocate(8);
@@ -232,7 +232,7 @@ TEST_F(DoublesRulesDeathTest, Memory) {
   EXPECT_VIOLATION(overlap(), "the two ranges of 4 bytes overlap");
 }
 
-TEST_F(DoublesRulesDeathTest, Streams) {
+TEST_F(DoublesRulesDeathTest, MisusesOfStreamsAreDetected) {
   const auto leak = [] { const Driver cuda; };
   EXPECT_VIOLATION(leak(), "1 stream was never given back");
   const auto null = [] {
@@ -260,7 +260,7 @@ TEST_F(DoublesRulesDeathTest, Streams) {
   EXPECT_VIOLATION(unready(), "cuEventElapsedTime: of an event that nobody waited for");
 }
 
-TEST_F(DoublesRulesDeathTest, Graphs) {
+TEST_F(DoublesRulesDeathTest, MisusesOfGraphsAreDetected) {
   const auto waits = [] {
     const Driver cuda;
     void* graph = nullptr;
@@ -303,7 +303,7 @@ TEST_F(DoublesRulesDeathTest, Graphs) {
   EXPECT_VIOLATION(from_here(), "a copy from the process's memory is in the graph");
 }
 
-TEST_F(DoublesRulesDeathTest, GraphsAreDoneWhenTheyAreLaunched) {
+TEST_F(DoublesRulesDeathTest, GraphsAreExecutedByTheirLaunches) {
   const auto use = [] {
     const Driver cuda;
     const DevicePointer memory = cuda.Allocate(8);
@@ -361,7 +361,7 @@ int RunSides(const std::function<void(const Driver&, DevicePointer)>& first,
   return 7;
 }
 
-TEST_F(DoublesRulesDeathTest, WhatTouchesTheSameMemoryIsOrdered) {
+TEST_F(DoublesRulesDeathTest, NodesThatAccessTheSameMemoryAreOrdered) {
   const auto fill = [](size_t at, size_t bytes) {
     return [=](const Driver& cuda, DevicePointer memory) {
       cuda("cuMemsetD8Async", memory + at, static_cast<unsigned char>(1), bytes, cuda.stream);
@@ -506,7 +506,7 @@ int RunDeciding(int form, unsigned initially, bool is_reset = true, bool has_edg
   return deciding.Run();
 }
 
-TEST_F(DoublesRulesDeathTest, NodesThatDecide) {
+TEST_F(DoublesRulesDeathTest, MisusesOfConditionalNodesAreDetected) {
   constexpr int kIf = 0, kWhile = 1, kSwitch = 2;
   EXPECT_EXIT(std::exit(RunDeciding(kIf, 3)), ::testing::ExitedWithCode(5), "");
   EXPECT_EXIT(std::exit(RunDeciding(kIf, 0)), ::testing::ExitedWithCode(1), "");
@@ -519,7 +519,7 @@ TEST_F(DoublesRulesDeathTest, NodesThatDecide) {
   EXPECT_VIOLATION(RunDeciding(3, 1), "cuGraphAddNode_v2: form 3 of 1 bodies");
 }
 
-TEST_F(DoublesRulesDeathTest, Bodies) {
+TEST_F(DoublesRulesDeathTest, MisusesOfBodiesAreDetected) {
   const auto empty = [] {
     const Driver cuda;
     Deciding(cuda, 1, 0).Run();
@@ -575,7 +575,7 @@ TEST_F(DoublesRulesDeathTest, Bodies) {
   EXPECT_VIOLATION(loose(), "a condition has no node");
 }
 
-TEST_F(DoublesRulesDeathTest, Launches) {
+TEST_F(DoublesRulesDeathTest, MisusesOfLaunchesAreDetected) {
   const auto unknown = [] {
     const Driver cuda;
     void* module = nullptr;
@@ -595,7 +595,7 @@ TEST_F(DoublesRulesDeathTest, Launches) {
   EXPECT_VIOLATION(none(), "cuLaunchKernel: function 0x[0-9a-f]+ is none");
 }
 
-TEST_F(DoublesRulesDeathTest, FailingAsAsked) {
+TEST_F(DoublesRulesDeathTest, RequestedCallsFail) {
   const auto lost = [] {
     setenv("HLO_DOUBLE_FAIL", "cuMemAlloc_v2:2:CUDA_ERROR_LAUNCH_FAILED", 1);
     const Driver cuda;

@@ -32,7 +32,7 @@ namespace {
 
 // ---- What there is -------------------------------------------------------------------------------------------------
 
-TEST(Doubles, SayThatTheyAreNoDevice) {
+TEST(Doubles, NameThemselvesAnEmulatedDevice) {
   const Outcome doctor = RunHlo(Str("hlo doctor --library_path=", Bin(), "/../doubles"));
   EXPECT_TRUE(doctor.Says("cuda:0 emulated device, sm_90")) << doctor.out << doctor.err;
   const Outcome json = RunHlo(OnDoubles("--json testdata/doubles/graph.hlo"));
@@ -163,7 +163,7 @@ TEST(Doubles, WorkloadsMatch) {
 // A profile by CUPTI measures the graph as it runs. The host waits for nothing, and each node's time belongs to its
 // step. A profile that waits for each step has the same counts, except for conditions that the device computes within a
 // step.
-TEST(Doubles, AProfileIsOfTheGraph) {
+TEST(Doubles, AProfileMeasuresTheGraph) {
   const std::string json = (fs::temp_directory_path() / Str("hlo-doubles-profile-", getpid(), ".json")).string();
   const auto profile = [&](const std::string& module, const std::string& fail, Outcome* outcome) {
     *outcome = RunHlo(OnDoubles(Str("--reference_platform=none --profile --profile_json=", json, " --num_repeats=3 ",
@@ -206,7 +206,7 @@ TEST(Doubles, AProfileIsOfTheGraph) {
   }
 }
 
-TEST(Doubles, AnUnknownCuptiIsNotAsked) {
+TEST(Doubles, AnUnknownCuptiIsNotUsed) {
   const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --profile testdata/doubles/graph.hlo"), "", 120,
                                  "HLO_DOUBLE_CUPTI=140000");
   EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
@@ -249,7 +249,7 @@ TEST(Doubles, AutotuningMeasuresConvolutions) {
 }
 
 // Kernels that spill registers take part in a race only if all candidates spill.
-TEST(Doubles, AutotuningLeavesOutKernelsThatSpill) {
+TEST(Doubles, AutotuningOmitsKernelsThatSpill) {
   const std::string command = OnDoubles("--autotune_report --autotune_share=0 testdata/doubles/graph.hlo");
   const Outcome none = RunHlo(command), some = RunHlo(command, "", 120, "HLO_DOUBLE_SPILLS=128"),
                 all = RunHlo(command, "", 120, "HLO_DOUBLE_SPILLS=0");
@@ -320,7 +320,7 @@ Edges EdgesOf(const Outcome& outcome) {
 // By default, a graph of small steps is a chain. With concurrency, each step follows only the steps that it depends on,
 // and has its own memory. The double checks all pairs of steps, and the results are the same. Kernels begin early if
 // the flag and the driver permit it.
-TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
+TEST(Doubles, StepsMayRunConcurrentlyAndBeginEarly) {
   std::vector<std::string> modules = Models();
   for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
     modules.push_back(Str("testdata/doubles/", name, ".hlo"));
@@ -351,7 +351,7 @@ TEST(Doubles, StepsMayRunSideBySideAndBeginEarly) {
 }
 
 // If a driver rejects graphs with edges that let kernels begin early, plain edges replace them, and a note says so.
-TEST(Doubles, WithoutEdgesOfAKindAllWait) {
+TEST(Doubles, KernelsWaitIfTheDriverRejectsEarlyEdges) {
   const Outcome outcome = RunHlo(OnDoubles("--num_repeats=3 testdata/doubles/graph.hlo"),
                                  "cuGraphInstantiateWithFlags:1:CUDA_ERROR_NOT_SUPPORTED");
   EXPECT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
@@ -395,7 +395,7 @@ TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
   }
 }
 
-TEST(Doubles, NoGraphsWhereNoneAreWanted) {
+TEST(Doubles, AFlagTurnsGraphsOff) {
   for (const char* const flag : {"--cuda_graphs=false", "--xla_gpu_enable_command_buffer="}) {
     const Outcome outcome = RunHlo(OnDoubles(Str(flag, " --num_repeats=4 testdata/doubles/control.hlo")));
     ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
@@ -406,7 +406,7 @@ TEST(Doubles, NoGraphsWhereNoneAreWanted) {
 
 // The device evaluates conditions of loops and branches. The results equal the interpreter's, in the run that is
 // recorded and in later runs.
-TEST(Doubles, TheDeviceDecides) {
+TEST(Doubles, TheDeviceEvaluatesConditions) {
   struct Case {
     const char *module, *driver;
     std::vector<std::string> nodes;
@@ -429,7 +429,7 @@ TEST(Doubles, TheDeviceDecides) {
 
 // An older driver has no conditional nodes. The host waits for a condition once a trip, and for nothing else, and a
 // note says so.
-TEST(Doubles, ALoopIsWaitedForOnceATrip) {
+TEST(Doubles, AnOlderDriverWaitsForALoopOnceATrip) {
   const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=4 testdata/doubles/loop.hlo"), "",
                                  120, "HLO_DOUBLE_DRIVER=12030");
   ASSERT_EQ(outcome.exit, 0) << outcome.out << outcome.err;
@@ -582,7 +582,7 @@ TEST(Doubles, CallsOfReducedWorkloadsMayFail) {
 }
 
 // The host checks after the run how a loop in a kernel ended. Its step may be part of a graph.
-TEST(Doubles, ALoopWithoutAnEndIsFound) {
+TEST(Doubles, AnEndlessLoopIsDetected) {
   for (const char* const runs : {"1", "4"}) {
     const Outcome outcome =
         RunHlo(OnDoubles(Str("--reference_platform=none --max_loop_iterations=3 --num_repeats=", runs,
@@ -592,7 +592,7 @@ TEST(Doubles, ALoopWithoutAnEndIsFound) {
   }
 }
 
-TEST(Doubles, EveryAllocationMayBeTooMuch) {
+TEST(Doubles, EveryAllocationMayFail) {
   const std::string command = OnDoubles("testdata/doubles/library.hlo");
   const int64_t allocations = RunHlo(command).Count("cuMemAlloc_v2");
   std::vector<std::string> fails;
