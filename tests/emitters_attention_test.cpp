@@ -55,21 +55,21 @@ std::string Plain(const std::string& type, int64_t heads, int64_t queries, int64
       "] dot(p, va), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1} }");
 }
 
-TEST(EmitAttention, AnySizes) {
+TEST(EmitAttention, ComputesAnySizes) {
   CheckAttention(Plain("f32", 3, 37, 50, 16, 24), 200);
   CheckAttention(Plain("f32", 2, 16, 128, 64, 64), 200);
   CheckAttention(Plain("f32", 1, 70, 17, 80, 40), 200);
   CheckAttention(Plain("f32", 2, 5, 100, 130, 200), 400);
 }
 
-TEST(EmitAttention, MatrixUnits) {
+TEST(EmitAttention, MatrixUnitsComputeAnySizes) {
   CheckAttention(Plain("bf16", 2, 40, 70, 16, 32), 4);
   CheckAttention(Plain("f16", 3, 64, 128, 64, 64), 16);
   CheckAttention(Plain("bf16", 1, 17, 333, 72, 128), 4);
   CheckAttention(Plain("bf16", 1, 33, 40, 96, 160), 4);
 }
 
-TEST(EmitAttention, MatrixUnitsWhereTypesLetThem) {
+TEST(EmitAttention, UsesMatrixUnitsIfTheTypesPermit) {
   const auto narrow = Fused(kFolds + Plain("bf16", 2, 40, 70, 16, 32), FusionKind::kInput);
   EXPECT_EQ(PlanOfOne(*narrow).algorithm, "mma");
   const auto wide = Fused(kFolds + Plain("f32", 2, 40, 70, 16, 32), FusionKind::kInput);
@@ -78,7 +78,7 @@ TEST(EmitAttention, MatrixUnitsWhereTypesLetThem) {
 
 // Several heads of queries share keys and values. In memory, heads come after positions. The scores have a mask, and
 // the second product is values times shares.
-TEST(EmitAttention, GroupedHeadsAndMask) {
+TEST(EmitAttention, ComputesGroupedHeadsWithAMask) {
   const std::string all = "2,3,4,20,40";
   CheckAttention(
       Str("ENTRY e { q = bf16[2,20,3,4,16] parameter(0) k = bf16[2,40,3,16] parameter(1) v = bf16[2,40,3,16] "
@@ -96,7 +96,7 @@ TEST(EmitAttention, GroupedHeadsAndMask) {
 }
 
 // An operand is converted to the type of the product, as in a dot. The shares keep their type.
-TEST(EmitAttention, MixedTypes) {
+TEST(EmitAttention, ComputesMixedTypes) {
   const std::string all = "3,20,40";
   CheckAttention(
       Str("ENTRY e { q = bf16[3,20,16] parameter(0) k = f32[3,40,16] parameter(1) v = bf16[3,40,24] parameter(2) va = "
@@ -111,7 +111,7 @@ TEST(EmitAttention, MixedTypes) {
 }
 
 // The kernel also stores the statistics of the rows. A bias is added to the scores and a value to the results.
-TEST(EmitAttention, StatisticsAndEpilogue) {
+TEST(EmitAttention, StoresStatisticsAndComputesAnEpilogue) {
   const std::string all = "2,24,36";
   CheckAttention(
       Str("ENTRY e { q = f32[2,24,16] parameter(0) k = f32[2,36,16] parameter(1) v = f32[2,36,8] parameter(2) va = "
@@ -128,7 +128,7 @@ TEST(EmitAttention, StatisticsAndEpilogue) {
       400);
 }
 
-TEST(EmitAttention, WhatIsNone) {
+TEST(EmitAttention, GivesAReasonIfAFusionIsNotAttention) {
   const auto why = [](const std::string& text) {
     const auto module = Fused(kFolds + text, FusionKind::kInput);
     const FusionBody body(module->entry().root());
@@ -155,7 +155,7 @@ TEST(EmitAttention, FitsTheDevice) {
   }
 }
 
-TEST(EmitAttention, PlantedFaultsShow) {
+TEST(EmitAttention, PlantedFaultsChangeTheResult) {
   const auto module = Fused(kFolds + Plain("f32", 2, 20, 40, 16, 16), FusionKind::kInput);
   const auto literals = MakeInputs(*module, Inputs::kPlain);
   const auto sound = RunKernels(*module, literals, On::kHost);

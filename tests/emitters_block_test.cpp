@@ -32,7 +32,7 @@ void CheckLoop(const std::string& text, Inputs inputs = Inputs::kIntegers, doubl
 constexpr const char* kSum = "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) } ";
 constexpr const char* kMax = "max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) } ";
 
-TEST(EmittersBlock, Scalars) {
+TEST(EmittersBlock, ComputesScalars) {
   CheckLoop(R"(HloModule m
     body { s = (s32[], f32[], u32[]) parameter(0)
       i = s32[] get-tuple-element(s), index=0 x = f32[] get-tuple-element(s), index=1
@@ -49,7 +49,7 @@ TEST(EmittersBlock, Scalars) {
 }
 
 // Vectors of lengths around the sizes of warps and blocks. The body also reads its state at other indices.
-TEST(EmittersBlock, Vectors) {
+TEST(EmittersBlock, ComputesVectors) {
   for (const int n : {2, 31, 33, 64, 1000, 1025, 5000}) {
     const std::string v = "f32[" + std::to_string(n) + "]", w = "f32[" + std::to_string(n - 1) + "]";
     const std::string state = "(s32[], " + v + ", " + v + ")";
@@ -68,7 +68,7 @@ TEST(EmittersBlock, Vectors) {
 }
 
 // The data determine the number of trips. The reduced vectors have several shapes.
-TEST(EmittersBlock, UntilItConverges) {
+TEST(EmittersBlock, LoopsUntilConvergence) {
   for (const char* v : {"f32[7]", "f32[100]", "f32[4096]", "f32[3,50]"}) {
     const std::string vector = v, state = "(s32[], " + vector + ", f32[])";
     const std::string dims = vector.find(',') != std::string::npos ? "{0,1}" : "{0}";
@@ -95,7 +95,7 @@ TEST(EmittersBlock, UntilItConverges) {
   }
 }
 
-TEST(EmittersBlock, UpdatesInPlaceAndSums) {
+TEST(EmittersBlock, UpdatesInPlaceAndComputesSums) {
   CheckLoop(std::string("HloModule m ") + kSum + R"(
     body { s = (s32[], f32[20,30], f32[30], f32[]) parameter(0)
       i = s32[] get-tuple-element(s), index=0 all = f32[20,30] get-tuple-element(s), index=1
@@ -114,7 +114,7 @@ TEST(EmittersBlock, UpdatesInPlaceAndSums) {
 
 // A loop in a loop, with state that moves from one element of the tuple to another and with arrays that both loops only
 // read.
-TEST(EmittersBlock, LoopInALoop) {
+TEST(EmittersBlock, ComputesALoopInALoop) {
   CheckLoop(R"(HloModule m
     inner { s = (s32[], f32[40], f32[40]) parameter(0) i = s32[] get-tuple-element(s), index=0
       x = f32[40] get-tuple-element(s), index=1 w = f32[40] get-tuple-element(s), index=2
@@ -136,7 +136,7 @@ TEST(EmittersBlock, LoopInALoop) {
       ROOT loop = (s32[], f32[40], f32[40], f32[40]) while(s), condition=outer_again, body=outer })");
 }
 
-TEST(EmittersBlock, StateInScratchMemory) {
+TEST(EmittersBlock, KeepsLargeStateInScratchMemory) {
   CheckLoop(R"(HloModule m
     body { s = (s32[], f64[9000], bf16[777]) parameter(0) i = s32[] get-tuple-element(s), index=0
       x = f64[9000] get-tuple-element(s), index=1 b = bf16[777] get-tuple-element(s), index=2

@@ -44,7 +44,7 @@ constexpr std::string_view kReducers =
     " l = pred[] compare(ai, bi), direction=LT el = pred[] and(e, l) k = pred[] or(g, el) v = f32[] select(k, av, bv)"
     " j = s32[] select(k, ai, bi) ROOT r = (f32[], s32[]) tuple(v, j) } ";
 
-TEST(EmitRowReduction, AThreadForEachShortRow) {
+TEST(EmitRowReduction, AThreadComputesEachShortRow) {
   const std::string reducers(kReducers);
   // A tile has 64 rows if they and their transposed copy fill less than half of the nearest cache, and 32 rows
   // otherwise. Longer rows are folded.
@@ -80,7 +80,7 @@ TEST(EmitRowReduction, AThreadForEachShortRow) {
 }
 
 // Several reductions at once, with pairs, an epilogue, and intermediate results that are also stored.
-TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
+TEST(EmitRowReduction, AThreadComputesSeveralReductionsOfAShortRow) {
   const std::string reducers(kReducers);
   const std::vector<int64_t> tile = {32, 30};
   Check(*ForHost(reducers + "ENTRY e { x = f32[70,30] parameter(0) z = f32[] constant(0) m = f32[] constant(-inf)"
@@ -103,7 +103,7 @@ TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
 
 // Maxima and minima of NaN with either sign, infinities, and zeros of both signs are computed from their bits as
 // integers.
-TEST(EmitRowReduction, MaximaAndMinimaOfSixteenBits) {
+TEST(EmitRowReduction, Computes16BitMaximaAndMinima) {
   const auto reduce = [](std::string_view type, std::string_view op, std::string_view dims, std::string_view initial,
                          std::string_view made) {
     const std::string_view rows = dims.substr(0, dims.find(','));
@@ -129,7 +129,7 @@ TEST(EmitRowReduction, MaximaAndMinimaOfSixteenBits) {
   }
 }
 
-TEST(EmitTranspose, RunsSideBySide) {
+TEST(EmitTranspose, InterleavesRuns) {
   const auto text = [](std::string_view type, int64_t batch, int64_t runs, int64_t run) {
     return Str("ENTRY e { x = ", type, "[", batch, ",", runs, ",", run, "] parameter(0) b = ", type, "[", runs,
                "] parameter(1) t = ", type, "[", batch, ",", run, ",", runs,
@@ -147,7 +147,7 @@ TEST(EmitTranspose, RunsSideBySide) {
 
 // Both sides are accessed in whole cache lines along strips, and the last strip is shorter. The fusion also has other
 // operations. Pairs of lines are used if memory is fetched in pairs and a row has an even number of lines.
-TEST(EmitTranspose, LinesAlongStrips) {
+TEST(EmitTranspose, TransposesWholeLinesInStrips) {
   for (const int64_t lines : {1, 2}) {
     const auto check = [&](const std::string& text, const std::vector<int64_t>& tile) {
       Check(*ForHost(text, KernelKind::kTranspose, tile, 64 * lines));
@@ -170,7 +170,7 @@ TEST(EmitTranspose, LinesAlongStrips) {
 
 // Runs of a few elements on one side or both. The tiles are boxes of consecutive elements, and the last boxes are
 // smaller.
-TEST(EmitTranspose, Boxes) {
+TEST(EmitTranspose, TransposesShortRunsInBoxes) {
   const auto text = [](std::string_view type, std::string_view from, std::string_view to, std::string_view order) {
     return Str("ENTRY e { x = ", type, "[", from, "] parameter(0) ROOT t = ", type, "[", to,
                "] transpose(x), dimensions={", order, "} }");
@@ -210,7 +210,7 @@ int64_t TilesIn(const kernel::Region& region) {
 }
 
 // Each of eight concatenations has two parts. All combinations would be 256 tiles.
-TEST(EmitLoop, FewTilesOfManyConcatenations) {
+TEST(EmitLoop, ManyConcatenationsTakeFewTiles) {
   std::string text = "ENTRY e { ", sum = "c0";
   for (int i = 0; i < 8; ++i) {
     text +=
@@ -228,7 +228,7 @@ TEST(EmitLoop, FewTilesOfManyConcatenations) {
 }
 
 // Rows that are adjacent in the operand are far apart in the result.
-TEST(EmitLoop, RowsInTheOrderOfWhatIsRead) {
+TEST(EmitLoop, RowsFollowTheOrderOfTheOperand) {
   Check(
       *ForHost("ENTRY e { x = bf16[16,20,128] parameter(0) ROOT t = bf16[20,16,128] transpose(x), dimensions={1,0,2} }",
                KernelKind::kLoop, {8, 512}));

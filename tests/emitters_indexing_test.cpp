@@ -32,7 +32,7 @@ TEST(Indexing, SplitVariablesJoin) {
 }
 
 // The value equals plain arithmetic, and the range contains it.
-TEST(Indexing, DivisionAndRemainderAreRight) {
+TEST(Indexing, DivisionAndRemainderAreCorrect) {
   for (int64_t stride = 1; stride <= 6; ++stride) {
     for (int64_t divisor = 1; divisor <= 12; ++divisor) {
       for (int64_t offset = 0; offset <= 7; offset += 3) {
@@ -56,7 +56,7 @@ TEST(Indexing, DivisionAndRemainderAreRight) {
   }
 }
 
-TEST(Indexing, ClampsVanishInRange) {
+TEST(Indexing, ClampsVanishIfTheIndexIsInRange) {
   IndexPool pool;
   const IndexExpr x = pool.Variable(0, 9);
   EXPECT_EQ(pool.Clamp(x, 0, 9), x);

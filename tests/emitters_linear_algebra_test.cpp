@@ -30,7 +30,7 @@ void Judge(const std::string& text, std::vector<Literal> inputs = {}, const Fusi
   EXPECT_EQ(comparison->verdict, Verdict::kMatch) << comparison->reason << " " << comparison->worst_ratio();
 }
 
-TEST(EmitFft, AllLengths) {
+TEST(EmitFft, ComputesAllLengths) {
   for (const int n : {1,  2,  3,  4,  5,   6,   7,   8,   9,   11,  12,  13,  16,  17,  24,  30,   31,
                       45, 60, 64, 97, 100, 128, 143, 169, 210, 243, 251, 256, 360, 509, 512, 1000, 1024})
     Judge(Str("ENTRY e { x = c64[3,", n, "] parameter(0) ROOT r = c64[3,", n, "] fft(x), fft_type=FFT, fft_length={", n,
@@ -40,7 +40,7 @@ TEST(EmitFft, AllLengths) {
               n, "} }"));
 }
 
-TEST(EmitFft, RealOnes) {
+TEST(EmitFft, TransformsRealNumbers) {
   for (const int n : {1, 2, 3, 4, 6, 8, 9, 17, 30, 64, 96, 194, 251, 1000}) {  // Half of 194 is a prime.
     Judge(Str("ENTRY e { x = f32[5,", n, "] parameter(0) ROOT r = c64[5,", n / 2 + 1,
               "] fft(x), fft_type=RFFT, fft_length={", n, "} }"));
@@ -49,7 +49,7 @@ TEST(EmitFft, RealOnes) {
   }
 }
 
-TEST(EmitFft, SeveralDimensions) {
+TEST(EmitFft, TransformsSeveralDimensions) {
   Judge("ENTRY e { x = c64[2,6,10] parameter(0) ROOT r = c64[2,6,10] fft(x), fft_type=FFT, fft_length={6,10} }");
   Judge("ENTRY e { x = c128[3,4,5] parameter(0) ROOT r = c128[3,4,5] fft(x), fft_type=IFFT, fft_length={3,4,5} }");
   Judge("ENTRY e { x = f32[2,17,12] parameter(0) ROOT r = c64[2,17,7] fft(x), fft_type=RFFT, fft_length={17,12} }");
@@ -57,7 +57,7 @@ TEST(EmitFft, SeveralDimensions) {
 }
 
 // A line that is longer than the memory of a block takes two kernels.
-TEST(EmitFft, LongLines) {
+TEST(EmitFft, TransformsLongLines) {
   for (const char* text :
        {"ENTRY e { x = c64[2,16384] parameter(0) ROOT r = c64[2,16384] fft(x), fft_type=FFT, fft_length={16384} }",
         "ENTRY e { x = f32[1,40000] parameter(0) ROOT r = c64[1,20001] fft(x), fft_type=RFFT, fft_length={40000} }",
@@ -68,7 +68,7 @@ TEST(EmitFft, LongLines) {
   }
 }
 
-TEST(EmitFft, RefusesWhatDoesNotFit) {
+TEST(EmitFft, RejectsLengthsThatDoNotFit) {
   // The length is a prime whose convolution does not fit into shared memory.
   const auto module =
       Parsed("ENTRY e { x = c64[15013] parameter(0) ROOT r = c64[15013] fft(x), fft_type=FFT, fft_length={15013} }");
@@ -103,7 +103,7 @@ Literal Definite(const Shape& shape, bool definite = true) {
   return result;
 }
 
-TEST(EmitMatrix, Cholesky) {
+TEST(EmitMatrix, ComputesCholesky) {
   for (const PrimitiveType type :
        {PrimitiveType::kF32, PrimitiveType::kF64, PrimitiveType::kC64, PrimitiveType::kF16}) {
     for (const int n : {1, 2, 3, 7, 33}) {
@@ -116,7 +116,7 @@ TEST(EmitMatrix, Cholesky) {
   }
 }
 
-TEST(EmitMatrix, CholeskyOfWhatIsNotPositiveIsNan) {
+TEST(EmitMatrix, CholeskyOfAnIndefiniteMatrixIsNan) {
   const auto module = Parsed("ENTRY e { x = f32[5,5] parameter(0) ROOT r = f32[5,5] cholesky(x), lower=true }");
   const std::vector<Literal> inputs = {Definite(Shape(PrimitiveType::kF32, {5, 5}), false)};
   const auto host = RunKernels(*module, inputs, On::kHost);
@@ -124,7 +124,7 @@ TEST(EmitMatrix, CholeskyOfWhatIsNotPositiveIsNan) {
   for (int64_t i = 0; i < 25; ++i) EXPECT_TRUE(std::isnan(host->GetDouble(i))) << i;
 }
 
-TEST(EmitMatrix, TriangularSolves) {
+TEST(EmitMatrix, ComputesTriangularSolves) {
   int64_t form = 0;
   for (const char* left : {"true", "false"}) {
     for (const char* lower : {"true", "false"}) {
@@ -146,7 +146,7 @@ TEST(EmitMatrix, TriangularSolves) {
   }
 }
 
-TEST(EmitMatrix, CallsOfLapack) {
+TEST(EmitMatrix, ComputesCallsOfLapack) {
   for (const char* n : {"5", "1", "20"}) {
     const std::string a = Str("f64[2,", n, ",", n, "]");
     Judge(Str("ENTRY e { a = ", a, " parameter(0) ROOT r = (", a, ", s32[2,", n,
@@ -169,7 +169,7 @@ TEST(EmitMatrix, CallsOfLapack) {
 
 // The columns before the failing one are computed, the later ones are unchanged, and the index of the failing pivot is
 // returned.
-TEST(EmitMatrix, CallsOfLapackSayWhereTheyFail) {
+TEST(EmitMatrix, CallsOfLapackReturnTheFailingPivot) {
   const std::string call =
       "ENTRY e { a = f64[5,5] parameter(0) ROOT r = (f64[5,5], s32[]) custom-call(a), "
       "custom_call_target=\"lapack_dpotrf_ffi\", backend_config={uplo = 85 : ui8} }";

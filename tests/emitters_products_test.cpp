@@ -34,7 +34,7 @@ std::string Dot(const std::string& lhs, const std::string& rhs, const std::strin
          std::to_string(rhs_term) + "} }";
 }
 
-TEST(EmitPackedContraction, DotsOfAnyShape) {
+TEST(EmitPackedContraction, ComputesDotsOfAnyShape) {
   Check(*ForHost(Dot("f32[70,90]", "f32[90,130]", "f32[70,130]", 1, 0)));
   Check(*ForHost(Dot("f32[96,128]", "f32[128,64]", "f32[96,64]", 1, 0)));
   Check(*ForHost(Dot("f32[13,300]", "f32[300,40]", "f32[13,40]", 1, 0)));
@@ -43,14 +43,14 @@ TEST(EmitPackedContraction, DotsOfAnyShape) {
 }
 
 // Either dimension of each operand is contracted. The last result has its columns contiguous.
-TEST(EmitPackedContraction, OperandsInAnyOrder) {
+TEST(EmitPackedContraction, ComputesOperandsInAnyOrder) {
   Check(*ForHost(Dot("f32[70,45]", "f32[130,45]", "f32[70,130]", 1, 1)));
   Check(*ForHost(Dot("f32[45,70]", "f32[45,30]", "f32[70,30]", 0, 0)));
   Check(*ForHost(Dot("f32[45,70]", "f32[30,45]", "f32[70,30]", 0, 1)));
   Check(*ForHost(Dot("f32[35,45]", "f32[45,30]", "f32[35,30]{0,1}", 1, 0)));
 }
 
-TEST(EmitPackedContraction, Types) {
+TEST(EmitPackedContraction, ComputesEachType) {
   Check(*ForHost(Dot("bf16[20,40]", "bf16[40,33]", "bf16[20,33]", 1, 0)), Inputs::kPlain, 1);
   Check(*ForHost(Dot("f16[20,40]", "f16[33,40]", "f32[20,33]", 1, 1)));
   Check(*ForHost(Dot("f64[20,40]", "f64[40,33]", "f64[20,33]", 1, 0)));
@@ -78,7 +78,7 @@ TEST(EmitPackedContraction, NarrowIntegersAreExact) {
   Check(*ForHost(Dot("s4[20,300]", "s4[300,33]", "s32[20,33]", 1, 0)));
 }
 
-TEST(EmitPackedContraction, PairsOfTerms) {
+TEST(EmitPackedContraction, MultipliesPairsOfTerms) {
   const std::string both[][4] = {{"[70,46]", "[130,46]", "1", "1"},
                                  {"[46,70]", "[46,130]", "0", "0"},
                                  {"[46,70]", "[130,46]", "0", "1"},
@@ -97,7 +97,7 @@ TEST(EmitPackedContraction, PairsOfTerms) {
   Check(*ForHost(Dot("s8[9,32]", "s8[40,32]", "s32[9,40]", 1, 1)), Inputs::kWide);
 }
 
-TEST(EmitPackedContraction, BatchesAndEpilogues) {
+TEST(EmitPackedContraction, ComputesBatchesAndEpilogues) {
   Check(
       *ForHost("ENTRY e { a = bf16[2,20,3,33] parameter(0) b = bf16[2,33,3,35] parameter(1) ROOT d = f32[2,3,20,35] "
                "dot(a, b), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, "
@@ -111,7 +111,7 @@ TEST(EmitPackedContraction, BatchesAndEpilogues) {
                FusionKind::kCustom));
 }
 
-TEST(EmitPackedContraction, Convolutions) {
+TEST(EmitPackedContraction, ComputesConvolutions) {
   Check(*ForHost(
       "ENTRY e { x = f32[2,9,11,20] parameter(0) w = f32[3,3,20,40] parameter(1) c = f32[40] parameter(2)"
       " v = f32[2,5,6,40] convolution(x, w), window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"
@@ -178,7 +178,7 @@ TEST(EmitPackedContraction, ConvolutionsOfWideIntegersSaturate) {
 // f8e8m0fnu has no 0, so no value of the type can serve as padding. Holes and elements beyond the edge are zeros of the
 // accumulator's type. With few features, lanes of a vector differ in which of them are padding. With 20 features they
 // do not.
-TEST(EmitPackedContraction, PaddingOfATypeWithoutZero) {
+TEST(EmitPackedContraction, PadsATypeWithoutZero) {
   for (const int features : {10, 20}) {
     const std::string of = "," + std::to_string(features) + ",";
     const std::string x = "[2" + of + "10]", w = "[3" + of + "6]";
@@ -193,7 +193,7 @@ TEST(EmitPackedContraction, PaddingOfATypeWithoutZero) {
 }
 
 // The left side has few rows. The kernel reads the other operand in place, whatever its type.
-TEST(EmitStreamedContraction, Dots) {
+TEST(EmitStreamedContraction, ComputesDots) {
   const auto check = [](const std::string& text, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
     Check(*ForHost(text, FusionKind::kLoop, true), inputs, ulps);
   };

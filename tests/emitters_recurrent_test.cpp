@@ -157,7 +157,7 @@ std::string WhyNot(const std::string& text) {
   return why_not;
 }
 
-TEST(EmittersRecurrent, Plain) {
+TEST(EmittersRecurrent, ComputesAPlainNetwork) {
   CheckCluster(PlainText({}));
   CheckCluster(PlainText({.steps = 2, .rows = 1, .units = 64}));
   CheckCluster(PlainText({.steps = 1, .rows = 11, .units = 24}), 8, 64, 1);
@@ -165,18 +165,18 @@ TEST(EmittersRecurrent, Plain) {
   CheckCluster(PlainText({.steps = 4, .rows = 5, .units = 6}), 2, 96, 1);
 }
 
-TEST(EmittersRecurrent, Gru) {
+TEST(EmittersRecurrent, ComputesAGru) {
   CheckCluster(GruText({}));
   CheckCluster(GruText({.steps = 4, .rows = 9, .units = 40}), 8, 256, 1);
 }
 
-TEST(EmittersRecurrent, Lstm) {
+TEST(EmittersRecurrent, ComputesAnLstm) {
   CheckCluster(LstmText({}));
   CheckCluster(LstmText({.steps = 2, .rows = 2, .units = 128}), 8, 512);
 }
 
 // The values do not fit into shared memory beside the arrays that must be there.
-TEST(EmittersRecurrent, ValuesInScratchMemory) {
+TEST(EmittersRecurrent, KeepsLargeValuesInScratchMemory) {
   const std::string text = LstmText({.steps = 2, .rows = 9, .units = 256});
   CheckCluster(text, 8, 512);
   const auto module = Clustered(text, 8, 512, 4);
@@ -186,14 +186,14 @@ TEST(EmittersRecurrent, ValuesInScratchMemory) {
   EXPECT_TRUE(std::ranges::any_of(kernels->front().buffers, is_scratch));
 }
 
-TEST(EmittersRecurrent, SixteenBits) {
+TEST(EmittersRecurrent, Computes16BitFloats) {
   for (const char* type : {"bf16", "f16"}) {
     CheckCluster(PlainText({.type = type}));
     CheckCluster(LstmText({.rows = 3, .type = type}));
   }
 }
 
-TEST(EmittersRecurrent, WeightsByColumn) {
+TEST(EmittersRecurrent, ComputesTransposedWeights) {
   const char* const body = R"(
       z = $t[$B,$N] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}
       z0 = $t[$B,$H] slice(z), $0 z1 = $t[$B,$H] slice(z), $1 x0 = $t[$B,$H] slice(x), $0 x1 = $t[$B,$H] slice(x), $1
@@ -202,7 +202,7 @@ TEST(EmittersRecurrent, WeightsByColumn) {
   CheckCluster(LoopText({.units = 32}, 2, body, "$t[$N,$H]"));
 }
 
-TEST(EmittersRecurrent, TwoProductsInARow) {
+TEST(EmittersRecurrent, ComputesTwoDependentProducts) {
   const char* const body = R"(
       v = $t[$H,$H] get-tuple-element(s), index=5
       z = $t[$B,$H] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
@@ -213,7 +213,7 @@ TEST(EmittersRecurrent, TwoProductsInARow) {
 }
 
 // One product is of an array that the loop only reads, the other is of the state. Both have the same rows.
-TEST(EmittersRecurrent, ProductOfTheInput) {
+TEST(EmittersRecurrent, ComputesAProductOfTheInput) {
   const char* const body = R"(
       v = $t[$H,$H] get-tuple-element(s), index=5
       z = $t[$B,$H] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
@@ -222,7 +222,7 @@ TEST(EmittersRecurrent, ProductOfTheInput) {
   CheckCluster(LoopText({}, 1, body, "$t[$H,$N]", ", $t[$H,$H]", ", v", "v = $t[$H,$H] parameter(4)", ", v"));
 }
 
-TEST(EmittersRecurrent, StateBesideTheInput) {
+TEST(EmittersRecurrent, ComputesAConcatenationOfInputAndState) {
   const char* const body = R"(
       v = $t[48,$H] get-tuple-element(s), index=5 x16 = $t[$B,16] slice(x), slice={[0:$B], [0:16]}
       both = $t[$B,48] concatenate(x16, h), dimensions={1}
@@ -231,7 +231,7 @@ TEST(EmittersRecurrent, StateBesideTheInput) {
                2);
 }
 
-TEST(EmittersRecurrent, Vectors) {
+TEST(EmittersRecurrent, ComputesVectors) {
   const char* const products[] = {"dot(g, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
                                   "dot(w, g), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
                                   "dot(w, g), lhs_contracting_dims={1}, rhs_contracting_dims={0}"};
@@ -244,7 +244,7 @@ TEST(EmittersRecurrent, Vectors) {
   }
 }
 
-TEST(EmittersRecurrent, ResultsOfWhatIsFilled) {
+TEST(EmittersRecurrent, TheFilledArrayMayBeAnyNumberOfResults) {
   const std::string text = PlainText({});
   const std::string root = text.substr(text.rfind("ROOT"));
   std::string none = text, twice = text;
@@ -256,7 +256,7 @@ TEST(EmittersRecurrent, ResultsOfWhatIsFilled) {
 }
 
 // The sanitizer finds nothing in these kernels. It does find a race if a barrier of the cluster is missing.
-TEST(EmittersRecurrent, AMissingBarrierOfTheClusterIsFound) {
+TEST(EmittersRecurrent, AMissingClusterBarrierIsDetected) {
   const auto module = Clustered(PlainText({}), 8, 128, 4);
   ASSERT_NE(module, nullptr);
   const auto kernels = Emit(module->entry().root());
@@ -277,7 +277,7 @@ TEST(EmittersRecurrent, AMissingBarrierOfTheClusterIsFound) {
       found, [](const auto& finding) { return finding.finding == kernel::Finding::kCrossBlockRace; }));
 }
 
-TEST(EmittersRecurrent, AreRefusedWithAReason) {
+TEST(EmittersRecurrent, UnsuitableLoopsAreRejectedWithAReason) {
   EXPECT_EQ(WhyNot(LstmText({.units = 512})),
             "each of 8 blocks would need 557056 bytes of shared memory for weights and state, and has 232448");
   EXPECT_EQ(WhyNot(PlainText({.rows = 65, .units = 128})), "'gemm_fusion' has more than 64 rows");
@@ -302,7 +302,7 @@ TEST(EmittersRecurrent, AreRefusedWithAReason) {
 }
 
 // The planner chooses a cluster if its cost model says so. An a100 has no clusters.
-TEST(EmittersRecurrent, ThePlannerTakesThem) {
+TEST(EmittersRecurrent, ThePlannerChoosesClusters) {
   const auto module = Optimized(LstmText({.rows = 8, .units = 256}));
   for (const Instruction* inst : module->entry().Instructions()) {
     if (!IsRegion(*inst)) continue;

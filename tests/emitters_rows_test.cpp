@@ -35,7 +35,7 @@ std::string Softmax(const std::string& leading, const std::string& row, const st
              kept_dims, "} ROOT q = ", all, " divide(e, ss) }");
 }
 
-TEST(EmitRows, SoftmaxOfAnyLength) {
+TEST(EmitRows, ComputesASoftmaxOfAnyLength) {
   for (const char* row : {"17", "30", "64", "100", "255", "512", "1000", "1024", "2050", "4096", "5003"}) {
     SCOPED_TRACE(row);
     CheckRows(Softmax("9,", row, "0", "1"), Inputs::kPlain, 16);
@@ -44,9 +44,9 @@ TEST(EmitRows, SoftmaxOfAnyLength) {
   CheckRows(Softmax("1,", "70", "0", "1"), Inputs::kPlain, 16);
 }
 
-TEST(EmitRows, NotANumberAndInfinities) { CheckRows(Softmax("33,", "40", "0", "1"), Inputs::kReals, 16); }
+TEST(EmitRows, ComputesNanAndInfinities) { CheckRows(Softmax("33,", "40", "0", "1"), Inputs::kReals, 16); }
 
-TEST(EmitRows, RowsOfSeveralDimensions) {
+TEST(EmitRows, ComputesRowsOfSeveralDimensions) {
   CheckRows(kFolds +
                 "ENTRY e { x = f32[4,6,5,7] parameter(0) y = f32[6,7] parameter(1) z = f32[] constant(0)"
                 " b = f32[4,6,5,7] broadcast(y), dimensions={1,3} m = f32[4,6,5,7] multiply(x, b)"
@@ -59,7 +59,7 @@ TEST(EmitRows, RowsOfSeveralDimensions) {
 }
 
 // The kernel stores both statistics, the result, and a value that is computed before the statistics.
-TEST(EmitRows, LayerNormWithStatistics) {
+TEST(EmitRows, ComputesALayerNormWithStatistics) {
   for (const char* row : {"24", "300", "768", "2560"}) {
     const std::string n(row), all = "f32[13," + n + "]", low = "bf16[13," + n + "]";
     CheckRows(kFolds + "ENTRY e { x = " + low + " parameter(0) g = f32[" + n + "] parameter(1) y = " + low +
@@ -79,7 +79,7 @@ TEST(EmitRows, LayerNormWithStatistics) {
 
 // A reduction of two arrays whose reducer has no known identity. The resulting index is compared along the row and used
 // in a gather from the row.
-TEST(EmitRows, ArgMaxAndWhatItPicks) {
+TEST(EmitRows, ComputesAnArgMaxAndItsUses) {
   CheckRows(
       "pick { v = f32[] parameter(0) i = s32[] parameter(1) w = f32[] parameter(2) j = s32[] parameter(3)"
       " c = pred[] compare(v, w), direction=GE a = f32[] select(c, v, w) b = s32[] select(c, i, j)"
@@ -93,7 +93,7 @@ TEST(EmitRows, ArgMaxAndWhatItPicks) {
       Inputs::kIntegers);
 }
 
-TEST(EmitRows, CausalMask) {
+TEST(EmitRows, ComputesACausalMask) {
   CheckRows(kFolds +
                 "ENTRY e { x = bf16[2,3,40,40] parameter(0) c = f32[2,3,40,40] convert(x)"
                 " i = s32[2,3,40,40] iota(), iota_dimension=2 j = s32[2,3,40,40] iota(), iota_dimension=3"
@@ -109,7 +109,7 @@ TEST(EmitRows, CausalMask) {
 }
 
 // The kernel reads the index of each row of the table only once.
-TEST(EmitRows, GatheredRows) {
+TEST(EmitRows, ComputesGatheredRows) {
   CheckRows(kFolds +
                 "ENTRY e { x = f32[50,96] parameter(0) i = s32[20,1] parameter(1)"
                 " g = f32[20,96] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},"
@@ -120,7 +120,7 @@ TEST(EmitRows, GatheredRows) {
 }
 
 // Rows that do not fit on chip are computed again for each use, and the plan says so.
-TEST(EmitRows, RowsThatDoNotFit) {
+TEST(EmitRows, ComputesRowsThatDoNotFitOnChip) {
   const std::string text = Softmax("2,", "70000", "0", "1");
   const auto module = Fused(text, FusionKind::kInput);
   const auto plan = PlanKernels(module->entry().root(), DefaultDevice());
@@ -131,7 +131,7 @@ TEST(EmitRows, RowsThatDoNotFit) {
 }
 
 // The reduced value of one row is used in other rows, so this fusion is not a kernel of rows.
-TEST(EmitRows, OtherRowsAreNone) {
+TEST(EmitRows, RejectsUsesInOtherRows) {
   const auto module = Fused(kFolds +
                             "ENTRY e { x = f32[40,40] parameter(0) z = f32[] constant(0)"
                             " s = f32[40] reduce(x, z), dimensions={1}, to_apply=add"
@@ -143,7 +143,7 @@ TEST(EmitRows, OtherRowsAreNone) {
   Check(*module);
 }
 
-TEST(EmitRows, PlantedFaultsShow) {
+TEST(EmitRows, PlantedFaultsChangeTheResult) {
   const auto module = Fused(Softmax("9,", "100", "0", "1"), FusionKind::kInput);
   const auto literals = MakeInputs(*module, Inputs::kPlain);
   const auto sound = RunKernels(*module, literals, On::kHost);

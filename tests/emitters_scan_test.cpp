@@ -66,20 +66,20 @@ const std::vector<Sizes> kColumnSizes = {{"17,5", 0, 17},      {"300,64", 0, 300
                                          {"2,513,36", 1, 513}, {"20,3,5,7", 0, 20}, {"2,64,9000", 1, 64},
                                          {"20,66000", 0, 20},  {"3000,34", 0, 3000}};
 
-TEST(EmitScan, RowsOfAnyLength) { CheckSizes(kRowSizes); }
-TEST(EmitScan, ColumnsOfAnyShape) { CheckSizes(kColumnSizes); }
-TEST(EmitScan, InReverse) {
+TEST(EmitScan, ScansRowsOfAnyLength) { CheckSizes(kRowSizes); }
+TEST(EmitScan, ScansColumnsOfAnyShape) { CheckSizes(kColumnSizes); }
+TEST(EmitScan, ScansInReverse) {
   CheckSizes(kRowSizes, /*reverse=*/true);
   CheckSizes(kColumnSizes, /*reverse=*/true);
 }
-TEST(EmitScan, WithoutTheElementItself) {
+TEST(EmitScan, ScansWithoutTheElementItself) {
   for (const bool reverse : {false, true}) {
     CheckSizes(kRowSizes, reverse, /*exclusive=*/true);
     CheckSizes(kColumnSizes, reverse, /*exclusive=*/true);
   }
 }
 
-TEST(EmitScan, AnyReducerAndType) {
+TEST(EmitScan, ScansWithAnyReducerAndType) {
   const struct {
     const char *type, *op, *initial;
   } cases[] = {{"f32", "maximum", "-inf"}, {"f64", "minimum", "inf"}, {"s32", "add", "0"},     {"s8", "multiply", "1"},
@@ -99,7 +99,7 @@ TEST(EmitScan, AnyReducerAndType) {
 }
 
 // The accumulator is f32. Each result is rounded once, as the interpreter's is.
-TEST(EmitScan, SumsOfBf16AreMadeInF32) {
+TEST(EmitScan, SumsOfBf16AreComputedInF32) {
   CheckScan(*Fused(Str(Reducer("bf16", "add"), "ENTRY e { x = bf16[6,500] parameter(0) i = bf16[] constant(0) ",
                        "ROOT r = bf16[6,500] reduce-window(x, i), ", WindowOf(2, 1, 500), ", to_apply=f }")));
 }
@@ -118,7 +118,7 @@ TEST(EmitScan, OperandsStayInOrder) {
 }
 
 // The running maximum and its index, which is the first one among equal elements.
-TEST(EmitScan, RunningArgmax) {
+TEST(EmitScan, ComputesARunningArgmax) {
   const std::string larger =
       "f { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)"
       " c = pred[] compare(a, b), direction=GE v = f32[] select(c, a, b) w = s32[] select(c, i, j)"
@@ -131,7 +131,7 @@ TEST(EmitScan, RunningArgmax) {
   }
 }
 
-TEST(EmitScan, ProducersAndWhatIsComputedOfIt) {
+TEST(EmitScan, ComputesProducersAndUsers) {
   for (const int64_t along : {0, 1}) {
     const std::string window = WindowOf(2, along, along == 0 ? 130 : 72);
     CheckScan(*Fused(Str(Reducer("f32", "add"), "ENTRY e { x = f32[130,72] parameter(0) w = s32[72] parameter(1)",
@@ -150,14 +150,14 @@ TEST(EmitScan, ProducersAndWhatIsComputedOfIt) {
   }
 }
 
-TEST(EmitScan, OtherLayoutsAndLoneInstructions) {
+TEST(EmitScan, ScansOtherLayoutsAndLoneInstructions) {
   CheckScan(*Fused(Str(Reducer("f32", "add"), "ENTRY e { x = f32[70,40]{0,1} parameter(0) i = f32[] constant(0)",
                        " ROOT r = f32[70,40]{1,0} reduce-window(x, i), ", WindowOf(2, 0, 70), ", to_apply=f }")));
   Check(*Parsed(Str(Reducer("f32", "add"), "ENTRY e { x = f32[70,40] parameter(0) i = f32[] parameter(1)",
                     " ROOT r = f32[70,40] reduce-window(x, i), ", WindowOf(2, 1, 40), ", to_apply=f }")));
 }
 
-TEST(EmitScan, WhatIsARunningFold) {
+TEST(EmitScan, RecognizesRunningFolds) {
   const auto fold = [](std::string_view dims, std::string_view window, std::string_view result = "f32[40]",
                        std::string_view op = "add") {
     const auto module =

@@ -68,14 +68,14 @@ std::string Updates(const std::vector<std::string>& shapes) {
   return Str("HloModule m ", entry, "ROOT t = (", types, ") tuple(", results, ") }");
 }
 
-TEST(EmittersSegments, Updates) {
+TEST(EmittersSegments, UpdatesAreOneLaunch) {
   CheckOneLaunch(Updates({"f32[7]", "f32[1000]", "f32[3,5]"}));
   CheckOneLaunch(Updates({"f32[64,33]", "f32[1]", "f32[129]", "f32[4096]", "f32[2,2,2,2]", "f32[31]", "f32[5000]"}));
 }
 
-TEST(EmittersSegments, Reductions) { CheckOneLaunch(kReductions); }
+TEST(EmittersSegments, ReductionsAreOneLaunch) { CheckOneLaunch(kReductions); }
 
-TEST(EmittersSegments, SeveralResultsOfEach) {
+TEST(EmittersSegments, SegmentsMayHaveSeveralResults) {
   CheckOneLaunch(R"(HloModule m ENTRY e {
     x = bf16[50] parameter(0) y = s32[3,70] parameter(1)
     a = bf16[50] add(x, x) b = bf16[50] multiply(x, x)
@@ -85,7 +85,7 @@ TEST(EmittersSegments, SeveralResultsOfEach) {
 }
 
 // A sort is a launch of its own, and its reader waits for it. The other kernels stay together.
-TEST(EmittersSegments, SomeComeOut) {
+TEST(EmittersSegments, ASortIsALaunchOfItsOwn) {
   const auto module = Planned(R"(HloModule m
     less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }
     ENTRY e { x = f32[100] parameter(0) y = f32[33] parameter(1) z = f32[5,5] parameter(2)
@@ -100,7 +100,7 @@ TEST(EmittersSegments, SomeComeOut) {
 }
 
 // The region has one result twice and lacks a result of a kernel. It becomes a region that has each array once.
-TEST(EmittersSegments, EachResultIsGivenOnce) {
+TEST(EmittersSegments, EachResultIsOutputOnce) {
   const auto module = Parsed(R"(HloModule m
     two { p = f32[9] parameter(0) a = f32[9] add(p, p) b = f32[9] negate(p) ROOT r = (f32[9], f32[9]) tuple(a, b) }
     one { q = f32[5] parameter(0) ROOT r = f32[5] multiply(q, q) }
@@ -116,12 +116,12 @@ TEST(EmittersSegments, EachResultIsGivenOnce) {
   Check(*ExtractStep(*regions[0]));
 }
 
-TEST(EmittersSegments, RunOneByOneOnAHost) {
+TEST(EmittersSegments, KernelsRunOneByOneOnAHost) {
   EXPECT_TRUE(RegionsOf(*Planned(Updates({"f32[7]", "f32[1000]"}), "host")).empty());
 }
 
 // An array may share memory with a result only if no other kernel of the region reads it.
-TEST(EmittersSegments, SharesOnlyWhatOneKernelReads) {
+TEST(EmittersSegments, SharesOnlyArraysThatOneKernelReads) {
   const auto shared = [](const std::string& text) {
     const auto module = Planned(text, "h200");
     const auto alone = ExtractStep(*RegionsOf(*module).at(0));
@@ -142,7 +142,7 @@ TEST(EmittersSegments, SharesOnlyWhatOneKernelReads) {
 
 // The plan of the region determines the number of threads. Kernels whose own plans differ are an error with a place in
 // the text.
-TEST(EmittersSegments, PlansAgree) {
+TEST(EmittersSegments, PlansMustAgree) {
   const auto module = Planned(kReductions, "h200");
   const auto alone = ExtractStep(*RegionsOf(*module).at(0));
   FusionPlan plan = *PlanFusion(alone->entry().root(), *FindDevice("h200"));

@@ -76,7 +76,7 @@ void CheckByDigits(const std::string& text, Inputs inputs = Inputs::kIntegers) {
   Check(*Tiled(text, 64, {512, 8, 16}), inputs);
 }
 
-TEST(EmitSort, AnyLength) {
+TEST(EmitSort, SortsAnyLength) {
   for (const char* dims : {"1", "2", "33", "300"}) {
     CheckByDigits(SortOf("s32", dims, 0, "direction=LT"));
     CheckMerged(SortOf("f32", dims, 0, "direction=GT"));
@@ -85,7 +85,7 @@ TEST(EmitSort, AnyLength) {
 }
 
 // Long lines take several tiles. Digits are counted, placed and moved by separate kernels.
-TEST(EmitSort, DigitsOfSeveralTiles) {
+TEST(EmitSort, SortsSeveralTilesByDigits) {
   for (const std::string& text :
        {SortOf("s8", "2,300", 1, "direction=GT"), SortOf("f16", "300,2", 0, "direction=LT, type=TOTALORDER"),
         SortWith("130", 0, "direction=GT, type=TOTALORDER", {"s32"}),
@@ -101,7 +101,7 @@ TEST(EmitSort, DigitsOfSeveralTiles) {
 // On a GPU, blocks run concurrently. Here they run one after the other, so each block finds complete prefix sums of the
 // block before it. The test replaces the published sums of most blocks by the counts of the block alone. The next
 // blocks must then add up several counts.
-TEST(EmitSort, TilesThatKnowTheirOwnCountsAlone) {
+TEST(EmitSort, TilesAddUpCountsOfEarlierTiles) {
   constexpr int64_t kLength = 1000, kTile = 64, kDigits = 32, kTiles = 16;
   constexpr uint32_t kOfTile = 1U << 30;
   const auto module = Tiled(SortOf("u8", "1000", 0, "direction=LT"), 32, {kTile, 2, kDigits});
@@ -139,7 +139,7 @@ TEST(EmitSort, TilesThatKnowTheirOwnCountsAlone) {
   EXPECT_EQ(result, keys);
 }
 
-TEST(EmitSort, AnyDimension) {
+TEST(EmitSort, SortsAnyDimension) {
   for (const int dimension : {0, 1, 2}) {
     Check(*Fused(SortOf("f32", "3,70,5", dimension, "direction=LT")));
     CheckByDigits(SortOf("u16", "2,70,3", dimension, "direction=GT"));
@@ -151,11 +151,11 @@ TEST(EmitSort, AnyDimension) {
              " to_apply=before }"));
 }
 
-TEST(EmitSort, NothingToSort) {
+TEST(EmitSort, SortsEmptyArrays) {
   for (const char* dims : {"0", "0,3", "3,0"}) Check(*Fused(SortOf("f32", dims, 0, "direction=LT")));
 }
 
-TEST(EmitSort, EveryKeyType) {
+TEST(EmitSort, SortsEveryKeyType) {
   for (const char* type : {"pred", "s8", "s16", "s64", "u8", "u32", "u64"})
     CheckByDigits(SortOf(type, "2,150", 1, "direction=LT"));
   for (const char* type : {"f16", "bf16", "f32", "f64"})
@@ -165,13 +165,13 @@ TEST(EmitSort, EveryKeyType) {
 }
 
 // A tile with a NaN that the comparator does not order is merged as the interpreter merges a line.
-TEST(EmitSort, NanUnderAComparisonThatIsNoOrder) {
+TEST(EmitSort, SortsNanLikeTheInterpreter) {
   Check(*Tiled(SortOf("f32", "2,250", 1, "direction=LT"), 32, {256, 256, 1}), Inputs::kReals);
   Check(*Tiled(SortOf("f16", "2,250", 1, "direction=GT"), 64, {256, 4, 1}), Inputs::kReals);
   Check(*Fused(SortOf("f32", "5,250", 0, "direction=LT")), Inputs::kReals);
 }
 
-TEST(EmitSort, WhatMovesAlong) {
+TEST(EmitSort, MovesPayloads) {
   for (const auto& payloads : std::vector<std::vector<std::string>>{{"s32"}, {"f64"}, {"bf16", "s8", "pred"}}) {
     CheckByDigits(SortWith("3,90", 1, "direction=GT, type=TOTALORDER", payloads), Inputs::kReals);
     CheckMerged(SortWith("3,90", 1, "direction=LT", payloads));
@@ -195,7 +195,7 @@ constexpr const char* kCanonical =
     " bn = pred[] compare(b, b), direction=NE b2 = f32[] select(bn, none, b1)"
     " ROOT r = pred[] compare(a2, b2), direction=LT, type=TOTALORDER } ";
 
-TEST(EmitSort, KeysThatAreComputed) {
+TEST(EmitSort, SortsByComputedKeys) {
   const std::string text = Str(kCanonical,
                                "ENTRY e { x = f32[2,140] parameter(0) y = s32[2,140] iota(), iota_dimension=1"
                                " ROOT r = (f32[2,140], s32[2,140]) sort(x, y), dimensions={1}, to_apply=before }");
@@ -215,7 +215,7 @@ TEST(EmitSort, KeysThatAreComputed) {
                 Inputs::kReals);
 }
 
-TEST(EmitSort, SeveralKeys) {
+TEST(EmitSort, SortsBySeveralKeys) {
   CheckMerged(
       "before { a = s32[] parameter(0) b = s32[] parameter(1) c = f32[] parameter(2) d = f32[] parameter(3)"
       " l = pred[] compare(a, b), direction=LT e = pred[] compare(a, b), direction=EQ"
@@ -225,7 +225,7 @@ TEST(EmitSort, SeveralKeys) {
 }
 
 // Each element is output exactly once with every comparator: LE, a constant, and a relation with cycles.
-TEST(EmitSort, ComparatorsThatAreNoOrder) {
+TEST(EmitSort, ComparatorsWithoutOrderGiveAPermutation) {
   for (const char* body : {"ROOT r = pred[] compare(a, b), direction=LE", "ROOT r = pred[] constant(true)",
                            "ROOT r = pred[] constant(false)",
                            "five = s32[] constant(5) m = s32[] multiply(a, five) s = s32[] subtract(m, b)"
@@ -257,7 +257,7 @@ std::string TopKOf(std::string_view type, std::string_view dims, std::string_vie
              "]) topk(x), k=", k, ", ", more, " }");
 }
 
-TEST(EmitTopK, BestFirst) {
+TEST(EmitTopK, ReturnsTheBestFirst) {
   for (const char* type : {"s8", "u32", "bf16", "f32", "f64"}) {
     for (const char* more : {"largest=true", "largest=false"}) {
       CheckByDigits(TopKOf(type, "3,77", "3,", 5, more), Inputs::kReals);
@@ -270,7 +270,7 @@ TEST(EmitTopK, BestFirst) {
 
 // The first k elements are selected from a line or from its tiles. The buffer is small and often full, and many keys
 // are equal.
-TEST(EmitTopK, FirstOfLongLines) {
+TEST(EmitTopK, SelectsFromLongLines) {
   for (const char* type : {"s8", "u32", "bf16", "f32", "f64"}) {
     for (const char* more : {"largest=true", "largest=false"}) {
       const std::string text = TopKOf(type, "2,600", "2,", 9, more);
@@ -284,7 +284,7 @@ TEST(EmitTopK, FirstOfLongLines) {
   Check(*Tiled(TopKOf("f32", "0,300", "0,", 5, "largest=true"), 32, {64, 64, 256, 8}), Inputs::kReals);
 }
 
-TEST(EmitTopK, IsSelectedOnHostsWhereFewAreKept) {
+TEST(EmitTopK, HostsSelectIfKIsSmall) {
   const auto tile = [](const std::string& text, int multiprocessors) {
     const auto module = Fused(text);
     const auto plan = PlanKernels(module->entry().root(), HostDescription(multiprocessors, 32));

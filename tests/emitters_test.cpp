@@ -7,7 +7,7 @@
 namespace hlo::gpu {
 namespace {
 
-TEST(EmitLoop, ElementwiseOfAnyCount) {
+TEST(EmitLoop, ComputesAnyNumberOfElements) {
   for (const char* dims : {"1", "7", "33", "1024", "1027", "3,5,7", "2,1000", ""}) {
     const std::string t = std::string("[") + dims + "]";
     Check(*Fused("ENTRY e { a = f32" + t + " parameter(0) b = f32" + t + " parameter(1) m = f32" + t +
@@ -15,7 +15,7 @@ TEST(EmitLoop, ElementwiseOfAnyCount) {
   }
 }
 
-TEST(EmitLoop, EveryElementType) {
+TEST(EmitLoop, ComputesEveryElementType) {
   for (const char* type : {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"}) {
     const std::string t = std::string(type) + "[2,35]";
     Check(*Fused("ENTRY e { a = " + t + " parameter(0) b = " + t + " parameter(1) s = " + t + " subtract(a, b) d = " +
@@ -26,7 +26,7 @@ TEST(EmitLoop, EveryElementType) {
       " c = f32[70] convert(o) n = pred[70] not(a) ROOT t = (f32[70], pred[70]) tuple(c, n) }"));
 }
 
-TEST(EmitLoop, BitsOfAPredAreAByte) {
+TEST(EmitLoop, StoresAPredAsAByte) {
   Check(
       *Fused("ENTRY e { a = pred[70] parameter(0) u = u8[70] bitcast-convert(a) s = s8[70] bitcast-convert(a)"
              " ROOT t = (u8[70], s8[70]) tuple(u, s) }"));
@@ -35,7 +35,7 @@ TEST(EmitLoop, BitsOfAPredAreAByte) {
              " ENTRY e { a = pred[70] parameter(0) ROOT m = u8[70] map(a), dimensions={0}, to_apply=f }"));
 }
 
-TEST(EmitLoop, FunctionsWithSpecialValues) {
+TEST(EmitLoop, ComputesFunctionsOfSpecialValues) {
   std::vector<Opcode> ops = {Opcode::kAbs,  Opcode::kNegate,           Opcode::kSign,           Opcode::kFloor,
                              Opcode::kCeil, Opcode::kRoundNearestEven, Opcode::kRoundNearestAfz};
   for (const FloatFunction& function : FloatFunctions()) ops.push_back(function.opcode);
@@ -52,14 +52,14 @@ TEST(EmitLoop, FunctionsWithSpecialValues) {
 }
 
 // The host interleaves several vectors, except in the remainder after the last whole tile.
-TEST(EmitLoop, LongBodiesOverManyElements) {
+TEST(EmitLoop, ComputesLongBodiesOverManyElements) {
   for (const char* dims : {"262147", "513,515", "2049,130"}) {
     const std::string t = std::string("f32[") + dims + "]";
     Check(*Fused("ENTRY e { a = " + t + " parameter(0) ROOT r = " + t + " erf(a) }"), Inputs::kReals, 13);
   }
 }
 
-TEST(EmitLoop, BroadcastsAndRows) {
+TEST(EmitLoop, ComputesBroadcastsAndRows) {
   // The rows are wide enough for a block, for a warp, or for neither.
   for (const char* columns : {"2048", "300", "64", "33", "12", "5"}) {
     const std::string c(columns);
@@ -72,7 +72,7 @@ TEST(EmitLoop, BroadcastsAndRows) {
 }
 
 // The parts are so long that a host copies them. Tiles are cut at the ends of parts.
-TEST(EmitLoop, LongConcatenations) {
+TEST(EmitLoop, ComputesLongConcatenations) {
   for (const char* type : {"bf16", "s8", "f64"}) {
     const std::string t(type);
     Check(*Fused("ENTRY e { a = " + t + "[5,1000] parameter(0) b = " + t + "[5,77] parameter(1) c = " + t +
@@ -95,7 +95,7 @@ TEST(EmitLoop, LongConcatenations) {
              "ROOT r = s32[3,530] select(e, f, g) }"));
 }
 
-TEST(EmitLoop, DataMovement) {
+TEST(EmitLoop, MovesData) {
   Check(*Fused(
       "ENTRY e { x = f32[6,40] parameter(0) r = f32[2,3,40] reshape(x) t = f32[3,2,40] transpose(r), dimensions={1,0,2}"
       " s = f32[3,1,20] slice(t), slice={[0:3], [1:2], [0:40:2]} ROOT v = f32[3,1,20] reverse(s), dimensions={0,2} }"));
@@ -122,7 +122,7 @@ TEST(EmitLoop, DataMovement) {
              " ROOT r = f32[3,2] add(t, x) }"));
 }
 
-TEST(EmitLoop, DynamicIndices) {
+TEST(EmitLoop, ComputesDynamicIndices) {
   Check(
       *Fused("ENTRY e { x = f32[7,50] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2)"
              " ROOT r = f32[3,40] dynamic-slice(x, i, j), dynamic_slice_sizes={3,40} }"));
@@ -144,7 +144,7 @@ TEST(EmitLoop, DynamicIndices) {
              " collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,36} }"));
 }
 
-TEST(EmitLoop, WindowsAndFolds) {
+TEST(EmitLoop, ComputesWindowsAndFolds) {
   const std::string max = "max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] maximum(a, b) } ";
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   Check(*Fused(
@@ -165,7 +165,7 @@ TEST(EmitLoop, WindowsAndFolds) {
 }
 
 // Reshapes cut dimensions at other places, and values are used at many indices. No value is computed twice.
-TEST(EmitLoop, ManyUsesOfOneValue) {
+TEST(EmitLoop, ComputesAValueWithManyUsesOnce) {
   std::string text = "ENTRY e { x0 = f32[40] parameter(0)";
   for (int i = 0; i < 30; ++i) {
     const std::string a = "x" + std::to_string(i), b = "x" + std::to_string(i + 1);
@@ -179,7 +179,7 @@ TEST(EmitLoop, ManyUsesOfOneValue) {
              " s = f32[30] parameter(1) c = f32[7,30] broadcast(s), dimensions={1} ROOT r = f32[7,30] add(b, c) }"));
 }
 
-TEST(EmitLoop, TupleParameters) {
+TEST(EmitLoop, ReadsTupleParameters) {
   Check(
       *Fused("ENTRY e { p = (f32[50], (s32[50], f32[])) parameter(0) a = f32[50] get-tuple-element(p), index=0 q = "
              "(s32[50], f32[]) get-tuple-element(p), index=1"
@@ -188,7 +188,7 @@ TEST(EmitLoop, TupleParameters) {
              " m = f32[50] multiply(a, f) ROOT r = f32[50] add(m, b) }"));
 }
 
-TEST(EmitTranspose, MinorDimensionMoves) {
+TEST(EmitTranspose, TransposesTheMinorDimension) {
   for (const char* dims : {"64,128", "33,70", "100,17", "16,300"}) {
     const std::string d(dims), rows = d.substr(0, d.find(',')), columns = d.substr(d.find(',') + 1),
                                t = columns + "," + rows;
@@ -208,7 +208,7 @@ TEST(EmitTranspose, MinorDimensionMoves) {
   Check(*Fused("ENTRY e { x = f32[20,64,3] parameter(0) ROOT t = f32[3,64,20] transpose(x), dimensions={2,1,0} }"));
 }
 
-TEST(EmitTranspose, EveryElementSize) {
+TEST(EmitTranspose, TransposesEveryElementSize) {
   for (const char* type : {"pred", "s8", "f16", "s32", "f64"}) {
     const std::string t(type);
     Check(*Fused("ENTRY e { x = " + t + "[66,70] parameter(0) ROOT t = " + t +
@@ -217,11 +217,11 @@ TEST(EmitTranspose, EveryElementSize) {
 }
 
 // The arrays are large enough for streaming stores. Rows are whole cache lines but not whole tiles.
-TEST(EmitTranspose, TilesCutShortAreWrittenWhereOthersStream) {
+TEST(EmitTranspose, WritesPartialTilesBesideStreamedOnes) {
   Check(*Fused("ENTRY e { x = f64[1040,4080] parameter(0) ROOT t = f64[4080,1040] transpose(x), dimensions={1,0} }"));
 }
 
-TEST(EmitReduction, RowsOfAnyLength) {
+TEST(EmitReduction, ReducesRowsOfAnyLength) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   for (const char* dims : {"5,17", "9,33", "3,300", "4,1024", "2,1029", "3,5000", "1,40000", "70,4100", "2,16384",
                            "3,512", "300,30", "129,17", "256,63"}) {
@@ -233,7 +233,7 @@ TEST(EmitReduction, RowsOfAnyLength) {
   }
 }
 
-TEST(EmitReduction, ColumnsOfAnyShape) {
+TEST(EmitReduction, ReducesColumnsOfAnyShape) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   for (const char* dims : {"17,5", "300,64", "40,1024", "1000,17", "33,2500", "5000,132", "256,1024", "4096,64",
                            "9000,200", "6144,384", "5000,6"}) {
@@ -250,7 +250,7 @@ TEST(EmitReduction, ColumnsOfAnyShape) {
                      "dimensions={0}, to_apply=add }"));
 }
 
-TEST(EmitReduction, WholeArray) {
+TEST(EmitReduction, ReducesAWholeArray) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   Check(*Fused(add +
                    "ENTRY e { x = f32[256,512] parameter(0) y = f32[256,512] parameter(1) z = f32[256,512] parameter(2)"
@@ -261,7 +261,7 @@ TEST(EmitReduction, WholeArray) {
                       "dimensions={0}, to_apply=add }"));
 }
 
-TEST(EmitReduction, AnyReducerAndType) {
+TEST(EmitReduction, ReducesWithAnyReducerAndType) {
   Check(*Fused("r { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] maximum(a, b) } ENTRY e { x = "
                "f32[9,777] parameter(0)"
                " i = f32[] constant(-inf) ROOT r = f32[9] reduce(x, i), dimensions={1}, to_apply=r }"),
@@ -311,7 +311,7 @@ TEST(EmitReduction, InitialValueCountsOnce) {
   }
 }
 
-TEST(EmitReduction, VariadicAndSeveral) {
+TEST(EmitReduction, ComputesVariadicAndSeveralReductions) {
   const std::string argmax =
       "argmax { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
       " g = pred[] compare(av, bv), direction=GT eq = pred[] compare(av, bv), direction=EQ lo = pred[] compare(ai, "
@@ -344,7 +344,7 @@ TEST(EmitReduction, VariadicAndSeveral) {
                FusionKind::kInput));
 }
 
-TEST(EmitContraction, DotsOfAnyShape) {
+TEST(EmitContraction, ComputesDotsOfAnyShape) {
   Check(
       *Parsed("ENTRY e { a = f32[70,90] parameter(0) b = f32[90,130] parameter(1) ROOT d = f32[70,130] dot(a, b), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
@@ -376,7 +376,7 @@ TEST(EmitContraction, DotsOfAnyShape) {
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
 }
 
-TEST(EmitContraction, Convolutions) {
+TEST(EmitContraction, ComputesConvolutions) {
   Check(*Fused(
       "ENTRY e { x = f32[2,9,11,20] parameter(0) w = f32[3,3,20,40] parameter(1) c = f32[40] parameter(2)"
       " v = f32[2,5,6,40] convolution(x, w), window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"
@@ -396,7 +396,7 @@ TEST(EmitContraction, Convolutions) {
 
 // The product has few tiles with many terms. Several blocks share each tile, with fewer terms in the last part. The
 // last block that arrives has the sums and computes the epilogue.
-TEST(EmitContraction, BlocksThatShareATile) {
+TEST(EmitContraction, BlocksShareATile) {
   const auto blocks_of = [](const Module& module) {
     const auto kernels = Emit(module.entry().root());
     return kernels && kernels->size() == 1 ? kernels->front().kernel->blocks : 0;
@@ -424,7 +424,7 @@ TEST(EmitContraction, BlocksThatShareATile) {
 
 // Products of 16-bit operands use matrix units. Sums of small integers are exact there too, and results are rounded
 // once.
-TEST(EmitContraction, MatrixUnits) {
+TEST(EmitContraction, UsesMatrixUnits) {
   const auto emitter_of = [](const Module& module) {
     const auto kernels = Emit(module.entry().root());
     return kernels && kernels->size() == 1 ? kernels->front().emitter : "";
@@ -457,7 +457,7 @@ TEST(EmitContraction, MatrixUnits) {
               "convolution(x, g), window={size=14x14 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf }"));
 }
 
-TEST(EmitScatter, InOrder) {
+TEST(EmitScatter, UpdatesInOrder) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";
   // Several indices are equal. Updates at negative and too large indices are skipped.
@@ -478,7 +478,7 @@ TEST(EmitScatter, InOrder) {
 
 // Some of the many indices are equal, and some are out of range. Blocks share the places of the operand. The last of
 // several equal indices wins.
-TEST(EmitScatter, BlocksThatShareThePlaces) {
+TEST(EmitScatter, BlocksShareThePlaces) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";
   const auto rows =
@@ -500,7 +500,7 @@ TEST(EmitScatter, BlocksThatShareThePlaces) {
                "inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add }"));
 }
 
-TEST(EmitFaults, ArePlantedWhereAsked) {
+TEST(EmitFaults, ChangeTheResult) {
   const auto module = Fused(
       "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ENTRY e { x = f32[8,900] "
       "parameter(0)"
@@ -514,7 +514,7 @@ TEST(EmitFaults, ArePlantedWhereAsked) {
 }
 
 // The pairs of operands and results that the run time may put into the same memory.
-TEST(EmitBuffers, SaysWhatMayBeShared) {
+TEST(EmitBuffers, NamesSharableBuffers) {
   const auto module = Fused(
       "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) r = f32[64] reverse(y), dimensions={0} ROOT a = "
       "f32[64] add(x, r) }");
@@ -524,7 +524,7 @@ TEST(EmitBuffers, SaysWhatMayBeShared) {
   EXPECT_EQ((*plans)[0].sharable[0].operand, 0);
 }
 
-TEST(EmitErrors, NameTheOp) {
+TEST(EmitErrors, AreUnsupported) {
   for (const char* text : {
            "ENTRY e { x = f16[3] parameter(0) ROOT r = bf16[3] abs(x) }",
            "ENTRY e { x = bf16[3] parameter(0) y = f32[3] parameter(1) ROOT r = f32[3] add(x, y) }",

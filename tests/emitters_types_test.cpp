@@ -192,7 +192,7 @@ std::vector<Root> Comparisons() {
   return roots;
 }
 
-TEST(EmitTypes, EveryPairOfByteFloats) {
+TEST(EmitTypes, ComputesEveryPairOfByteFloats) {
   for (const PrimitiveType type : kByteFloats) {
     Literal a, b;
     AllPairs(type, &a, &b);
@@ -209,7 +209,7 @@ TEST(EmitTypes, EveryPairOfByteFloats) {
   }
 }
 
-TEST(EmitTypes, EveryByteFloatThroughOpsOfOne) {
+TEST(EmitTypes, ComputesUnaryOpsOfEveryByteFloat) {
   for (const PrimitiveType type : kByteFloats) {
     std::vector<Root> roots = {{kPred, "is-finite(p0)"}};
     for (const char* op :
@@ -222,7 +222,7 @@ TEST(EmitTypes, EveryByteFloatThroughOpsOfOne) {
   }
 }
 
-TEST(EmitTypes, EveryPairOfIntegersOfLessThanAByte) {
+TEST(EmitTypes, ComputesEveryPairOfSubByteIntegers) {
   for (const PrimitiveType type : kSubBytes) {
     Literal a, b;
     AllPairs(type, &a, &b);
@@ -239,7 +239,7 @@ TEST(EmitTypes, EveryPairOfIntegersOfLessThanAByte) {
   }
 }
 
-TEST(EmitTypes, EveryTypeOnTheGpuToo) {
+TEST(EmitTypes, ComputesEverySmallTypeInTheEmulator) {
   for (const PrimitiveType type : kReal) {
     if (BitWidth(type) > 8 || type == kPred) continue;
     const std::string t = Str(type, "[2,35] ");
@@ -252,7 +252,7 @@ TEST(EmitTypes, EveryTypeOnTheGpuToo) {
 }
 
 // The kernels are rows, columns, windows, dots, tiled transposes, scatters, gathers, tables and large constants.
-TEST(EmitTypes, SmallTypesInEveryKindOfKernel) {
+TEST(EmitTypes, ComputesSmallTypesInEveryKindOfKernel) {
   for (const std::string t : {"f8e4m3fn", "f8e5m2", "s4", "u4", "f4e2m1fn"}) {
     SCOPED_TRACE(t);
     const std::string sum = "f { x = " + t + "[] parameter(0) y = " + t + "[] parameter(1) ROOT s = " + t +
@@ -279,7 +279,7 @@ TEST(EmitTypes, SmallTypesInEveryKindOfKernel) {
   }
 }
 
-TEST(EmitTypes, BitsOfOneWidthAsAnother) {
+TEST(EmitTypes, ConvertsBitsBetweenWidths) {
   struct {
     const char *from, *to;
   } const kCases[] = {{"f32[5,7]", "u8[5,7,4]"},    {"u8[5,7,4]", "f32[5,7]"},     {"u64[9]", "u32[9,2]"},
@@ -294,7 +294,7 @@ TEST(EmitTypes, BitsOfOneWidthAsAnother) {
   }
 }
 
-TEST(EmitTypes, StochasticConvert) {
+TEST(EmitTypes, ComputesStochasticConvert) {
   struct {
     PrimitiveType from, random;
   } const kCases[] = {{kF64, kU64}, {kF32, kU32}, {kF16, kU16}, {kBF16, kU16}, {kF8E5M2, kU8}};
@@ -311,7 +311,7 @@ TEST(EmitTypes, StochasticConvert) {
   }
 }
 
-TEST(EmitTypes, ComplexNumbersMove) {
+TEST(EmitTypes, MovesComplexNumbers) {
   for (const std::string t : {"c64", "c128"}) {
     SCOPED_TRACE(t);
     Check(*Fused("ENTRY e { x = " + t + "[40,33] parameter(0) ROOT r = " + t +
@@ -338,7 +338,7 @@ TEST(EmitTypes, ComplexNumbersMove) {
   }
 }
 
-TEST(EmitTypes, ComplexNumbersInFolds) {
+TEST(EmitTypes, ReducesComplexNumbers) {
   for (const std::string t : {"c64", "c128"}) {
     SCOPED_TRACE(t);
     for (const std::string op : {"add", "multiply"}) {
@@ -377,7 +377,7 @@ TEST(EmitTypes, ComplexNumbersInFolds) {
 }
 
 // The bounds are a few units in the last place of f64 for c128. The formulas of c64 are computed in f64.
-TEST(EmitTypes, ComplexFunctions) {
+TEST(EmitTypes, ComputesComplexFunctions) {
   for (const auto& [t, part, ulps] : {std::tuple("c64", "f32", 1.0), std::tuple("c128", "f64", 24.0)}) {
     for (const char* op : {"exponential", "exponential-minus-one",
                            "log",         "log-plus-one",
@@ -416,7 +416,7 @@ TEST(EmitTypes, ComplexFunctions) {
 }
 
 // A finite result equals the interpreter's, which follows annex G of the C standard.
-TEST(EmitTypes, ComplexFunctionsBeyondAllNumbers) {
+TEST(EmitTypes, ComputesComplexFunctionsOfExtremeNumbers) {
   const std::vector<double> parts = {0.0, -0.0, 1, -1, 0.5, -3, 1e-300, 1e300, kInfinity, -kInfinity, kNaN};
   Literal numbers(Shape(kC128, {static_cast<int64_t>(parts.size() * parts.size())}));
   for (size_t i = 0; i < parts.size() * parts.size(); ++i)

@@ -21,7 +21,7 @@ void ExpectElements(const std::string& text, F expected) {
   AtEveryHostIsa([&] { check(On::kHost); });
 }
 
-TEST(EmitWideIndex, IotaOfMoreThanTwoToThe31) {
+TEST(EmitWideIndex, ComputesAnIotaBeyondTwoToThe31) {
   for (const char* type : {"f32", "f64", "bf16", "s64", "u32"}) {
     SCOPED_TRACE(type);
     const std::string t(type);
@@ -35,7 +35,7 @@ TEST(EmitWideIndex, IotaOfMoreThanTwoToThe31) {
   }
 }
 
-TEST(EmitWideIndex, RowsOfMoreThanTwoToThe31) {
+TEST(EmitWideIndex, ComputesRowsBeyondTwoToThe31) {
   const std::string add = "add { a = s64[] parameter(0) b = s64[] parameter(1) ROOT r = s64[] add(a, b) } ";
   ExpectElements(add +
                      "ENTRY e { i = s64[4900000000] iota(), iota_dimension=0 m = s64[70000,70000] reshape(i)"
@@ -45,7 +45,7 @@ TEST(EmitWideIndex, RowsOfMoreThanTwoToThe31) {
 }
 
 // The size of the iteration space decides, even if the operands are small.
-TEST(EmitWideIndex, IsChosenByWhatIsIteratedOver) {
+TEST(EmitWideIndex, DependsOnTheIterationSpace) {
   const std::string add = "add { a = s64[] parameter(0) b = s64[] parameter(1) ROOT r = s64[] add(a, b) } ";
   for (const auto& [dims, wide] : {std::pair("70000,70000", true), std::pair("700,700", false)}) {
     const auto module = Fused(add + "ENTRY e { x = s64[] parameter(0) b = s64[" + dims +

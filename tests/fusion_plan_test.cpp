@@ -240,7 +240,7 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   }
 }
 
-TEST(FusionPlan, WhatMayBeInPlaceIs) {
+TEST(FusionPlan, PredictedUpdatesAreInPlace) {
   int64_t foreseen = 0;
   for (const Case& each : Cases()) {
     const auto module = ModuleOf(each);
@@ -257,7 +257,7 @@ TEST(FusionPlan, WhatMayBeInPlaceIs) {
 
 // If fusion passes treat a fusion as a reduction, it is planned as a reduction or its plan says why it is slow. If they
 // do not, it is not planned as a reduction.
-TEST(FusionPlan, WhatWalksAsAReductionIsOne) {
+TEST(FusionPlan, PredictedReductionsAreReductions) {
   int64_t reductions = 0;
   for (const Case& each : Cases()) {
     const auto module = ModuleOf(each);
@@ -309,7 +309,7 @@ TEST(DeviceDescription, IsTheNearestRow) {
 }
 
 // Vectors of independent elements have the device's width. Reductions combine elements in the same order on all hosts.
-TEST(FusionPlan, VectorsAreThoseOfTheDevice) {
+TEST(FusionPlan, VectorsHaveTheWidthOfTheDevice) {
   const auto loop = Fused("ENTRY e { x = f32[4000,700] parameter(0) ROOT r = f32[4000,700] negate(x) }");
   const auto rows = Fused(std::string(kAdd) +
                           "ENTRY e { x = f32[40,704] parameter(0) z = f32[] constant(0)"
