@@ -24,18 +24,18 @@ Order OrderOf(const Order& dependencies, const std::vector<NodeWeight>& weights,
   return GraphOrder(dependencies, weights, concurrency, kMultiprocessors);
 }
 
-TEST(GraphOrder, IsAChainWhereNothingMayRunSideBySide) {
+TEST(GraphOrder, IsAChainIfNothingMayRunConcurrently) {
   const Order chain = {{}, {0}, {1}, {2}, {3}, {4}};
   EXPECT_EQ(OrderOf(kFork, Weights(6, 1000, 1), Concurrency::kNever), chain);
 }
 
-TEST(GraphOrder, HasSidesWhereAllMay) {
+TEST(GraphOrder, HasSidesIfAllMayRunConcurrently) {
   EXPECT_EQ(OrderOf(kFork, Weights(6, 1, 10000), Concurrency::kAlways), kFork);
   // A dependency that a path already implies has no edge. A step without dependencies has no incoming edges.
   EXPECT_EQ(OrderOf({{}, {0}, {0, 1}, {}}, Weights(4, 1, 1), Concurrency::kAlways), (Order{{}, {0}, {1}, {}}));
 }
 
-TEST(GraphOrder, HasSidesWhereBothTakeLongAndLeaveRoom) {
+TEST(GraphOrder, HasSidesIfBothTakeLongAndLeaveRoom) {
   const Order chain = {{}, {0}, {1}, {2}, {3}, {4}};
   // Two steps of 10 us are a side of 20 us.
   EXPECT_EQ(OrderOf(kFork, Weights(6, 10.5, 66), Concurrency::kWhereItPays), kFork);

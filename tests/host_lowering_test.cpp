@@ -31,7 +31,7 @@ TEST(HostLowering, TilesOverTheSameElementsShareALoop) {
   EXPECT_EQ(Together(std::move(k).Build()), 3);
 }
 
-TEST(HostLowering, ATileThatReadsWhatTheOneBeforeWroteStaysApart) {
+TEST(HostLowering, ATileThatReadsResultsOfTheTileBeforeStaysSeparate) {
   KernelBuilder k("backwards", 1, 128);
   const Array x = k.Input("x", Type::kF32, kElements), y = k.InOut("y", Type::kF32, kElements),
               z = k.Output("z", Type::kF32, kElements);
@@ -40,7 +40,7 @@ TEST(HostLowering, ATileThatReadsWhatTheOneBeforeWroteStaysApart) {
   EXPECT_EQ(Together(std::move(k).Build()), 1);
 }
 
-TEST(HostLowering, ATileWithALimitStaysApart) {
+TEST(HostLowering, ATileWithALimitStaysSeparate) {
   KernelBuilder k("cut_short", 1, 128);
   const Array y = k.Output("y", Type::kF32, 100), z = k.Output("z", Type::kF32, kElements);
   k.Tile(4, k.Index(100), [&](Value i) { y.Store(i, k.Constant(Type::kF32, 1.0)); });

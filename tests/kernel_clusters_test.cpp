@@ -30,7 +30,7 @@ int64_t Count(const Region& region, Op op) {
   return count;
 }
 
-TEST(Clusters, ARowSumIsThatOfTheRow) {
+TEST(Clusters, ComputeRowSums) {
   constexpr int64_t kRows = 3, kColumns = 5000;
   const auto kernel = CompileHost(ClusterRowSum(kRows, kColumns, 4));
   ASSERT_TRUE(kernel) << kernel.error().message();
@@ -49,14 +49,14 @@ TEST(Clusters, ARowSumIsThatOfTheRow) {
 
 // A barrier of the cluster precedes the first read from other blocks, the next write to an array that other blocks
 // read, and the end of a block.
-TEST(Clusters, BarriersStandWhereTheyMust) {
+TEST(Clusters, HaveBarriersWhereNecessary) {
   const Kernel kernel = ClusterRowSum(3, 5000, 4);
   EXPECT_EQ(Count(kernel.body, Op::kClusterBarrier), 4) << ToString(kernel);
   EXPECT_EQ(kernel.body.body.back().op, Op::kClusterBarrier);
   EXPECT_EQ(Count(RowReduce(5, 1000, 4).body, Op::kClusterBarrier), 0);
 }
 
-TEST(Clusters, PtxNamesTheirSizeAndIsAssembled) {
+TEST(Clusters, PtxNamesTheClusterSizeAndIsAssembled) {
   const auto ptx = EmitPtx(ClusterRowSum(3, 5000, 4));
   ASSERT_TRUE(ptx) << ptx.error().message();
   for (const char* text : {".reqnctapercluster 4, 1, 1", "barrier.cluster.arrive.aligned",
@@ -68,14 +68,14 @@ TEST(Clusters, PtxNamesTheirSizeAndIsAssembled) {
   EXPECT_EQ(assembled->kernels.front().spill_store_bytes, 0);
 }
 
-TEST(Clusters, AreRefusedBelowHopper) {
+TEST(Clusters, AreRejectedBelowHopper) {
   const auto ptx = EmitPtx(ClusterRowSum(3, 5000, 4), {.arch = "sm_80"});
   ASSERT_FALSE(ptx);
   EXPECT_EQ(ptx.error().exit, ExitCode::kUnsupported);
   EXPECT_EQ(ptx.error().message(), "kernel 'cluster_row_sum' runs in clusters of 4 blocks; sm_80 has none, sm_90 has");
 }
 
-TEST(Clusters, PlantedBugsAreFound) {
+TEST(Clusters, PlantedBugsAreDetected) {
   const Kernel kernel = ClusterRowSum(3, 5000, 4);
   const auto emulate = [&](KernelFault fault) {
     EmulateOptions options;
@@ -92,7 +92,7 @@ TEST(Clusters, PlantedBugsAreFound) {
   for (const SanitizerFinding& finding : early.findings) EXPECT_EQ(finding.finding, Finding::kEarlyExit);
 }
 
-TEST(Clusters, ARankThatIsNotThereIsOutOfBounds) {
+TEST(Clusters, AnInvalidRankIsOutOfBounds) {
   for (const int64_t rank : {-1, 2}) {
     KernelBuilder k("beyond", 2, 32);
     k.SetCluster(2);
@@ -108,7 +108,7 @@ TEST(Clusters, ARankThatIsNotThereIsOutOfBounds) {
   }
 }
 
-TEST(Clusters, BlocksThatAreChosenComeWithTheirCluster) {
+TEST(Clusters, ChosenBlocksRunWithTheirCluster) {
   const Kernel kernel = ClusterRowSum(3, 5000, 4);
   const Buffers before = MakeBuffers(kernel), gpu = before.CopyWritten(kernel), host = before.CopyWritten(kernel);
   EmulateOptions options;
@@ -125,7 +125,7 @@ TEST(Clusters, BlocksThatAreChosenComeWithTheirCluster) {
 }
 
 // A barrier of the cluster is not allowed under a condition that may differ between the blocks of the cluster.
-TEST(Clusters, BarriersInDivergentCodeAreRefused) {
+TEST(Clusters, BarriersInDivergentCodeAreRejected) {
   Kernel kernel = ClusterRowSum(3, 5000, 4);
   const auto is_if = [](const Instruction& instruction) { return instruction.op == Op::kIf; };
   const auto branch = std::ranges::find_if(kernel.body.body, is_if);
@@ -142,7 +142,7 @@ TEST(Clusters, BarriersInDivergentCodeAreRefused) {
   EXPECT_EQ(verified.error().message(), "'cluster-rank' of 'reduce.7' is in a kernel without clusters");
 }
 
-TEST(Groups, AnAxpyOfTwentyTensorsIsThatOfEach) {
+TEST(Groups, AnAxpyOfTwentyTensorsIsCorrect) {
   const Kernel kernel = AxpyOfMany();
   const Buffers before = MakeBuffers(kernel), after = before.CopyWritten(kernel);
   const auto compiled = CompileHost(kernel);
@@ -200,7 +200,7 @@ struct Sums {
   }
 };
 
-TEST(Groups, SizesThatComeWithTheLaunch) {
+TEST(Groups, SizesMayBeArgumentsOfTheLaunch) {
   Sums emulated;
   const auto report = Emulate(SumOfMany(), emulated.arguments);
   ASSERT_TRUE(report) << report.error().message();
@@ -232,7 +232,7 @@ TEST(Groups, AccessesOutOfBoundsNameTheMember) {
   EXPECT_TRUE(Has(*by_launch, Finding::kOutOfBounds));
 }
 
-TEST(Groups, AMemberThatIsNotThereIsOutOfBounds) {
+TEST(Groups, AnInvalidMemberIsOutOfBounds) {
   KernelBuilder k("beyond", 1, 32);
   const ArrayGroup x = k.InputGroup("x", Type::kF32, {8, 8});
   const Array y = k.Output("y", Type::kF32, 32);
@@ -245,7 +245,7 @@ TEST(Groups, AMemberThatIsNotThereIsOutOfBounds) {
   EXPECT_EQ(report->findings[0].array, "x[2]");
 }
 
-TEST(Verify, KnowsGroupsFromArrays) {
+TEST(Verify, DistinguishesGroupsFromArrays) {
   Kernel kernel = AxpyOfMany();
   ASSERT_TRUE(Verify(kernel));
   kernel.arrays[1].members = 0;

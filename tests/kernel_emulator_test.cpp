@@ -23,7 +23,7 @@ void AddOps(const Region& region, std::set<Op>* ops) {
 }
 
 // Each op must be in a sample, because the next test compares only samples. conditions_test.cpp tests conditions.
-TEST(Kernel, EachOpIsInASample) {
+TEST(Kernel, EachOpOccursInASample) {
   std::set<Op> ops;
   for (const Kernel& kernel : SampleKernels()) AddOps(kernel.body, &ops);
   ops.insert(Op::kSetCondition);
@@ -32,7 +32,7 @@ TEST(Kernel, EachOpIsInASample) {
 #include "gpu/kernel/kernel_ops.def"
 }
 
-TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
+TEST(Kernel, HostAndEmulatedGpuAgreeBitByBit) {
   const std::vector<Kernel> kernels = SampleKernels();
   std::vector<const Kernel*> all;
   for (const Kernel& kernel : kernels) all.push_back(&kernel);
@@ -60,7 +60,7 @@ TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
   });
 }
 
-TEST(Kernel, PtxasTakesAllPtx) {
+TEST(Kernel, PtxasAcceptsAllPtx) {
   if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
   std::vector<Ptx> parts;
   for (Kernel& kernel : SampleKernels()) {
@@ -84,7 +84,7 @@ TEST(Kernel, PtxasTakesAllPtx) {
 }
 
 // The emulator copies as late as the kernel permits. The host copies at once.
-TEST(Kernel, ACopyThatIsNotWaitedForIsNotThere) {
+TEST(Kernel, ACopyWithoutAWaitIsMissing) {
   for (const bool waits : {true, false}) {
     const Kernel kernel = AsyncRows(Type::kF32, waits);
     const Buffers before = MakeBuffers(kernel), gpu = before.CopyWritten(kernel), host = before.CopyWritten(kernel);

@@ -109,7 +109,7 @@ class Math : public testing::Test {};
 using Formats = testing::Types<float, double>;
 TYPED_TEST_SUITE(Math, Formats);
 
-TYPED_TEST(Math, StaysWithinItsBudget) {
+TYPED_TEST(Math, StaysWithinItsErrorBound) {
   using T = TypeParam;
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
@@ -191,7 +191,7 @@ struct Unrounded {
 
 class MathExhaustive : public testing::TestWithParam<Unrounded> {};
 
-TEST_P(MathExhaustive, EveryF32) {
+TEST_P(MathExhaustive, IsAccurateForEveryF32) {
   if (std::getenv("FULL") == nullptr) GTEST_SKIP() << "without FULL=1";
   const Unrounded& measured = GetParam();
   const FloatFunction& function = *FloatFunctionOf(measured.op);

@@ -39,7 +39,7 @@ MatrixPosition AsPtxSays(FragmentKind kind, int lane, int i) {
   return {};
 }
 
-TEST(Matrices, LanesHoldWhatThePtxIsaSays) {
+TEST(Matrices, LanesHoldTheElementsOfThePtxIsa) {
   for (const MmaShape shape : kMmaShapes) {
     for (const FragmentRole role : {FragmentRole::kLeft, FragmentRole::kRight, FragmentRole::kSum}) {
       const FragmentKind kind{shape, role};
@@ -62,7 +62,7 @@ float FromBF16(const std::vector<char>& bytes, int64_t i) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-TEST(Matrices, AProductOf64x64x64IsRightWithinItsBound) {
+TEST(Matrices, AProductOf64x64x64IsWithinItsBound) {
   const Kernel kernel = MatrixProduct(MmaShape::kBF16);
   const auto compiled = CompileHost(kernel);
   ASSERT_TRUE(compiled) << compiled.error().message();
@@ -144,7 +144,7 @@ TEST(Matrices, AreAssembledForAmpereAndHopper) {
 }
 
 // A lane at the wrong position is not a race and reads valid memory, so only the values show it.
-TEST(Matrices, AWrongLaneIsFoundByItsValues) {
+TEST(Matrices, AWrongLaneChangesTheValues) {
   for (const MmaShape shape : kMmaShapes) {
     for (const Kernel& kernel : {MatrixProduct(shape), OneProduct(shape, MatrixOrder::kRowMajor, 1)}) {
       const Buffers before = MakeBuffers(kernel), right = before.CopyWritten(kernel),
@@ -182,7 +182,7 @@ Instruction* Find(Region& region, Op op, Region** in) {
   return nullptr;
 }
 
-TEST(Verify, RefusesProductsInDivergentCodeAndOfOtherFragments) {
+TEST(Verify, RejectsProductsInDivergentCodeAndOfOtherFragments) {
   Kernel kernel = OneProduct(MmaShape::kBF16, MatrixOrder::kRowMajor, 0);
   ASSERT_TRUE(Verify(kernel));
   Region* region;

@@ -185,7 +185,7 @@ Result<Outcome> CheckKernel(const Kernel& kernel, std::span<const HostKernel> co
   return outcome;
 }
 
-TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
+TEST(ModelKernels, HostAndEmulatedGpuAgreeBitByBit) {
   const std::vector<const ModelKernel*> chosen = ChosenKernels();
   std::vector<const Kernel*> kernels;
   for (const ModelKernel* each : chosen) kernels.push_back(&each->kernel);
@@ -219,7 +219,7 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
 }
 
 // In addition, kernels for a GPU do not spill registers.
-TEST(ModelKernels, PtxasTakesAllPtxWithoutSpills) {
+TEST(ModelKernels, PtxasAcceptsAllPtxWithoutSpills) {
   if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
   const std::vector<const ModelKernel*> chosen = ChosenKernels();
   std::vector<Result<PtxasReport>> reports(chosen.size());

@@ -17,7 +17,7 @@
 namespace hlo::kernel {
 namespace {
 
-TEST(KernelMutation, IsSafeAndShows) {
+TEST(KernelMutation, IsSafeAndChangesResults) {
   std::map<std::string_view, int> planted, shown;
   for (const Kernel& sound : SampleKernels()) {
     const Steering steering = FindSteering(sound);
@@ -93,7 +93,7 @@ TEST(KernelMutation, DropsOneTermOfARow) {
   EXPECT_EQ(RunOn(Applied(kernel, "dropped_term"), input, 2), (std::vector<float>{599, 599}));
 }
 
-TEST(KernelMutation, DropsTheLastLinkOfASumThatIsWrittenOut) {
+TEST(KernelMutation, DropsTheLastTermOfAnUnrolledSum) {
   KernelBuilder k("three", 1, 32);
   const Array x = k.Input("x", Type::kF32, 96), y = k.Output("y", Type::kF32, 32);
   k.Tile(1, [&](Value i) { y.Store(i, x.Load(i) + x.Load(i + 32) + x.Load(i + 64)); });
@@ -101,7 +101,7 @@ TEST(KernelMutation, DropsTheLastLinkOfASumThatIsWrittenOut) {
   EXPECT_EQ(RunOn(Applied(kernel, "dropped_term"), std::vector<float>(96, 1.0f), 32), std::vector<float>(32, 2.0f));
 }
 
-TEST(KernelMutation, LeavesOutTheLastElementOfATile) {
+TEST(KernelMutation, OmitsTheLastElementOfATile) {
   const Kernel kernel = RowReduce(1, 8, 1);
   EXPECT_EQ(RunOn(Applied(kernel, "tail"), std::vector<float>(8, 1.0f), 1), std::vector<float>{0});
   KernelBuilder k("copy", 1, 32);
@@ -112,7 +112,7 @@ TEST(KernelMutation, LeavesOutTheLastElementOfATile) {
   EXPECT_EQ(RunOn(Applied(std::move(k).Build(), "tail"), std::vector<float>(20, 1.0f), 20), expected);
 }
 
-TEST(KernelMutation, LeavesAddressesAlone) {
+TEST(KernelMutation, DoesNotChangeAddresses) {
   KernelBuilder k("gather", 1, 32);
   const Array at = k.Input("at", Type::kS32, 32), x = k.Input("x", Type::kF32, 32), y = k.Output("y", Type::kF32, 32);
   k.Tile(1, [&](Value i) { y.Store(i, x.Load(Convert(at.Load(i), Type::kIndex))); });

@@ -36,7 +36,7 @@ Kernel RowSum(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
-TEST(Kernel, ElementwiseRunsOnTheHost) {
+TEST(Kernel, ElementwiseKernelsRunOnTheHost) {
   constexpr int64_t kCount = 10007;
   std::vector<float> x(kCount), z(kCount + 1, -1);
   for (int64_t i = 0; i < kCount; ++i) x[i] = static_cast<float>(i);
@@ -48,7 +48,7 @@ TEST(Kernel, ElementwiseRunsOnTheHost) {
   EXPECT_EQ(z[kCount], -1);
 }
 
-TEST(Kernel, RowSumRunsOnTheHost) {
+TEST(Kernel, RowSumsRunOnTheHost) {
   constexpr int64_t kRows = 5, kColumns = 1000;
   std::vector<float> x(kRows * kColumns), y(kRows);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17);
@@ -64,7 +64,7 @@ TEST(Kernel, RowSumRunsOnTheHost) {
 }
 
 // The kernel has more parameters than are passed individually.
-TEST(Kernel, TakesManyParameters) {
+TEST(Kernel, MayHaveManyParameters) {
   constexpr int kInputs = 40;
   KernelBuilder k("many", 1, 32);
   std::vector<Array> inputs;
@@ -87,14 +87,14 @@ TEST(Kernel, TakesManyParameters) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(storage[kInputs][i], kInputs * (kInputs - 1) / 2 * 100 + kInputs * i);
 }
 
-TEST(Kernel, EqualKernelsHashEqually) {
+TEST(Kernel, EqualKernelsHaveEqualHashes) {
   EXPECT_EQ(Hash(Scale(1000)), Hash(Scale(1000)));
   EXPECT_NE(Hash(Scale(1000)), Hash(Scale(1001)));
   EXPECT_NE(Hash(RowSum(5, 1000)), Hash(RowSum(5, 1001)));
 }
 
 // A barrier is placed where different threads access the same shared memory in consecutive phases, and nowhere else.
-TEST(Kernel, BarriersStandWhereTheyMust) {
+TEST(Kernel, BarriersArePlacedWhereNecessary) {
   const auto barriers = [](const Kernel& kernel) {
     const std::string text = ToString(kernel);
     int count = 0;
@@ -138,7 +138,7 @@ Kernel WholeTiles(int64_t blocks) {
 }
 
 // Kernels that differ only in their names are compiled once. The result equals compiling each of them alone.
-TEST(Kernel, EqualKernelsShareTheirPtxNamesApart) {
+TEST(Kernel, EqualKernelsShareTheirPtxExceptForNames) {
   std::vector<Kernel> kernels = {Scale(8192), RowSum(5, 1000), Scale(8192), WholeTiles(16), WholeTiles(48)};
   kernels[0].name = "a";
   kernels[2].name = "fusion.a_kernel-7";
@@ -155,7 +155,7 @@ TEST(Kernel, EqualKernelsShareTheirPtxNamesApart) {
   }
 }
 
-TEST(Kernel, DistinctKernelsComeWithTheLargestFirst) {
+TEST(Kernel, DistinctKernelsAreSortedByDescendingSize) {
   const Kernel small = Scale(1000), large = RowSum(5, 1000);
   Kernel renamed = large;
   renamed.name = "another";
