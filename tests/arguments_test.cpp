@@ -68,7 +68,7 @@ TEST(Arguments, DoNotDependOnThreadsLayoutsOrOtherParameters) {
   EXPECT_NEAR(squares / 70000, 1.0 / 3, 0.01);
 }
 
-TEST(Arguments, IndicesLieInRangeEachComponentInItsOwn) {
+TEST(Arguments, EachIndexComponentIsInItsOwnRange) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
   x = f32[4,100] parameter(0)
@@ -97,7 +97,7 @@ ENTRY main {
   EXPECT_TRUE(outside > 25 && outside < 100) << outside;
 }
 
-TEST(Arguments, WrappedIndicesLoopsAndLabels) {
+TEST(Arguments, ConstraintsFollowWrappedIndicesLoopsAndLabels) {
   const auto module = Parsed(R"(HloModule m
 condition {
   s = (s32[], s32[], f32[9]) parameter(0)
@@ -142,7 +142,7 @@ ENTRY main {
 
 // JAX wraps a negative label x as x + n before it looks the label up. The comparison with an iota constrains the label
 // too. The addition must not add a constraint that contradicts the others.
-TEST(Arguments, WrappedIndicesAreNoConflict) {
+TEST(Arguments, WrappedIndicesDoNotConflict) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
   labels = s32[6] parameter(0)
@@ -211,7 +211,7 @@ ENTRY main {
   }
 }
 
-TEST(Arguments, ANoteSaysWhereRowsCannotBeUnique) {
+TEST(Arguments, ANoteNamesIndicesThatCannotBeUnique) {
   const auto module = Parsed(R"(HloModule m
 set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
 ENTRY main {
@@ -261,7 +261,7 @@ ENTRY main {
   ROOT t = ((f32[40,50], s32[40,50]), s8[200], (f32[40], s32[40])) tuple(sorted, b, best)
 })";
 
-TEST(Arguments, KeysOfSortsAreDistinctUnlessTiesAreAskedFor) {
+TEST(Arguments, SortKeysAreDistinctUnlessTiesAreRequested) {
   const auto module = Parsed(kSorts);
   const std::vector<Literal> args = Made(*module), ties = Made(*module, {.profile = InputProfile::kTies});
   const auto distinct = [](const Literal& literal) {
@@ -286,7 +286,7 @@ TEST(Arguments, KeysOfSortsAreDistinctUnlessTiesAreAskedFor) {
   EXPECT_EQ(distinct(ties[2]) < 160 && distinct(ties[2]) > 120, true) << distinct(ties[2]);
 }
 
-TEST(Arguments, InitialValuesAreNeutralByComponent) {
+TEST(Arguments, InitialValuesAreIdentitiesOfTheirReducers) {
   const std::vector<Literal> args = Made(*Parsed(kSorts), {.seed = 3});
   EXPECT_EQ(args[5].GetDouble(0), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(args[6].GetInt(0), 0);
@@ -324,7 +324,7 @@ ENTRY main {
   EXPECT_NE(inits[6].GetDouble(0), 0);  // |a - b| has no identity, so the initial value is random.
 }
 
-TEST(Arguments, SelectorsCoverTheBranchesAndBeyond) {
+TEST(Arguments, SelectorsIncludeOutOfRangeBranches) {
   const auto module = Parsed(R"(HloModule m
 b0 { ROOT x = f32[] parameter(0) }
 b1 { x = f32[] parameter(0) ROOT y = f32[] negate(x) }
@@ -341,7 +341,7 @@ ENTRY main {
   }
 }
 
-TEST(Arguments, StartsAreOftenAtEitherEnd) {
+TEST(Arguments, SliceStartsAreOftenAtEitherEnd) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
   x = f32[1000] parameter(0)
@@ -517,7 +517,7 @@ ENTRY main {
   EXPECT_TRUE(made->reference.has_value());
 }
 
-TEST(Arguments, SpecsByNumberAndName) {
+TEST(Arguments, SpecsNameParametersByNumberOrName) {
   const auto module = Parsed(kTwoFloats);
   ArgumentOptions options;
   options.specs = {{"0", "iota"}, {"b", "uniform(2,3)"}};
@@ -576,7 +576,7 @@ TEST(Arguments, WideReachesBothEndsOfTheType) {
 
 // bf16 represents all integers up to 256. The first 512 elements, with both signs, are therefore distinct. The next 512
 // have the same values in another order.
-TEST(Arguments, FingerprintsAreDistinctAsFarAsTheTypeGoes) {
+TEST(Arguments, FingerprintsRepeatOnlyIfTheTypeHasTooFewValues) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
   a = bf16[200] parameter(0)

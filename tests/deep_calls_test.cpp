@@ -40,7 +40,7 @@ void ExpectValue(const Module& module) {
   EXPECT_TRUE(result->BitEquals(kNegated));
 }
 
-TEST(DeepCalls, GoThroughEveryStage) {
+TEST(DeepCalls, PassEveryStage) {
   const std::string text = Chain(kDepth, "call", "to_apply");
   const auto module = ParseText(text);
   ASSERT_NE(module, nullptr);
@@ -81,7 +81,7 @@ TEST(DeepCalls, AreInlinedOnce) {
 }
 
 // Two calls per level are 2^40 bodies. The inliner copies as many as its limit allows and keeps the other calls.
-TEST(DeepCalls, ThatDoubleStayCallsBeyondTheLimit) {
+TEST(DeepCalls, StayCallsBeyondTheLimitOfInlining) {
   const auto module = ParseText(Nest(40, 2));
   ASSERT_NE(module, nullptr);
   const PipelineOptions options{.passes = "call-inliner{instructions=10000}"};
@@ -91,7 +91,7 @@ TEST(DeepCalls, ThatDoubleStayCallsBeyondTheLimit) {
   EXPECT_GT(module->entry().InstructionCount(), 5'000);
 }
 
-TEST(DeepCalls, FusionsInFusionsRun) {
+TEST(DeepCalls, NestedFusionsRun) {
   const auto module = ParseText(Chain(kDepth, "fusion", "kind=kLoop, calls"));
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
@@ -99,7 +99,7 @@ TEST(DeepCalls, FusionsInFusionsRun) {
 }
 
 // Constraints on arguments pass from the uses back through calls and operands.
-TEST(DeepCalls, ArgumentsAreMadeForThem) {
+TEST(DeepCalls, ConstrainArguments) {
   std::string text = "HloModule deep\n";
   for (int i = 0; i < kDepth; ++i) {
     text += Str("level_", i, " {\n  p", i, " = (s32[], f32[7]) parameter(0)\n");
@@ -127,7 +127,7 @@ TEST(DeepCalls, ArgumentsAreMadeForThem) {
 }
 
 // The shadow recurses. Beyond its depth limit it returns an error.
-TEST(DeepCalls, TheShadowStops) {
+TEST(DeepCalls, ExceedTheDepthOfTheShadow) {
   const ShadowValue argument = ToShadow(kArgument);
   const auto shallow = ParseText(Chain(100, "call", "to_apply")), deep = ParseText(Chain(5000, "call", "to_apply"));
   ASSERT_TRUE(EvaluateShadowOf(shallow->entry().root(), std::vector{argument}).has_value());

@@ -52,7 +52,7 @@ void ExpectValue(const Module& module) {
   }
 }
 
-TEST(DeepChains, GoThroughEveryStage) {
+TEST(DeepChains, PassEveryStage) {
   const auto module = ParseText(Chain(kLength));
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
@@ -73,7 +73,7 @@ TEST(DeepChains, AreInspected) {
   EXPECT_EQ(Extract(module->entry().root(), /*height=*/-1, /*users=*/false)->InstructionCount(), kLength + 2);
 }
 
-TEST(DeepChains, AreOneKernelWhereTheTextSaysSo) {
+TEST(DeepChains, AreOneKernelIfTheTextSaysSo) {
   const auto module = ParseText(FusedChain(30'000));
   ASSERT_NE(module, nullptr);
   const auto kernel = Lower(*module, LowerStage::kPtx, "", DefaultDevice());
@@ -81,7 +81,7 @@ TEST(DeepChains, AreOneKernelWhereTheTextSaysSo) {
   EXPECT_GT(std::ranges::count(*kernel, '\n'), 30'000);
 }
 
-TEST(DeepChains, OfAnyLengthAreReadAndRunAsOneFusion) {
+TEST(DeepChains, OfAnyLengthAreParsedAndRunAsOneFusion) {
   const auto module = ParseText(FusedChain(kLength));
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
@@ -92,7 +92,7 @@ TEST(DeepChains, OfAnyLengthAreReadAndRunAsOneFusion) {
 }
 
 // Each padding computes an index from the index before it.
-TEST(DeepChains, OfIndicesAreRefused) {
+TEST(DeepChains, OfIndicesAreRejected) {
   std::string text =
       "HloModule pads, is_scheduled=true\nfused {\n  x.0 = f32[7] parameter(0)\n  z = f32[] constant(0)\n";
   for (int i = 1; i <= 6200; ++i)

@@ -68,7 +68,7 @@ TEST(Collectives, WithoutChannelTheIdsAreReplicas) {
             (Rows{{40}, {60}, {20}, {30}, {40}, {60}}));
 }
 
-TEST(Collectives, WithAChannelReplicasStandForAllTheirPartitions) {
+TEST(Collectives, WithAChannelReplicasIncludeAllTheirPartitions) {
   EXPECT_EQ(RunOn(3, 2, Str(kX, "ROOT r = f32[1] all-reduce(x), channel_id=1, to_apply=add")), (Rows(6, {150})));
   EXPECT_EQ(
       RunOn(3, 2, Str(kX, "ROOT r = f32[1] all-reduce(x), channel_id=1, replica_groups={{2,0},{1}}, to_apply=add")),
@@ -93,7 +93,7 @@ TEST(Collectives, GlobalIdsAreDevices) {
             (Rows{{0, 20}, {10, 30}, {0, 20}, {10, 30}}));
 }
 
-TEST(Collectives, OfSomeOpsAChannelMakesTheIdsPartitions) {
+TEST(Collectives, ForSomeOpsAChannelMakesTheIdsPartitions) {
   const std::string x = "x = f32[2] parameter(0)\n";
   EXPECT_EQ(RunOn(2, 2, Str(x, "ROOT r = f32[2] all-to-all(x), channel_id=1, replica_groups={{1,0}}, dimensions={0}")),
             (Rows{{11, 1}, {10, 0}, {31, 21}, {30, 20}}));
@@ -103,7 +103,7 @@ TEST(Collectives, OfSomeOpsAChannelMakesTheIdsPartitions) {
             (Rows{{10, 11}, {10, 11}, {30, 31}, {30, 31}}));
 }
 
-TEST(Collectives, GroupsAlongAMesh) {
+TEST(Collectives, GroupsMayFollowAMesh) {
   const std::string gather =
       "ROOT r = f32[2] all-gather(x), channel_id=1, use_global_device_ids=true, dimensions={0}, ";
   EXPECT_EQ(RunOn(4, 1, Str(kX, gather, "replica_groups=mesh['a'=2,'b'=2] {'b'}")),
@@ -112,7 +112,7 @@ TEST(Collectives, GroupsAlongAMesh) {
             (Rows{{0, 20}, {10, 30}, {0, 20}, {10, 30}}));
 }
 
-TEST(Collectives, TheNumbersOfADevice) {
+TEST(Collectives, ADeviceKnowsItsReplicaAndPartition) {
   EXPECT_EQ(RunOn(2, 2, R"(r = u32[] replica-id()
     p = u32[] partition-id()
     rs = u32[1] reshape(r)
@@ -123,7 +123,7 @@ TEST(Collectives, TheNumbersOfADevice) {
 
 // ---- What each gives -----------------------------------------------------------------------------------------------
 
-TEST(Collectives, SumsFoldInTheOrderOfTheGroup) {
+TEST(Collectives, SumsFollowTheOrderOfTheGroup) {
   // In f32, 1e8 + 1 is rounded to 1e8.
   const std::string body = R"(id = u32[] replica-id()
     big = f32[3] constant({1e8, -1e8, 1})
@@ -135,7 +135,7 @@ TEST(Collectives, SumsFoldInTheOrderOfTheGroup) {
             (Rows(3, {0})));
 }
 
-TEST(Collectives, ReduceScatterGivesEachItsBlock) {
+TEST(Collectives, ReduceScatterGivesEachDeviceItsBlock) {
   const std::string x = "x = f32[4] parameter(0)\n";
   EXPECT_EQ(RunOn(2, 1, x + "ROOT r = f32[2] reduce-scatter(x), dimensions={0}, to_apply=add"),
             (Rows{{10, 12}, {14, 16}}));
@@ -146,13 +146,13 @@ TEST(Collectives, ReduceScatterGivesEachItsBlock) {
             (Rows{{10, 14, 18}, {12, 16, 20}}));
 }
 
-TEST(Collectives, AllGatherAlongAnInnerDimension) {
+TEST(Collectives, AllGatherConcatenatesAlongAnInnerDimension) {
   EXPECT_EQ(RunOn(2, 1, R"(x = f32[2,2] parameter(0)
     ROOT r = f32[2,4] all-gather(x), dimensions={1})"),
             (Rows(2, {0, 1, 10, 11, 2, 3, 12, 13})));
 }
 
-TEST(Collectives, AllToAllOfTuples) {
+TEST(Collectives, AllToAllExchangesTuples) {
   EXPECT_EQ(RunOn(2, 1, R"(x = f32[2] parameter(0)
     y = f32[2] negate(x)
     t = (f32[2], f32[2]) all-to-all(x, y), replica_groups={{0,1}}
@@ -162,7 +162,7 @@ TEST(Collectives, AllToAllOfTuples) {
             (Rows{{0, 1, 10, 11}, {-0.0, -1, -10, -11}}));
 }
 
-TEST(Collectives, SeveralOperandsAndStarts) {
+TEST(Collectives, CollectivesMayHaveSeveralOperandsAndBeAsynchronous) {
   EXPECT_EQ(RunOn(2, 1, R"(x = f32[1] parameter(0)
     y = f32[1] negate(x)
     s = (f32[1], f32[1]) all-reduce-start(x, y), to_apply=add
@@ -179,7 +179,7 @@ TEST(Collectives, SeveralOperandsAndStarts) {
             (Rows{{10, -10, -0.0, -10, -10}, {10, -10, -0.0, -10, 0}}));
 }
 
-TEST(Collectives, WithinAnAsyncStart) {
+TEST(Collectives, CollectivesRunWithinAnAsyncStart) {
   EXPECT_EQ(RunOn(2, 1, R"(x = f32[2] parameter(0)
     s = ((f32[2]), f32[2]) all-to-all-start(x), dimensions={0}
     ROOT d = f32[2] all-to-all-done(s))"),
@@ -199,7 +199,7 @@ TEST(Collectives, PermuteInPlaceReplacesSlices) {
             (Rows{{9, 9, 9, 9}, {9, 9, 1, 2}}));
 }
 
-TEST(Collectives, BroadcastFromADynamicRoot) {
+TEST(Collectives, BroadcastMayHaveADynamicRoot) {
   EXPECT_EQ(RunOn(3, 1, R"(x = f32[2] parameter(0)
     root = s32[1] constant({2})
     t = (f32[2]) collective-broadcast(x, root), replica_groups={{0,1,2}}, has_dynamic_root=true
@@ -208,7 +208,7 @@ TEST(Collectives, BroadcastFromADynamicRoot) {
 }
 
 // The first device keeps row 0 and sends rows 1 and 2. The second device sends row 0 and keeps nothing.
-TEST(Collectives, RaggedRowsGoWhereTheSenderSays) {
+TEST(Collectives, RaggedRowsGoWhereTheSenderChooses) {
   const std::string head = R"(x = f32[3] parameter(0)
     minus = f32[] constant(-1)
     out = f32[4] broadcast(minus), dimensions={}
@@ -235,7 +235,7 @@ TEST(Collectives, RaggedRowsGoWhereTheSenderSays) {
   EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends replica 1 2 rows, which expects 1"), std::string::npos);
 }
 
-TEST(Collectives, InALoopTheyMeetInEachIteration) {
+TEST(Collectives, DevicesMeetInEachTripOfALoop) {
   EXPECT_EQ(RunText(Str("HloModule m, replica_count=2\n", kAdd, R"(
 condition {
   s = (s32[], f32[1]) parameter(0)
@@ -270,7 +270,7 @@ constexpr const char* kRing = "frontend_attributes={_xla_send_recv_source_target
 
 // In the order of the text, each device would wait for its neighbour before it sends. Without a schedule, the devices
 // send first.
-TEST(Collectives, ValuesGoRoundARing) {
+TEST(Collectives, ValuesMoveAroundARing) {
   const std::string body = Str(R"(x = f32[1] parameter(0)
     t = token[] after-all()
     rv = (f32[1], u32[], token[]) recv(t), channel_id=1, )",
@@ -289,7 +289,7 @@ TEST(Collectives, ValuesGoRoundARing) {
   EXPECT_NE(refusal.find("replica 0 waits at 'rd' (recv-done) for replica 2"), std::string::npos) << refusal;
 }
 
-TEST(Collectives, WhatIsSentMustBeReceived) {
+TEST(Collectives, ASentValueMustBeReceived) {
   const std::string refusal = Refusal(R"(HloModule m, replica_count=2
 ENTRY main {
   x = f32[1] parameter(0)
@@ -315,7 +315,7 @@ ENTRY main {
 })");
 }
 
-TEST(Collectives, WhoNeverComesIsNamed) {
+TEST(Collectives, NamesTheDevicesThatNeverArrive) {
   const std::string refusal = Refusal(
       Diverging(2, 2, "ROOT left = f32[1] all-reduce(x), channel_id=3, to_apply=add", "ROOT b = f32[1] negate(x)"));
   EXPECT_NE(refusal.find("[R040] no device can go on: 2 of 4 wait (number = replica * 2 + partition)"),
@@ -325,7 +325,7 @@ TEST(Collectives, WhoNeverComesIsNamed) {
   EXPECT_NE(refusal.find("devices 2, 3 have ended"), std::string::npos) << refusal;
 }
 
-TEST(Collectives, TwoCollectivesAreNotOne) {
+TEST(Collectives, DevicesAtDifferentCollectivesDoNotMeet) {
   const std::string refusal = Refusal(Diverging(2, 1, "ROOT left = f32[1] all-reduce(x), to_apply=add",
                                                 "ROOT right = f32[1] all-reduce(x), to_apply=add"));
   EXPECT_NE(refusal.find("replica 0 waits at 'left' (all-reduce) for replica 1"), std::string::npos) << refusal;
@@ -333,7 +333,7 @@ TEST(Collectives, TwoCollectivesAreNotOne) {
 }
 
 // All devices of a partition agree on the branch.
-TEST(Collectives, OthersMayTakeAnotherBranch) {
+TEST(Collectives, OtherPartitionsMayTakeAnotherBranch) {
   const auto results = RunText(Diverging(2, 2,
                                          "ROOT left = f32[1] all-reduce(x), channel_id=1, use_global_device_ids=true, "
                                          "replica_groups={{0,1},{2,3}}, to_apply=add",
@@ -343,7 +343,7 @@ TEST(Collectives, OthersMayTakeAnotherBranch) {
   EXPECT_EQ((*results)[2].GetDouble(0), -20);
 }
 
-TEST(Collectives, GroupsThatDoNotFitTheDevicesAreRefused) {
+TEST(Collectives, GroupsThatDoNotFitTheDevicesAreRejected) {
   const std::string refusal = Refusal(Str("HloModule m\n", kAdd, R"(ENTRY main {
   x = f32[1] parameter(0)
   ROOT r = f32[1] all-reduce(x), replica_groups={{0,1,2,3}}, to_apply=add
@@ -358,7 +358,7 @@ TEST(Collectives, GroupsThatDoNotFitTheDevicesAreRefused) {
             std::string::npos);
 }
 
-TEST(Collectives, OneDeviceAloneOutOfSeveralIsUnsupported) {
+TEST(Collectives, RunningOneDeviceOfSeveralIsUnsupported) {
   const auto module = ParseText(Str("HloModule m, replica_count=2\n", kAdd, R"(ENTRY main {
   x = f32[1] parameter(0)
   ROOT r = f32[1] all-reduce(x), to_apply=add
@@ -395,7 +395,7 @@ std::string Step(int replicas, int rows, int batch, const std::string& reduce) {
 })");
 }
 
-TEST(Collectives, ADataParallelStepIsTheStepOnTheWholeBatch) {
+TEST(Collectives, ADataParallelStepEqualsTheStepOnTheWholeBatch) {
   const auto parallel = ParseText(Step(4, 2, 8, "  g = f32[3,2] all-reduce(own), to_apply=add\n"));
   const auto whole = ParseText(Step(1, 8, 8, "  g = f32[3,2] copy(own)\n"));
   // The values are small integers, so every order of summation gives the same bits.
@@ -423,7 +423,7 @@ TEST(Collectives, ADataParallelStepIsTheStepOnTheWholeBatch) {
 
 // ---- Files ---------------------------------------------------------------------------------------------------------
 
-TEST(Collectives, ArgumentsOfDevicesFromAndToFiles) {
+TEST(Collectives, ArgumentsOfDevicesAreWrittenAndRead) {
   const auto module = ParseText(
       "HloModule m, replica_count=2, num_partitions=2\nENTRY main {\n  a = f32[1] parameter(0)\n  b = f32[1] "
       "parameter(1)\n"
@@ -444,7 +444,7 @@ TEST(Collectives, ArgumentsOfDevicesFromAndToFiles) {
   std::remove(path.c_str());
 }
 
-TEST(Collectives, PrefixesOfDevices) {
+TEST(Collectives, DevicesHavePrefixes) {
   const auto of = SplitDevicePrefix("r12.p3.x.1");
   ASSERT_TRUE(of.has_value());
   EXPECT_EQ(of->replica, 12);

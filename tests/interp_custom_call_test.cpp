@@ -106,7 +106,7 @@ const Case kCases[] = {
     {"f32[2,3,5,4]", "f32[4,3,3,2]", "f32[4,2,5,2]", "size=3x2 stride=1x2 pad=1_1x0_0", "bf01_oi01->fb01"},
 };
 
-TEST(CustomCall, ConvolutionGradients) {
+TEST(CustomCall, ConvolutionGradientsAreCorrect) {
   for (const Case& c : kCases) {
     ExpectGradient(c, 0);
     ExpectGradient(c, 1);
@@ -140,7 +140,7 @@ constexpr char kSum[] =
     "  p = f32[3,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
     "  wb = f32[4] convert(bias)\n  bb = f32[3,4] broadcast(wb), dimensions={1}\n";
 
-TEST(CustomCall, MatmulEpiloguesArePlainHlo) {
+TEST(CustomCall, MatmulEpiloguesEqualPlainHlo) {
   ExpectSame(kMatrices,
              Str("  ROOT r = bf16[3,4] custom-call(a, b, c, bias), custom_call_target=\"__cublas$lt$matmul\", ",
                  Config("BIAS", 1)),
@@ -170,7 +170,7 @@ TEST(CustomCall, BiasFollowsTheLayout) {
              "  bb = f32[3,4] broadcast(bias), dimensions={0}\n  ROOT r = f32[3,4] add(p, bb)");
 }
 
-TEST(CustomCall, WhatDoesNotFitIsUnsupported) {
+TEST(CustomCall, UnsuitableCallsAreUnsupported) {
   const auto matmul = [](const std::string& operands, const std::string& result, const std::string& config) {
     return Str("HloModule m\nENTRY e {\n  a = f32[3,5] parameter(0)\n  b = f32[5,4] parameter(1)\n  ROOT r = ", result,
                " custom-call(", operands, "), custom_call_target=\"__cublas$gemm\", ", config, "\n}\n");
@@ -194,7 +194,7 @@ TEST(CustomCall, AnUnknownTargetNamesKnownOnesAndTheFlag) {
 // ---- Factorisations ------------------------------------------------------------------------------------------------
 
 // Row i of l * u is row order[i] of the matrix, where the pivots determine `order`.
-TEST(CustomCall, LuFactorsGiveTheMatrixBack) {
+TEST(CustomCall, LuFactorsMultiplyToTheMatrix) {
   for (const auto& [rows, columns] : {std::pair(5, 3), std::pair(3, 5), std::pair(4, 4)}) {
     const int64_t size = std::min(rows, columns);
     const std::string shape = Str("f64[2,", rows, ",", columns, "]"), pivots = Str("s32[2,", size, "]");
@@ -224,7 +224,7 @@ TEST(CustomCall, LuFactorsGiveTheMatrixBack) {
 
 // The letters of trsm, and the flags that precede the matrices under its older name, correspond to attributes of
 // triangular-solve.
-TEST(CustomCall, TrsmIsTriangularSolve) {
+TEST(CustomCall, TrsmEqualsTriangularSolve) {
   for (int bits = 0; bits < 24; ++bits) {
     const bool left = (bits & 1) != 0, lower = (bits & 2) != 0, unit = (bits & 4) != 0;
     const int transposed = bits / 8;
@@ -252,7 +252,7 @@ TEST(CustomCall, TrsmIsTriangularSolve) {
 }
 
 // Checks a * v = v * diagonal(w) for a matrix with a real eigenvalue and a complex pair.
-TEST(CustomCall, EigenvectorsOfARealMatrix) {
+TEST(CustomCall, EigenvectorsOfARealMatrixAreCorrect) {
   const std::string text =
       "HloModule m\nENTRY e {\n  a = f64[3,3] constant({{0, -2, 0}, {2, 0, 1}, {0, 0, 5}})\n"
       "  f = (f64[3], f64[3], c128[3,3]{0,1}, c128[3,3]{0,1}, s32[]) custom-call(a), "
@@ -277,7 +277,7 @@ TEST(CustomCall, EigenvectorsOfARealMatrix) {
 }
 
 // Checks LAPACK's own routines if LAPACK is installed. q * r and u * s * vt are the original matrices.
-TEST(CustomCall, LibraryFactorsGiveTheMatrixBack) {
+TEST(CustomCall, LibraryFactorsMultiplyToTheMatrix) {
   const std::string qr =
       "HloModule m\nENTRY e {\n  a = f64[4,3] parameter(0)\n"
       "  f = (f64[4,3]{0,1}, f64[3]) custom-call(a), custom_call_target=\"lapack_dgeqrf_ffi\", backend_config={}\n"

@@ -210,7 +210,7 @@ void ExpectAgreement(const std::string& body) {
   EXPECT_TRUE(actual->BitEquals(expected)) << body;
 }
 
-TEST(SecondEvaluator, Dot) {
+TEST(SecondEvaluator, AgreesOnDot) {
   // The shapes leave remainders of the 6 x 16 tiles. They also have depths beyond one block of 256, few rows,
   // transposed operands and batches.
   ExpectAgreement(
@@ -234,7 +234,7 @@ TEST(SecondEvaluator, Dot) {
       "rhs_contracting_dims={0}");
 }
 
-TEST(SecondEvaluator, Convolution) {
+TEST(SecondEvaluator, AgreesOnConvolution) {
   const std::string operands = "x = f32[2,7,6,8] parameter(0)\nw = f32[3,2,8,18] parameter(1)\n";
   ExpectAgreement(
       operands + "ROOT y = f32[2,7,5,18] convolution(x, w), window={size=3x2 pad=1_1x0_0}, dim_labels=b01f_01io->b01f");
@@ -259,7 +259,7 @@ TEST(SecondEvaluator, Convolution) {
       "feature_group_count=5");
 }
 
-TEST(SecondEvaluator, ReduceWindow) {
+TEST(SecondEvaluator, AgreesOnReduceWindow) {
   ExpectAgreement(
       "x = f32[2,7,6,9] parameter(0)\ni = f32[] parameter(1)\n"
       "ROOT y = f32[2,4,3,9] reduce-window(x, i), window={size=1x3x2x1 stride=1x2x2x1 pad=0_0x1_1x0_0x0_0}, "
@@ -277,7 +277,7 @@ TEST(SecondEvaluator, ReduceWindow) {
 // folded one by one, also for NaNs and zeros, for which the order matters.
 class SecondEvaluatorRows : public testing::TestWithParam<int64_t> {};
 
-TEST_P(SecondEvaluatorRows, Extremes) {
+TEST_P(SecondEvaluatorRows, AgreesOnExtremes) {
   constexpr int64_t kRows = 6;
   const int64_t row_size = GetParam();
   for (const char* type : {"f32", "bf16", "f16", "s32"}) {
@@ -351,7 +351,7 @@ std::vector<A> NaiveReduce(const Literal& x, const std::vector<bool>& reduced, A
 }
 
 // Long reductions with few results, which are computed in parts. Sums of small integers are exact in any order.
-TEST(SecondEvaluator, LongReduce) {
+TEST(SecondEvaluator, AgreesOnLongReductions) {
   struct Case {
     std::vector<int64_t> dims;
     std::vector<bool> reduced;
@@ -438,7 +438,7 @@ TEST(SecondEvaluator, LongReduce) {
 
 // Sums of numbers that are not integers. The sum is rounded to f32 once. Before that, its error is at most the error of
 // an f64 sum in any order. A sum of f64 is computed in order, bit by bit.
-TEST(SecondEvaluator, LongSums) {
+TEST(SecondEvaluator, AgreesOnLongSums) {
   for (const char* type : {"f32", "f64"}) {
     const auto module =
         ParseText(Str("add { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) ROOT r = ", type,
@@ -463,7 +463,7 @@ TEST(SecondEvaluator, LongSums) {
   }
 }
 
-TEST(SecondEvaluator, Gather) {
+TEST(SecondEvaluator, AgreesOnGather) {
   ExpectAgreement(
       "x = f32[5,7,3] parameter(0)\ni = s32[4,2] parameter(1)\n"
       "ROOT y = f32[4,2,3] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={0}, start_index_map={1,0}, "
@@ -475,7 +475,7 @@ TEST(SecondEvaluator, Gather) {
       "start_indices_batching_dims={1}, index_vector_dim=0, slice_sizes={1,3,2}");
 }
 
-TEST(SecondEvaluator, Scatter) {
+TEST(SecondEvaluator, AgreesOnScatter) {
   ExpectAgreement(
       "x = f32[5,7] parameter(0)\ni = s32[9,1] parameter(1)\nu = f32[9,7] parameter(2)\n"
       "ROOT y = f32[5,7] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
@@ -486,7 +486,7 @@ TEST(SecondEvaluator, Scatter) {
       "scatter_dims_to_operand_dims={1,0}, index_vector_dim=0, to_apply=add");
 }
 
-TEST(SecondEvaluator, InfiniteKernelsLeavePaddingOut) {
+TEST(SecondEvaluator, InfiniteWeightsSkipPadding) {
   const auto module = ParseText(R"(HloModule m
 ENTRY main {
   x = f32[1,3,1] constant({{{1}, {2}, {3}}})

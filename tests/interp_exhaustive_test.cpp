@@ -176,7 +176,7 @@ TEST_P(Exhaustive, FormatsAreAsDefined) {
   EXPECT_EQ(LargestFinite(FormatOf(*PrimitiveTypeFromText(GetParam().name))), format.Largest());
 }
 
-TEST_P(Exhaustive, UnaryOps) {
+TEST_P(Exhaustive, UnaryOpsAreCorrectlyRounded) {
   const Type& type = GetParam();
   const Format format(type);
   const Literal x = AllPatterns(format, type, 1, 1);
@@ -197,7 +197,7 @@ TEST_P(Exhaustive, UnaryOps) {
   }
 }
 
-TEST_P(Exhaustive, BinaryOps) {
+TEST_P(Exhaustive, BinaryOpsAreCorrectlyRounded) {
   const Type& type = GetParam();
   if (1 + type.exponent_bits + type.mantissa_bits > 8) return;  // There are 2^32 pairs.
   const Format format(type);
@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(Interp, Exhaustive, testing::ValuesIn(kTypes),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Converts from each of the types to each other type.
-TEST(ExhaustiveConvert, BetweenNarrowFloats) {
+TEST(ExhaustiveConvert, ConvertsBetweenNarrowFloats) {
   for (const Type& from : kTypes) {
     const Format source(from);
     const Literal x = AllPatterns(source, from, 1, 1);

@@ -179,7 +179,7 @@ class Lapack : public testing::TestWithParam<char> {
 
 constexpr std::pair<int64_t, int64_t> kSizes[] = {{1, 1}, {4, 4}, {6, 3}, {3, 6}, {0, 3}, {3, 0}, {0, 0}};
 
-TEST_P(Lapack, ReflectionsGiveTheMatrixBack) {
+TEST_P(Lapack, QrFactorsMultiplyToTheMatrix) {
   for (const auto& [m, n] : kSizes) {
     const int64_t k = std::min(m, n);
     const std::string what = Str(m, "x", n);
@@ -218,7 +218,7 @@ TEST_P(Lapack, ReflectionsGiveTheMatrixBack) {
   }
 }
 
-TEST_P(Lapack, PivotedQrGivesTheColumnsBack) {
+TEST_P(Lapack, PivotedQrFactorsMultiplyToThePermutedMatrix) {
   for (const auto& [m, n] : kSizes) {
     const int64_t k = std::min(m, n);
     const Literal a = Some({2, m, n}, 3), any(Shape(PrimitiveType::kS32, {2, n}));
@@ -238,7 +238,7 @@ TEST_P(Lapack, PivotedQrGivesTheColumnsBack) {
   }
 }
 
-TEST_P(Lapack, SingularValuesAndVectorsGiveTheMatrixBack) {
+TEST_P(Lapack, SingularValuesAndVectorsMultiplyToTheMatrix) {
   for (const auto& [m, n] : kSizes) {
     const int64_t k = std::min(m, n);
     const Literal a = Some({2, m, n}, 4);
@@ -267,7 +267,7 @@ TEST_P(Lapack, SingularValuesAndVectorsGiveTheMatrixBack) {
   }
 }
 
-TEST_P(Lapack, EigenvectorsOfHermitianMatrices) {
+TEST_P(Lapack, EigenvectorsOfHermitianMatricesAreCorrect) {
   for (const int64_t n : {0, 1, 2, 5, 8}) {
     const Literal a = SomeHermitian(n, 5);
     const Shape w(real_type(), {2, n}), info(PrimitiveType::kS32, {2});
@@ -299,7 +299,7 @@ TEST_P(Lapack, EigenvectorsOfHermitianMatrices) {
   }
 }
 
-TEST_P(Lapack, EigenvectorsOfAnyMatrix) {
+TEST_P(Lapack, EigenvectorsOfAnyMatrixAreCorrect) {
   for (const int64_t n : {0, 1, 2, 5, 8}) {
     const Literal a = Some({2, n, n}, 6);
     const Shape w = Arrays({2, n}), v(complex_type(), {2, n, n}), info(PrimitiveType::kS32, {2});
@@ -338,7 +338,7 @@ TEST_P(Lapack, EigenvectorsOfAnyMatrix) {
   }
 }
 
-TEST_P(Lapack, SchurFormsGiveTheMatrixBack) {
+TEST_P(Lapack, SchurFormsMultiplyToTheMatrix) {
   for (const int64_t n : {0, 1, 2, 5, 8}) {
     const Literal a = Some({2, n, n}, 7);
     const Shape w = Arrays({2, n}), info(PrimitiveType::kS32, {2});
@@ -357,7 +357,7 @@ TEST_P(Lapack, SchurFormsGiveTheMatrixBack) {
 }
 
 // Q is made of the reflections below the first subdiagonal, and is the identity before them.
-TEST_P(Lapack, HessenbergAndTridiagonalFormsGiveTheMatrixBack) {
+TEST_P(Lapack, HessenbergAndTridiagonalFormsMultiplyToTheMatrix) {
   for (const int64_t n : {1, 2, 5, 8}) {
     const Shape tau = Arrays({2, n - 1}), info(PrimitiveType::kS32, {2});
     for (const bool hermitian : {false, true}) {
@@ -423,7 +423,7 @@ TEST_P(Lapack, TridiagonalSystemsAreSolved) {
   }
 }
 
-TEST_P(Lapack, SingularTridiagonalSystemsAreSaidOrPerturbed) {
+TEST_P(Lapack, SingularTridiagonalSystemsAreReportedOrPerturbed) {
   const Literal zeros(Arrays({2, 4})), b = Some({2, 4, 1}, 14);
   const Shape &v = zeros.shape(), info(PrimitiveType::kS32, {2});
   const auto plain = Call(Name("gtsv"), "{}", {zeros, zeros, zeros, b}, {v, v, v, b.shape(), info});
@@ -446,7 +446,7 @@ TEST_P(Lapack, SingularTridiagonalSystemsAreSaidOrPerturbed) {
   }
 }
 
-TEST_P(Lapack, LuDecompositionGivesTheRowsBack) {
+TEST_P(Lapack, LuFactorsMultiplyToThePermutedMatrix) {
   for (const auto& [m, n] : kSizes) {
     const int64_t k = std::min(m, n);
     const Literal a = Some({2, m, n}, 16);
@@ -468,7 +468,7 @@ INSTANTIATE_TEST_SUITE_P(Types, Lapack, testing::Values('s', 'd', 'c', 'z'));
 
 // ---- What does not fit ----------------------------------------------------------------------------------------------
 
-TEST(LapackErrors, OperandsThatDoNotFitTheTarget) {
+TEST(LapackErrors, NameOperandsThatDoNotFitTheTarget) {
   const auto error = [](const std::string& operands, const std::string& call) {
     const auto module = ParseText(Str("HloModule m\nENTRY e {\n", operands, "  ROOT r = ", call, "\n}\n"));
     const auto result = Interpret(*module, RandomArguments(*module));

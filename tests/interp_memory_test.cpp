@@ -325,7 +325,7 @@ ENTRY main {
 
 class Planned : public testing::TestWithParam<Example> {};
 
-TEST_P(Planned, PeakIsWhatIsLive) {
+TEST_P(Planned, PeakIsTheLiveMemory) {
   std::string text = GetParam().text;
   if (const size_t at = text.find("constant({...})"); at != std::string::npos) {
     // A constant belongs to the module and takes no memory of the run.

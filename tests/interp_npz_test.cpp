@@ -70,7 +70,7 @@ TEST_F(Npz, ReadsFortranOrderAndBigEndian) {
   EXPECT_EQ(Doubles((*args)[0]), (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST_F(Npz, NamesWhatDoesNotFit) {
+TEST_F(Npz, NamesArraysThatDoNotFit) {
   const auto module =
       ParseText("HloModule m\nENTRY main {\n  x = s32[3] parameter(0)\n  ROOT y = s4[2] parameter(1)\n}");
   ASSERT_TRUE(
@@ -92,7 +92,7 @@ TEST_F(Npz, NamesWhatDoesNotFit) {
   EXPECT_EQ(missing.error().code(), "A003");
 }
 
-TEST_F(Npz, SaysWhyAFileIsNone) {
+TEST_F(Npz, RejectsFilesThatAreNotArrays) {
   const auto module = ParseText("HloModule m\nENTRY main {\n  ROOT x = s32[3] parameter(0)\n}");
   for (const std::string& bytes : {std::string(), std::string("hello"), std::string("PK\5\6"),
                                    Npy("{'descr': '<i4', 'shape': (99,), }\n", "abc")}) {

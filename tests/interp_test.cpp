@@ -71,7 +71,7 @@ ENTRY main {
   ROOT both = (f32[2,3], f32[2,3]) tuple(x, y)
 })";
 
-TEST(Interpreter, LoopsStopAtTheLimitAndCallBack) {
+TEST(Interpreter, LoopsStopAtTheLimitAndCallTheObserver) {
   const auto module = ParseText(kCounting);
   const std::vector<Literal> args = {Values(PrimitiveType::kF32, {2, 3}, {1, 2, 3, 4, 5, 6})};
   InterpretOptions options;
@@ -96,7 +96,7 @@ TEST(Interpreter, LoopsStopAtTheLimitAndCallBack) {
   EXPECT_EQ(limited.error().message(), "while 'loop' exceeded 4 iterations (--max_loop_iterations)");
 }
 
-TEST(Interpreter, ShowsEveryValueAndTakesGivenOnes) {
+TEST(Interpreter, ObserversSeeEveryValueAndMayReplaceIt) {
   const auto module = ParseText(R"(HloModule given
 ENTRY main {
   x = f32[3] parameter(0)
@@ -117,7 +117,7 @@ ENTRY main {
   EXPECT_EQ(Doubles(instead), (std::vector<double>{10, 20, 30}));
 }
 
-TEST(Interpreter, RefusesWhatDoesNotFitBeforeItRuns) {
+TEST(Interpreter, RejectsArraysBeyondTheMemoryLimitBeforeItRuns) {
   const auto module = ParseText(R"(HloModule huge
 ENTRY main {
   big = f32[1000000000000] iota(), iota_dimension=0
@@ -145,7 +145,7 @@ ENTRY main {
   EXPECT_EQ(PeakBytes(module->entry()), 2 * 1024);
 }
 
-TEST(Interpreter, RejectsOtherArguments) {
+TEST(Interpreter, RejectsArgumentsOfOtherShapes) {
   const auto module = ParseText("HloModule m\nENTRY main {\n  ROOT x = f32[2,3] parameter(0)\n}");
   const auto result = Interpret(*module, std::vector<Literal>{Values(PrimitiveType::kF32, {3, 2}, {})});
   ASSERT_FALSE(result.has_value());
@@ -153,7 +153,7 @@ TEST(Interpreter, RejectsOtherArguments) {
   EXPECT_EQ(Interpret(*module, {}).error().code(), "A004");
 }
 
-TEST(Interpreter, NamesWhatItDoesNotSupport) {
+TEST(Interpreter, NamesUnsupportedCalls) {
   const auto module = ParseText(R"(HloModule m
 ENTRY main {
   x = f32[2,3] parameter(0)
@@ -215,7 +215,7 @@ ENTRY main {
   EXPECT_EQ(Doubles(result->elements()[2]), (std::vector<double>{7, 7, 7, 7}));
 }
 
-TEST(Interpreter, ScalarComputationsMayHoldLoops) {
+TEST(Interpreter, ScalarComputationsMayContainLoops) {
   // The computation is not made only of elementwise ops, so each element is interpreted.
   const auto module = ParseText(R"(HloModule map
 condition {

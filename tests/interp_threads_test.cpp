@@ -87,21 +87,21 @@ class OneThreadOrTwo : public testing::Test {
 };
 
 // In each folder, most modules must run. Otherwise the test would find nothing because it reads nothing.
-TEST_F(OneThreadOrTwo, SameBitsOfOps) {
+TEST_F(OneThreadOrTwo, GiveTheSameBitsForOps) {
   const Count count = CompareAll("testdata/interp");
   EXPECT_GT(count.ran, 140);
   EXPECT_LT(count.stopped, 25);  // These have errors at run time, unsupported ops, or infeeds without data.
   EXPECT_EQ(count.not_read, 0);
 }
 
-TEST_F(OneThreadOrTwo, SameBitsOfRuns) {
+TEST_F(OneThreadOrTwo, GiveTheSameBitsForRuns) {
   const Count count = CompareAll("testdata/run");
   EXPECT_GT(count.ran, 20);
   EXPECT_LT(count.stopped, 15);
   EXPECT_EQ(count.not_read, 0);
 }
 
-TEST_F(OneThreadOrTwo, SameBitsOfModels) {
+TEST_F(OneThreadOrTwo, GiveTheSameBitsForModels) {
   const Count count = CompareAll("testdata/models");
   EXPECT_GT(count.ran, 10);
   EXPECT_EQ(count.stopped, 0);

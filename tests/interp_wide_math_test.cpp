@@ -24,7 +24,7 @@ double Ulps(float actual, double expected) {
 
 class WideMathExhaustive : public testing::TestWithParam<Opcode> {};
 
-TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
+TEST_P(WideMathExhaustive, IsCorrectlyRoundedExceptNearTies) {
   const std::string opcode(ToString(GetParam()));
   double (*const reference)(double) = FloatFunctionOf(GetParam())->f64;
   const bool full = std::getenv("FULL") != nullptr;

@@ -41,7 +41,7 @@ TEST(MeshParts, OneDeviceHoldsTheWhole) {
   EXPECT_EQ(PartsText(1, "f32[5,3]", "{devices=[1,1]<=[1]}"), "f32[5,3] 0:[0,0]+[5,3]");
 }
 
-TEST(MeshParts, TwoDevices) {
+TEST(MeshParts, TwoDevicesHoldHalves) {
   EXPECT_EQ(PartsText(2, "f32[6,3]", "{devices=[2,1]<=[2]}"), "f32[3,3] 0:[0,0]+[3,3] 1:[3,0]+[3,3]");
   EXPECT_EQ(PartsText(2, "f32[6,3]", "{devices=[2,1]1,0}"), "f32[3,3] 0:[3,0]+[3,3] 1:[0,0]+[3,3]");
   EXPECT_EQ(PartsText(2, "f32[6,3]", "{replicated}"), "f32[6,3] 0:[0,0]+[6,3] 1:[0,0]+[6,3]");
@@ -54,7 +54,7 @@ TEST(MeshParts, TheLastPartsOfUnevenDimensionsAreShortOrEmpty) {
   EXPECT_EQ(PartsText(2, "f32[0]", "{devices=[2]<=[2]}"), "f32[0] 0:[0]+[0] 1:[0]+[0]");
 }
 
-TEST(MeshParts, FourDevicesInAGrid) {
+TEST(MeshParts, FourDevicesFormAGrid) {
   EXPECT_EQ(PartsText(4, "f32[4,6]", "{devices=[2,2]<=[4]}"),
             "f32[2,3] 0:[0,0]+[2,3] 1:[0,3]+[2,3] 2:[2,0]+[2,3] 3:[2,3]+[2,3]");
   EXPECT_EQ(PartsText(4, "f32[4,6]", "{devices=[2,2]<=[2,2]T(1,0)}"),
@@ -62,14 +62,14 @@ TEST(MeshParts, FourDevicesInAGrid) {
   EXPECT_EQ(PartsText(4, "f32[8]", "{devices=[4]<=[2,2]T(1,0)}"), "f32[2] 0:[0]+[2] 1:[4]+[2] 2:[2]+[2] 3:[6]+[2]");
 }
 
-TEST(MeshParts, PartOfTheDevicesHoldTheSame) {
+TEST(MeshParts, SomeDevicesHoldTheSamePart) {
   EXPECT_EQ(PartsText(4, "f32[4,3]", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"),
             "f32[2,3] 0:[0,0]+[2,3] 1:[0,0]+[2,3] 2:[2,0]+[2,3] 3:[2,0]+[2,3]");
   EXPECT_EQ(PartsText(4, "f32[4,3]", "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"),
             "f32[2,3] 0:[0,0]+[2,3] 1:[2,0]+[2,3] 2:[0,0]+[2,3] 3:[2,0]+[2,3]");
 }
 
-TEST(MeshParts, AxesOfAMesh) {
+TEST(MeshParts, AShardingMayNameAxesOfAMesh) {
   EXPECT_EQ(PartsText(4, "f32[4,6]", "{mesh['x'=2,'y'=2], [{'x'}, {'y'}]}"),
             "f32[2,3] 0:[0,0]+[2,3] 1:[0,3]+[2,3] 2:[2,0]+[2,3] 3:[2,3]+[2,3]");
   EXPECT_EQ(PartsText(4, "f32[8,6]", "{mesh['x'=2,'y'=2], [{'y', 'x'}, {}]}"),
@@ -77,7 +77,7 @@ TEST(MeshParts, AxesOfAMesh) {
   EXPECT_EQ(PartsText(4, "f32[8]", "{mesh['a'=4], [{'a':(2)2}]}"), "f32[4] 0:[0]+[4] 1:[4]+[4] 2:[0]+[4] 3:[4]+[4]");
 }
 
-TEST(MeshParts, ShardingsThatDoNotTellParts) {
+TEST(MeshParts, SomeShardingsDoNotDetermineParts) {
   EXPECT_EQ(PartsText(2, "f32[6]", "{maximal device=1}"),
             "sharding {maximal device=1} places the whole array on one device");
   EXPECT_EQ(PartsText(2, "f32[6]", "{manual}"), "sharding {manual} leaves it to the program which part a device holds");
@@ -86,7 +86,7 @@ TEST(MeshParts, ShardingsThatDoNotTellParts) {
             "sharding {devices=[2,2]<=[4] last_tile_dims={manual}} leaves it to the program which part a device holds");
 }
 
-TEST(MeshParts, WholesThatHaveSuchParts) {
+TEST(MeshParts, FindsWholesWithGivenParts) {
   const Parameter parameter = ParameterOf(4, "f32[2,3]", "{devices=[4,1]<=[4]}");
   const auto table = PartTable::Make(parameter.sharding(), 2, 4);
   ASSERT_TRUE(table.has_value());
@@ -100,7 +100,7 @@ TEST(MeshParts, WholesThatHaveSuchParts) {
 
 class CutAndJoin : public testing::TestWithParam<std::tuple<int, const char*, const char*>> {};
 
-TEST_P(CutAndJoin, IsTheArray) {
+TEST_P(CutAndJoin, GivesTheSameArray) {
   const auto [devices, shape, sharding] = GetParam();
   const Parameter parameter = ParameterOf(devices, shape, sharding);
   const auto table = PartTable::Make(parameter.sharding(), parameter.shape().rank(), devices);
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple(4, "bf16[3,5]", "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"),
                     std::tuple(4, "f32[3]", "{replicated}")));
 
-TEST(MeshParts, ThoseThatHoldTheSamePartMustAgree) {
+TEST(MeshParts, DevicesWithTheSamePartMustAgree) {
   const Parameter parameter = ParameterOf(4, "f32[4]", "{devices=[2,2]<=[4] last_tile_dim_replicate}");
   const auto table = PartTable::Make(parameter.sharding(), 1, 4);
   ASSERT_TRUE(table.has_value());

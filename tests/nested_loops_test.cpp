@@ -41,7 +41,7 @@ int ExitOfRun(int depth) {
 
 TEST(NestedLoops, RunAndAreCompared) { EXPECT_EQ(ExitOfRun(1200), 0); }
 
-TEST(NestedLoops, BeyondTheDepthAreAnError) { EXPECT_EQ(ExitOfRun(9000), 5); }
+TEST(NestedLoops, BeyondTheDepthLimitAreAnError) { EXPECT_EQ(ExitOfRun(9000), 5); }
 
 }  // namespace
 }  // namespace hlo

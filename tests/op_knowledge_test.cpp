@@ -77,7 +77,7 @@ TEST(OpKnowledge, EachOpHasAFile) {
   }
 }
 
-TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
+TEST(OpKnowledge, IsCompleteForElementwiseOps) {
   int rounding = 0, functions = 0;
   for (int k = 0; k < std::ssize(AllOps()); ++k) {
     const auto opcode = static_cast<Opcode>(k);
@@ -108,7 +108,7 @@ TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
 
 constexpr const char* kTable = " in src/interp/functions.def";
 
-TEST(OpKnowledge, FunctionsAreDefinedWhereTheirRowsSay) {
+TEST(OpKnowledge, FunctionsHaveTheDomainOfTheirRows) {
   for (const FloatFunction& function : FloatFunctions()) {
     SCOPED_TRACE(Str("the row of '", ToString(function.opcode), "'", kTable));
     EXPECT_TRUE(RowOf(function.opcode).cost.function) << "src/ir/ops.def says that it is no function";
@@ -130,7 +130,7 @@ TEST(OpKnowledge, FunctionsAreDefinedWhereTheirRowsSay) {
 }
 
 // The shadow's bound for [a - e, a + e] holds for values in this interval.
-TEST(OpKnowledge, FunctionsMoveAsTheirRowsSay) {
+TEST(OpKnowledge, FunctionsHaveTheSlopeOfTheirRows) {
   for (const FloatFunction& function : FloatFunctions()) {
     const auto rule = shadow::FunctionRule(function.opcode, {});
     const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
@@ -156,7 +156,7 @@ TEST(OpKnowledge, FunctionsMoveAsTheirRowsSay) {
   }
 }
 
-TEST(OpKnowledge, FunctionsOfTameComplexNumbersAreAsLargeAsTheirRowsSay) {
+TEST(OpKnowledge, ComplexFunctionsHaveTheBoundOfTheirRows) {
   for (const FloatFunction& function : FloatFunctions()) {
     const double most = function.facts.complex_values;
     const auto module = Use(function.opcode, PrimitiveType::kC128);

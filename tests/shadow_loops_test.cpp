@@ -93,7 +93,7 @@ void CompareText(const std::string& text, int64_t trips) {
   }
 }
 
-TEST(ShadowLoops, OfScalars) {
+TEST(ShadowLoops, AgreeForScalars) {
   CompareText(R"(HloModule m
 less {
   s = (s32[], f32[], f32[7], f32[]) parameter(0)
@@ -142,7 +142,7 @@ ENTRY main {
 
 // One loop has a state that is not a tuple. Another is inside a loop, and is prepared again each time with the values
 // that are unchanged only in it.
-TEST(ShadowLoops, InLoops) {
+TEST(ShadowLoops, AgreeInLoops) {
   CompareText(R"(HloModule m
 add {
   a = f32[] parameter(0)
@@ -192,7 +192,7 @@ ENTRY main {
               2 + 2 * 5);
 }
 
-TEST(ShadowLoops, ThatAreGrown) {
+TEST(ShadowLoops, AgreeForGeneratedLoops) {
   int64_t trips = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {
     const auto module = Grow({.seed = seed, .max_elems = 64, .focus = {"while"}});
