@@ -35,7 +35,7 @@ TEST(JsonReader, ReadsEveryKindOfValue) {
             "{\"a\":[1,-2.5,1000,true,false,null,\"text\"],\"b\":{},\"c\":[],\"twice\":1,\"twice\":2}");
 }
 
-TEST(JsonReader, Numbers) {
+TEST(JsonReader, ReadsNumbers) {
   EXPECT_EQ(ReadJson("9223372036854775807")->Int(), INT64_MAX);
   EXPECT_EQ(ReadJson("-9223372036854775808")->Int(), INT64_MIN);
   EXPECT_EQ(ReadJson("9223372036854775808")->Int(), std::nullopt);
@@ -49,7 +49,7 @@ TEST(JsonReader, Numbers) {
   EXPECT_EQ(ErrorOf("1e999"), "JSON: a number beyond the range of double, line 1, byte 6");
 }
 
-TEST(JsonReader, Strings) {
+TEST(JsonReader, ReadsStrings) {
   const auto text = [](std::string_view json) { return *ReadJson(json)->String(); };
   EXPECT_EQ(text(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");
   EXPECT_EQ(text(R"("\u0041\u00e9\u20AC")"), "A\xC3\xA9\xE2\x82\xAC");
@@ -69,7 +69,7 @@ TEST(JsonReader, Strings) {
     EXPECT_EQ(ErrorOf(bad), "JSON: bytes that are no UTF-8, line 1, byte 2");
 }
 
-TEST(JsonReader, MalformedTextSaysWhere) {
+TEST(JsonReader, LocatesMalformedText) {
   EXPECT_EQ(ErrorOf(""), "JSON: expected a value, found the end, line 1, byte 1");
   EXPECT_EQ(ErrorOf("{\"a\":1,\n \"b\" 2}"), "JSON: expected ':', line 2, byte 6");
   EXPECT_EQ(ErrorOf("{a:1}"), "JSON: expected a member's name in quotes, line 1, byte 2");
@@ -83,7 +83,7 @@ TEST(JsonReader, MalformedTextSaysWhere) {
   EXPECT_EQ(ErrorOf(std::string_view("\0", 1)), "JSON: expected a value, line 1, byte 1");
 }
 
-TEST(JsonReader, ReadsWhatIsWritten) {
+TEST(JsonReader, ReadsWrittenText) {
   const std::string text("a\"\\\n\x01\x7F\0\xC3\xA9\xF0\x9F\x98\x80", 13);
   EXPECT_EQ(ReadJson(JsonWriter().Value(text).text())->String()[0], text);
   EXPECT_EQ(*ReadJson(JsonWriter().Value("\xC3.\xE2\x82\xFF").text())->String(),

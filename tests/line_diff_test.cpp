@@ -35,7 +35,7 @@ std::string Applied(std::string_view text, std::string_view diff) {
   return out;
 }
 
-TEST(UnifiedDiff, LooksAsThatOfDiff) {
+TEST(UnifiedDiff, LooksLikeTheOutputOfDiff) {
   EXPECT_EQ(UnifiedDiff("a", "x\ny\n", "b", "x\ny\n"), "");
   EXPECT_EQ(UnifiedDiff("a", "", "b", "x\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n");
   EXPECT_EQ(UnifiedDiff("a", "f {\n  1\n  2\n  3\n  4\n  5\n}\n", "b", "f {\n  1\n  2\n  3\n  4\n  6\n  7\n}\n"),
@@ -43,7 +43,7 @@ TEST(UnifiedDiff, LooksAsThatOfDiff) {
 }
 
 // With few distinct lines, most lines occur several times. With many, most occur once.
-TEST(UnifiedDiff, MakesTheOneOfTheOther) {
+TEST(UnifiedDiff, TransformsOneTextIntoTheOther) {
   std::mt19937 random(3);
   for (int round = 0; round < 2000; ++round) {
     const unsigned kinds = round % 2 == 0 ? 5 : 500;

@@ -45,7 +45,7 @@ std::vector<std::string> ReadFrames(std::string_view bytes) {
 
 using Messages = std::vector<std::string>;
 
-TEST(LspMessages, FramesAreReadHoweverTheyCome) {
+TEST(LspMessages, FramesAreReadInAnyPieces) {
   EXPECT_EQ(ReadFrames(""), Messages());
   EXPECT_EQ(ReadFrames("Content-Length: 2\r\n\r\n{}Content-Length: 3\r\n\r\n[1]"), (Messages{"{}", "[1]"}));
   EXPECT_EQ(ReadFrames("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\ncontent-length:2\r\n\r\n{}"),
@@ -73,7 +73,7 @@ TEST(LspMessages, BadFramesAreSkipped) {
             (Messages{Str("!expected the header 'Content-Length: N', found '", std::string(40, 'x'), "'"), "{}"}));
 }
 
-TEST(LspMessages, InputThatEndsInsideAMessage) {
+TEST(LspMessages, InputMayEndInsideAMessage) {
   for (const char* cut : {"Content-Le", "Content-Length: 5", "Content-Length: 5\r\n", "Content-Length: 5\r\n\r\n",
                           "Content-Length: 5\r\n\r\n{\"a\""})
     EXPECT_EQ(ReadFrames(cut), Messages{"!the input ends inside a message"}) << cut;
@@ -81,13 +81,13 @@ TEST(LspMessages, InputThatEndsInsideAMessage) {
   EXPECT_EQ(ReadFrames("Content-Length: 900\r\n\r\n{}"), Messages{"!the input ends inside a message"});
 }
 
-TEST(LspMessages, Lines) {
+TEST(LspMessages, LinesAreMessages) {
   EXPECT_EQ(ReadAll("// comment\n\n{}\r\n[1]", 3, MessageForm::kLines), (Messages{"{}", "[1]"}));
 }
 
 // ---- Places ------------------------------------------------------------------------------------------------------
 
-TEST(LspPositions, EveryOffsetComesBack) {
+TEST(LspPositions, EveryOffsetRoundTrips) {
   // Characters of one to four bytes, with one or two UTF-16 units, and the three kinds of line ends.
   std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z\r\n\n\xF0\x9F\x98\x80\xF0\x9F\x98\x80\rlast";
   // The text is longer than one step of the position table.
@@ -103,7 +103,7 @@ TEST(LspPositions, EveryOffsetComesBack) {
   }
 }
 
-TEST(LspPositions, CountUnitsOfUtf16) {
+TEST(LspPositions, CountUtf16Units) {
   // The first line has the letter a, a character of two units, and the letter z.
   const std::string text = "a\xF0\x9F\x98\x80z\r\nb";
   const PositionMap utf16(text, PositionEncoding::kUtf16), utf8(text, PositionEncoding::kUtf8);
@@ -118,7 +118,7 @@ TEST(LspPositions, CountUnitsOfUtf16) {
   EXPECT_EQ(utf16.PositionOf(7).character, 4);  // The offset is between CR and LF.
 }
 
-TEST(LspDocument, ChangesAsAStringDoes) {
+TEST(LspDocument, ChangesLikeAString) {
   const std::string pieces[] = {"\r\n", "\n", "\r", "abc", "\xC3\xA9", "\xF0\x9F\x98\x80", "", "x = f32[] add(a, b)\n"};
   const DocumentOptions options;
   std::string expected;

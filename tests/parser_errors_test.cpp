@@ -30,7 +30,7 @@ std::string In(const std::string& instructions) {
   return Str("HloModule m\nENTRY e {\n  p = f32[2,3] parameter(0)\n", instructions, "\n}\n");
 }
 
-TEST(ParserErrors, Text) {
+TEST(ParserErrors, LocateErrorsOfTheText) {
   EXPECT_EQ(Verdict(""), "1:1 P011");
   EXPECT_EQ(Verdict("// only a comment\n"), "2:1 P011");
   EXPECT_EQ(Verdict(std::string("\x7f"
@@ -48,7 +48,7 @@ TEST(ParserErrors, Text) {
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] negate(p)\n}\n}")), "6:1 P010");
 }
 
-TEST(ParserErrors, Instructions) {
+TEST(ParserErrors, LocateErrorsOfInstructions) {
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] negat(p)")), "4:21 P031");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] add(p)")), "4:26 V001");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] add(p, q)")), "4:28 V008");
@@ -71,7 +71,7 @@ TEST(ParserErrors, Instructions) {
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] call(p), to_apply=e")), "4:39 V163");  // Text cannot express recursion.
 }
 
-TEST(ParserErrors, ShapesAndLiterals) {
+TEST(ParserErrors, LocateErrorsOfShapesAndLiterals) {
   EXPECT_EQ(Verdict(In("  c = f32[2] constant({1, 2, 3})")), "4:30 P041");
   EXPECT_EQ(Verdict(In("  c = f32[2,2] constant({{1, 2}, {3}})")), "4:36 P041");
   EXPECT_EQ(Verdict(In("  c = f32[] constant({1})")), "4:22 P043");
@@ -91,13 +91,13 @@ TEST(ParserErrors, ShapesAndLiterals) {
   EXPECT_EQ(exit, ExitCode::kLimit);
 }
 
-TEST(ParserErrors, TextBehindALoneShape) {
+TEST(ParserErrors, RejectTextAfterAShape) {
   EXPECT_EQ(ParseShape("f32[2,3] ")->ToString(), "f32[2,3]");
   EXPECT_EQ(ParseShape("f32[2,3] f32[4]").error().code(), "P010");
   EXPECT_EQ(ParseShape("f32[2,3").error().code(), "P012");
 }
 
-TEST(ParserErrors, AllOfAFileAndNoneTwice) {
+TEST(ParserErrors, ReportAllErrorsOnce) {
   const std::string text =
       In("  a = f32[2,3] negat(p)\n"
          "  b = f32[2,3] add(a, zz)\n"   // The error of `a` is already reported. The error of `zz` is not.
@@ -138,7 +138,7 @@ TEST(ParserErrors, DeepNestingIsALimit) {
   EXPECT_EQ(exit, ExitCode::kOk);
 }
 
-TEST(Verifier, Rules) {
+TEST(Verifier, ChecksItsRules) {
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,5] negate(p)")), "4:12 V002");
   EXPECT_EQ(Verdict(In("  q = f32[1,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "5:28 V031");
   EXPECT_EQ(Verdict(In("  q = s32[2,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "5:28 V032");
@@ -161,7 +161,7 @@ TEST(Verifier, Rules) {
       "9:42 V159");
 }
 
-TEST(Verifier, FindsWhatOnlyPassesCanBreak) {
+TEST(Verifier, FindsErrorsThatOnlyPassesCanMake) {
   auto module = *Parse(
       std::make_shared<const SourceText>("m",
                                          "HloModule m\nf { ROOT x = f32[] parameter(0) }\n"
@@ -176,7 +176,7 @@ TEST(Verifier, FindsWhatOnlyPassesCanBreak) {
 
 // A message refers to the text of the file. An instruction made by a pass is described by the original instruction. A
 // name that the parser changed, because another computation uses it too, appears as in the file.
-TEST(ParserErrors, NamesAreThoseOfTheFile) {
+TEST(ParserErrors, UseTheNamesOfTheFile) {
   const std::string text =
       "HloModule m\n"
       "f { x = f32[3] parameter(0)\n ROOT y = f32[3] negate(x) }\n"

@@ -48,9 +48,9 @@ void ExpectOneError(size_t bytes) {
                 std::string(std::max<size_t>(5, number.size()), ' '), " | ", std::string(at, ' '), "^~\n"));
 }
 
-TEST(ParserLargeErrors, TenKilobytes) { ExpectOneError(10'000); }
-TEST(ParserLargeErrors, AMegabyte) { ExpectOneError(1'000'000); }
-TEST(ParserLargeErrors, FortyMegabytes) { ExpectOneError(40'000'000); }
+TEST(ParserLargeErrors, AreLocatedInTenKilobytes) { ExpectOneError(10'000); }
+TEST(ParserLargeErrors, AreLocatedInAMegabyte) { ExpectOneError(1'000'000); }
+TEST(ParserLargeErrors, AreLocatedInFortyMegabytes) { ExpectOneError(40'000'000); }
 
 }  // namespace
 }  // namespace hlo

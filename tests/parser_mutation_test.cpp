@@ -219,9 +219,9 @@ void MutateAll(const std::vector<std::string>& texts, int64_t count) {
   EXPECT_LT(accepted, count / 2);
 }
 
-TEST(ParserMutation, Testdata) { MutateAll(SmallTexts("testdata"), 2000); }
+TEST(ParserMutation, KeepsTheInvariantsOfTestdata) { MutateAll(SmallTexts("testdata"), 2000); }
 
-TEST(ParserMutation, Corpus) {
+TEST(ParserMutation, KeepsTheInvariantsOfTheCorpus) {
   const char* corpus = std::getenv("CORPUS");
   const auto texts = SmallTexts(fs::path(corpus != nullptr ? corpus : "../shared") / "corpus" / "xla-hlo");
   if (texts.empty()) GTEST_SKIP() << "no corpus";

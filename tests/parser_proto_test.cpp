@@ -59,7 +59,7 @@ std::string Printed(std::string bytes) {
 }
 
 // WriteProto reads its output back and returns an error if the module differs. A written module is therefore correct.
-TEST(ParserProto, WhatIsWrittenIsTheModule) {
+TEST(ParserProto, WritingAndReadingGivesTheModule) {
   int written = 0;
   for (const char* folder :
        {"testdata/models", "testdata/proto", "testdata/run", "testdata/interp", "testdata/parse", "testdata/print"}) {
@@ -83,7 +83,7 @@ TEST(ParserProto, WhatIsWrittenIsTheModule) {
   EXPECT_GE(written, 200);
 }
 
-TEST(ParserProto, WhatNoFieldSaysIsNotWritten) {
+TEST(ParserProto, PartsWithoutAFieldAreNotWritten) {
   const auto module = Parse(std::make_shared<const SourceText>(
       "test", "HloModule m, alias_passthrough_params=true\n\nENTRY e {\n  ROOT p = f32[2] parameter(0)\n}\n"));
   ASSERT_TRUE(module);
@@ -93,7 +93,7 @@ TEST(ParserProto, WhatNoFieldSaysIsNotWritten) {
   EXPECT_NE(proto.error().message().find("alias_passthrough_params"), std::string::npos) << proto.error().message();
 }
 
-TEST(ParserProto, SaysWhatTheTextSays) {
+TEST(ParserProto, ProtosEqualTheirTexts) {
   int compared = 0;
   for (const fs::path& path : FilesWith(".pb")) {
     const auto from_proto = Read(BytesOf(path));
@@ -107,7 +107,7 @@ TEST(ParserProto, SaysWhatTheTextSays) {
   EXPECT_GE(compared, 3);
 }
 
-TEST(ParserProto, EveryWrapperIsTold) {
+TEST(ParserProto, EveryWrapperIsRecognized) {
   const std::string module = BytesOf("testdata/proto/literals.pb");
   const auto wrap = [](std::string_view bytes) {
     std::string wrapped = "\x0A";
@@ -125,7 +125,7 @@ TEST(ParserProto, EveryWrapperIsTold) {
 }
 
 // Field 1000 of a module as a varint, as bytes, and as numbers of 8 and 4 bytes.
-TEST(ParserProto, UnknownFieldsThatAreNotEmptyAreRefused) {
+TEST(ParserProto, NonemptyUnknownFieldsAreRejected) {
   const std::string module = BytesOf("testdata/proto/calls.pb");
   const std::string refused =
       Str("U010: not read: field 1000 of HloModuleProto, which is not known here and may change the module, at byte ",
@@ -144,7 +144,7 @@ TEST(ParserProto, UnknownFieldsThatAreNotEmptyAreRefused) {
 
 // Each message determines how its unknown fields are treated: unknown metadata gives a warning, any other unknown field
 // is an error.
-TEST(ParserProto, UnknownFieldsOfMetadataAreNoted) {
+TEST(ParserProto, UnknownFieldsOfMetadataGiveAWarning) {
   const std::string instruction =
       "shape { element_type: F32 } literal { shape { element_type: F32 } f32s: 1.5 } metadata { op_name: 'x' ";
   std::vector<Diagnostic> warnings;
@@ -165,7 +165,7 @@ TEST(ParserProto, UnknownFieldsOfMetadataAreNoted) {
 }
 
 // The messages whose unknown fields are metadata. All other messages, and new ones by default, reject unknown fields.
-TEST(ParserProto, OnlyMessagesOfMetadataNoteUnknownFields) {
+TEST(ParserProto, OnlyMetadataMessagesAcceptUnknownFields) {
   std::set<std::string> noted;
   for (int type = 0; type <= static_cast<int>(ProtoType::kPaddingConfigDimension); ++type) {
     const auto message = static_cast<ProtoType>(type);
@@ -211,7 +211,7 @@ TEST(ParserProto, WrongIdsAreNamed) {
   EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'foo(' id: 2" + shape)), "P031: unknown opcode 'foo_'");
 }
 
-TEST(ParserProto, LiteralsFitTheirShapes) {
+TEST(ParserProto, LiteralsMustFitTheirShapes) {
   const std::string f32_3 = "shape { element_type: F32 dimensions: 3 } ";
   EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 3 } f32s: [1, 2] }")),
             "P041: a literal of f32[3] has 8 in 'f32s'");
@@ -252,7 +252,7 @@ TEST(ParserProto, NestingIsLimited) {
   EXPECT_EQ(module.error().exit, ExitCode::kLimit);
 }
 
-TEST(ParserProto, TruncatedAtEveryByte) {
+TEST(ParserProto, EveryTruncationIsAnError) {
   for (const std::string_view extension : {".pb", ".pbtxt"}) {
     for (const fs::path& path : FilesWith(extension)) {
       const std::string bytes = BytesOf(path);
@@ -262,7 +262,7 @@ TEST(ParserProto, TruncatedAtEveryByte) {
   }
 }
 
-TEST(ParserProto, BytesChangedAtRandom) {
+TEST(ParserProto, RandomBytesGiveAModuleOrAnError) {
   std::mt19937 random(20261122);
   const std::vector<fs::path> files = FilesWith(".pb");
   for (int round = 0; round < 6000; ++round) {

@@ -90,7 +90,7 @@ int RoundTrip(const std::vector<std::string>& files) {
   return parsed;
 }
 
-TEST(RoundTrip, Testdata) { EXPECT_GE(RoundTrip(ModuleFilesBelow("testdata")), 12); }
+TEST(RoundTrip, KeepsTestdata) { EXPECT_GE(RoundTrip(ModuleFilesBelow("testdata")), 12); }
 
 TEST(RoundTrip, ModelsAreValid) {
   for (const std::string& file : ModuleFilesBelow("testdata/models")) {
@@ -102,7 +102,7 @@ TEST(RoundTrip, ModelsAreValid) {
   }
 }
 
-TEST(RoundTrip, Corpus) {
+TEST(RoundTrip, KeepsTheCorpus) {
   const char* corpus = std::getenv("CORPUS");
   const auto files = ModuleFilesBelow(fs::path(corpus != nullptr ? corpus : "../shared") / "corpus" / "xla-hlo");
   if (files.empty()) GTEST_SKIP() << "no corpus";

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-TEST(ParserWords, EndAtTheFirstByteThatIsNoneOfAWord) {
+TEST(ParserWords, EndBeforeTheFirstByteOutsideOfAWord) {
   for (int c = 0; c < 256; ++c) {
     for (size_t at = 0; at < 70; ++at) {
       std::string text(70, 'w');
@@ -22,12 +22,12 @@ TEST(ParserWords, EndAtTheFirstByteThatIsNoneOfAWord) {
   }
 }
 
-TEST(ParserWords, StopWhereThePieceEnds) {
+TEST(ParserWords, StopAtTheEndOfTheText) {
   const std::string text(100, 'w');
   for (size_t size = 0; size <= 100; ++size) EXPECT_EQ(WordEnd(text.data(), text.data() + size) - text.data(), size);
 }
 
-TEST(ParserWords, StringsEndAtTheQuoteThatIsNotEscaped) {
+TEST(ParserWords, StringsEndAtTheFirstUnescapedQuote) {
   const auto length = [](const std::string& text) -> int64_t {
     const char* const end = StringEnd(text.data(), text.data() + text.size());
     return end == nullptr ? -1 : end - text.data();
@@ -43,7 +43,7 @@ TEST(ParserWords, StringsEndAtTheQuoteThatIsNotEscaped) {
   EXPECT_EQ(length(R"("a\)"), -1);
 }
 
-TEST(NameTable, KnowsTwoSpellingsOfOneNumber) {
+TEST(NameTable, RecognizesTwoSpellingsOfOneNumber) {
   NameTable names;
   EXPECT_TRUE(names.Claim("add"));
   EXPECT_FALSE(names.Claim("add.0"));
@@ -54,7 +54,7 @@ TEST(NameTable, KnowsTwoSpellingsOfOneNumber) {
 }
 
 // Claim must answer like a table that sorts all names at once.
-TEST(NameTable, AnswersTheSameBeforeAndAfterItSorts) {
+TEST(NameTable, AnswersDoNotDependOnSorting) {
   std::mt19937 random(7);
   const auto pick = [&](std::initializer_list<const char*> from) { return from.begin()[random() % from.size()]; };
   // The views in the tables refer to these strings, so the strings live as long as the tables.

@@ -24,7 +24,7 @@ std::unique_ptr<Module> Read(std::string text) {
   return module ? std::move(*module) : nullptr;
 }
 
-TEST(PrintForms, ACanonicalInstructionAloneHasNoNamesAndReadsBack) {
+TEST(PrintForms, ACanonicalInstructionHasNoNamesAndReadsBack) {
   const auto module = Read("HloModule m\nENTRY e { x = f32[2,3] parameter(0) ROOT y = f32[2,3] add(x, x) }");
   const std::string text = Print(module->entry().root(), FormNamed("canonical"));
   EXPECT_EQ(text, "f32[2,3]{1,0} add(f32[2,3]{1,0}, f32[2,3]{1,0})");

@@ -157,7 +157,7 @@ TEST(PrintProtoJson, HasTheFieldsOfTheMessage) {
   EXPECT_GE(compared, 200);
 }
 
-TEST(PrintProtoJson, SaysOfNumbersWhatTheyHold) {
+TEST(PrintProtoJson, PrintsNumbersExactly) {
   EXPECT_EQ(PrintProtoJson("", ProtoType::kTolerance), "{\n \"atol\": 0,\n \"rtol\": 0,\n \"ulps\": \"0\"\n}\n");
   // The fields preds, u32s and u64s, whose largest values would be negative as signed numbers.
   const std::string json = PrintProtoJson(
