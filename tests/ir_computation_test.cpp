@@ -55,7 +55,7 @@ std::vector<Instruction*> Dead(const Computation& computation) {
   return dead;
 }
 
-TEST(Computation, RemoveAllLeavesWhatRemoveLeaves) {
+TEST(Computation, RemoveAllEqualsRepeatedRemove) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const auto at_once = RandomModule(200, seed), one_by_one = RandomModule(200, seed);
     std::vector<Instruction*> dead = Dead(at_once->entry());
@@ -75,7 +75,7 @@ TEST(Computation, RemoveAllLeavesWhatRemoveLeaves) {
   }
 }
 
-TEST(Computation, RemoveParametersNumbersTheOthers) {
+TEST(Computation, RemoveParametersRenumbersTheOthers) {
   constexpr int kParameters = 50'000;
   Module module("parameters");
   Computation& main = module.AddComputation("main");
@@ -94,7 +94,7 @@ TEST(Computation, RemoveParametersNumbersTheOthers) {
   }
 }
 
-TEST(Computation, PostOrderIsThatOfTheModuleAsItIs) {
+TEST(Computation, PostOrderFollowsChanges) {
   const auto module = RandomModule(300, 1);
   Computation& main = module->entry();
   std::mt19937 random(2);
@@ -116,7 +116,7 @@ TEST(Computation, PostOrderIsThatOfTheModuleAsItIs) {
   }
 }
 
-TEST(Computation, SideEffectsAndCalleesAreThoseOfTheModuleAsItIs) {
+TEST(Computation, SideEffectsAndCalleesFollowChanges) {
   Module module("calls");
   // The chain of calls is f.0 <- f.1 <- ... <- main.
   std::vector<Computation*> chain;
@@ -144,7 +144,7 @@ TEST(Computation, SideEffectsAndCalleesAreThoseOfTheModuleAsItIs) {
   EXPECT_EQ(std::ssize(module.Computations()), 3);
 }
 
-TEST(Literal, TakesWhatIsNotZeroForTrue) {
+TEST(Literal, TreatsNonzeroBytesAsTrue) {
   Literal literal(Shape(PrimitiveType::kPred, {3}));
   const uint8_t left[] = {0, 255, 1};
   std::ranges::copy(left, literal.mutable_data<uint8_t>().begin());

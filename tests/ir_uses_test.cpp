@@ -102,12 +102,12 @@ void ChangeAtRandom(int values, int hubs, int width, int steps, uint32_t seed) {
   EXPECT_TRUE(Verify(*copy)) << "of the copy";
 }
 
-TEST(Uses, FewOfEach) { ChangeAtRandom(12, 3, 3, 5000, 1); }
-TEST(Uses, ManyUsers) { ChangeAtRandom(12, 1, 2, 5000, 2); }
-TEST(Uses, ManyOperands) { ChangeAtRandom(60, 4, 40, 5000, 3); }
+TEST(Uses, AreCorrectWithFewUsersAndOperands) { ChangeAtRandom(12, 3, 3, 5000, 1); }
+TEST(Uses, AreCorrectWithManyUsers) { ChangeAtRandom(12, 1, 2, 5000, 2); }
+TEST(Uses, AreCorrectWithManyOperands) { ChangeAtRandom(60, 4, 40, 5000, 3); }
 
 // Fingerprints of unchanged computations are cached. They must equal newly computed fingerprints.
-TEST(Fingerprints, AreThoseOfTheModuleAsItIs) {
+TEST(Fingerprints, FollowChanges) {
   Module module("prints");
   Computation& main = module.AddComputation("main");
   module.SetEntry(main);

@@ -61,7 +61,7 @@ constexpr Next kNext[] = {
 
 class LoopLaws : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(LoopLaws, WhatPassesFoldIsKnownAndTheOtherWayRound) {
+TEST_P(LoopLaws, PassesFoldTheKnownValues) {
   const std::string_view type = GetParam();
   constexpr std::string_view kPasses =
       "constant_folding,simplify-while-loops,constant_folding,simplify-while-loops,constant_folding,tuple-simplifier,"

@@ -304,7 +304,7 @@ std::optional<std::string> AlgebraOfExample(const fs::path& path) {
   return Str("algsimp{", Join(options, ", "), "}, ", Join(others, ", "));
 }
 
-TEST(Examples, TakeTheCatalogueForm) {
+TEST(Examples, HaveTheFormOfTheCatalogue) {
   const Forms forms = TakenForms(AlgebraOfExample);
   if (forms.all == 0) GTEST_SKIP() << "no corpus at hand";
   std::printf("%d of %d algebraic examples take the form of the catalogue; not:%s\n", forms.same, forms.all,
@@ -314,7 +314,7 @@ TEST(Examples, TakeTheCatalogueForm) {
   EXPECT_GE(forms.same, 137);
 }
 
-TEST(Examples, TakeTheFormOfTheirPass) {
+TEST(Examples, OfPassesHaveTheFormOfTheCatalogue) {
   const Forms forms = TakenForms([](const fs::path& path) {
     const PassRow* const pass = PassOfExample(path);
     return pass == nullptr ? std::nullopt : std::optional(std::string(pass->name));

@@ -70,7 +70,7 @@ struct Model {
   }
 };
 
-TEST(FusionGraph, CostsUnionsThatDoNotExist) {
+TEST(FusionGraph, ComputesTheCostsOfPossibleUnions) {
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
     Module module("graph");
@@ -114,7 +114,7 @@ TEST(FusionGraph, CostsUnionsThatDoNotExist) {
   }
 }
 
-TEST(FusionGraph, EachReasonIsSomebodys) {
+TEST(FusionGraph, EachReasonIsUsedByAStrategy) {
   std::string sources;
   for (const auto& file : std::filesystem::directory_iterator("src/passes/fusion")) {
     std::stringstream text;

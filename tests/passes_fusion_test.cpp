@@ -63,7 +63,7 @@ ENTRY e {
 }
 
 // The verifier rejects a fusion with an operand that is not read, so no file can show this.
-TEST(Fusion, LosesOperandsThatAreNotRead) {
+TEST(Fusion, RemovesOperandsThatAreNotRead) {
   const auto module = Optimized(R"(HloModule m
 fused {
   x = f32[2,3] parameter(0)  y = f32[2,3] parameter(1)  z = f32[2,3] parameter(2)
@@ -118,14 +118,14 @@ TEST(Fusion, ASecondRunFindsNothing) {
 }
 
 // The horizontal passes run without multi_output_fusion before them, because it would leave them less to do.
-TEST(Fusion, ASecondMergerAndASecondRunSideBySideFindNothing) {
+TEST(Fusion, SecondRunsOfMergerAndHorizontalFusionFindNothing) {
   ExpectNoSecondFinding(Str(kBeforeFusion,
                             "fusion_merger,fusion_merger,gpu_horizontal_loop_fusion,gpu_horizontal_loop_fusion,"
                             "gpu_horizontal_input_fusion,gpu_horizontal_input_fusion,gpu_horizontal_loop_fusion"),
                         {"fusion_merger", "gpu_horizontal_loop_fusion", "gpu_horizontal_input_fusion"});
 }
 
-TEST(Fusion, OneResidualOnly) {
+TEST(Fusion, AProductHasAtMostOneResidual) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
   x = f32[4,8] parameter(0)  w = f32[8,6] parameter(1)  p = f32[4,6] parameter(2)  q = f32[4,6] parameter(3)
@@ -140,7 +140,7 @@ ENTRY e {
   EXPECT_TRUE(IsKernel(*fusions[1]));
 }
 
-TEST(Fusion, ProductUsedTwiceHasNoEpilogue) {
+TEST(Fusion, AProductUsedTwiceHasNoEpilogue) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
   x = f32[4,8] parameter(0)  w = f32[8,6] parameter(1)  v = f32[6] parameter(2)
@@ -154,7 +154,7 @@ ENTRY e {
   EXPECT_EQ(FusedComputation(*fusions[0]).root().opcode(), Opcode::kDot);
 }
 
-TEST(Fusion, TransposesAreSaidInTheDot) {
+TEST(Fusion, TransposesBecomeDimensionsOfTheDot) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
   x = f32[8,4] parameter(0)  w = f32[6,8] parameter(1)
@@ -167,7 +167,7 @@ ENTRY e {
   EXPECT_EQ(FusedComputation(*fusions[0]).root().opcode(), Opcode::kDot);
 }
 
-TEST(Fusion, BatchDimensionsThatAreNoRunAreTransposed) {
+TEST(Fusion, SeparatedBatchDimensionsAreTransposed) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
   q = f32[2,5,3,4] parameter(0)  k = f32[2,7,3,4] parameter(1)
@@ -178,7 +178,7 @@ ENTRY e {
   EXPECT_EQ(counts.kernels, 2);
 }
 
-TEST(Fusion, SoftmaxIsThreeKernels) {
+TEST(Fusion, ASoftmaxIsThreeKernels) {
   const auto module = Optimized(std::string("HloModule m\n") + kReducers + R"(
 ENTRY e {
   x = f32[4,64] parameter(0)  low = f32[] constant(-inf)  zero = f32[] constant(0)
@@ -228,7 +228,7 @@ ENTRY e {
   EXPECT_LE(CountKernels(*module).kernels, 4);
 }
 
-TEST(Fusion, WhatIsStoredAndReducedIsOneKernel) {
+TEST(Fusion, StoringAndReducingAValueIsOneKernel) {
   const auto module = Optimized(std::string("HloModule m\n") + kReducers + R"(
 ENTRY e {
   x = f32[4,64] parameter(0)  y = f32[4,64] parameter(1)  zero = f32[] constant(0)
@@ -257,7 +257,7 @@ ENTRY e {
   module->entry().PostOrder();  // PostOrder stops at a cycle.
 }
 
-TEST(Fusion, UpdateOfLoopStateMayBeInPlace) {
+TEST(Fusion, AnUpdateOfLoopStateMayBeInPlace) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
   state = f32[16,8] parameter(0)  row = f32[1,8] parameter(1)  i = s32[] parameter(2)  zero = s32[] constant(0)
@@ -271,7 +271,7 @@ ENTRY e {
   EXPECT_EQ(fusions[0]->operand(*operand).parameter_number(), 0);
 }
 
-TEST(Fusion, StencilOfTheStateIsNotInPlace) {
+TEST(Fusion, AStencilOfTheStateIsNotInPlace) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {
   state = f32[16] parameter(0)  one = s32[] constant(1)
@@ -295,7 +295,7 @@ ENTRY e {
   EXPECT_TRUE(module->entry().root().operand(0).Is(Opcode::kBitcast));
 }
 
-TEST(Layout, EntryLayoutsAreKeptByTransposesOnTheWay) {
+TEST(Layout, EntryLayoutsAreKeptByTransposes) {
   const auto module = Optimized(R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1})->f32[4,6]{0,1}}
 ENTRY e {
   x = f32[4,6]{0,1} parameter(0)

@@ -189,7 +189,7 @@ TEST(PassLaws, HoldForEveryElementType) {
 }
 
 // With these faults the test above would fail.
-TEST(PassLaws, FindPlantedFaults) {
+TEST(PassLaws, DetectPlantedFaults) {
   for (const std::string_view fault : FaultsOf("algsimp")) {
     EXPECT_GT(TryAll("algsimp", Str("algsimp:", fault))[Outcome::kBroken], 0) << fault;
   }

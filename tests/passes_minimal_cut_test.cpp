@@ -23,7 +23,7 @@ int64_t CostOf(const std::vector<Arc>& arcs, unsigned first) {
   return cost;
 }
 
-TEST(MinimalCut, IsTheCheapestOfAllAndOfThoseTheSmallest) {
+TEST(MinimalCut, IsTheSmallestOfTheCheapestCuts) {
   std::mt19937 random(20261123);
   const auto below = [&](int limit) { return static_cast<int>(random() % limit); };
   for (int round = 0; round < 500; ++round) {
@@ -51,7 +51,7 @@ TEST(MinimalCut, IsTheCheapestOfAllAndOfThoseTheSmallest) {
   }
 }
 
-TEST(MinimalCut, GivesUpWhereItTakesTooLong) {
+TEST(MinimalCut, GivesUpAfterTooManySteps) {
   CutGraph graph;
   CutGraph::Node last = CutGraph::kFirst;
   for (int i = 0; i < 100; ++i) {

@@ -98,7 +98,7 @@ void Append(const std::vector<PipelineItem>& items, std::vector<std::string>* li
   }
 }
 
-TEST(Pipeline2022, IsTheCataloguesPassByPass) {
+TEST(Pipeline2022, HasThePassesOfTheCatalogue) {
   const char* corpus = std::getenv("CORPUS");
   const auto source =
       ReadSource((std::filesystem::path(corpus == nullptr ? "../shared" : corpus) / "spec/passes.md").string());

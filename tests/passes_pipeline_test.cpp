@@ -33,7 +33,7 @@ std::unique_ptr<Module> MulAddReduce(int unused = 0) {
   return module->Clone(true);
 }
 
-TEST(Pipeline, MulAddReduceIsOneKernel) {
+TEST(Pipeline, AMulAddReduceIsOneKernel) {
   auto module = MulAddReduce();
   const int origin = module->entry().root().id();
   ASSERT_TRUE(RunPipeline(*module));
@@ -51,7 +51,7 @@ TEST(Pipeline, MulAddReduceIsOneKernel) {
   EXPECT_EQ(counts.others, 0);
 }
 
-TEST(Pipeline, ListRunsInOrderAndReportsChanges) {
+TEST(Pipeline, AListRunsInOrderAndReportsChanges) {
   auto module = MulAddReduce(2);
   const auto report = RunPipeline(*module, {.passes = "dce,HloDCE,tuple_simplifier"});
   ASSERT_TRUE(report);
@@ -63,7 +63,7 @@ TEST(Pipeline, ListRunsInOrderAndReportsChanges) {
   for (const PassRun& run : report->runs) EXPECT_FALSE(run.misreported) << run.number;
 }
 
-TEST(Pipeline, DisabledInstancesAndLimitSkip) {
+TEST(Pipeline, DisabledInstancesAndALimitSkipPasses) {
   auto module = MulAddReduce(1);
   const auto by_instance = RunPipeline(*module, {.passes = "dce,dce", .disabled = {"passes/dce#1"}});
   EXPECT_FALSE(by_instance);  // "passes" is not the name of a pipeline that can be disabled.
@@ -92,7 +92,7 @@ TEST(Pipeline, UnknownNamesAreUsageErrorsWithNeighbours) {
   EXPECT_FALSE(RunPipeline(*module, {.inject = "dce:nothing"}));
 }
 
-TEST(Pipeline, ObserverSeesEveryInstanceAndMayStop) {
+TEST(Pipeline, AnObserverSeesEveryInstanceAndMayStop) {
   auto module = MulAddReduce(1);
   std::vector<std::string> seen;
   PipelineOptions options{.passes = "dce,tuple-simplifier"};
@@ -105,7 +105,7 @@ TEST(Pipeline, ObserverSeesEveryInstanceAndMayStop) {
   EXPECT_EQ(seen, (std::vector<std::string>{"dce", "tuple-simplifier"}));
 }
 
-TEST(Pipeline, VerifierErrorNamesThePass) {
+TEST(Pipeline, AVerifierErrorNamesThePass) {
   auto module = MulAddReduce(1);
   PipelineOptions options{.passes = "dce"};
   options.verify = [](const Module&) -> Status { return std::unexpected(Rejected("V001", "broken")); };

@@ -116,7 +116,7 @@ TEST(PipelineText, StagesNestAndNameTheirPasses) {
   EXPECT_FALSE(without->runs[1].skipped);
 }
 
-TEST(PipelineText, ANameOfBothIsBoth) {
+TEST(PipelineText, ANameMayBelongToAStageAndAPass) {
   const auto skipped = [](const std::string& disabled) {
     const auto module = Example();
     const auto report = RunPipeline(*module, {.disabled = {disabled}});
@@ -140,7 +140,7 @@ TEST(PipelineText, OptionsReachThePass) {
   EXPECT_GT(kernels("layout-assignment, fusion{instructions=1}"), 1);
 }
 
-TEST(PipelineText, GatesAskTheModuleAndTheDevice) {
+TEST(PipelineText, GatesDependOnTheModuleAndTheDevice) {
   const auto runs = [](const std::string& gate, int64_t partitions, std::string_view device) {
     const auto module = Example();
     module->header.num_partitions = partitions;
@@ -163,7 +163,7 @@ TEST(PipelineText, GatesAskTheModuleAndTheDevice) {
 // The first pass of the fixed point removes the fusions that the second one makes.
 constexpr char kEndless[] = "layout-assignment\npipeline both(fixed-point) {\n  fusion-dissolver\n  fusion\n}\n";
 
-TEST(PipelineText, AFixedPointThatDoesNotEndIsNamed) {
+TEST(PipelineText, AnEndlessFixedPointIsNamed) {
   const auto module = Example();
   const auto report = RunPipeline(*module, {.pipeline = "p.txt", .text = Text(kEndless)});
   ASSERT_FALSE(report);
@@ -174,7 +174,7 @@ TEST(PipelineText, AFixedPointThatDoesNotEndIsNamed) {
   EXPECT_EQ(report.error().source->PlaceOf(report.error().diagnostics.front().range.begin).line, 2);
 }
 
-TEST(PipelineText, AFixedPointMayBeCounted) {
+TEST(PipelineText, AFixedPointMayHaveALimit) {
   const auto module = Example();
   const auto counted = RunPipeline(*module, {.passes = "layout-assignment, pipeline p(fixed-point=1) { fusion }"});
   ASSERT_TRUE(counted) << counted.error().message();
@@ -191,7 +191,7 @@ struct Wrong {
   const char* message;
 };
 
-TEST(PipelineText, WhatIsWrongHasItsPlace) {
+TEST(PipelineText, ErrorsAreLocated) {
   const Wrong cases[] = {
       {"dce,\nalgsmp", 2, 1, "unknown pass 'algsmp'; did you mean 'algsimp'?"},
       {"fusion{instrctions=1}", 1, 8, "did you mean 'instructions'?"},
@@ -233,7 +233,7 @@ TEST(PipelineText, WhatIsWrongHasItsPlace) {
   }
 }
 
-TEST(PipelineText, DeepNestingIsRefused) {
+TEST(PipelineText, DeepNestingIsRejected) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += "pipeline p {";
   const auto pipeline = ParsePipeline(Text(text));
@@ -241,7 +241,7 @@ TEST(PipelineText, DeepNestingIsRefused) {
   EXPECT_NE(pipeline.error().message().find("nested deeper than"), std::string::npos);
 }
 
-TEST(Findings, OfARunAreSaidOnce) {
+TEST(Findings, OfARunAreReportedOnce) {
   PipelineReport report;
   report.cycles = {"the fixed point of 'fusion' does not end", "the fixed point of 'fusion' does not end"};
   report.runs = {{.pass = FindPass("dce"), .instance = 1, .changed = true, .misreported = true},

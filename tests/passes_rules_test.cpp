@@ -29,7 +29,7 @@ std::unique_ptr<Module> ParsedOrNull(std::string text) {
   return module ? (*module)->Clone(true) : nullptr;
 }
 
-TEST(Rules, IdsAreUniqueAndOfOneForm) {
+TEST(Rules, IdsAreUniqueAndHaveTheSameForm) {
   const std::regex form("[A-Z]\\.[a-z]+\\.[1-9][0-9]*[a-z]?");
   std::set<std::string_view> ids;
   for (const RuleSet& set : AllRules()) {
@@ -67,7 +67,7 @@ std::set<std::string_view> AppliedBy(std::string_view pass, std::string_view opt
   return applied;
 }
 
-TEST(Rules, EachIsAppliedInAFileOfItsPass) {
+TEST(Rules, EachRuleIsAppliedInAFileOfItsPass) {
   for (const RuleSet& set : AllRules()) {
     std::map<std::string_view, std::set<std::string_view>> applied;  // Applied rules by options.
     for (const Rule& rule : set.rules) {
@@ -142,7 +142,7 @@ constexpr Rule kCircle[] = {
 };
 constexpr char kSine[] = "HloModule m\nENTRY e {\n  p = f32[3] parameter(0)\n  ROOT s = f32[3] sine(p)\n}\n";
 
-TEST(Rules, ThatUndoEachOtherAreNamed) {
+TEST(Rules, RulesThatUndoEachOtherAreNamed) {
   const auto module = ParsedOrNull(kSine);
   ASSERT_NE(module, nullptr);
   RuleBook book;
@@ -154,7 +154,7 @@ TEST(Rules, ThatUndoEachOtherAreNamed) {
             "rules X.cos.1, X.sin.1, X.tan.1 go round in circles");
 }
 
-TEST(Rules, FuelAndSwitchesAreOfOneRule) {
+TEST(Rules, FuelAndSwitchesBelongToOneRule) {
   const auto module = ParsedOrNull(kSine);
   ASSERT_NE(module, nullptr);
   RuleBook book;

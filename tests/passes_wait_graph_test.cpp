@@ -63,7 +63,7 @@ class Model {
   std::vector<int> group_;
 };
 
-TEST(WaitGraph, AnswersAsASearchOfAll) {
+TEST(WaitGraph, AgreesWithAFullSearch) {
   for (uint32_t seed = 1; seed <= 40; ++seed) {
     std::mt19937 random(seed);
     Module module("graph");

@@ -61,7 +61,7 @@ TEST(ReducedModule, HasSmallerArraysAndTheSameInstructions) {
   EXPECT_EQ(find("weights")->shape().dim(0), 3) << text;
 }
 
-TEST(ReducedModule, IsTheSameWhereItIsSmall) {
+TEST(ReducedModule, IsUnchangedIfItIsSmall) {
   const auto module = Parse(std::make_shared<SourceText>("large.hlo", std::string(kModule)));
   ASSERT_TRUE(module) << module.error().message();
   EXPECT_EQ(Print(*Reduced(**module, int64_t{1} << 40)), Print(**module));

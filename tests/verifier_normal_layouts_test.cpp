@@ -22,7 +22,7 @@ Status Check(const Module& module, Verified* verified) {
   return CheckNormalLayouts(module, verified);
 }
 
-TEST(NormalLayouts, WhatComputesInAnotherOrderIsNamed) {
+TEST(NormalLayouts, InstructionsWithAnotherLayoutAreNamed) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);
   Verified verified;
@@ -32,7 +32,7 @@ TEST(NormalLayouts, WhatComputesInAnotherOrderIsNamed) {
 }
 
 // The parameter and the result have the caller's layouts. Copies convert between them and normal layouts.
-TEST(NormalLayouts, HoldBehindLayoutAssignment) {
+TEST(NormalLayouts, HoldAfterLayoutAssignment) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);
   ASSERT_TRUE(RunPipeline(**module, {.passes = "layout-assignment"}));
@@ -41,7 +41,7 @@ TEST(NormalLayouts, HoldBehindLayoutAssignment) {
   EXPECT_FALSE((*module)->entry().parameter(0).shape().HasDefaultLayout());
 }
 
-TEST(NormalLayouts, AreLookedAtAgainWhereSomethingChanged) {
+TEST(NormalLayouts, AreCheckedAgainAfterAChange) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);
   ASSERT_TRUE(RunPipeline(**module, {.passes = "layout-assignment"}));

@@ -45,7 +45,7 @@ void Break(Module& module, uint32_t how, std::mt19937& random) {
   }
 }
 
-TEST(VerifyAgain, FindsWhatVerifyFinds) {
+TEST(VerifyAgain, FindsTheErrorsOfVerify) {
   std::mt19937 random(15);
   int modules = 0, wrong = 0, inside = 0;
   for (const char* folder : {"testdata/passes", "testdata/run", "testdata/verify"}) {
