@@ -35,7 +35,7 @@ void GiveBack(const Block& block) {
   FreeArray(block.words.data());
 }
 
-TEST(ArrayMemory, IsNobodyElsesWhileItIsUsed) {
+TEST(ArrayMemory, BlocksInUseDoNotOverlap) {
   std::mt19937_64 random(20);
   std::vector<Block> blocks;
   for (uint64_t mark = 1; mark < 3000; ++mark) {
@@ -53,7 +53,7 @@ TEST(ArrayMemory, IsNobodyElsesWhileItIsUsed) {
 }
 
 // The pages of two freed blocks become one block whose size is the sum of both.
-TEST(ArrayMemory, ALargerBlockTakesThePagesOfSmallerOnes) {
+TEST(ArrayMemory, ALargerBlockReusesThePagesOfSmallerOnes) {
   constexpr int64_t kMiB = 1 << 20;
   for (int round = 0; round < 50; ++round) {
     const std::vector<Block> small{Take(8 * kMiB, 1), Take(6 * kMiB, 2), Take(20 * kMiB, 3), Take(4 * kMiB, 4)};
@@ -66,7 +66,7 @@ TEST(ArrayMemory, ALargerBlockTakesThePagesOfSmallerOnes) {
   }
 }
 
-TEST(ArrayMemory, MoreThanThereIsIsNull) {
+TEST(ArrayMemory, ReturnsNullIfTheSizeIsTooLarge) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer ends the process";
 #endif

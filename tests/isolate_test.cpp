@@ -16,7 +16,7 @@ RunOptions OnHost() {
   return options;
 }
 
-TEST(Isolate, HasEveryStepOnceAndFindsTheWrongOne) {
+TEST(Isolate, HasEachStepOnceAndFindsTheWrongOne) {
   const std::string path = "testdata/models/mlp_train_f32.hlo";
   Progress progress(true);
   Experiment whole(path, OnHost(), progress);

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-TEST(ParallelFor, WhatABodyThrowsTheCallerGets) {
+TEST(ParallelFor, ExceptionsReachTheCaller) {
   std::atomic<int64_t> done = 0;
   const auto run = [&](int64_t bad) {
     ParallelFor(1000, 1, [&](int64_t begin, int64_t) {
@@ -25,7 +25,7 @@ TEST(ParallelFor, WhatABodyThrowsTheCallerGets) {
   EXPECT_EQ(done, 1000);
 }
 
-TEST(ParallelFor, NestedLoopsThrowThroughTheOuterOne) {
+TEST(ParallelFor, ExceptionsOfNestedLoopsReachTheCaller) {
   const auto inner = [](int64_t, int64_t) {
     ParallelFor(8, 1, [](int64_t begin, int64_t) {
       if (begin == 5) throw std::bad_alloc();
@@ -35,7 +35,7 @@ TEST(ParallelFor, NestedLoopsThrowThroughTheOuterOne) {
 }
 
 // Threads that are late for one loop must not join the next one. The short pauses let them fall asleep.
-TEST(ParallelFor, EachItemIsDoneOnceInManyShortLoops) {
+TEST(ParallelFor, EachItemRunsOnceInManyShortLoops) {
   for (int loop = 0; loop < 3000; ++loop) {
     if (loop % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     const int64_t count = 2 + loop % 7;

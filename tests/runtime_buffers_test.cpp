@@ -237,7 +237,7 @@ std::vector<Literal> ArgumentsOf(const Module& module, Generator& generator) {
   return arguments;
 }
 
-TEST(RuntimeBuffers, RandomProgramsComputeWhatTheySay) {
+TEST(RuntimeBuffers, RandomProgramsHaveCorrectResults) {
   const auto device = OpenHostDevice();
   int64_t copies = 0;
   for (int seed = 0; seed < 500; ++seed) {
@@ -348,7 +348,7 @@ void CheckCurve(const BufferPlan& plan, int seed) {
   EXPECT_EQ(held, most) << "seed " << seed;
 }
 
-TEST(RuntimeBuffers, CurveOfLiveBytes) {
+TEST(RuntimeBuffers, TheCurveCountsLiveBytes) {
   for (int seed = 0; seed < 300; ++seed) {
     const auto module = Prepare(*Generator(seed).Make(), DefaultDevice());
     CheckCurve(PlanBuffers(*module, FindValues(*module, AllShares(*module)), {.outputs_in_arena = seed % 2 == 0}),
@@ -421,7 +421,7 @@ TEST(RuntimeBuffers, DonatedParametersAreReused) {
   EXPECT_EQ(apart.place_of[apart.values.of_instruction[p.id()][0]].area, Area::kParameter);
 }
 
-TEST(RuntimeBuffers, EqualConstantsAreOne) {
+TEST(RuntimeBuffers, EqualConstantsShareMemory) {
   Module module("constants");
   Computation& entry = module.AddComputation("main");
   module.SetEntry(entry);
@@ -435,7 +435,7 @@ TEST(RuntimeBuffers, EqualConstantsAreOne) {
 }
 
 // The observer receives the operands before a step, its result, and the trip of each surrounding loop.
-TEST(RuntimeExecutable, ObserverSeesEachStep) {
+TEST(RuntimeExecutable, AnObserverSeesEachStep) {
   const auto device = OpenHostDevice();
   for (int seed = 0; seed < 20; ++seed) {
     Generator generator(seed);
@@ -483,7 +483,7 @@ TEST(RuntimeExecutable, LoopsHaveALimit) {
 }
 
 // Buffers are shared as closely as possible, so that a missing dependency changes results.
-TEST(RuntimeProgram, StepsInAnyOrderThatDependenciesAllowComputeTheSame) {
+TEST(RuntimeProgram, StepsGiveTheSameResultsInAnyValidOrder) {
   const auto device = OpenHostDevice();
   int64_t reordered = 0;
   for (int seed = 0; seed < 200; ++seed) {
@@ -512,7 +512,7 @@ TEST(RuntimeProgram, StepsInAnyOrderThatDependenciesAllowComputeTheSame) {
   EXPECT_GT(reordered, 100);
 }
 
-TEST(RuntimeProgram, TwoDevicesAndTwoReplicasRunItBesideEachOther) {
+TEST(RuntimeProgram, TwoDevicesAndTwoReplicasRunConcurrently) {
   const std::unique_ptr<Device> devices[] = {OpenHostDevice(), OpenHostDevice()};
   for (int seed = 0; seed < 20; ++seed) {
     Generator generator(seed);

@@ -76,7 +76,7 @@ void ExpectAsOnTheHost(const std::string& text) {
 }
 
 // The result has memory of its own, and the donated argument is in it.
-TEST(RuntimeFarDevice, DonatedArgumentWhereTheResultWillBe) {
+TEST(RuntimeFarDevice, ADonatedArgumentIsInTheMemoryOfTheResult) {
   ExpectAsOnTheHost(R"(
 HloModule in_place, input_output_alias={ {0}: (0, {}, must-alias), {1}: (1, {}, may-alias) }
 ENTRY e {
@@ -91,7 +91,7 @@ ENTRY e {
 })");
 }
 
-TEST(RuntimeFarDevice, DonatedArgumentReusedForATemporary) {
+TEST(RuntimeFarDevice, ADonatedArgumentIsReusedForATemporary) {
   ExpectAsOnTheHost(R"(
 HloModule donor, buffer_donor={ (0, {}) }
 ENTRY e {
@@ -108,7 +108,7 @@ ENTRY e {
 }
 
 // The loop has several kernels per trip, and the host reads its condition.
-TEST(RuntimeFarDevice, LoopsOfRecordedSteps) {
+TEST(RuntimeFarDevice, LoopsReplayRecordedSteps) {
   const std::string text = R"(
 HloModule loop
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
@@ -144,7 +144,7 @@ ENTRY e {
 
 // The number of trips is known, so all trips are recorded as one, together with the steps around the loop. A wrong
 // count in the text is not used.
-TEST(RuntimeFarDevice, LoopsOfKnownTripsAreRecordedWhole) {
+TEST(RuntimeFarDevice, LoopsWithKnownTripsAreRecordedWhole) {
   const auto text = [](std::string_view said) {
     return Str(R"(
 HloModule loop
@@ -249,7 +249,7 @@ void ExpectAsManyTripsAsAreAskedFor(const Module& given, FarDevice& far) {
 }
 
 // The count in the text is correct only for the first arguments.
-TEST(RuntimeFarDevice, KnownTripsAreAskedForAnewWithOtherArguments) {
+TEST(RuntimeFarDevice, KnownTripsAreReadAgainWithOtherArguments) {
   FarDevice far;
   ExpectAsManyTripsAsAreAskedFor(*CountingLoop(kThreeTrips), far);
   EXPECT_EQ(far.trips, 0);
@@ -258,7 +258,7 @@ TEST(RuntimeFarDevice, KnownTripsAreAskedForAnewWithOtherArguments) {
 // Run 0 reads the condition. Run 1 is recorded, with every trip if their number agrees with the text. With five trips
 // the recording is invalid: the condition is read again, and from then on the device evaluates it. It still does when
 // there are three trips again.
-TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereTripsAreNotKnown) {
+TEST(RuntimeFarDevice, TheDeviceLoopsIfTripsAreUnknown) {
   FarDevice far, knows_nothing;
   far.decides = knows_nothing.decides = Decisions::kWithSwitch;
   ExpectAsManyTripsAsAreAskedFor(*CountingLoop(kThreeTrips), far);
@@ -267,7 +267,7 @@ TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereTripsAreNotKnown) {
   EXPECT_EQ(knows_nothing.trips, 3 * 3 + 4 * 5 + 4 * 3);
 }
 
-TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
+TEST(RuntimeFarDevice, AnEndlessLoopOfTheDeviceIsDetected) {
   const auto module = CountingLoop("");
   FarDevice far;
   far.decides = Decisions::kOneByOne;
@@ -292,7 +292,7 @@ TEST(RuntimeFarDevice, ALoopOfTheDevicesWithoutAnEndIsFound) {
 }
 
 // The host evaluates conditions, and the steps between them are recorded.
-TEST(RuntimeFarDevice, TheDeviceMayFailToDecide) {
+TEST(RuntimeFarDevice, TheDeviceMayFailToRecordLoops) {
   for (const char* const name : {"loop", "control"}) {
     auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
     ASSERT_TRUE(module);
@@ -306,7 +306,7 @@ TEST(RuntimeFarDevice, TheDeviceMayFailToDecide) {
 }
 
 // Known trips are recorded one after the other up to 2,000 steps in all.
-TEST(RuntimeFarDevice, TheDeviceGoesRoundWhereKnownTripsAreMany) {
+TEST(RuntimeFarDevice, TheDeviceLoopsIfKnownTripsAreMany) {
   for (const int64_t trips : {600, 1100}) {
     const auto module = Read(Str(R"(
 HloModule loop
@@ -339,7 +339,7 @@ ENTRY e {
   }
 }
 
-TEST(RuntimeFarDevice, TheDeviceDecidesAboutLoopsAndBranches) {
+TEST(RuntimeFarDevice, TheDeviceEvaluatesConditions) {
   for (const Decisions decides : {Decisions::kOneByOne, Decisions::kWithSwitch}) {
     for (const char* const name : {"loop", "control"}) {
       auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
@@ -352,7 +352,7 @@ TEST(RuntimeFarDevice, TheDeviceDecidesAboutLoopsAndBranches) {
   }
 }
 
-TEST(RuntimeFarDevice, WhatCannotBeRecordedRunsStepByStep) {
+TEST(RuntimeFarDevice, AStepThatCannotBeRecordedRunsAlone) {
   FarDevice far;
   far.fails_to_record = true;
   auto module = LoadModule("testdata/models/mlp_train_f32.hlo", {});
@@ -363,7 +363,7 @@ TEST(RuntimeFarDevice, WhatCannotBeRecordedRunsStepByStep) {
 
 class RuntimeFarDeviceModels : public testing::TestWithParam<const char*> {};
 
-TEST_P(RuntimeFarDeviceModels, AsOnTheHost) {
+TEST_P(RuntimeFarDeviceModels, RunAsOnTheHost) {
   auto module = LoadModule(Str("testdata/models/", GetParam(), ".hlo"), {});
   ASSERT_TRUE(module);
   FarDevice far;

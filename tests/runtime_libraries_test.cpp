@@ -380,7 +380,7 @@ TEST_P(Library, AgreesWithTheEmittedKernel) {
 }
 
 // The program has two bindings, as with two replicas. State that a call keeps must not be shared between them.
-TEST_P(Library, TwoBindingsOfOneProgramRunBesideEachOther) {
+TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
   const auto module = ParseText(GetParam().text);
   const auto device = OpenHostDevice(), other_device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
@@ -408,7 +408,7 @@ INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const au
 
 // oneDNN has only its slow reference implementation for a vector along the rows, so the call becomes a kernel with a
 // note.
-TEST(LibraryCall, WhatNoLibraryTakesIsAKernel) {
+TEST(LibraryCall, ACallThatNoLibraryAcceptsIsAKernel) {
   const auto module = ParseText(R"(
 fused {
   a = f64[5,7] parameter(0)
@@ -455,7 +455,7 @@ ENTRY main {
   ROOT f = f32[130,144] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
 })";
 
-TEST(LibraryCall, LargerProductsGoToOneDnn) {
+TEST(LibraryCall, LargerProductsUseOneDnn) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
   const auto module = ParseText(kLargeProduct);
   const auto device = OpenHostDevice();
@@ -470,7 +470,7 @@ TEST(LibraryCall, LargerProductsGoToOneDnn) {
 
 // Tests rows, columns and terms that are multiples of a tile or leave a remainder, at each instruction set level of
 // this processor. The plan names our own implementation, because others may be faster.
-TEST(LibraryCall, OwnSmallProductsAreRightAtTheirEnds) {
+TEST(LibraryCall, OwnSmallProductsAreCorrectAtTheirEdges) {
   constexpr std::string_view kProduct = R"(
 fused {
   a = f32[M,K] parameter(0)
@@ -551,7 +551,7 @@ TEST(LibraryCall, ItsPlanIsReplayed) {
   EXPECT_TRUE(result->BitEquals(*expected));
 }
 
-TEST(LibraryCall, APlanThatItsLibraryDoesNotTakeIsAnError) {
+TEST(LibraryCall, APlanThatItsLibraryRejectsIsAnError) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
   const auto device = OpenHostDevice();
   const struct {
@@ -573,7 +573,7 @@ TEST(LibraryCall, APlanThatItsLibraryDoesNotTakeIsAnError) {
 }
 
 // A plan can choose each implementation that oneDNN has for the product.
-TEST(LibraryCall, ItsAlgorithmIsObeyed) {
+TEST(LibraryCall, ThePlannedAlgorithmIsUsed) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
   const auto device = OpenHostDevice();
   const auto with = [&](std::string_view algorithm) {
@@ -617,7 +617,7 @@ TEST(LibraryCall, ReluKeepsNaN) {
   for (int i = 0; i < 11; ++i) EXPECT_TRUE(std::isnan(result->data<float>()[i])) << i;
 }
 
-TEST(Doctor, SaysWhatWorksAndWhatHappensInstead) {
+TEST(Doctor, NamesWorkingLibrariesAndAlternatives) {
   const std::vector<Capability> capabilities = Examine({}, nullptr);
   ASSERT_EQ(capabilities.size(), 9u);
   for (const Capability& capability : capabilities) {

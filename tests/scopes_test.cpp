@@ -21,7 +21,7 @@ RunOptions OnHost(ScopeOptions scopes = {}) {
 
 class ScopesOfModel : public testing::TestWithParam<std::tuple<const char*, ScopeOptions>> {};
 
-TEST_P(ScopesOfModel, GiveTheResultsOfTheWhole) {
+TEST_P(ScopesOfModel, HaveTheResultsOfTheWholeModule) {
   const std::string path = Str("testdata/models/", std::get<0>(GetParam()), ".hlo");
   Progress progress(true);
   Experiment whole(path, OnHost(), progress), scoped(path, OnHost(std::get<1>(GetParam())), progress);
@@ -53,7 +53,7 @@ int64_t StepsOf(const std::string& path, ScopeOptions scopes) {
   return std::ssize((*experiment.Compiled())->executable->steps());
 }
 
-TEST(Scopes, AWholeModelInScopeIsCompiledAsWithout) {
+TEST(Scopes, AScopeOfTheWholeModelChangesNothing) {
   const std::string path = "testdata/models/gpt2_infer.hlo";
   EXPECT_EQ(StepsOf(path, {.compile = "."}), StepsOf(path, {}));
 }

@@ -60,7 +60,7 @@ ENTRY main {
 )";
 
 // 500 trips over one row take as long as 500 rows, which is half of the time of the 1000 rows of of_large.
-TEST(Shares, LoopsCountByTheirTripsAndAllWhereThoseAreUnknown) {
+TEST(Shares, LoopsCountByTheirTripsOrFullyIfUnknown) {
   const auto module = Parse(std::make_shared<SourceText>("shares.hlo", std::string(kModule)));
   ASSERT_TRUE(module) << module.error().message();
   std::map<std::string, double> by_name;

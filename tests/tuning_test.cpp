@@ -41,7 +41,7 @@ constexpr char kLine[] =
 
 // ---- The lock ----------------------------------------------------------------------------------------------------
 
-TEST(Lock, IsReadAndWrittenAsItStands) {
+TEST(Lock, IsReadAndWrittenUnchanged) {
   const std::string text =
       Str(kHeader,
           "convolution  f32[1,8,8,4],f32[3,3,4,8]->f32[1,8,8,8]  convolution library=\"oneDNN matmul\" "
@@ -71,7 +71,7 @@ TEST(Lock, SortsItsLinesAndKeepsOtherDevices) {
   EXPECT_EQ(lock->Find({.tool = "0.3.0", .device = "another", .libraries = {}}, "00000000000000aa"), nullptr);
 }
 
-TEST(Lock, OfTwoLinesWithOneKeyTheFirstCounts) {
+TEST(Lock, UsesTheFirstOfTwoLinesWithOneKey) {
   std::string other = kLine;
   other.replace(other.find("vector=4"), 8, "vector=8");
   const auto lock = ParseLock(Str(kHeader, kLine, other));
@@ -80,7 +80,7 @@ TEST(Lock, OfTwoLinesWithOneKeyTheFirstCounts) {
   EXPECT_EQ(lock->ToString(), Str(kHeader, kLine));
 }
 
-TEST(Lock, MergesWhatIsNotThere) {
+TEST(Lock, MergesMissingLines) {
   auto lock = ParseLock(Str(kHeader, kLine));
   std::string second = kLine;
   second.replace(second.find("00aa"), 4, "00bb");
@@ -92,7 +92,7 @@ TEST(Lock, MergesWhatIsNotThere) {
   EXPECT_EQ(lock->ToString(), Str(kHeader, kLine, second));
 }
 
-TEST(Lock, SaysWhichLineIsDamaged) {
+TEST(Lock, NamesDamagedLines) {
   const std::string good = Str(kHeader, kLine);
   const struct {
     std::string text, line, says;
@@ -117,7 +117,7 @@ TEST(Lock, SaysWhichLineIsDamaged) {
   }
 }
 
-TEST(Lock, IsTakenApart) {
+TEST(Lock, SelectsLinesByKey) {
   std::string second = kLine;
   second.replace(second.find("00aa"), 4, "00bb");
   const std::string other = "# autotune.lock v1   tool 0.3.0   device \"a gpu\"\n";
@@ -149,7 +149,7 @@ std::string KeyOfText(const std::string& text, const LockContext& context) {
   return KeyOf(module->entry().root(), /*is_cold=*/false, context, options);
 }
 
-TEST(TuningKey, HangsOnWhatIsComputedAndWhereAndNotOnNames) {
+TEST(TuningKey, DependsOnTheComputationAndTheDeviceButNotOnNames) {
   const LockContext here{.tool = "1", .device = "cpu", .libraries = {}};
   const std::string key = KeyOfText(SumsText("x", "s"), here);
   EXPECT_EQ(key.size(), 16u);
@@ -161,7 +161,7 @@ TEST(TuningKey, HangsOnWhatIsComputedAndWhereAndNotOnNames) {
   EXPECT_EQ(KeyOfText(SumsText("x", "s"), {.tool = "1", .device = "cpu", .libraries = {{"oneDNN", "3"}}}), key);
 }
 
-TEST(TuningKey, OfALibraryCallHangsOnItsVersions) {
+TEST(TuningKey, OfALibraryCallDependsOnItsVersions) {
   const std::string text = R"(HloModule m
 fused {
   a = f32[64,64] parameter(0)
@@ -215,7 +215,7 @@ TEST(TuningChoice, KeepsEveryField) {
   EXPECT_EQ(*read, plan) << words;
 }
 
-TEST(TuningChoice, RefusesWhatItDoesNotKnow) {
+TEST(TuningChoice, RejectsUnknownFields) {
   const auto module = ParseText(SumsText("x", "s"));
   for (const char* words :
        {"", "lop", "loop vector=many", "loop tile=1x", "loop colour=red", "loop heroes=99", "loop +"})
@@ -224,7 +224,7 @@ TEST(TuningChoice, RefusesWhatItDoesNotKnow) {
 
 // ---- Ties --------------------------------------------------------------------------------------------------------
 
-TEST(TuningWinner, OfTiesTheFirst) {
+TEST(TuningWinner, IsTheFirstOfTies) {
   const auto winner = [](std::vector<double> times) { return WinnerOf(times); };
   EXPECT_EQ(winner({100, 99, 98.5}), 0);  // All three are within 2 % of the best.
   EXPECT_EQ(winner({100, 97, 96.5}), 1);
@@ -234,7 +234,7 @@ TEST(TuningWinner, OfTiesTheFirst) {
   EXPECT_EQ(winner({}), -1);
 }
 
-TEST(TuningWinner, OfTwoByTurnsTheOneThatIsFasterInMostOfThem) {
+TEST(TuningWinner, IsTheOneThatIsFasterInMostTurns) {
   const std::vector<double> first = {100, 110, 90, 300, 100, 100};
   // The second is faster in each turn, whatever else the machine does meanwhile.
   EXPECT_TRUE(IsFaster(first, std::vector<double>{90, 100, 80, 270, 90, 90}));
@@ -246,7 +246,7 @@ TEST(TuningWinner, OfTwoByTurnsTheOneThatIsFasterInMostOfThem) {
 
 // ---- Red zones ---------------------------------------------------------------------------------------------------
 
-TEST(GuardedDevice, SeesWhatIsWrittenOutside) {
+TEST(GuardedDevice, DetectsWritesOutside) {
   const auto host = OpenHostDevice();
   GuardedDevice guarded(*host, /*zones=*/true);
   constexpr int64_t kBytes = 1000;
@@ -266,7 +266,7 @@ TEST(GuardedDevice, SeesWhatIsWrittenOutside) {
   EXPECT_EQ(guarded.Violation().value(), "");
 }
 
-TEST(GuardedDevice, EmptiesCachesAndKeepsWhatIsInThem) {
+TEST(GuardedDevice, EmptiesCachesAndKeepsTheirContent) {
   const auto host = OpenHostDevice();
   for (const bool zones : {false, true}) {
     GuardedDevice guarded(*host, zones);
@@ -297,7 +297,7 @@ std::set<std::string> NamesOfColdSteps(const std::string& text, int64_t cache_by
 using Names = std::set<std::string>;
 
 // The arrays have 4 KiB each.
-TEST(ColdSteps, AreThoseWhoseOperandsWereTouchedLongAgo) {
+TEST(ColdSteps, HaveOperandsThatWereUsedLongAgo) {
   const std::string chain = R"(HloModule m
 ENTRY main {
   p = f32[1024] parameter(0)
@@ -314,7 +314,7 @@ ENTRY main {
   EXPECT_EQ(NamesOfColdSteps(chain, 0), (Names{"a", "b", "c"}));
 }
 
-TEST(ColdSteps, CountWhatIsTouchedOnce) {
+TEST(ColdSteps, CountBytesOnce) {
   std::string text = "HloModule m\nENTRY main {\n  p = f32[1024] parameter(0)\n  first = f32[1024] negate(p)\n";
   std::string last = "first";
   for (int i = 0; i < 20; ++i) {
@@ -327,7 +327,7 @@ TEST(ColdSteps, CountWhatIsTouchedOnce) {
 }
 
 // A layer's weights in a stack of weights: 4 KiB of 256 KiB, and other weights in each trip.
-TEST(ColdSteps, APartOfAnArrayIsTheOneThatWasTouchedLongestAgo) {
+TEST(ColdSteps, TreatAPartOfAnArrayAsTheOldestPart) {
   const std::string loop = R"(HloModule m
 body {
   s = (s32[], f32[1024], f32[64,1024]) parameter(0)
@@ -405,7 +405,7 @@ TEST(TuningRace, MeasuresSeveralCandidatesAndChecksAll) {
   }
 }
 
-TEST(TuningRace, DropsTheCandidateThatIsWrongWhereItChecks) {
+TEST(TuningRace, DropsAWrongCandidateIfItChecks) {
   const auto module = ParseText(SumsText("x", "s"));
   const auto device = OpenHostDevice();
   const auto alone = StepAlone(module->entry().root());
@@ -421,7 +421,7 @@ TEST(TuningRace, DropsTheCandidateThatIsWrongWhereItChecks) {
   }
 }
 
-TEST(TuningRace, LeavesOutWhatIsDenied) {
+TEST(TuningRace, OmitsDeniedCandidates) {
   const auto module = ParseText(SumsText("x", "s"));
   const auto device = OpenHostDevice();
   const auto alone = StepAlone(module->entry().root());
@@ -434,7 +434,7 @@ TEST(TuningRace, LeavesOutWhatIsDenied) {
     EXPECT_EQ(candidate.samples == 0, options.is_denied(candidate)) << candidate.words;
 }
 
-TEST(TuningRace, RunsOnOperandsThatAreNotInTheCache) {
+TEST(TuningRace, MayRunOnOperandsThatAreNotInTheCache) {
   const auto module = ParseText(SumsText("x", "s"));
   const auto device = OpenHostDevice();
   RaceOptions options = OptionsAt(4);
@@ -446,7 +446,7 @@ TEST(TuningRace, RunsOnOperandsThatAreNotInTheCache) {
   for (const Candidate& candidate : result->candidates) EXPECT_EQ(candidate.failure, "") << candidate.words;
 }
 
-TEST(TuningRace, EndsWhenTimeIsUp) {
+TEST(TuningRace, EndsAtTheDeadline) {
   const auto module = ParseText(SumsText("x", "s"));
   const auto device = OpenHostDevice();
   RaceOptions options = OptionsAt(4);
@@ -457,7 +457,7 @@ TEST(TuningRace, EndsWhenTimeIsUp) {
   EXPECT_EQ(result->winner, -1);
 }
 
-TEST(TuningDenylist, TakesKeysAndWords) {
+TEST(TuningDenylist, AcceptsKeysAndWords) {
   const std::string path = testing::TempDir() + "/denylist.txt";
   std::ofstream(path) << "# why\nkey=00000000000000aa algorithm=gemm:jit\n*  library=\"oneDNN matmul\"\n";
   const auto list = Denylist::Read(path);
@@ -474,7 +474,7 @@ TEST(TuningDenylist, TakesKeysAndWords) {
 
 // ---- All of it ---------------------------------------------------------------------------------------------------
 
-TEST(Tuner, TakesFromTheLockWhatItMeasured) {
+TEST(Tuner, ReusesItsMeasurementsFromTheLock) {
   const std::string path = testing::TempDir() + "/tuner_test.lock";
   std::remove(path.c_str());
   const auto device = OpenHostDevice();
@@ -522,7 +522,7 @@ TEST(Tuner, TakesFromTheLockWhatItMeasured) {
 }
 
 // The scratch memory of a library depends on the number of threads at the time of the call, so a plan must not fix it.
-TEST(Tuner, WhatItMeasuredOfALibraryCompilesElsewhere) {
+TEST(Tuner, MeasuredLibraryCallsCompileElsewhere) {
   const auto module = ParseText(R"(HloModule m, is_scheduled=true
 fused {
   x = f32[1,12,12,8] parameter(0)
@@ -547,7 +547,7 @@ ENTRY main {
   EXPECT_TRUE(CompileProgram(*module, *device, ForHost()));
 }
 
-TEST(Tuner, LeavesPlansThatAreWrittenAlone) {
+TEST(Tuner, DoesNotChangeExistingPlans) {
   const auto module = ParseText(SumsText("x", "s"));
   FusionPlan plan{.target = "host", .kernels = {{.kind = KernelKind::kLoop}}, .slow = "", .refused = {}};
   plan.kernels[0].tile = {32};
