@@ -143,7 +143,7 @@ ENTRY other {
       "name s -> t; module name: a -> b; moved 2");
 }
 
-TEST(DiffModules, OneChangedInsertedOrRemovedInALongChain) {
+TEST(DiffModules, FindsASingleChangeInALongChain) {
   const auto none = [](int, const std::string&) { return std::string(); };
   const std::string plain = Chain(200, none);
   const std::string inserted = Chain(200, [](int i, const std::string& last) {
@@ -162,7 +162,7 @@ TEST(DiffModules, OneChangedInsertedOrRemovedInALongChain) {
   EXPECT_EQ(ToldOf(plain, twice), "only-right new140; only-right new60");
 }
 
-TEST(DiffModules, OneAttributeChangedIsNamed) {
+TEST(DiffModules, NamesAChangedAttribute) {
   const auto compare = [](const char* direction) {
     return Str(
         "ENTRY main {\n p = f32[4] parameter(0)\n q = f32[4] parameter(1)\n c = pred[4] compare(p, q), direction=",
@@ -186,7 +186,7 @@ TEST(DiffModules, OneAttributeChangedIsNamed) {
             "changed c: root false -> true; changed s: root true -> false");
 }
 
-TEST(DiffModules, LayoutsAndShapes) {
+TEST(DiffModules, ReportsLayoutsAndShapes) {
   const auto with = [](const char* shape) {
     return Str("ENTRY main {\n p = ", shape, " parameter(0)\n ROOT r = ", shape, " sine(p)\n}");
   };
@@ -202,7 +202,7 @@ TEST(DiffModules, LayoutsAndShapes) {
   EXPECT_EQ(ToldOf(with("f32[2,3]"), with("f32[2,5]"), no_shapes), "");
 }
 
-TEST(DiffModules, AParameterThatComesFirstMovesTheOthers) {
+TEST(DiffModules, AnInsertedParameterMovesTheOthers) {
   EXPECT_EQ(ToldOf("ENTRY main {\n w = f32[4] parameter(0)\n x = f32[4] parameter(1)\n m = f32[4] multiply(w, x)\n"
                    " ROOT r = f32[4] sine(m)\n}",
                    "ENTRY main {\n n = f32[4] parameter(0)\n w = f32[4] parameter(1)\n x = f32[4] parameter(2)\n"
@@ -210,7 +210,7 @@ TEST(DiffModules, AParameterThatComesFirstMovesTheOthers) {
             "only-right n");
 }
 
-TEST(DiffModules, ComputationsSharedOrCopied) {
+TEST(DiffModules, SharedAndCopiedComputationsAreEqual) {
   const auto reduces = [](const char* first, const char* second, const std::string& more) {
     return Str("add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b)\n}\n", more,
                "ENTRY main {\n x = f32[2,3] parameter(0)\n zero = f32[] constant(0)\n r = f32[2] reduce(x, zero), "
@@ -269,7 +269,7 @@ ENTRY main {
   ROOT b = f32[64] fusion(a), kind=kLoop, calls=g
 })";
 
-TEST(DiffModules, FusionsSplitAndMerged) {
+TEST(DiffModules, ReportsSplitAndMergedFusions) {
   EXPECT_EQ(ToldOf(kOneFusion, kTwoFusions), "split fusion -> a,b");
   EXPECT_EQ(ToldOf(kTwoFusions, kOneFusion), "merged a,b -> fusion");
   // The costs of the kernels add up to the costs of the modules.
@@ -284,7 +284,7 @@ TEST(DiffModules, FusionsSplitAndMerged) {
   EXPECT_EQ(diff.matched, 4);
 }
 
-TEST(DiffModules, FusionsAgainstNone) {
+TEST(DiffModules, ComparesFusedWithUnfusedModules) {
   EXPECT_EQ(ToldOf(kOneFusion,
                    "ENTRY main {\n x = f32[64] parameter(0)\n e = f32[64] exponential(x)\n n = f32[64] "
                    "negate(e)\n ROOT s = f32[64] sine(n)\n}"),
@@ -341,7 +341,7 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
 // An instruction is unchanged if the pass did not change its line in the entry. At least as many instructions are
 // matched as are unchanged. If two instructions compute the same value, the pass keeps one of them, and either may be
 // matched.
-TEST(DiffModules, WhatAPassLeftAloneIsMatched) {
+TEST(DiffModules, UnchangedInstructionsAreMatched) {
   int64_t compared = 0, kept_in_all = 0;
   for (const std::string& path : Models()) {
     const auto before = Load(path);
@@ -372,7 +372,7 @@ TEST(DiffModules, WhatAPassLeftAloneIsMatched) {
 }
 
 // Each module against itself, and against the next file's module, which has little in common with it.
-TEST(DiffModules, EitherWayRoundIsTheMirrorImage) {
+TEST(DiffModules, TheOppositeDirectionIsTheMirrorImage) {
   int64_t compared = 0;
   std::unique_ptr<Module> last;
   for (const std::string& path : ModuleFilesBelow("testdata/passes")) {
@@ -389,7 +389,7 @@ TEST(DiffModules, EitherWayRoundIsTheMirrorImage) {
   EXPECT_GT(compared, 400);
 }
 
-TEST(DiffModules, LimitIsNamed) {
+TEST(DiffModules, NamesTheFlagOfItsLimit) {
   const auto module = ModuleOf(kOneFusion);
   StructureOptions options = Options();
   options.most_instructions = 4;
@@ -425,7 +425,7 @@ double ByCounting(const std::vector<double>& a, const std::vector<double>& b) {
   return as_far / ways;
 }
 
-TEST(RankTest, IsWhatCountingAllOrdersGives) {
+TEST(RankTest, EqualsCountingOfAllOrders) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 40; ++round) {
     std::vector<double> a(1 + random() % 6), b(1 + random() % 6);
@@ -436,7 +436,7 @@ TEST(RankTest, IsWhatCountingAllOrdersGives) {
   }
 }
 
-TEST(RankTest, WithTiesIsNearIt) {
+TEST(RankTest, IsCloseToCountingWithTies) {
   const std::vector<double> a = {1, 2, 2, 3, 3, 3, 4, 5}, b = {2, 3, 4, 4, 5, 5, 6, 6};
   EXPECT_NEAR(RankTest(a, b), ByCounting(a, b), 0.02);
   EXPECT_EQ(RankTest(std::vector<double>{1, 1}, std::vector<double>{1, 1}), 1);

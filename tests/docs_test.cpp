@@ -72,7 +72,7 @@ std::string Prose(const fs::path& path, const std::string& line) {
   return sign == std::string::npos ? "" : line.substr(sign);
 }
 
-TEST(Docs, CiteWhatIsInTheRepository) {
+TEST(Docs, CiteOnlyFilesOfTheRepository) {
   static const std::regex kCited(R"(([A-Za-z0-9_.\-]+/)*[A-Za-z0-9_\-]+\.(md|hlo|h|cpp|def|py)\b(#[a-z0-9\-]+)?)");
   std::vector<fs::path> files = {"README.md", "CONTRIBUTING.md", "Makefile"};
   for (const char* top : {"src", "tools", "tests", "docs", "scripts", "bench", "editors"}) {
@@ -178,7 +178,7 @@ bool IsKnown(const std::string& command, const std::string& flag) {
   return answer->second;
 }
 
-TEST(Docs, NameFlagsThatThereAre) {
+TEST(Docs, NameOnlyExistingFlags) {
   std::vector<fs::path> pages = {"README.md", "CONTRIBUTING.md"};
   for (const auto& entry : fs::recursive_directory_iterator("docs"))
     if (entry.path().extension() == ".md") pages.push_back(entry.path());
@@ -300,7 +300,7 @@ TEST_P(Page, ExamplesHold) {
 
 // In README.md a line of a `sh` block is a comment, or a command followed by " # " and a part of its output. A `python`
 // block prints MATCH; it is run if JAX is installed.
-TEST(Readme, CommandsRunAsTheyStand) {
+TEST(Readme, CommandsRunAsWritten) {
   const std::string folder = fs::temp_directory_path() / ("hlo-readme-" + std::to_string(getpid()));
   fs::create_directory(folder);
   const std::string python = folder + "/block.py";

@@ -42,7 +42,7 @@ std::regex PatternOf(const JsonValue& grammar, std::string_view name) {
   return std::regex(pattern);
 }
 
-TEST(Editors, PatternsTakeWhatTheTablesHave) {
+TEST(Editors, PatternsMatchAllOpcodesAndTypes) {
   const JsonValue grammar = Grammar();
   const std::regex opcode = PatternOf(grammar, "opcode"), type = PatternOf(grammar, "type");
   const auto begins = [](const std::regex& pattern, std::string_view text, size_t length) {
@@ -57,7 +57,7 @@ TEST(Editors, PatternsTakeWhatTheTablesHave) {
   }
 }
 
-TEST(Editors, KeywordsAreTheLexers) {
+TEST(Editors, KeywordsAreThoseOfTheLexer) {
   const std::string pattern = *Grammar()["repository"]["keyword"]["match"].String();
   const size_t begin = pattern.find(")(") + 2;
   const std::string alternatives = pattern.substr(begin, pattern.find(')', begin) - begin);
@@ -98,20 +98,20 @@ void ExpectSession(const Outcome& session, std::string_view colour) {
     EXPECT_NE(session.text.find(part), std::string::npos) << part << "\n" << session.text;
 }
 
-TEST(Editors, SessionOfEmacs) {
+TEST(Editors, EmacsRunsASession) {
   if (RunShell("emacs -q --batch -f package-initialize --eval \"(require 'eglot)\"").exit != 0)
     GTEST_SKIP() << "emacs with eglot is not installed";
   ExpectSession(RunShell("emacs -q --batch -L editors/emacs -l editors/emacs/try.el"),
                 "face of negate: font-lock-function-name-face");
 }
 
-TEST(Editors, SessionOfNeovim) {
+TEST(Editors, NeovimRunsASession) {
   if (RunShell("command -v nvim").exit != 0) GTEST_SKIP() << "nvim is not installed";
   ExpectSession(RunShell("nvim --headless --clean --cmd 'set runtimepath^=editors/vim' -S editors/vim/try.lua"),
                 "syntax of negate: hloOpcode");
 }
 
-TEST(Editors, ColoursOfVim) {
+TEST(Editors, VimColoursTheText) {
   if (RunShell("vim --version | grep -q +syntax").exit != 0) GTEST_SKIP() << "vim with syntax is not installed";
   const Outcome session = RunShell(
       "vim -N -u NONE -i NONE -es --cmd 'set runtimepath^=editors/vim' -c 'filetype plugin on' -c 'syntax on' "

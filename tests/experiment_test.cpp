@@ -62,7 +62,7 @@ TEST(Experiment, OtherArgumentsRunThroughTheSameCode) {
   EXPECT_TRUE((*experiment.Placed())->Output()->BitEquals(outputs));
 }
 
-TEST(Experiment, AnotherLimitChangesNothingThatWasMade) {
+TEST(Experiment, AnotherLimitRecomputesNothing) {
   Progress progress(true);
   Experiment experiment(Text(), OnHost(), progress);
   ASSERT_TRUE(experiment.Results());
@@ -101,13 +101,13 @@ ENTRY main {
 }
 
 // A plan for the host keeps the description of the actual host, which has more details than the table's row for `host`.
-TEST(Experiment, PlansDecideTheDeviceWhereItIsAnother) {
+TEST(Experiment, APlanForAnotherDeviceDeterminesTheDevice) {
   EXPECT_EQ(TimedOn("host").multiprocessors, 7);
   EXPECT_EQ(TimedOn("h100").name, "h100");
   EXPECT_EQ(TimedOn("of_nobody").multiprocessors, 7);
 }
 
-TEST(Oracles, ModesNameOraclesThatThereAre) {
+TEST(Oracles, ModesNameExistingOracles) {
   for (const CompareMode& mode : AllCompareModes()) {
     for (const std::string_view name : mode.oracles) {
       EXPECT_TRUE(std::ranges::any_of(AllOracles(), [&](const Oracle& oracle) { return oracle.name == name; }))

@@ -37,7 +37,7 @@ TEST(GrownModules, DependOnTheSeedAlone) {
   EXPECT_EQ(texts.size(), 30u);
 }
 
-TEST(GrownModules, AreValidAndHoldAllKinds) {
+TEST(GrownModules, AreValidAndContainAllKinds) {
   std::map<Opcode, int> seen;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Grown grown = GrowFrom(seed);
@@ -61,7 +61,7 @@ TEST(GrownModules, FusionsUseAllTheirParameters) {
   EXPECT_TRUE(valid) << valid.error().message();
 }
 
-TEST(GrownModules, KeepToTheirLimits) {
+TEST(GrownModules, ObeyTheirLimits) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const Grown grown = GrowFrom(seed, {.max_elems = 64, .ops = "add|dot|broadcast"});
     for (const Instruction* inst : grown.module->entry().Instructions()) {
@@ -71,7 +71,7 @@ TEST(GrownModules, KeepToTheirLimits) {
   }
 }
 
-TEST(GrownModules, FocusGrowsMoreOfIt) {
+TEST(GrownModules, AFocusGrowsMoreOfItsOpcode) {
   const auto gathers = [](const GrowOptions& options) {
     int count = 0;
     for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -124,7 +124,7 @@ TEST(FuzzOracles, FindAFaultInAPass) {
   EXPECT_GT(found.count("optimized"), 0u);
 }
 
-TEST(DrawnPasses, DependOnTheSeedAloneAndHoldAllPassesAndOptions) {
+TEST(DrawnPasses, DependOnTheSeedAloneAndContainAllPassesAndOptions) {
   std::set<std::string_view> passes;
   std::set<std::string> options;
   for (uint64_t seed = 0; seed < 300; ++seed) {
@@ -176,7 +176,7 @@ TEST(FuzzOracles, FindNothingInTwoHundredModulesByBits) {
   }
 }
 
-TEST(FuzzOracles, FindNothingInFortyModulesBehindRandomPasses) {
+TEST(FuzzOracles, FindNothingInFortyModulesAfterRandomPasses) {
   for (uint64_t seed = 7000; seed < 7040; ++seed) {
     const Grown grown = GrowFrom(seed);
     RunOptions run;
@@ -186,7 +186,7 @@ TEST(FuzzOracles, FindNothingInFortyModulesBehindRandomPasses) {
   }
 }
 
-TEST(FuzzOracles, FindAModuleThatIsNotValid) {
+TEST(FuzzOracles, FindAnInvalidModule) {
   Grown grown = GrowFrom(1, {.ops = "transpose|add"});
   for (Instruction* inst : grown.module->entry().Instructions()) {
     if (!inst->Is(Opcode::kAdd)) continue;
@@ -199,7 +199,7 @@ TEST(FuzzOracles, FindAModuleThatIsNotValid) {
   GTEST_FAIL() << "no add grew";
 }
 
-TEST(FuzzOracles, KindsLeaveOutNamesAndNumbers) {
+TEST(FuzzOracles, KindsOmitNamesAndNumbers) {
   EXPECT_EQ(KindOf("kernel 'fusion.12' at 17, 'sort' has none"), KindOf("kernel 'fusion.3' at 4, 'sort' has none"));
   EXPECT_NE(KindOf("'sort' has none"), KindOf("'topk' has none"));
 }

@@ -110,7 +110,7 @@ std::string AsComment(const char* title, const std::string& text) {
 
 class Golden : public testing::TestWithParam<std::string> {};
 
-TEST_P(Golden, SaysWhatItsEndSays) {
+TEST_P(Golden, PrintsTheExpectedOutput) {
   const std::string text = ReadFile(GetParam());
   const Expectation golden = ReadExpectation(text);
   ASSERT_EQ(golden.runs, 1) << "one RUN line a file; ';' joins commands";

@@ -95,7 +95,7 @@ int ExpectedExit(const std::string& example) {
   return 0;
 }
 
-TEST(HelpExamples, RunAsTheyStand) {
+TEST(HelpExamples, RunAsWritten) {
   const Folder folder;
   const std::string overview = folder.Run("hlo help").out;
   std::vector<std::string> helps = {overview};

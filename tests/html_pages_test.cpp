@@ -139,7 +139,7 @@ TEST_P(HtmlPage, OpensInABrowser) {
 }
 
 // Shows that the test above detects an error of a script.
-TEST_F(HtmlPages, AnErrorOfAScriptIsSeen) {
+TEST_F(HtmlPages, AnErrorOfAScriptIsDetected) {
   std::ofstream(out_ / "bad.html") << "<html><body><script>missing()</script></body></html>";
   std::string complaints;
   Opened(out_ / "bad.html", &complaints);

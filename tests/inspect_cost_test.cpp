@@ -44,7 +44,7 @@ void Walk(const Computation& computation, double runs, std::map<const Instructio
   }
 }
 
-TEST(InspectCost, RowsAreWhatRunsAsOftenAsItRuns) {
+TEST(InspectCost, RowsCountTheRunsOfEachInstruction) {
   for (const std::string& path : Files()) {
     const auto module = ModuleIn(path);
     const TimeModel times(*module, DefaultDevice());
@@ -68,7 +68,7 @@ TEST(InspectCost, RowsAreWhatRunsAsOftenAsItRuns) {
   }
 }
 
-TEST(InspectCost, CollapsedLoopsAddUpToTheSame) {
+TEST(InspectCost, CollapsedLoopsHaveTheSameTotal) {
   for (const std::string& path : Files()) {
     const auto module = ModuleIn(path);
     const CostReport report = CostReportOf(*module, DefaultDevice(), {.expand_loops = false, .by = ""});
@@ -88,7 +88,7 @@ double Seconds(const CostReport& report, const std::function<bool(const CostRow&
   return seconds;
 }
 
-TEST(InspectCost, ScopesHaveWhatStandsInThem) {
+TEST(InspectCost, ScopesContainTheirInstructions) {
   for (const std::string& path : Files()) {
     const auto module = ModuleIn(path);
     const CostReport report = CostReportOf(*module, DefaultDevice(), {.by = "op_name"});
@@ -128,7 +128,7 @@ TEST(InspectCost, GroupsAddUp) {
 }
 
 // The result has the longest scopes and, for each of them, the scopes around it.
-TEST(InspectCost, FewScopesAreTheLongest) {
+TEST(InspectCost, ALimitKeepsTheLongestScopes) {
   const auto module = ModuleIn("testdata/models/gpt2_train.hlo");
   const CostReport report = CostReportOf(*module, DefaultDevice(), {.by = "op_name"});
   const std::vector<CostGroup> all = CostGroupsOf(report, 0), few = CostGroupsOf(report, 5);

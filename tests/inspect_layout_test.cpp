@@ -69,7 +69,7 @@ TEST(GraphLayout, NothingOverlaps) {
   }
 }
 
-TEST(GraphLayout, EmptyGraph) {
+TEST(GraphLayout, AnEmptyGraphHasALayout) {
   const GraphLayout layout = LayOut({}, {});
   EXPECT_EQ(layout.width, 0);
   EXPECT_EQ(layout.height, 0);

@@ -96,7 +96,7 @@ bool MayName(const std::string& path, const std::string& header) {
 // Returns "ir/text" for "ir/text/printer.h".
 std::string FolderOf(const std::string& header) { return header.substr(0, header.rfind('/')); }
 
-TEST(Layering, IncludesPointOneWay) {
+TEST(Layering, IncludesPointInOneDirection) {
   int lines = 0;
   for (const char* top : {"src", "tools"}) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {

@@ -53,7 +53,7 @@ last
     indented
 )";
 
-TEST(Manual, PagesAsHtml) {
+TEST(Manual, PagesBecomeHtml) {
   const auto page = Parsed(kPage);
   ASSERT_TRUE(page) << page.error().message();
   EXPECT_EQ(ToHtml(page->blocks), R"(<h1 id="sums--more">Sums &amp; more</h1>
@@ -84,7 +84,7 @@ last
 )");
 }
 
-TEST(Manual, PagesAsText) {
+TEST(Manual, PagesBecomeText) {
   const auto page = Parsed(kPage);
   ASSERT_TRUE(page) << page.error().message();
   EXPECT_EQ(ToTerminalText(page->blocks, 40), R"(Sums & more
@@ -131,7 +131,7 @@ wide  x
 )");
 }
 
-TEST(Manual, WhatPagesAreNotWrittenInIsAnError) {
+TEST(Manual, UnsupportedMarkdownIsAnError) {
   const std::map<std::string, std::string> kBad = {
       {"#### too deep\n", "a heading is #, ## or ###"},
       {"#no blank\n", "a heading is"},
@@ -164,7 +164,7 @@ TEST(Manual, WhatPagesAreNotWrittenInIsAnError) {
   }
 }
 
-TEST(Manual, HasEachPage) {
+TEST(Manual, ContainsEachPage) {
   const std::regex target(R"(\]\([^ )]*\.md)");
   std::set<std::string> files = {"README.md", "CONTRIBUTING.md"}, pages;
   for (const auto& entry : fs::recursive_directory_iterator("docs"))
@@ -183,7 +183,7 @@ TEST(Manual, HasEachPage) {
   EXPECT_EQ(pages, files) << "src/driver/manual/pages.def lists the pages";
 }
 
-TEST(Manual, ASectionAlone) {
+TEST(Manual, ShowsASectionAlone) {
   const ManualPage* page = FindPage("comparison");
   ASSERT_NE(page, nullptr);
   const auto text = PageText(*page, "ensemble");
@@ -209,7 +209,7 @@ TEST(Manual, GlossaryExplainsEachTermOnce) {
 }
 
 // Each link of the site leads to an existing page and section. The pages load nothing and run no scripts.
-TEST(Manual, LinksOfTheSiteHold) {
+TEST(Manual, LinksOfTheSiteAreValid) {
   const fs::path site = fs::temp_directory_path() / ("hlo-site-" + std::to_string(getpid()));
   const Status written = WriteSite(site);
   ASSERT_TRUE(written) << written.error().message();

@@ -71,7 +71,7 @@ TEST(ManPages, AreFormattedWithoutAWarning) {
   }
 }
 
-TEST(ManPages, ShowWhatIsTypedAsItIsTyped) {
+TEST(ManPages, ShowCommandsVerbatim) {
   if (!Has("groff")) GTEST_SKIP() << "groff is not installed";
   const std::string page = RunShell("hlo help --man opt | groff -man -Tutf8 -rLL=120n -P-bcou").text;
   EXPECT_NE(page.find("hlo-opt - run the pipeline to a stage"), std::string::npos) << page;
@@ -81,7 +81,7 @@ TEST(ManPages, ShowWhatIsTypedAsItIsTyped) {
     EXPECT_NE(page.find(line), std::string::npos) << line << "\n" << page;
 }
 
-TEST(ManPages, OfWhatHasNone) {
+TEST(ManPages, NameThePageOfACommandWithoutOne) {
   const Outcome version = RunShell("hlo help --man version");
   EXPECT_EQ(version.exit, 2);
   EXPECT_NE(version.text.find("'version' stands on the page of hlo"), std::string::npos) << version.text;
@@ -124,19 +124,19 @@ void RunPythonTests(const std::string& python, const std::string& suite, int at_
   EXPECT_GE(std::stoi(ran[1]), at_least);
 }
 
-TEST(PythonModule, WithoutArrays) {
+TEST(PythonModule, WorksWithoutArrays) {
   const std::string python = Python("pass");
   if (python.empty()) GTEST_SKIP() << "python3 is not installed";
   RunPythonTests(python, "WithoutArrays", 6);
 }
 
-TEST(PythonModule, WithArrays) {
+TEST(PythonModule, WorksWithArrays) {
   const std::string python = Python("import numpy");
   if (python.empty()) GTEST_SKIP() << "python3 with NumPy is not installed";
   RunPythonTests(python, "WithArrays", 6);
 }
 
-TEST(PythonModule, WithJax) {
+TEST(PythonModule, WorksWithJax) {
   const std::string python = Python("import jax, numpy");
   if (python.empty()) GTEST_SKIP() << "python3 with JAX is not installed";
   RunPythonTests(python, "WithJax", 1);
@@ -144,7 +144,7 @@ TEST(PythonModule, WithJax) {
 
 // ---- A release -----------------------------------------------------------------------------------------------------
 
-TEST(Release, SaysWhatIsNotThatVersion) {
+TEST(Release, NamesFilesWithAnotherVersion) {
   const Outcome other = RunShell("scripts/release --check 9.8.7");
   EXPECT_EQ(other.exit, 1);
   for (const char* file : {"Makefile", "editors/vscode/package.json", "CHANGELOG.md"})
@@ -152,7 +152,7 @@ TEST(Release, SaysWhatIsNotThatVersion) {
   EXPECT_EQ(RunShell("scripts/release").exit, 2);
 }
 
-TEST(Release, TheVersionIsOne) {
+TEST(Release, AllFilesHaveTheSameVersion) {
   const std::string version = RunShell("hlo version").text;
   const std::string number = version.substr(4, version.find('\n') - 4);
   const Outcome check = RunShell("scripts/release --check " + number);

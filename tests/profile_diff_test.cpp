@@ -63,7 +63,7 @@ ProfileDiff DiffOf(const ProfileSummary& left, const ProfileSummary& right) {
 }
 
 // Steps that compute the same are matched by the instructions they come from, not by the names that a pass gave them.
-TEST(ProfileDiff, EqualStepsByWhatTheyStandFor) {
+TEST(ProfileDiff, EqualStepsAreMatchedByTheirInstructions) {
   const ProfileSummary left = Summary(1, 1, {Row("f", 7, {"a"}, {"a"}, {1}, 0), Row("f.1", 7, {"b"}, {"b"}, {1}, 1)});
   const ProfileSummary right = Summary(1, 2, {Row("f", 7, {"b"}, {"b"}, {1}, 0), Row("f.1", 7, {"a"}, {"a"}, {1}, 1)});
   EXPECT_EQ(Told(DiffOf(left, right)), "f.1=f; f=f.1");
@@ -71,7 +71,7 @@ TEST(ProfileDiff, EqualStepsByWhatTheyStandFor) {
 
 // For profiles of different modules, the names of instructions mean nothing. The names of steps only distinguish equal
 // steps.
-TEST(ProfileDiff, OfAnotherModuleByWhatTheyCompute) {
+TEST(ProfileDiff, StepsOfAnotherModuleAreMatchedByTheirWork) {
   const ProfileSummary left = Summary(
       1, 1, {Row("f", 7, {"a"}, {"a"}, {1}, 0), Row("g", 8, {"b"}, {"b"}, {1}, 1), Row("h", 9, {"c"}, {"c"}, {1}, 2)});
   const ProfileSummary right = Summary(
@@ -81,7 +81,7 @@ TEST(ProfileDiff, OfAnotherModuleByWhatTheyCompute) {
   EXPECT_EQ(Told(diff), "f=g; g=f; only-left h=; only-right =h");
 }
 
-TEST(ProfileDiff, SplitMergedAndRegrouped) {
+TEST(ProfileDiff, StepsMayBeSplitMergedOrRegrouped) {
   const ProfileSummary left = Summary(
       1, 1,
       {Row("s", 1, {"a", "b"}, {"b"}, {30}, 0), Row("m", 2, {"c"}, {"c"}, {5}, 1), Row("n", 3, {"d"}, {"d"}, {6}, 2),
@@ -127,7 +127,7 @@ TEST(ProfileDiff, SeveralProfilesAreSamples) {
   EXPECT_FALSE(diff.can_tell(0.05));
 }
 
-TEST(ProfileDiff, WithoutRunsNothingIsTold) {
+TEST(ProfileDiff, WithoutRunsNothingIsSignificant) {
   ProfileSummary left = Summary(1, 1, {Row("f", 1, {"a"}, {"a"}, {}, 0)}), right = left;
   left.steps[0].figures.ms = 1;
   right.steps[0].figures.ms = 2;
@@ -138,7 +138,7 @@ TEST(ProfileDiff, WithoutRunsNothingIsTold) {
 }
 
 // The closed test takes the largest p value of Bonferroni's test over all sets that contain the hypothesis.
-TEST(ProfileDiff, HolmIsTheClosedTest) {
+TEST(ProfileDiff, HolmsAdjustmentEqualsTheClosedTest) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 50; ++round) {
     std::vector<double> p(1 + random() % 7);
@@ -159,7 +159,7 @@ TEST(ProfileDiff, HolmIsTheClosedTest) {
   }
 }
 
-TEST(ProfileDiff, LeastPIsThatOfSamplesThatDoNotMix) {
+TEST(ProfileDiff, TheLeastPIsThatOfSeparateSamples) {
   for (size_t a = 0; a < 8; ++a) {
     for (size_t b = 0; b < 8; ++b) {
       std::vector<double> low(a), high(b);
@@ -187,7 +187,7 @@ ProfileSummary Profiled(const std::string& path, const std::vector<std::string>&
 
 // Each step of a module has a partner among the steps after other passes. The instructions it comes from are in the
 // input module.
-TEST(ProfileDiff, StepsOfOneModuleUnderOtherPasses) {
+TEST(ProfileDiff, StepsHavePartnersAfterOtherPasses) {
   const std::string path = "testdata/models/gpt2_infer.hlo";
   const ProfileSummary fused = Profiled(path, {}),
                        other = Profiled(path, {"fusion_merger", "row-fusion", "attention-fusion"});

@@ -23,7 +23,7 @@ int BitsOfRoot(const std::string& text) {
   return BitsOf(Root(*module), CostAnalysis(*module).Of(Root(*module)));
 }
 
-TEST(ProfileSteps, ComputeWithTheBitsOfMostBytes) {
+TEST(ProfileSteps, HaveTheBitsOfMostBytes) {
   EXPECT_EQ(BitsOfRoot("f32[8] add(f32[8] x, f32[8] y)"), 32);
   EXPECT_EQ(BitsOfRoot("pred[8] compare(s64[8] x, s64[8] y), direction=LT"), 64);
   EXPECT_EQ(BitsOfRoot("f32[8] convert(bf16[8] x)"), 32);  // 32 of 48 bytes have this type.
@@ -42,7 +42,7 @@ TensorCoreUse UseOf(const std::string& text, const gpu::StepInfo& how, bool is_h
 }
 
 // Names, metadata and plans do not belong to the work of a step. Shapes, values and called computations do.
-TEST(ProfileSteps, WorkIsWhatIsComputed) {
+TEST(ProfileSteps, WorkDependsOnlyOnTheComputation) {
   const auto work = [](const std::string& shape, const std::string& op, const std::string& name,
                        const std::string& more) {
     const auto module = Read(Str("HloModule m\nc { p = ", shape, " parameter(0)\n ROOT ", name, " = ", shape, " ", op,
@@ -57,7 +57,7 @@ TEST(ProfileSteps, WorkIsWhatIsComputed) {
   EXPECT_NE(own, work("f32[2,3]", "sine", "n", ""));
 }
 
-TEST(ProfileSteps, TensorCoresAndWhyNot) {
+TEST(ProfileSteps, UseTensorCoresOrSayWhyNot) {
   const auto dot = [](std::string_view type, int terms, int columns) {
     return Str("f32[16,", columns, "] dot(", type, "[16,", terms, "] x, ", type, "[", terms, ",", columns,
                "] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");

@@ -79,7 +79,7 @@ Profile OnHostProfile() {
   return profile;
 }
 
-TEST(ProfileFigures, OfTimes) {
+TEST(ProfileFigures, TimesAreCorrect) {
   const Profile profile = OnHostProfile();
   EXPECT_DOUBLE_EQ(MeanRunMs(profile), 0.150);
   EXPECT_DOUBLE_EQ(MedianRunMs(profile), 0.150);
@@ -96,7 +96,7 @@ TEST(ProfileFigures, PartsAddUp) {
   EXPECT_NEAR(parts, MeanRunMs(profile), 1e-12);
 }
 
-TEST(ProfileFigures, OfGaps) {
+TEST(ProfileFigures, GapsAreCorrect) {
   const Profile profile = OnHostProfile();
   const std::vector<Gap> gaps = GapsOf(profile.runs[0], profile);
   ASSERT_EQ(gaps.size(), 5u);
@@ -124,7 +124,7 @@ TEST(ProfileFigures, OfGaps) {
 }
 
 // On a device, a gap is caused by the launch if the call returned late, and otherwise by a dependency.
-TEST(ProfileFigures, GapsOfWhatIsQueuedAhead) {
+TEST(ProfileFigures, GapsOfQueuedStepsHaveACause) {
   Profile profile = OnHostProfile();
   profile.is_host = false;
   gpu::Timeline run;
@@ -139,7 +139,7 @@ TEST(ProfileFigures, GapsOfWhatIsQueuedAhead) {
   EXPECT_EQ(gaps[2].cause, GapCause::kLaunch);
 }
 
-TEST(ProfileFigures, BusyIsAUnion) {
+TEST(ProfileFigures, OverlappingTimesCountOnce) {
   Profile profile = OnHostProfile();
   gpu::Timeline run;
   run.end = 100'000;
@@ -148,7 +148,7 @@ TEST(ProfileFigures, BusyIsAUnion) {
   EXPECT_DOUBLE_EQ(BusyMs(profile), 0.060);
 }
 
-TEST(ProfileFigures, OfSteps) {
+TEST(ProfileFigures, StepsAreCorrect) {
   Profile profile = OnHostProfile();
   profile.runs[1].events.push_back(OnHost(Kind::kStep, 0, 100, 140));  // The second run has `a` once more.
   const std::vector<StepFigures> steps = FiguresOfSteps(profile);
@@ -164,7 +164,7 @@ TEST(ProfileFigures, OfSteps) {
   EXPECT_DOUBLE_EQ(row.OfRoof(), 0.25);
 }
 
-TEST(ProfileFigures, OfClasses) {
+TEST(ProfileFigures, ClassesAreCorrect) {
   Profile profile = OnHostProfile();
   const auto expect = [&](const Profile& of, TimeClass time_class, double count, double ms) {
     const TimeShare share = SharesOfClasses(of)[static_cast<int>(time_class)];
@@ -187,7 +187,7 @@ TEST(ProfileFigures, OfClasses) {
   expect(profile, TimeClass::kInterpreter, 0, 0);
 }
 
-TEST(ProfileFigures, OfSingleRuns) {
+TEST(ProfileFigures, SingleRunsAreSampled) {
   Profile profile = OnHostProfile();
   EXPECT_EQ(SampledRunsNs(profile), (std::vector<int64_t>{100'000, 200'000}));
   const std::vector<std::vector<int64_t>> steps = SampledStepsNs(profile);
@@ -206,7 +206,7 @@ TEST(ProfileFigures, OfSingleRuns) {
   for (size_t i = 1; i < runs.size(); ++i) EXPECT_NEAR(static_cast<double>(runs[i] - runs[i - 1]), 199.0 / 63, 1);
 }
 
-TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
+TEST(ProfileFigures, PrecisionTensorCoresLaunchesAndCopiesAreCorrect) {
   const Profile profile = OnHostProfile();
   const auto bits = SharesOfBits(profile);
   EXPECT_DOUBLE_EQ(bits.at(16).ms, 0.020);
@@ -226,7 +226,7 @@ TEST(ProfileFigures, OfPrecisionTensorCoresLaunchesAndCopies) {
   EXPECT_DOUBLE_EQ(copies.ms, 0.020);
 }
 
-TEST(ProfileFigures, OfLoops) {
+TEST(ProfileFigures, LoopsAreCorrect) {
   Profile profile = OnHostProfile();
   // Two trips of an outer loop (7), each with two trips of an inner loop (8). Each loop evaluates its condition once
   // more.
@@ -242,7 +242,7 @@ TEST(ProfileFigures, OfLoops) {
   EXPECT_DOUBLE_EQ(loops.at(8).ms, 0.017);
 }
 
-TEST(ProfileFigures, Percentiles) {
+TEST(ProfileFigures, PercentilesAreInterpolated) {
   EXPECT_DOUBLE_EQ(Percentile({}, 0.5), 0);
   EXPECT_DOUBLE_EQ(Percentile({3}, 0.9), 3);
   EXPECT_DOUBLE_EQ(Percentile({4, 1, 3, 2}, 0.5), 2.5);
@@ -251,7 +251,7 @@ TEST(ProfileFigures, Percentiles) {
 }
 
 // Runs that lost events count only if all runs did.
-TEST(ProfileFigures, OfWholeRuns) {
+TEST(ProfileFigures, IncompleteRunsAreIgnored) {
   Profile profile = OnHostProfile();
   profile.runs[1].dropped = 5;
   EXPECT_DOUBLE_EQ(MeanRunMs(profile), 0.100);
@@ -287,7 +287,7 @@ TEST(ProfileSummary, ReadsBackFromItsJson) {
   std::filesystem::remove(path);
 }
 
-TEST(ProfileAdvice, QuotesWhatItGoesBy) {
+TEST(ProfileAdvice, QuotesItsFigures) {
   ProfileSummary summary = SummaryOf(OnHostProfile());
   const std::string text = Join(AdviceOn(summary), "\n");
   EXPECT_NE(text.find("runs differ by 47.1 %"), std::string::npos) << text;
@@ -301,7 +301,7 @@ TEST(ProfileAdvice, QuotesWhatItGoesBy) {
 }
 
 // Each element is closed, nothing is loaded, and special characters of names are shown as text.
-TEST(ProfilePage, IsOneWholePage) {
+TEST(ProfilePage, IsSelfContained) {
   Profile profile = OnHostProfile();
   profile.steps[0].name = "<script>a&b\"";
   profile.memory.peak_bytes = 1 << 20;
@@ -418,7 +418,7 @@ void ExpectFlowsMatch(const JsonValue& trace, size_t count) {
   }
 }
 
-TEST(ProfileTrace, LanesOfAHost) {
+TEST(ProfileTrace, HasTheLanesOfAHost) {
   Profile profile = OnHostProfile();
   profile.runs[0].trips = {{7, 0, -1, true, 0, 30'000},
                            {8, 0, 0, true, 1'000, 5'000},
@@ -461,7 +461,7 @@ TEST(ProfileTrace, LanesOfAHost) {
   EXPECT_DOUBLE_EQ(last_main, 400 + 500 + 500);
 }
 
-TEST(ProfileTrace, ArrowsFromLaunches) {
+TEST(ProfileTrace, HasArrowsFromLaunches) {
   Profile profile = OnHostProfile();
   profile.is_host = false;
   gpu::Timeline run;
@@ -479,7 +479,7 @@ TEST(ProfileTrace, ArrowsFromLaunches) {
   EXPECT_EQ((lanes[{1, 3}].size()), 4u);
 }
 
-TEST(ProfileTrace, SaysFirstThatItIsTruncated) {
+TEST(ProfileTrace, BeginsWithANoteIfItIsTruncated) {
   Profile profile = OnHostProfile();
   profile.runs[1].dropped = 7;
   TraceReport report;
@@ -582,16 +582,16 @@ void ExpectRecorded(gpu::Device& device) {
   ExpectNested(TraceOf(profile, {}));
 }
 
-TEST(ProfileRecorded, OnTheHost) { ExpectRecorded(*gpu::OpenHostDevice()); }
+TEST(ProfileRecorded, RunsOfTheHost) { ExpectRecorded(*gpu::OpenHostDevice()); }
 
-TEST(ProfileRecorded, OnADeviceOfItsOwn) {
+TEST(ProfileRecorded, RunsOfADevice) {
   gpu::FarDevice far;
   ExpectRecorded(far);
 }
 
 // The trace has each kernel's grid and block. The description of its step has the same numbers as text, such as "3
 // blocks of 256".
-TEST(ProfileRecorded, LaunchSizes) {
+TEST(ProfileRecorded, HasLaunchSizes) {
   const auto device = gpu::OpenHostDevice();
   const auto module = Optimized(kLoops);
   const auto executable = gpu::Compile(*module, *device, {.libraries = false, .keep_kernels = true});
@@ -616,7 +616,7 @@ TEST(ProfileRecorded, LaunchSizes) {
   EXPECT_GT(kernels, 0);
 }
 
-TEST(ProfileRecorded, WithoutRoom) {
+TEST(ProfileRecorded, CountsDroppedEvents) {
   const auto device = gpu::OpenHostDevice();
   const auto module = Optimized(kLoops);
   const auto executable = gpu::Compile(*module, *device, {.libraries = false});
@@ -633,7 +633,7 @@ TEST(ProfileRecorded, WithoutRoom) {
 }
 
 // tests/runtime_buffers_test.cpp compares the curve with the plan.
-TEST(ProfileMemory, PeakIsWhatIsHeld) {
+TEST(ProfileMemory, PeakIsTheSumOfHeldValues) {
   const auto device = gpu::OpenHostDevice();
   for (const char* path : {"testdata/models/mlp_train_f32.hlo", "testdata/models/lstm_infer.hlo"}) {
     const auto source = ReadSource(path);

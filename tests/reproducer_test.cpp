@@ -54,7 +54,7 @@ class Reproducer : public testing::Test {
 };
 
 // The failure is simulated. The command of the reproducer runs without a failure, and a note says so.
-TEST_F(Reproducer, OfAPassThatFailsSaysWhetherItFailsAgain) {
+TEST_F(Reproducer, SaysWhetherThePassFailsAgain) {
   const fs::path made = folder_ / "m.dce_1";
   EXPECT_EQ(NotesOf("dce#1"), "repro: sh " + made.string() +
                                   "/cmd.sh has the module and the pass, which alone do not show it (output.txt)");
@@ -64,13 +64,13 @@ TEST_F(Reproducer, OfAPassThatFailsSaysWhetherItFailsAgain) {
   EXPECT_FALSE(fs::exists(made / "args.npz"));
 }
 
-TEST_F(Reproducer, IsNotMadeOfWhatNoPassDid) {
+TEST_F(Reproducer, IsOnlyMadeForAFailingPass) {
   EXPECT_EQ(NotesOf(""), "");
   EXPECT_EQ(NotesOf("algsimp#1"), "");
   EXPECT_FALSE(fs::exists(folder_));
 }
 
-TEST_F(Reproducer, SaysWhyThereIsNone) {
+TEST_F(Reproducer, SaysWhyItCouldNotBeMade) {
   std::ofstream(folder_) << "a file";
   EXPECT_EQ(NotesOf("dce#1"), "repro: none: cannot make directory '" + folder_.string() + "': Not a directory");
 }

@@ -73,7 +73,7 @@ TEST(Scripts, EachFuzzTargetRunsEveryNight) {
   EXPECT_NE(workflow.find("target: [" + list + "]"), std::string::npos) << "nightly.yml: target: [" << list << "]";
 }
 
-TEST(Scripts, HooksAreInstalledOnceAndOthersAreKept) {
+TEST(Scripts, HooksAreInstalledOnceAndOtherHooksAreKept) {
   if (RunShell("command -v git make").exit != 0) GTEST_SKIP() << "git or make is not installed";
   const std::string folder = fs::temp_directory_path() / ("hlo-hooks-" + std::to_string(getpid()));
   const std::string make =

@@ -8,14 +8,14 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-TEST(Terminal, CutsInTheMiddle) {
+TEST(Terminal, ShortensInTheMiddle) {
   EXPECT_EQ(CutTo("input_reduce_fusion.12", 22), "input_reduce_fusion.12");
   EXPECT_EQ(CutTo("input_reduce_fusion.12", 12), "input...n.12");
   EXPECT_EQ(CutTo("\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 8),
             "\xC3\xA4...\xC3\xA4");  // A character is not divided.
 }
 
-TEST(Terminal, FitsTheWidestColumnsThatMayShrink) {
+TEST(Terminal, ShrinksTheWidestColumnsThatMayShrink) {
   Rows rows = {{"kernel", "op_name", "ms"},
                {"fusion.1", "jit(f)/transformer/layer_12/attention/softmax", "123456789012"}};
   FitRows(rows, {true, true, false}, 2, 48);
@@ -23,7 +23,7 @@ TEST(Terminal, FitsTheWidestColumnsThatMayShrink) {
   EXPECT_EQ(rows[0], (std::vector<std::string>{"kernel", "op_name", "ms"}));
 }
 
-TEST(Terminal, LeavesWhatFitsOrCannotShrink) {
+TEST(Terminal, KeepsTablesThatFitOrCannotShrink) {
   const Rows table = {{"a", "1234567890123456789012345678901234567890"}};
   Rows rows = table;
   FitRows(rows, {true, false}, 2, 20);
