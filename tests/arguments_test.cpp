@@ -1,5 +1,4 @@
-// Tests of generated arguments: they are the same on every machine, and they obey the constraints that the module's
-// uses put on them.
+// Tests that generated arguments are the same on every machine and obey the constraints of the module's uses.
 #include "interp/arguments/arguments.h"
 #include "interp/arguments/philox.h"
 
@@ -140,8 +139,8 @@ ENTRY main {
   }
 }
 
-// JAX wraps a negative label x as x + n before it looks the label up. The comparison with an iota constrains the label
-// too. The addition must not add a constraint that contradicts the others.
+// JAX wraps a negative label x as x + n before the lookup. The comparison with an iota constrains the label too. The
+// addition must not contradict these constraints.
 TEST(Arguments, WrappedIndicesDoNotConflict) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -167,8 +166,8 @@ ENTRY main {
   for (int64_t i = 0; i < 6; ++i) EXPECT_TRUE(made->values[0].GetInt(i) >= 0 && made->values[0].GetInt(i) < 10);
 }
 
-// The operand has 3 x 4 = 12 rows. Twelve unique index pairs are therefore all rows, each once. Sorted indices ascend.
-// The profile `edge` keeps both promises too.
+// The operand has 3 x 4 = 12 rows, so twelve unique index pairs are all rows. The profile `edge` keeps both promises
+// too.
 TEST(Arguments, PromisesOfIndicesAreKept) {
   const auto module = Parsed(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
@@ -574,8 +573,8 @@ TEST(Arguments, WideReachesBothEndsOfTheType) {
   }
 }
 
-// bf16 represents all integers up to 256. The first 512 elements, with both signs, are therefore distinct. The next 512
-// have the same values in another order.
+// bf16 represents all integers up to 256, so the first 512 elements, with both signs, are distinct. The next 512 have
+// the same values in another order.
 TEST(Arguments, FingerprintsRepeatOnlyIfTheTypeHasTooFewValues) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -602,7 +601,7 @@ ENTRY main {
   for (int64_t i = 0; i < 512; ++i) same += args[1].GetDouble(i) == args[1].GetDouble(512 + i);
   EXPECT_LT(same, 20);
   EXPECT_EQ(distinct(args[2], 0, 256), 256u);
-  EXPECT_GT(args[3].GetDouble(0), 9);  // Parameter 3 does not start again at the values of parameter 0.
+  EXPECT_GT(args[3].GetDouble(0), 9);  // Parameter 3 has other values than parameter 0.
 }
 
 TEST(Arguments, ExactIntegersAreNotZeroAndKeepTheirBound) {

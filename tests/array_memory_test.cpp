@@ -52,7 +52,6 @@ TEST(ArrayMemory, BlocksInUseDoNotOverlap) {
   for (const Block& block : blocks) GiveBack(block);
 }
 
-// The pages of two freed blocks become one block whose size is the sum of both.
 TEST(ArrayMemory, ALargerBlockReusesThePagesOfSmallerOnes) {
   constexpr int64_t kMiB = 1 << 20;
   for (int round = 0; round < 50; ++round) {

@@ -1,5 +1,5 @@
-// Each flag of hlo-run has a row in tools/bundle_flags.def, which says whether a bundle keeps the flag, and each row
-// names a flag. The golden files testdata/cli/bundle*.hlo show what bundles do.
+// Tests that tools/bundle_flags.def, which says whether a bundle keeps a flag, has a row for each flag of hlo-run and
+// no other row. The golden files testdata/cli/bundle*.hlo show bundles.
 #include <gtest/gtest.h>
 
 #include <algorithm>

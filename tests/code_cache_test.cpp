@@ -1,5 +1,5 @@
-// Tests of the directory that caches compiled code. Find returns only what Keep stored, even if files are damaged,
-// other processes write at the same time, or a process is killed.
+// Tests of the cache directory for compiled code. Find returns only what Keep stored, even if files are damaged, other
+// processes write at the same time, or a process is killed.
 #include "gpu/kernel/code_cache.h"
 
 #include <fcntl.h>
@@ -149,7 +149,7 @@ TEST_F(CodeCacheTest, RemovesTheLeastRecentlyUsedEntryFirst) {
   age(names[0], 5);
   age(names[1], 3);
   age(".hlo-0123456789abcdef", 2);
-  // Reading an entry makes it the most recently used. The other entry is now the least recently used.
+  // Find makes an entry the most recently used one.
   EXPECT_EQ(cache->Find(Key(0)), kCode);
   cache->Keep(Key(2), kCode);
   cache->MakeRoom();
@@ -200,7 +200,6 @@ TEST_F(CodeCacheTest, ReportsARemovedDirectoryOnce) {
   ExpectOneNote(*cache, "takes no more code: No such file or directory");
 }
 
-// Runs `work` in a child process and returns true if `work` returned true.
 bool InChild(const std::function<bool()>& work) {
   const pid_t child = fork();
   if (child == 0) _exit(work() ? 0 : 1);
@@ -218,7 +217,7 @@ TEST_F(CodeCacheTest, AFullDiskLeavesNoPartialEntry) {
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
     const auto cache = Open();
     cache->Keep(Key(2), std::string(5000, 'x'));
-    cache->Keep(Key(3), kCode);  // This entry would fit, but the cache writes nothing more after the first full disk.
+    cache->Keep(Key(3), kCode);  // The entry would fit, but the cache stops writing after a full disk.
     const std::vector<std::string> notes = cache->TakeNotes();
     return notes.size() == 1 && notes[0].find("takes no more code: File too large") != std::string::npos &&
            cache->Find(Key(1)) == kCode && !cache->Find(Key(2)) && !cache->Find(Key(3));

@@ -1,5 +1,5 @@
-// Tests of the kernels that set the conditions of loops and branches in a CUDA graph. The emulator runs them and
-// records the values they set. ptxas assembles their PTX.
+// Tests of the kernels that set the conditions of a CUDA graph. The emulator records the values they set, and ptxas
+// assembles their PTX.
 #include "gpu/runtime/conditions.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::map<uint64_t, uint32_t> SetBy(const kernel::Kernel& kernel, std::vector<voi
 
 void* Handle(uint64_t number) { return reinterpret_cast<void*>(number); }
 
-// A driver chooses the handles, and they may be odd numbers.
+// The driver chooses the handles, which may be odd.
 constexpr uint64_t kHandle = 0x123456789abcdef1;
 
 uint32_t Asked(bool first, bool predicate, Trips& trips) {
@@ -47,7 +47,7 @@ uint32_t Asked(bool first, bool predicate, Trips& trips) {
 TEST(Conditions, ALoopContinuesWhileItsPredicateIsTrue) {
   Trips trips = {};
   trips[kMostTrips] = std::numeric_limits<int64_t>::max();
-  trips[kTripsMade] = 77;  // The count of the previous run.
+  trips[kTripsMade] = 77;  // The previous run left this count.
   EXPECT_EQ(Asked(true, true, trips), 1u);
   EXPECT_EQ(trips[kTripsMade], 1);
   EXPECT_EQ(Asked(false, true, trips), 1u);
@@ -90,8 +90,7 @@ TEST(Conditions, ASelectorChoosesTheBranchOfItsNumber) {
   }
 }
 
-// The condition is computed at the end of the trip's last kernel. In a kernel of several blocks, the block that ends
-// last computes it from the values that another block may have written.
+// The block that ends last computes the condition, from values that other blocks may have written.
 TEST(Conditions, TheLastKernelOfATripSetsTheCondition) {
   constexpr int kThreads = 64;
   for (const int64_t blocks : {1, 5}) {
@@ -125,7 +124,7 @@ TEST(Conditions, TheLastKernelOfATripSetsTheCondition) {
   }
 }
 
-// ptxas knows the one function by name and leaves it to the driver. It rejects any other undefined function.
+// ptxas leaves this one undefined function to the driver and rejects any other.
 TEST(Conditions, TheirPtxCallsTheDriversFunction) {
   for (const kernel::Kernel& kernel : {LoopConditionKernel(true), LoopConditionKernel(false),
                                        BranchConditionKernel(true, 2, {}), BranchConditionKernel(false, 5, {})}) {

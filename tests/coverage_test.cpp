@@ -1,4 +1,4 @@
-// Tests of `hlo ops`. It probes each opcode with a smallest use. The uses must be valid HLO, and the interpreter must
+// Tests of `hlo ops`, which probes each opcode with a smallest use. The uses must be valid, and the interpreter must
 // support each opcode and type that has kernels.
 #include "driver/run/coverage.h"
 
@@ -25,8 +25,7 @@ TEST(Coverage, EveryProbeIsValidAndTheInterpreterSupportsWhatKernelsDo) {
   }
 }
 
-// An opcode that is listed as compiled runs without falling back to the interpreter and gives the interpreter's
-// results.
+// A compiled opcode does not fall back to the interpreter.
 TEST(Coverage, CompiledOpcodesAgreeWithTheInterpreter) {
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (size_t t = 0; t < CoverageTypes().size(); ++t) {
@@ -47,11 +46,10 @@ TEST(Coverage, CompiledOpcodesAgreeWithTheInterpreter) {
     ASSERT_TRUE(expected) << expected.error().message();
     const Comparison comparison = CompareTolerance((*expected)->outputs, (*results)->outputs);
     for (const TensorComparison& output : comparison.outputs) {
-      // A batch norm that is expanded rounds each step to 8 bits. A difference of squares may then be below 0.
+      // An expanded batch norm rounds each step to 8 bits, so a difference of squares may be below 0.
       const Opcode opcode = compiled[output.output[0]];
       if (BitWidth(CoverageTypes()[t]) <= 8 && ToString(opcode).starts_with("batch-norm")) continue;
-      // One rounding to 8 bits is a large part of a value. The bound of two steps is often too wide for a verdict
-      // (vacuous).
+      // With roundings to 8 bits, the bound of two steps is often too wide for a verdict (vacuous).
       EXPECT_NE(output.verdict, Verdict::kMismatch)
           << ToString(opcode) << " of " << ToString(CoverageTypes()[t]) << ": " << output.reason;
     }

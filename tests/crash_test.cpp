@@ -45,7 +45,7 @@ const auto kExit = testing::ExitedWithCode(70);
 [[gnu::noinline]] int64_t Overflow(volatile int64_t* of) {
   volatile int64_t here[512] = {};
   here[0] = *of + 1;
-  if (here[0] < 0) return 0;  // This is never true. It keeps the compiler from removing the recursion.
+  if (here[0] < 0) return 0;  // This is never true. It prevents the compiler from removing the recursion.
   return Overflow(here) + here[0];
 }
 

@@ -31,7 +31,7 @@ std::string NameOf(const std::string& path) { return std::filesystem::path(path)
 
 std::unique_ptr<Module> FusedFile(const std::string& path) { return Fused(ReadFile(path), FusionKind::kInput); }
 
-// Binds the call as the run time does and runs it twice.
+// Binds the call and runs it twice, as the run time does.
 Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vector<Literal>& arguments,
                         const Shape& shape) {
   std::vector<void*> operands;
@@ -162,7 +162,7 @@ void EveryCallMayFail(
     const std::function<Result<LibraryAnswer>(Device& device, const LibraryOptions& options, const cudnn::Api&)>& ask) {
   const std::vector<Literal> arguments = MakeInputs(module, Inputs::kPlain);
   int failures = 0, passed_over = 0, calls = 0;
-  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // The first iteration lets no call fail and counts the calls.
+  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // The first iteration only counts the calls.
     CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
     const cudnn::Api api = cudnn.api();
     {
@@ -211,7 +211,7 @@ TEST(CudnnAttention, EveryCallOfGradientsMayFail) {
 // ---- Gradients ---------------------------------------------------------------------------------------------------
 
 // The same for the three results of a gradient. Both sides round shares and slopes to 16 bits before 64 to 128 of them
-// are added: half an ulp for each, and half an ulp for the result.
+// are added: half an ulp for each and for the result.
 class AttentionGradient : public ::testing::TestWithParam<std::string> {};
 
 Result<Literal> RunGradient(const AttentionGradientProblem& problem, const Module& module,

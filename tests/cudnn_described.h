@@ -1,4 +1,4 @@
-// A device that exists only as a description, for which cuDNN lists its engines, and the text of that list.
+// Lists the engines that cuDNN has for a device that exists only as a description.
 #ifndef HLO_TESTS_CUDNN_DESCRIBED_H_
 #define HLO_TESTS_CUDNN_DESCRIBED_H_
 

@@ -44,8 +44,7 @@ void IsNoUse(const std::string& what) { ADD_FAILURE() << what; }
 
 std::string NameOf(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
-// The module after the passes for an H200. Sums that a library computes within the convolution's call stay part of the
-// call.
+// The module after the passes for an H200. Sums of the convolution's results stay part of the library call.
 std::unique_ptr<Module> Optimized(const std::string& path) {
   auto source = ReadSource(path);
   auto module = source ? Parse(*source) : Result<std::unique_ptr<Module>>(std::unexpected(source.error()));
@@ -118,7 +117,7 @@ class Convolution : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Convolution, IsReadCorrectly) {
-  // RunsOnADouble tests convolutions with sums. Without the sums, the rest is read in the same way.
+  // RunsOnADouble tests convolutions with sums.
   if (!read_.problem.sums.empty()) return;
   Module alone("alone");
   alone.SetEntry(alone.CloneComputation(fused(), "main"));
@@ -223,10 +222,10 @@ Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vect
 TEST_P(Convolution, RunsOnADouble) {
   Module alone("alone");
   alone.SetEntry(alone.CloneComputation(fused(), "main"));
-  const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // The values are so small that bf16 rounds no sum.
+  const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // With such small values bf16 rounds no sum.
   const auto expected = Interpret(alone, arguments);
   ASSERT_TRUE(expected) << expected.error().message();
-  // Sums are computed by the call itself or by a kernel of ours. The call can have sums only if it also has the
+  // The call computes the sums itself, or a kernel of ours does. The call can have sums only if it also has the
   // epilogue before them.
   const bool has_sums = !read_.problem.sums.empty();
   for (const bool takes_more : {true, false}) {
@@ -254,7 +253,7 @@ TEST_P(Convolution, RunsOnADouble) {
         EXPECT_EQ(answer->call->is_whole(), takes_more);
         EXPECT_EQ(answer->call->algorithm(), takes_more ? "heuristic_1" : "parts_1");
       }
-      // The algorithm's name in a plan selects the same engine again.
+      // The algorithm's name in a plan selects the engine.
       const auto again =
           CudnnConvolution(contraction_.contraction, *device, {.algorithm = answer->call->algorithm()}, api);
       ASSERT_TRUE(again && again->call != nullptr);
@@ -350,15 +349,15 @@ TEST(ReadConvolution, PadsEvenlyIfTheStridePermits) {
 
 // ---- What fails --------------------------------------------------------------------------------------------------
 
-// Lets each call of the interface fail once. The call is then no library call, has another engine, or ends with an
-// error in cuDNN's words. No descriptor stays alive.
+// Lets each call of the interface fail once. Then there is no library call, or another engine, or an error in cuDNN's
+// words. No descriptor stays alive.
 void EveryCallMayFail(const char* path) {
   const auto module = Optimized(path);
   ASSERT_NE(module, nullptr);
   const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
   const std::vector<Literal> arguments = SmallIntegers(FusedComputation(*CallIn(*module)), 3);
   int failures = 0, calls = 0;
-  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // The first iteration lets no call fail and counts the calls.
+  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // The first iteration only counts the calls.
     CudnnDouble cudnn{.violated = IsNoUse, .fail_at = fail_at};
     const cudnn::Api api = cudnn.api();
     {
@@ -452,8 +451,8 @@ TEST(CudnnCall, ListsTheAlgorithmsThatExist) {
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------
 
-// Each of the convolutions has an engine for the whole graph or for its parts. This test depends on the version of
-// cuDNN that is installed. `make test` skips it, so that its outcome depends only on this repository.
+// Each convolution has an engine for the whole graph or for its parts. The outcome depends on the installed version of
+// cuDNN, so `make test` skips this test.
 TEST(CudnnPlans, EachConvolutionHasAnEngine) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   LibraryOptions options;
@@ -500,8 +499,8 @@ std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& proble
   return why_not;
 }
 
-// Plans that are made on all threads, as for a module, equal plans that are made one after the other, and take less
-// time. Making a plan ends with loading the compiled code, which fails without a driver.
+// Plans made on all threads equal plans made one after the other and take less time. The last step of a plan loads the
+// compiled code, which fails without a driver.
 TEST(CudnnPlans, AreCompiledConcurrently) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   std::vector<std::string> search;

@@ -45,7 +45,6 @@ TEST(DeepCalls, PassEveryStage) {
   const auto module = ParseText(text);
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
-  // Each computation is printed once, in its place.
   const std::string printed = Print(*module);
   EXPECT_NE(printed.find(Str("to_apply=%level_", kDepth - 1)), std::string::npos);
   EXPECT_EQ(std::ranges::count(printed, '{'), std::ranges::count(printed, '}'));
@@ -67,7 +66,8 @@ std::string Nest(int depth, int calls) {
   return text;
 }
 
-// Instructions are copied directly to their final computation, so the work is proportional to the size of the result.
+// The inliner copies instructions directly to their final computation, so the work is proportional to the size of the
+// result.
 TEST(DeepCalls, AreInlinedOnce) {
   constexpr int kLevels = 20'000;
   const auto module = ParseText(Nest(kLevels, 1));
@@ -80,7 +80,7 @@ TEST(DeepCalls, AreInlinedOnce) {
   EXPECT_LE(longest, 10u);
 }
 
-// Two calls per level are 2^40 bodies. The inliner copies as many as its limit allows and keeps the other calls.
+// Two calls per level are 2^40 bodies. The inliner copies up to its limit and keeps the other calls.
 TEST(DeepCalls, StayCallsBeyondTheLimitOfInlining) {
   const auto module = ParseText(Nest(40, 2));
   ASSERT_NE(module, nullptr);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kLength = 100'000;
 
-// A chain of `length` instructions that add p1 and subtract p0 in turn: p0, p0 + p1, p0 + p1 - p0, ...
+// A chain of `length` instructions: p0, p0 + p1, p0 + p1 - p0, ...
 std::string Lines(int length) {
   std::string text = "  p0 = f32[2,3] parameter(0)\n  p1 = f32[2,3] parameter(1)\n";
   for (int i = 0; i < length; ++i) {

@@ -1,6 +1,5 @@
-// Tests of structural diffs: of pairs whose differences are known, of each model against itself under other names and
-// in another order, and of each model against the output of a pass. The golden files under testdata/diff show the
-// reports.
+// Tests of structural diffs: of pairs with known differences, of each model against itself with other names and order,
+// and of each model against the output of a pass. The golden files under testdata/diff show the reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +103,7 @@ std::string ToldOf(const std::string& left, const std::string& right, const Stru
   return was == nullptr || is == nullptr ? "" : ToldOf(*was, *is, options);
 }
 
-// A chain of `length` instructions whose opcodes alternate. If `change` returns a line, it replaces the original line.
+// A chain of `length` instructions with alternating opcodes. A line that `change` returns replaces the original line.
 std::string Chain(int length, const std::function<std::string(int number, const std::string& operand)>& change) {
   std::string text = "HloModule chain\nENTRY main {\n  v0 = f32[8] parameter(0)\n";
   std::string last = "v0";
@@ -153,7 +152,7 @@ TEST(DiffModules, FindsASingleChangeInALongChain) {
   const std::string replaced = Chain(
       200, [](int i, const std::string& last) { return i == 100 ? Str("  v100 = f32[8] log(", last, ")\n") : ""; });
   EXPECT_EQ(ToldOf(plain, replaced), "changed v100: opcode exponential -> log");
-  // The instructions between the two differences match neither by their operands nor by their users.
+  // Neither operands nor users match the instructions between the two differences.
   const std::string twice = Chain(200, [](int i, const std::string& last) {
     return i == 60 || i == 140
                ? Str("  new", i, " = f32[8] abs(", last, ")\n  v", i, " = f32[8] exponential(new", i, ")\n")
@@ -329,7 +328,7 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
     const auto module = Load(path);
     const auto optimized = Optimized(*module);
     for (const Module* one : {module.get(), optimized.get()}) {
-      // The module is printed and parsed, as if it came from a dump.
+      // The module is printed and parsed, like a module from a dump.
       const auto other = ModuleOf(Print(*Shuffled(*one)));
       ASSERT_NE(other, nullptr);
       EXPECT_EQ(ToldOf(*one, *other), "") << path;
@@ -338,9 +337,8 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
   }
 }
 
-// An instruction is unchanged if the pass did not change its line in the entry. At least as many instructions are
-// matched as are unchanged. If two instructions compute the same value, the pass keeps one of them, and either may be
-// matched.
+// An instruction is unchanged if the pass did not change its line in the entry. At least as many instructions must be
+// matched. The pass keeps one of two equal instructions, and either may be matched.
 TEST(DiffModules, UnchangedInstructionsAreMatched) {
   int64_t compared = 0, kept_in_all = 0;
   for (const std::string& path : Models()) {
@@ -361,8 +359,8 @@ TEST(DiffModules, UnchangedInstructionsAreMatched) {
       const int64_t found = before->entry().InstructionCount() - std::ranges::count_if(diff.only_left, in_entry);
       EXPECT_GE(found, kept) << path << " " << pass;
       kept_in_all += kept;
-      // A pass without effect gives an empty diff. A pass that did more than reorder instructions and remove dead ones
-      // gives a difference.
+      // A pass without effect gives an empty diff, and a pass that did more than reorder or remove dead instructions
+      // does not.
       if (Fingerprint(*before) == Fingerprint(*after)) EXPECT_EQ(Told(diff), "") << path << " " << pass;
       else EXPECT_FALSE(diff.is_equal()) << path << " " << pass;
     }

@@ -1,6 +1,6 @@
-// Tests of the pages under docs/ and of citations in comments and pages. A cited page, section or source file is in
-// this repository. The examples of a page show the output of the commands. HLO_UPDATE_GOLDEN=1 (`make golden T=docs`)
-// rewrites the examples.
+// Tests of the pages under docs/ and of citations in comments and pages. A cited page, section or source file must
+// exist. Examples must show the output of the commands. HLO_UPDATE_GOLDEN=1 (`make golden T=docs`) rewrites the
+// examples.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ std::string Find(const std::string& cited, const fs::path& from) {
   return "";
 }
 
-// True if the path begins with one of our folders. Other paths belong to other projects, such as XLA and LLVM.
+// True if the path begins with one of our folders, not with one of another project such as XLA.
 bool IsOurs(const std::string& cited) {
   static const std::set<std::string> kFolders = {"src",    "tools",   "tests",   "docs", "testdata",
                                                  "bench",  "scripts", "editors", "base", "ir",
@@ -77,8 +77,7 @@ TEST(Docs, CiteOnlyFilesOfTheRepository) {
   std::vector<fs::path> files = {"README.md", "CONTRIBUTING.md", "Makefile"};
   for (const char* top : {"src", "tools", "tests", "docs", "scripts", "bench", "editors"}) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
-      // Results of benchmarks name files as they were on the day of the measurement, so these citations are not
-      // checked.
+      // Results of benchmarks name files of the day of the measurement, so these citations are not checked.
       const std::string path = entry.path().string();
       if (!entry.is_regular_file() || path.starts_with("bench/results") || entry.file_size() > 1 << 20) continue;
       static const std::set<std::string> kText = {".h", ".cpp", ".def", ".md", ".py", ""};
@@ -139,8 +138,7 @@ std::vector<std::string> CodeOf(const fs::path& page) {
   return code;
 }
 
-// The flags in a piece of code, each with its command: "run --passes", "inspect cost --top". A flag without a command
-// before it is " --seed".
+// The flags in a piece of code, each with its command: "run --passes". A flag without a command is " --seed".
 std::set<std::string> FlagsOf(const std::string& code) {
   static const std::regex kCommand(
       R"((?:^|[|;&$( '"/])(hlo[ \-](?:[a-z]+)(?: (?:cost|stats|graph|extract|slice|literals|memory|profile)\b)?)(?= |$))");
@@ -203,7 +201,7 @@ TEST(Docs, NameOnlyExistingFlags) {
   EXPECT_GT(seen.size(), 150u) << "the test saw no flags";
 }
 
-// docs/commands.md has a section for each command. The flags in a section are flags of its command.
+// The flags in a command's section of docs/commands.md are flags of that command.
 TEST(Docs, DescribeEachCommand) {
   const fs::path out = fs::temp_directory_path() / ("hlo-commands-" + std::to_string(getpid()));
   ASSERT_EQ(std::system(("hlo help >" + out.string()).c_str()), 0);
@@ -268,8 +266,8 @@ std::string OutputOf(const std::string& command, const std::string& folder) {
 
 class Page : public testing::TestWithParam<std::string> {};
 
-// In a block ```sh, a line "$ COMMAND" is run, together with the following lines if it ends with '\\'. The lines up to
-// the next command or the end of the block are its expected output.
+// In a ```sh block, a line "$ COMMAND" is run, together with the next line if it ends with '\\'. The lines up to the
+// next command or the end of the block are its expected output.
 TEST_P(Page, ExamplesHold) {
   const fs::path page = fs::path("docs") / (GetParam() + ".md");
   const std::string text = ReadFile(page);

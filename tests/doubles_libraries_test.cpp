@@ -1,5 +1,5 @@
-// Tests of library calls on doubles of CUDA's libraries (docs/architecture.md#doubles): attention and its gradients,
-// convolutions with sums of their results, and the compilation of their plans.
+// Tests of library calls on doubles of CUDA's libraries (docs/architecture.md#doubles): attention, its gradients,
+// convolutions with sums of their results, and plans.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -10,15 +10,14 @@
 namespace hlo {
 namespace {
 
-// Attention is computed by a library if the rule says so, and a measured choice is obeyed.
+// The rule decides for a library call, and a measured choice is obeyed.
 TEST(Doubles, AnAttentionIsALibraryCall) {
   const std::string module = "testdata/doubles/attention.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
   EXPECT_EQ(taken.exit, 0) << taken.out << taken.err;
   EXPECT_TRUE(taken.Says("MATCH") && taken.Says("1 library call")) << taken.out;
   EXPECT_GT(taken.Count("cudnnBackendExecute"), 0);
-  // Our own code needs two library calls with a kernel between them, because no single kernel of ours computes these
-  // modules. One call of the library is faster.
+  // Our own code needs two library calls and a kernel for these modules. One call of the library is faster.
   for (const char* const name : {"causal_bf16", "grouped_bf16", "bias_of_keys_bf16"}) {
     const Outcome apart = RunHlo(OnDoubles(Str("testdata/attention/", name, ".hlo")));
     EXPECT_EQ(apart.exit, 0) << apart.out << apart.err;
@@ -33,7 +32,6 @@ TEST(Doubles, AnAttentionIsALibraryCall) {
   EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
   EXPECT_TRUE(measured.Says("library_attention") && measured.Says("library=hlokit algorithm=mma")) << measured.out;
   EXPECT_FALSE(measured.Says("WRONG")) << measured.out;
-  // The lock chooses our own kernel.
   std::string text = ReadFile(lock);
   const size_t choice = text.find("library_attention "), end = text.find("  ", choice);
   if (choice != std::string::npos) {
@@ -49,7 +47,7 @@ TEST(Doubles, AnAttentionIsALibraryCall) {
   fs::remove(lock);
 }
 
-// The gradients of an attention are one library call too. Without a library they are split into kernels.
+// Without a library the gradients are split into kernels.
 TEST(Doubles, GradientsOfAnAttentionAreALibraryCall) {
   const std::string module = "testdata/attention_gradient/causal_f16.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
@@ -62,8 +60,7 @@ TEST(Doubles, GradientsOfAnAttentionAreALibraryCall) {
   EXPECT_EQ(own.Count("cudnnBackendExecute"), 0);
 }
 
-// Sums for each channel are results of the convolution's call. Autotuning also tries them as a separate kernel after
-// the call.
+// The sums are results of the convolution's call. Autotuning also tries a separate kernel after the call.
 TEST(Doubles, StatisticsAreALibraryCall) {
   const std::string module = "testdata/doubles/statistics.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=3 " + module));
@@ -93,8 +90,8 @@ std::vector<std::string> PlansIn(const std::string& text) {
   return plans;
 }
 
-// `hlo opt` takes the same plans from a lock as a run does, and the module that it prints runs with these plans. One
-// case has sums beside a convolution. The other has rows, which passes for kernels alone would place elsewhere.
+// `hlo opt` takes the same plans from a lock as a run, and the printed module runs with these plans. One case has sums
+// beside a convolution. The other has rows, which passes for kernels alone would place elsewhere.
 TEST(Doubles, ALockDeterminesThePlansOfOptAndOfARun) {
   struct Case {
     // The value `instead` replaces the value of `field` in the plan. No rule would choose it.
@@ -141,7 +138,7 @@ TEST(Doubles, ALockDeterminesThePlansOfOptAndOfARun) {
   }
 }
 
-// Each of several convolutions occurs twice. Each plan is made once, no matter which thread needs it first.
+// Each of several convolutions occurs twice. Its plan is made once, whichever thread needs it first.
 TEST(Doubles, PlansOfConvolutionsAreMadeOnAllThreads) {
   constexpr int kDifferent = 6;
   const fs::path file = fs::temp_directory_path() / Str("hlo-doubles-plans-", getpid(), ".hlo");

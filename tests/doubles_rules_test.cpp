@@ -1,6 +1,5 @@
-// Tests of the misuses that the doubles of CUDA's libraries detect. Each misuse runs in its own process, which ends
-// with exit code 99 and a message. The constants and structs of the doubles are compared with the libraries' own
-// headers.
+// Tests of the misuses that the doubles of CUDA's libraries detect. Each runs in its own process, which ends with exit
+// code 99 and a message. Constants and structs are compared with the libraries' own headers.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -137,8 +136,7 @@ struct Driver : Opened {
   void *context = nullptr, *stream = nullptr;
 };
 
-// Expects that `misuse` ends the process with the exit code of a violation. A misuse must release everything else that
-// it creates.
+// Expects that `misuse` ends the process as a violation does. A misuse must release everything else that it creates.
 #define EXPECT_VIOLATION(misuse, words) \
   EXPECT_EXIT(                          \
       {                                 \
@@ -399,8 +397,7 @@ struct IdleKernels {
   }
 };
 
-// Captures a kernel with the code `text` after a kernel that waits, or after a fill. The edge between them permits the
-// kernel to begin early.
+// Captures a kernel with the code `text` after a kernel that waits, or after a fill. Its edge permits an early begin.
 int RunEarly(const char* text, bool behind_a_fill, gpu::CudaGraphEdge edge = {1, 0, 1, {}}) {
   const Driver cuda;
   static constexpr gpu::EmulatorTable kTable = {.find = IdleKernels::Find, .run = IdleKernels::Run};
@@ -449,8 +446,8 @@ TEST_F(DoublesRulesDeathTest, KernelsThatBeginEarlyWait) {
   EXPECT_VIOLATION(outside(), "cuStreamUpdateCaptureDependencies_v2: of a stream that is not captured");
 }
 
-// A graph with a conditional node of `form` after a fill with 1. The node's body fills with 5. If `is_reset`, each
-// launch sets its condition to `initially`. Otherwise nothing sets the condition.
+// A graph with a fill with 1 and then a conditional node of `form`, whose body fills with 5. If `is_reset`, each launch
+// sets the condition to `initially`. Otherwise nothing sets it.
 struct Deciding {
   explicit Deciding(const Driver& cuda, int form, unsigned initially = 1, bool is_reset = true, bool has_edge = true)
       : cuda(cuda), memory(cuda.Allocate(8)) {
@@ -554,7 +551,7 @@ TEST_F(DoublesRulesDeathTest, MisusesOfBodiesAreDetected) {
     deciding.Run();
   };
   EXPECT_VIOLATION(twice(), "a graph that decides may be there once");
-  // A wait in a body invalidates the body and the whole graph. The graph no longer exists afterwards.
+  // A wait in a body invalidates the whole graph, which no longer exists afterwards.
   const auto spoilt = [] {
     const Driver cuda;
     Deciding deciding(cuda, 0);

@@ -1,4 +1,4 @@
-// Runs the program in a process of its own on doubles of CUDA's libraries, and reads the trace that the doubles write.
+// Runs the program on doubles of CUDA's libraries, in a process of its own, and reads the doubles' trace.
 #ifndef HLO_TESTS_DOUBLES_RUN_H_
 #define HLO_TESTS_DOUBLES_RUN_H_
 

@@ -1,7 +1,5 @@
 // Tests of the program on doubles of CUDA's libraries (docs/architecture.md#doubles): models, each call failing once,
-// and the calls of a run. Each run is a process of its own. A violation of the libraries' rules ends it with exit code
-// 99.
-//
+// and the calls of a run. Each run is a process, and a violation of the libraries' rules ends it with exit code 99.
 // `make cuda-doubles` (HLO_DOUBLES=all) tests everything. Otherwise a sample is tested.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -132,7 +130,7 @@ TEST(Doubles, ReducedWorkloadsMatch) {
   EXPECT_GE(match, 53);
 }
 
-// The workloads in full size, which is meant for two cores, kernel by kernel. Workloads that time out are printed.
+// The workloads in full size, kernel by kernel. This is meant for two cores. Workloads that time out are printed.
 TEST(Doubles, WorkloadsMatch) {
   constexpr int kTimedOut = 124, kSeconds = 12;
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
@@ -160,9 +158,8 @@ TEST(Doubles, WorkloadsMatch) {
 
 // ---- What is queued ------------------------------------------------------------------------------------------------
 
-// A profile by CUPTI measures the graph as it runs. The host waits for nothing, and each node's time belongs to its
-// step. A profile that waits for each step has the same counts, except for conditions that the device computes within a
-// step.
+// A profile by CUPTI measures the graph without waiting for steps, and each node's time belongs to its step. A profile
+// that waits for each step has the same counts, except for conditions that the device computes within a step.
 TEST(Doubles, AProfileMeasuresTheGraph) {
   const std::string json = (fs::temp_directory_path() / Str("hlo-doubles-profile-", getpid(), ".json")).string();
   const auto profile = [&](const std::string& module, const std::string& fail, Outcome* outcome) {
@@ -280,7 +277,7 @@ std::string LastGraph(const Outcome& outcome) {
   return last;
 }
 
-// A run is one launch of a graph: the host waits for nothing and queues nothing else. The graph contains loops and
+// A run is one launch of a graph, and the host neither waits nor queues anything else. The graph contains loops and
 // branches, unless a step needs the interpreter.
 TEST(Doubles, AStepIsOneLaunch) {
   std::vector<std::string> modules = Models();
@@ -318,8 +315,8 @@ Edges EdgesOf(const Outcome& outcome) {
 }
 
 // By default, a graph of small steps is a chain. With concurrency, each step follows only the steps that it depends on,
-// and has its own memory. The double checks all pairs of steps, and the results are the same. Kernels begin early if
-// the flag and the driver permit it.
+// and has its own memory. The double checks all pairs of steps, and results are the same. Kernels begin early if the
+// flag and the driver permit it.
 TEST(Doubles, StepsMayRunConcurrentlyAndBeginEarly) {
   std::vector<std::string> modules = Models();
   for (const char* const name : {"graph", "library", "convolution", "statistics", "loop", "control"})
@@ -350,7 +347,7 @@ TEST(Doubles, StepsMayRunConcurrentlyAndBeginEarly) {
   EXPECT_GT(sided.begins, chained.begins);
 }
 
-// If a driver rejects graphs with edges that let kernels begin early, plain edges replace them, and a note says so.
+// Plain edges replace the early edges, and a note says so.
 TEST(Doubles, KernelsWaitIfTheDriverRejectsEarlyEdges) {
   const Outcome outcome = RunHlo(OnDoubles("--num_repeats=3 testdata/doubles/graph.hlo"),
                                  "cuGraphInstantiateWithFlags:1:CUDA_ERROR_NOT_SUPPORTED");
@@ -404,8 +401,7 @@ TEST(Doubles, AFlagTurnsGraphsOff) {
   }
 }
 
-// The device evaluates conditions of loops and branches. The results equal the interpreter's, in the run that is
-// recorded and in later runs.
+// The results equal the interpreter's, in the recorded run and in later runs.
 TEST(Doubles, TheDeviceEvaluatesConditions) {
   struct Case {
     const char *module, *driver;
@@ -427,8 +423,7 @@ TEST(Doubles, TheDeviceEvaluatesConditions) {
   }
 }
 
-// An older driver has no conditional nodes. The host waits for a condition once a trip, and for nothing else, and a
-// note says so.
+// The host waits for a condition once a trip and for nothing else, and a note says so.
 TEST(Doubles, AnOlderDriverWaitsForALoopOnceATrip) {
   const Outcome outcome = RunHlo(OnDoubles("--reference_platform=none --num_repeats=4 testdata/doubles/loop.hlo"), "",
                                  120, "HLO_DOUBLE_DRIVER=12030");
@@ -460,8 +455,8 @@ TEST(Doubles, ARecurrentLoopIsOneLaunch) {
 enum class End : uint8_t { kError, kNoMemory, kGoesOn, kWrong };
 
 // Classifies a run with a failing call. kError: an error of the device in the library's words. kNoMemory: a limit.
-// kGoesOn: the run succeeds in another way, or had already succeeded, and says so. All other ends are kWrong, with the
-// reason in `why`.
+// kGoesOn: the run succeeded in another way, or had succeeded before, and says so. Any other end is kWrong, and `why`
+// says why.
 End EndOf(const Outcome& outcome, std::string* why) {
   const auto failed =
       std::ranges::find_if(outcome.trace, [](const std::string& line) { return line.starts_with("! "); });
@@ -490,7 +485,7 @@ std::vector<Outcome> FailWith(const std::string& command, const std::vector<std:
   return outcomes;
 }
 
-// Lets every `step`-th call fail, each in a run of its own. With `until`, only the calls up to the `times`-th call of
+// Lets every `step`-th call fail, each in a run of its own. With `until`, only calls up to the `times`-th call of
 // `last` fail. If most failing calls have an alternative, `most_end` is false.
 struct Until {
   std::string last;
@@ -539,7 +534,7 @@ TEST(Doubles, EveryCallOfALibraryMayFail) {
   FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
 }
 
-// An engine of cuDNN with a failing call is skipped, and a note says so.
+// The failing engine is skipped, and a note says so.
 TEST(Doubles, EveryCallOfAConvolutionMayFail) {
   FailEach("testdata/doubles/convolution.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
 }
@@ -549,8 +544,8 @@ TEST(Doubles, EveryCallOfStatisticsMayFail) {
 TEST(Doubles, EveryCallOfAnAttentionMayFail) {
   FailEach("testdata/doubles/attention.hlo", "--num_repeats=2", All() ? 3 : 41, /*most_end=*/false);
 }
-// Without CUPTI, or if CUPTI fails, each step is timed by itself, and a note says so. How many runs are profiled
-// depends on their time, so only calls of the first three runs fail.
+// Each step is then timed by itself, and a note says so. The number of profiled runs depends on their time, so only
+// calls of the first three runs fail.
 TEST(Doubles, EveryCallOfAProfileMayFail) {
   FailEach("testdata/doubles/graph.hlo", "--profile --num_repeats=3", All() ? 1 : 29, /*most_end=*/false,
            {"cuptiActivityFlushAll", 3});
@@ -604,8 +599,7 @@ TEST(Doubles, EveryAllocationMayFail) {
   EXPECT_GT(allocations, 3);
 }
 
-// The error of a kernel is reported by a later call. Its message names a flag, and with this flag the error has its
-// place in the module.
+// A later call reports a kernel's error. Its message names a flag with which the error has its place in the module.
 TEST(Doubles, EveryKernelMayFail) {
   const std::string module = "testdata/doubles/graph.hlo";
   std::vector<std::string> fails;
@@ -622,7 +616,6 @@ TEST(Doubles, EveryKernelMayFail) {
   }
 }
 
-// After a device is lost, all later calls fail, and the run ends with an error.
 TEST(Doubles, TheDeviceMayBeLost) {
   const std::string command = OnDoubles("--num_repeats=3 testdata/doubles/library.hlo");
   for (const Outcome& outcome : FailWith(

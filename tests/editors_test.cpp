@@ -1,5 +1,5 @@
-// Tests that the syntax files of editors/ have the words of the tables, and sessions of the installed editors with `hlo
-// lsp`. The sessions find `hlo` on the path, as golden_test.cpp does.
+// Tests that the syntax files of editors/ have the words of the tables, and that sessions of installed editors with
+// `hlo lsp` work. `hlo` is found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -38,9 +38,8 @@ void CheckAttention(const std::string& text, double ulps, Inputs inputs = Inputs
   Check(*module, inputs, ulps);
 }
 
-// The text of attention: queries times keys of `type`, a softmax, times values. No value is negative, because
-// cancellation would turn the rounding errors of a sum into large relative errors. Sizes are [heads, queries, keys,
-// terms, columns].
+// The text of attention: queries times keys of `type`, a softmax, times values. Values are not negative, because
+// cancellation would make the rounding errors of a sum large. Sizes are [heads, queries, keys, terms, columns].
 std::string Plain(const std::string& type, int64_t heads, int64_t queries, int64_t keys, int64_t terms,
                   int64_t columns) {
   const auto dims = [](int64_t a, int64_t b, int64_t c) { return Str(a, ",", b, ",", c); };
@@ -76,8 +75,8 @@ TEST(EmitAttention, UsesMatrixUnitsIfTheTypesPermit) {
   EXPECT_EQ(PlanOfOne(*wide).algorithm, "");
 }
 
-// Several heads of queries share keys and values. In memory, heads come after positions. The scores have a mask, and
-// the second product is values times shares.
+// Several heads of queries share keys and values. In memory, heads come after positions. The second product is values
+// times shares.
 TEST(EmitAttention, ComputesGroupedHeadsWithAMask) {
   const std::string all = "2,3,4,20,40";
   CheckAttention(

@@ -31,14 +31,14 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
 // Kernels according to the plan in the instruction's backend_config, or else according to the planners.
 Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view mutation = "");
 
-// The value of the entry's root, which is an instruction on parameters. In the emulator the sanitizer is on, and its
-// findings fail the test.
+// The value of the entry's root, an instruction on parameters. In the emulator, findings of the sanitizer fail the
+// test.
 Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
                            std::string_view mutation = "");
 
 // Compares the host at every instruction set level with the interpreter, and the emulator with the host bit by bit, and
-// assembles the PTX if ptxas is installed. `ulps` is the largest difference of floats from the interpreter's, in units
-// in the last place of the result's type at the expected value. 0 means equal values.
+// assembles the PTX if ptxas is installed. `ulps` is the largest difference from the interpreter's floats, in units in
+// the last place of the result's type. 0 means equal values.
 void Check(const Module& module, Inputs inputs = Inputs::kIntegers, double ulps = 0);
 
 }  // namespace hlo::gpu

@@ -1,6 +1,6 @@
 // Tests of kernel forms that are planned only for a host: short rows by threads, runs side by side, and rows in the
-// order in which they are read. Inputs are integers whose sums are exact in any order, so the default of 0 ulps
-// requires the interpreter's values.
+// order in which they are read. All sums of the integer inputs are exact, so the default of 0 ulps requires the
+// interpreter's values.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -145,7 +145,7 @@ TEST(EmitTranspose, InterleavesRuns) {
   Check(*ForHost(text("f32", 30000, 3, 64), KernelKind::kTranspose, {64, 3}));
 }
 
-// Both sides are accessed in whole cache lines along strips, and the last strip is shorter. The fusion also has other
+// Both sides are accessed in whole cache lines along strips. The last strip is shorter. The fusion also has other
 // operations. Pairs of lines are used if memory is fetched in pairs and a row has an even number of lines.
 TEST(EmitTranspose, TransposesWholeLinesInStrips) {
   for (const int64_t lines : {1, 2}) {
@@ -185,8 +185,8 @@ TEST(EmitTranspose, TransposesShortRunsInBoxes) {
   check("s8", "6,11,30,3", "3,30,11,6", "3,2,1,0", {3, 30, 11, 6});
   check("f64", "3,70,3,5", "5,3,3,70", "3,2,0,1", {5, 3, 53});
   check("pred", "250,9", "9,250", "1,0", {9, 250});
-  // The fusion also has a scalar and an array in the order of the result. The rows are added in the same order, so each
-  // is a run.
+  // The fusion also has a scalar and an array in the order of the result. Rows are added in that order, so each is a
+  // run.
   Check(
       *ForHost("ENTRY e { x = f32[200,3,5] parameter(0) y = f32[5,3,200] parameter(1) z = f32[] parameter(2)"
                " t = f32[5,3,200] transpose(x), dimensions={2,1,0} b = f32[5,3,200] broadcast(z), dimensions={}"

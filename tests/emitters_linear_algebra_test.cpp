@@ -1,5 +1,5 @@
-// Tests of Fourier transforms, factorisations and triangular solves as kernels, of every length and form. They run on
-// the host and in the emulator, within the bounds of the shadow.
+// Tests of Fourier transforms, factorisations and triangular solves as kernels, of every length and form, within the
+// bounds of the shadow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST(EmitFft, RejectsLengthsThatDoNotFit) {
   EXPECT_EQ(plan.error().exit, ExitCode::kUnsupported);
 }
 
-// The matrix a a^T + n, which is positive definite.
+// The matrix a a^T + n.
 Literal Definite(const Shape& shape, bool definite = true) {
   Literal a(shape), result(shape);
   const int64_t n = shape.dims().back(), count = shape.NumElements() / (n * n);

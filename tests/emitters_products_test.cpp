@@ -1,7 +1,6 @@
-// Tests of products as planned for a host, with packed panels and sums in registers. The shapes leave a remainder in
-// every dimension of a tile. Inputs are integers whose sums are exact in any order, so the default of 0 ulps requires
-// the interpreter's values. bf16 uses kPlain: f32 sums in another order may round to the neighbouring bf16, hence 1
-// ulp.
+// Tests of products as planned for a host, with packed panels and sums in registers. Shapes leave a remainder in every
+// dimension of a tile. All sums of the integer inputs are exact, so the default of 0 ulps requires the interpreter's
+// values. bf16 uses kPlain: f32 sums in another order may round to the neighbouring bf16, hence 1 ulp.
 #include <gtest/gtest.h>
 
 #include "emitters_harness.h"
@@ -58,8 +57,8 @@ TEST(EmitPackedContraction, ComputesEachType) {
   Check(*ForHost(Dot("u8[20,300]", "u8[300,33]", "u8[20,33]", 1, 0)));
 }
 
-// Narrow integers are multiplied in pairs, or as floats without rounding. The sums have the largest terms, and are
-// tested up to and beyond the length at which float sums are exact.
+// Narrow integers are multiplied in pairs, or as floats without rounding. Sums have the largest terms, and lengths
+// reach beyond the one at which float sums are exact.
 TEST(EmitPackedContraction, NarrowIntegersAreExact) {
   for (const int64_t terms : {300, 301, 1300, 1301}) {
     const std::string size = std::to_string(terms);
@@ -176,8 +175,7 @@ TEST(EmitPackedContraction, ConvolutionsOfWideIntegersSaturate) {
 }
 
 // f8e8m0fnu has no 0, so no value of the type can serve as padding. Holes and elements beyond the edge are zeros of the
-// accumulator's type. With few features, lanes of a vector differ in which of them are padding. With 20 features they
-// do not.
+// accumulator's type. With few features, lanes of a vector differ in which of them are padding. With 20 they do not.
 TEST(EmitPackedContraction, PadsATypeWithoutZero) {
   for (const int features : {10, 20}) {
     const std::string of = "," + std::to_string(features) + ",";
@@ -192,7 +190,7 @@ TEST(EmitPackedContraction, PadsATypeWithoutZero) {
   }
 }
 
-// The left side has few rows. The kernel reads the other operand in place, whatever its type.
+// The left side has few rows. The other operand is read in place, whatever its type.
 TEST(EmitStreamedContraction, ComputesDots) {
   const auto check = [](const std::string& text, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
     Check(*ForHost(text, FusionKind::kLoop, true), inputs, ulps);

@@ -42,8 +42,8 @@ std::string With(std::string text, const Sizes& sizes, int64_t gates) {
   return text;
 }
 
-// A loop with the state h, xs, w, ys and `more`. `body` computes from h, x and w the next state h1 and the values in
-// `next`.
+// A loop with the state h, xs, w, ys and `more`. `body` computes the next state h1 and the values in `next` from h, x
+// and w.
 std::string LoopText(const Sizes& sizes, int64_t gates, const std::string& body,
                      const std::string& weights = "$t[$H,$N]", const std::string& more = "",
                      const std::string& next = "", const std::string& parameters = "",
@@ -255,7 +255,7 @@ TEST(EmittersRecurrent, TheFilledArrayMayBeAnyNumberOfResults) {
   CheckCluster(twice);
 }
 
-// The sanitizer finds nothing in these kernels. It does find a race if a barrier of the cluster is missing.
+// The sanitizer finds nothing unless a barrier of the cluster is missing.
 TEST(EmittersRecurrent, AMissingClusterBarrierIsDetected) {
   const auto module = Clustered(PlainText({}), 8, 128, 4);
   ASSERT_NE(module, nullptr);

@@ -1,5 +1,5 @@
 // Tests of kernels that process whole rows: the host at every instruction set level, the emulator and the interpreter
-// agree, and the planner chooses such a kernel.
+// agree, and the planner chooses them.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -130,7 +130,6 @@ TEST(EmitRows, ComputesRowsThatDoNotFitOnChip) {
   CheckRows(text, Inputs::kPlain, 16);
 }
 
-// The reduced value of one row is used in other rows, so this fusion is not a kernel of rows.
 TEST(EmitRows, RejectsUsesInOtherRows) {
   const auto module = Fused(kFolds +
                             "ENTRY e { x = f32[40,40] parameter(0) z = f32[] constant(0)"
@@ -154,7 +153,7 @@ TEST(EmitRows, PlantedFaultsChangeTheResult) {
   }
 }
 
-// A region that is one kernel becomes one fusion without inner fusions. A region without such a kernel is split up.
+// A region that is one kernel becomes one fusion without inner fusions. Any other region is split up.
 TEST(TakeUnplannedRegionsApart, RegionsOfRowsBecomeFusions) {
   const std::string sums =
       kFolds +

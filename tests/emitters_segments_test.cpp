@@ -99,7 +99,7 @@ TEST(EmittersSegments, ASortIsALaunchOfItsOwn) {
   Check(*ExtractStep(*regions[0]));
 }
 
-// The region has one result twice and lacks a result of a kernel. It becomes a region that has each array once.
+// The region has one result twice and lacks a result of a kernel. Afterwards it has each array once.
 TEST(EmittersSegments, EachResultIsOutputOnce) {
   const auto module = Parsed(R"(HloModule m
     two { p = f32[9] parameter(0) a = f32[9] add(p, p) b = f32[9] negate(p) ROOT r = (f32[9], f32[9]) tuple(a, b) }
@@ -140,8 +140,7 @@ TEST(EmittersSegments, SharesOnlyArraysThatOneKernelReads) {
       1);
 }
 
-// The plan of the region determines the number of threads. Kernels whose own plans differ are an error with a place in
-// the text.
+// The region's plan gives the number of threads. Kernels whose own plans differ are an error with a place in the text.
 TEST(EmittersSegments, PlansMustAgree) {
   const auto module = Planned(kReductions, "h200");
   const auto alone = ExtractStep(*RegionsOf(*module).at(0));

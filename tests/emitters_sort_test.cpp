@@ -1,4 +1,4 @@
-// Tests of sort and topk as kernels, with every way to divide the work, on odd shapes, against the interpreter. With
+// Tests of sort and topk as kernels against the interpreter, with every way to divide the work, on odd shapes. With
 // comparators that are not an order, the result must be some permutation.
 #include <gtest/gtest.h>
 
@@ -99,8 +99,8 @@ TEST(EmitSort, SortsSeveralTilesByDigits) {
 }
 
 // On a GPU, blocks run concurrently. Here they run one after the other, so each block finds complete prefix sums of the
-// block before it. The test replaces the published sums of most blocks by the counts of the block alone. The next
-// blocks must then add up several counts.
+// block before it. The test replaces the published sums of most blocks by the block's own counts, so the next blocks
+// must add up several counts.
 TEST(EmitSort, TilesAddUpCountsOfEarlierTiles) {
   constexpr int64_t kLength = 1000, kTile = 64, kDigits = 32, kTiles = 16;
   constexpr uint32_t kOfTile = 1U << 30;

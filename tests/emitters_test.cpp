@@ -285,7 +285,7 @@ TEST(EmitReduction, ReducesWithAnyReducerAndType) {
 }
 
 // (a + b) + 1 is associative and has the identity -1, which the emitter does not find. Partial results therefore start
-// without a value, and the initial value, which is not the identity, counts once.
+// without a value, and the initial value counts once.
 TEST(EmitReduction, InitialValueCountsOnce) {
   const std::string plus =
       "f { a = s32[] parameter(0) b = s32[] parameter(1) one = s32[] constant(1) s = s32[] add(a, b)"
@@ -394,8 +394,8 @@ TEST(EmitContraction, ComputesConvolutions) {
       " window={size=5}, dim_labels=b0f_0io->b0f, feature_group_count=2 }"));
 }
 
-// The product has few tiles with many terms. Several blocks share each tile, with fewer terms in the last part. The
-// last block that arrives has the sums and computes the epilogue.
+// The product has few tiles with many terms. Several blocks share a tile, with fewer terms in the last part. The last
+// block that arrives computes the sums and the epilogue.
 TEST(EmitContraction, BlocksShareATile) {
   const auto blocks_of = [](const Module& module) {
     const auto kernels = Emit(module.entry().root());
@@ -407,7 +407,7 @@ TEST(EmitContraction, BlocksShareATile) {
   // The result has tiles of 64 x 64. The 41 panels of 32 terms are divided into 5 per block.
   EXPECT_EQ(blocks_of(*dot), 2 * 2 * 9);
   Check(*dot);
-  // In the gradient of a filter, the window is the whole image. The f32 sums of the bf16 products are exact, so the
+  // In the gradient of a filter, the window is the whole image. The f32 sums of bf16 products are exact here, so the
   // result is rounded once.
   Check(
       *Fused("ENTRY e { x = f32[9,14,14,24] parameter(0) g = f32[9,14,14,40] parameter(1) b = f32[40] parameter(2)"
@@ -476,8 +476,8 @@ TEST(EmitScatter, UpdatesInOrder) {
                      "index_vector_dim=1, to_apply=add }"));
 }
 
-// Some of the many indices are equal, and some are out of range. Blocks share the places of the operand. The last of
-// several equal indices wins.
+// Some indices are equal, and some are out of range. Blocks share the places of the operand. The last of equal indices
+// wins.
 TEST(EmitScatter, BlocksShareThePlaces) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";

@@ -1,5 +1,5 @@
-// Tests of element types that kernels compute in a wider type or in two parts: all values of floats of at most a byte
-// and of integers of less than a byte, bitcasts between widths, and complex numbers.
+// Tests of element types that kernels compute in a wider type or in two parts: all values of floats of at most 8 bits
+// and of integers of less than 8, bitcasts between widths, and complex numbers.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -123,8 +123,8 @@ TEST(EmitTypes, FloatsRoundOnceToAByte) {
   }
   ExpectInterpreted({Of(kF32, words)}, ConvertsTo(kByteFloats));
   ExpectInterpreted({Of(kF32, words)}, ConvertsTo(kSubBytes));
-  // The middle of two neighbouring values and the f64 numbers next to it. An intermediate rounding to f32 would turn
-  // these into ties.
+  // The middle of two neighbouring values and the f64 numbers next to it. Rounding to f32 first would turn these into
+  // ties.
   std::vector<double> numbers;
   for (const PrimitiveType type : kByteFloats) {
     const Literal all = Of(type, AllValues(type));
@@ -141,8 +141,8 @@ TEST(EmitTypes, FloatsRoundOnceToAByte) {
   ExpectInterpreted({Of(kF64, numbers)}, ConvertsTo(kSubBytes));
 }
 
-// The conversion truncates towards 0, saturates, and maps NaN to 0. The inputs are around all powers of two, because
-// the limits of every type are at or next to one.
+// Conversion truncates towards 0, saturates, and maps NaN to 0. The limits of every type are at or next to a power of
+// two, so the inputs are around all of them.
 TEST(EmitTypes, FloatsSaturateToIntegers) {
   constexpr PrimitiveType kWhole[] = {kS8, kS16, kS32, kS64, kU8, kU16, kU32, kU64};
   std::vector<uint16_t> halves;
@@ -395,8 +395,8 @@ TEST(EmitTypes, ComputesComplexFunctions) {
             ulps);
     }
     for (const char* op : {"add", "subtract", "multiply", "divide", "power", "atan2"}) {
-      // atan2 needs the logarithm of a number whose absolute value is close to 1. For c128, no wider type exists in
-      // which the absolute value is accurate.
+      // atan2 needs the logarithm of a number whose absolute value is close to 1. c128 has no wider type that computes
+      // it accurately.
       if (part == std::string_view("f64") && op == std::string_view("atan2")) continue;
       SCOPED_TRACE(Str(op, " of ", t));
       Check(*Fused(Str("ENTRY e { x = ", t, "[260] parameter(0) y = ", t, "[260] parameter(1) ROOT r = ", t, "[260] ",

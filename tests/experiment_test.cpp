@@ -1,5 +1,5 @@
-// Tests that an experiment computes each stage once. If one option changes, only the stages that depend on it are
-// computed again.
+// Tests that an experiment computes each stage once, and that a changed option repeats only the stages that depend on
+// it.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"

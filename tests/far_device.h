@@ -1,6 +1,6 @@
-// The host as a device with memory of its own. It tests the parts of the run time that the host does not need, without
-// a GPU: copies of arguments and results, donated arguments, and steps that are recorded and queued as one launch. The
-// kernels are the host's. As on a GPU, waiting and copying to or from the device fail while steps are recorded.
+// The host as a device with memory of its own. It tests, without a GPU, the parts of the run time that the host does
+// not need: copies of arguments and results, donated arguments, and steps that are recorded and queued as one launch.
+// Kernels are the host's. As on a GPU, waiting and copying to or from the device fail while steps are recorded.
 #ifndef HLO_TESTS_FAR_DEVICE_H_
 #define HLO_TESTS_FAR_DEVICE_H_
 

@@ -1,5 +1,5 @@
-// Tests that formatting twice gives the same text as formatting once, for all texts of testdata/. FormatText itself
-// checks that the module stays the same.
+// Tests that formatting a text of testdata/ twice gives the same text as formatting it once. FormatText itself checks
+// that the module stays the same.
 #include "driver/format.h"
 
 #include <gtest/gtest.h>

@@ -131,7 +131,6 @@ std::vector<kernel::KernelHash> HashesOf(const std::vector<EmittedKernel>& kerne
   return hashes;
 }
 
-// The following tests cover all kinds only if each kind has a case.
 TEST(FusionPlan, EachKindHasACase) {
   std::set<std::string_view> kinds;
   for (const Case& each : Cases()) kinds.insert(each.kind);
@@ -255,8 +254,8 @@ TEST(FusionPlan, PredictedUpdatesAreInPlace) {
   EXPECT_GT(foreseen, 0);
 }
 
-// If fusion passes treat a fusion as a reduction, it is planned as a reduction or its plan says why it is slow. If they
-// do not, it is not planned as a reduction.
+// A fusion that passes treat as a reduction is planned as a reduction, or its plan says why it is slow. Any other
+// fusion is not planned as a reduction.
 TEST(FusionPlan, PredictedReductionsAreReductions) {
   int64_t reductions = 0;
   for (const Case& each : Cases()) {
@@ -273,7 +272,7 @@ TEST(FusionPlan, PredictedReductionsAreReductions) {
   EXPECT_GT(reductions, 0);
 }
 
-// Few processors can compare f16. Elsewhere, a reduction that compares f16 is much slower than one that compares f32.
+// Few processors can compare f16. On others, a reduction that compares f16 is much slower than one that compares f32.
 TEST(FusionPlan, MaximaOfF16AreComparedInF32) {
   const auto module = Fused(
       "max { a = f16[] parameter(0) b = f16[] parameter(1) ROOT r = f16[] maximum(a, b) } "

@@ -1,5 +1,5 @@
-// Tests of generated modules and drawn passes: the same seed gives the same module, the oracles find nothing in correct
-// code, and they find planted faults.
+// Tests of generated modules and drawn passes: a seed determines the module, and the oracles find planted faults and
+// nothing else.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -53,8 +53,7 @@ TEST(GrownModules, AreValidAndContainAllKinds) {
   }
 }
 
-// This seed grows an op that requests a parameter of a fusion and is then given up. The parameter must not remain
-// unused.
+// This seed grows an op that requests a parameter of a fusion and is then given up.
 TEST(GrownModules, FusionsUseAllTheirParameters) {
   const Grown grown = GrowFrom(10880);
   const Status valid = Verify(*grown.module);
@@ -106,7 +105,7 @@ std::map<std::string, int> Findings(const RunOptions& run, const GrowOptions& op
   return by_oracle;
 }
 
-// Planted faults must be found in the generated modules, because otherwise the generator tests nothing.
+// If planted faults were not found in the generated modules, the generator would test nothing.
 TEST(FuzzOracles, FindAFaultInKernels) {
   RunOptions run;
   run.inject = "kernel:*:tail";
@@ -115,8 +114,8 @@ TEST(FuzzOracles, FindAFaultInKernels) {
   EXPECT_GT(found.count("unfused"), 0u);
 }
 
-// The fault changes results only if a transpose permutes three dimensions of equal size cyclically. This occurs in
-// about one of forty modules of transposes.
+// The fault changes results only if a transpose permutes three equal sizes cyclically, as in about one of forty modules
+// of transposes.
 TEST(FuzzOracles, FindAFaultInAPass) {
   RunOptions run;
   run.pipeline.inject = "algsimp:swapped_permutation";

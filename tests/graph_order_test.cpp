@@ -1,5 +1,5 @@
-// Tests of the edges between steps that are recorded as one graph. With every setting of concurrency, an edge or a path
-// keeps each dependency.
+// Tests that, for every setting of concurrency, an edge or a path of a recorded graph keeps each dependency between
+// steps.
 #include "gpu/runtime/graph_order.h"
 
 #include <random>

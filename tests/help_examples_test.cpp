@@ -1,5 +1,4 @@
-// Runs the examples that --help shows in a folder that contains the files they name. `hlo` is found on the path, as in
-// golden_test.cpp.
+// Runs the examples of --help in a folder with the files they name. `hlo` is found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,8 +26,8 @@ struct Outcome {
 
 void WriteFile(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// A folder with model.hlo and the other files that examples name. Programs that do not belong to hlokit are replaced by
-// scripts that only read their input.
+// A folder with model.hlo and the other files that examples name. Scripts that only read their input replace programs
+// that do not belong to hlokit.
 class Folder {
  public:
   Folder() : path_(fs::temp_directory_path() / ("hlo-examples-" + std::to_string(getpid()))) {

@@ -1,4 +1,4 @@
-// Tests that the instruction set level of kernels changes only their speed and never their results.
+// Tests that the instruction set level of kernels never changes results.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Opens the HTML pages that commands write in a browser. Their scripts run without an error, the pages make no network
-// requests, they show the expected content, and the targets of their links exist. The tests are skipped without
-// Chromium. `hlo` is found on the path, as in golden_test.cpp.
+// Opens the HTML pages that commands write in a browser. Scripts run without an error, pages make no network requests
+// and show the expected content, and the targets of their links exist. Without Chromium the tests are skipped. `hlo` is
+// found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

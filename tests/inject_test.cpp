@@ -1,5 +1,5 @@
 // Plants each fault of the catalogue in a small module in which it can occur. The default comparison has to find the
-// fault and name the part in which it was planted. `make test-inject` runs these tests.
+// fault and name the part that has it. `make test-inject` runs these tests.
 #include <unistd.h>
 
 #include <filesystem>
@@ -156,8 +156,8 @@ const std::map<std::string_view, Case>& MutationCases() {
   return *cases;
 }
 
-// False for mutations of ops that run as host calls or as parts of the run time, and of calls, which no longer exist
-// when kernels are made.
+// False for mutations of calls, which no longer exist when kernels are made, and of ops that run as host calls or in
+// the run time.
 bool HasKernels(std::string_view mutation) {
   constexpr std::string_view kWithout[] = {"inverse_fft",   "other_branch",          "other_triangle",
                                            "reversed_scan", "smallest_for_largest",  "swapped_arguments",

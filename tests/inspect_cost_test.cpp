@@ -1,5 +1,5 @@
-// Tests of `hlo inspect cost`. The rows are compared with a walk that visits each called computation as often as it
-// runs. The groups are compared with sums over the rows' names.
+// Tests of `hlo inspect cost`. A walk that visits each called computation as often as it runs gives the expected rows.
+// Sums over the rows' names give the expected groups.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Tests of several devices in one process: each collective in each group mode, with values that were worked out by
-// hand, and the reports of devices that wait for each other. The values of a device follow from its number, replica *
-// partitions + partition.
+// Tests of several devices in one process: each collective in each group mode with values worked out by hand, and
+// reports of devices that wait for each other. The values of a device follow from its number, replica * partitions +
+// partition.
 #include <array>
 
 #include "base/text.h"
@@ -73,7 +73,7 @@ TEST(Collectives, WithAChannelReplicasIncludeAllTheirPartitions) {
   EXPECT_EQ(
       RunOn(3, 2, Str(kX, "ROOT r = f32[1] all-reduce(x), channel_id=1, replica_groups={{2,0},{1}}, to_apply=add")),
       (Rows{{100}, {100}, {50}, {50}, {100}, {100}}));
-  // The values are in the order of the listed replicas, and each replica has its partitions.
+  // Values are in the order of the listed replicas, with the partitions of each.
   EXPECT_EQ(RunOn(2, 2, Str(kX, "ROOT r = f32[4] all-gather(x), channel_id=1, replica_groups={{1,0}}, dimensions={0}")),
             (Rows(4, {20, 30, 0, 10})));
 }
@@ -187,7 +187,7 @@ TEST(Collectives, CollectivesRunWithinAnAsyncStart) {
 }
 
 TEST(Collectives, PermuteInPlaceReplacesSlices) {
-  // The sender's start selects the slice that is sent, and the receiver's start its place. Device 0 receives nothing.
+  // The sender's start selects the slice, and the receiver's start its place. Device 0 receives nothing.
   EXPECT_EQ(RunOn(2, 1, R"(x = f32[3] parameter(0)
     nine = f32[] constant(9)
     out = f32[4] broadcast(nine), dimensions={}
@@ -268,8 +268,8 @@ ENTRY main {
 
 constexpr const char* kRing = "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2},{2,0}}}";
 
-// In the order of the text, each device would wait for its neighbour before it sends. Without a schedule, the devices
-// send first.
+// In the order of the text, each device would wait for its neighbour before it sends. Without a schedule, devices send
+// first.
 TEST(Collectives, ValuesMoveAroundARing) {
   const std::string body = Str(R"(x = f32[1] parameter(0)
     t = token[] after-all()

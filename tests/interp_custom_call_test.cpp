@@ -1,5 +1,5 @@
 // Tests of library custom calls against their definitions: gradients against the forward convolution, epilogues and
-// factorisations against plain HLO. testdata/interp/custom-call-*.hlo have values that were worked out by hand.
+// factorisations against plain HLO. testdata/interp/custom-call-*.hlo have values worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,8 +60,8 @@ Literal Integers(const Shape& shape, int seed) {
   return literal;
 }
 
-// Checks the gradient by operand `moving` (0 is the input, 1 is the filter). The convolution is linear in this operand.
-// Element i of the gradient is therefore the product of dy with the convolution of the unit vector i.
+// Checks the gradient by operand `moving` (0 is the input, 1 is the filter). The convolution is linear in it, so
+// element i of the gradient is the product of dy with the convolution of the unit vector i.
 void ExpectGradient(const Case& c, int moving) {
   const auto forward = ParseText(Forward(c));
   ASSERT_NE(forward, nullptr);

@@ -1,4 +1,4 @@
-// Compares the interpreter bit by bit with a second evaluator that implements the definitions with plain index loops.
+// Compares the interpreter bit by bit with an evaluator that implements the definitions with plain index loops.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -153,8 +153,7 @@ Literal NaiveGather(const Instruction& inst, const Literal& operand, const Liter
   return result;
 }
 
-// A scatter that adds. It processes each update element separately, in the order of the update's indices, with sums in
-// f32.
+// A scatter that adds, one update element at a time in the order of the update's indices, with sums in f32.
 Literal NaiveScatterAdd(const Instruction& inst, const Literal& operand, const Literal& indices,
                         const Literal& updates) {
   const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
@@ -211,8 +210,8 @@ void ExpectAgreement(const std::string& body) {
 }
 
 TEST(SecondEvaluator, AgreesOnDot) {
-  // The shapes leave remainders of the 6 x 16 tiles. They also have depths beyond one block of 256, few rows,
-  // transposed operands and batches.
+  // Shapes leave remainders of the 6 x 16 tiles and have depths beyond one block of 256, few rows, transposed operands
+  // and batches.
   ExpectAgreement(
       "a = f32[13,300] parameter(0)\nb = f32[300,37] parameter(1)\nROOT c = f32[13,37] dot(a, b), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
@@ -273,8 +272,8 @@ TEST(SecondEvaluator, AgreesOnReduceWindow) {
       "pad=599_0}, to_apply=add");
 }
 
-// The interpreter folds many elements of a row at a time, and long rows in parts. The result must be as if they were
-// folded one by one, also for NaNs and zeros, for which the order matters.
+// The interpreter folds many elements of a row at a time, and long rows in parts. The result must be as if it folded
+// them one by one, also for NaNs and zeros, for which the order matters.
 class SecondEvaluatorRows : public testing::TestWithParam<int64_t> {};
 
 TEST_P(SecondEvaluatorRows, AgreesOnExtremes) {
@@ -436,8 +435,8 @@ TEST(SecondEvaluator, AgreesOnLongReductions) {
   }
 }
 
-// Sums of numbers that are not integers. The sum is rounded to f32 once. Before that, its error is at most the error of
-// an f64 sum in any order. A sum of f64 is computed in order, bit by bit.
+// Sums of numbers that are not integers are rounded to f32 once. Before that, their error is at most the error of an
+// f64 sum in any order. A sum of f64 is computed in order, bit by bit.
 TEST(SecondEvaluator, AgreesOnLongSums) {
   for (const char* type : {"f32", "f64"}) {
     const auto module =

@@ -51,7 +51,7 @@ class Format {
   bool HasNan() const { return type_.specials != Specials::kFinite; }
 
   // Rounds to the nearest value, with ties to the even pattern. A NaN stays a NaN. A value that is too large becomes
-  // infinity, or a NaN in formats without infinity, or the largest value in formats without both.
+  // infinity, in formats without infinity a NaN, and in formats without both the largest value.
   double Round(float x) const {
     if (x != x) return kNan;
     const double size = std::fabs(double{x}), largest = sizes_.back();

@@ -1,7 +1,7 @@
-// Compares results with XLA:CPU's, both for the interpreter and for the passes and kernels on the host. Each
-// single-instruction module of ../shared/golden has two tests. After `make golden-check` has unpacked them, so do the
-// modules of the corpus and the programs of libraries that have arguments and results. CORPUS is the shared folder,
-// HLO_UNPACKED the folder with the unpacked archives.
+// Compares results of the interpreter, and of passes and kernels on the host, with XLA:CPU's. Each single-instruction
+// module of ../shared/golden has two tests. After `make golden-check` has unpacked them, so do the modules of the
+// corpus and the programs of libraries that have arguments and results. CORPUS is the shared folder, HLO_UNPACKED the
+// folder with the unpacked archives.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -69,8 +69,7 @@ std::vector<Rule> RulesOf(const JsonValue& entry) {
   return rules;
 }
 
-// Adds the cases of an index whose names begin with `which`. `module` and `npz` are the folders of the files that the
-// index names.
+// Adds the cases of an index whose names begin with `which`. The index's files are in `module` and `npz`.
 void AddCases(const fs::path& index, const fs::path& module, const fs::path& npz, std::string_view which,
               std::map<std::string, Case>& cases) {
   const auto text = ReadSource(index.string());
@@ -129,8 +128,7 @@ bool BothNan(std::complex<double> a, std::complex<double> b) {
   return nan(a) && nan(b);
 }
 
-// Describes the first element that breaks the rule. Returns "" if all elements agree. `skip` marks elements that are
-// not compared.
+// Describes the first element that breaks the rule, or returns "". `skip` marks elements that are not compared.
 std::string Difference(const Rule& rule, size_t output, const Literal& actual, const Literal& expected,
                        const std::string& skip) {
   const PrimitiveType type = actual.shape().type();
@@ -171,8 +169,7 @@ std::string Difference(const Rule& rule, size_t output, const Literal& actual, c
   return wrong == 0 ? "" : Str(wrong, " of ", count, " differ: ", first);
 }
 
-// NAME.hlo#2 is the second piece of the file that is not blank. For the driver it would be the second piece that
-// contains more than comments.
+// NAME.hlo#2 is the second piece of the file that is not blank. The driver counts only pieces with more than comments.
 Result<std::unique_ptr<Module>> Load(const std::string& path, const LoadOptions& options) {
   const size_t hash = path.find('#');
   if (hash == std::string::npos) return LoadModule(path, options);
@@ -197,7 +194,7 @@ Result<Literal> InInterpreter(const Module& module, std::span<const Literal> arg
   return Interpret(module, arguments);
 }
 
-// Runs passes, kernels and libraries, and the interpreter for instructions without kernels. HLO_PLATFORM=cuda runs on a
+// Runs passes, kernels and libraries. The interpreter runs instructions without kernels. HLO_PLATFORM=cuda selects a
 // GPU.
 Result<Literal> OnDevice(const Module& module, std::span<const Literal> arguments) {
   static const char* const platform = std::getenv("HLO_PLATFORM");

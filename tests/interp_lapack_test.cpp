@@ -1,6 +1,6 @@
-// Tests of linear algebra custom calls against their definitions: every target that JAX registers for CPU, and XLA's
-// own. They cover all four types, batches, and sizes that are empty, one, tall, wide and square.
-// testdata/interp/custom-call-lapack.hlo has values that were worked out by hand.
+// Tests of linear algebra custom calls against their definitions: every target that JAX registers for CPU and XLA's
+// own, for all four types, batches, and sizes that are empty, one, tall, wide and square.
+// testdata/interp/custom-call-lapack.hlo has values worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,8 +158,8 @@ class Lapack : public testing::TestWithParam<char> {
     return std::move(value->mutable_elements());
   }
 
-  // The bound is the rounding error of a backward stable method: a multiple of n epsilons of the norm, here with
-  // elements of about 1 and up to 8 rows. LAPACK's own tests permit a multiple of 30.
+  // The rounding error of a backward stable method is a multiple of n epsilons of the norm, here with elements of about
+  // 1 and up to 8 rows. LAPACK's own tests permit a multiple of 30.
   void ExpectNear(const Matrix& a, const Matrix& b, const std::string& what, double scale = 1) const {
     ASSERT_EQ(a.rows, b.rows) << what;
     ASSERT_EQ(a.columns, b.columns) << what;

@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes at the peak, in the plan and in a run. Both include the arguments, and memory in use before the run does not
-// count.
+// Bytes at the peak, in the plan and in a run. Both include the arguments. Memory in use before the run does not count.
 struct Measured {
   int64_t planned = 0, real = 0;
 };
@@ -44,8 +43,8 @@ constexpr int64_t kUnit = 48 * 48 * 4;
 // Bound for counters and single rows beside the values.
 constexpr double kSmall = 0.05;
 
-// The memory of a product beside its operands: panels of its right side, a band of its left side, and the sums of this
-// band. 48 rows are one band.
+// The memory of a product beside its operands: panels of its right side, and a band of 48 rows of its left side with
+// its sums.
 constexpr double kOfDot = 3;
 
 const Example kExamples[] = {
@@ -318,8 +317,8 @@ ENTRY main {
   x = c64[1152] parameter(0)
   ROOT r = c64[1152] fft(x), fft_type=FFT, fft_length={1152}
 })",
-     // Live in c128 are the operand, the transformed line, the roots of unity, and the line before and after. The
-     // result does not exist yet.
+     // Live in c128 are the operand, the transformed line, the roots of unity, and the line before and after, but not
+     // yet the result.
      1 + 10},
 };
 
@@ -348,8 +347,7 @@ TEST_P(Planned, PeakIsTheLiveMemory) {
 INSTANTIATE_TEST_SUITE_P(, Planned, testing::ValuesIn(kExamples),
                          [](const auto& param) { return std::string(param.param.name); });
 
-// The plan also holds for whole programs. It may be larger than the peak, because a loop with one trip or a branch that
-// is not taken needs less.
+// The plan also holds for programs. It may exceed the peak, if a loop has one trip or a branch is not taken.
 TEST(PlannedPeak, HoldsForModels) {
   if (!fs::exists("testdata/models")) GTEST_SKIP() << "run from the project's folder";
   for (const char* const name : {"muladd_reduce", "mlp_train_f32", "mlp_train_bf16", "lstm_infer", "poisson_jacobi",

@@ -250,7 +250,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, GivesTheSameBitsTwice) {
-  // The division of work does not depend on the number of threads. The thread that runs a part varies from run to run.
+  // The division of work does not depend on the number of threads, but the thread that runs a part varies.
   const auto module = ParseText(R"(HloModule m
 add {
   a = f32[] parameter(0)

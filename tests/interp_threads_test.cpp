@@ -1,4 +1,4 @@
-// Tests that the number of threads does not change any bit. Every module of the test data that the interpreter can run
+// Tests that the number of threads does not change any bit. Each module of the test data that the interpreter can run
 // is run with one thread and with two, on the same random arguments.
 #include <gtest/gtest.h>
 
@@ -86,7 +86,7 @@ class OneThreadOrTwo : public testing::Test {
   ThreadsAgain again_;
 };
 
-// In each folder, most modules must run. Otherwise the test would find nothing because it reads nothing.
+// In each folder most modules must run, because otherwise the test compares too little.
 TEST_F(OneThreadOrTwo, GiveTheSameBitsForOps) {
   const Count count = CompareAll("testdata/interp");
   EXPECT_GT(count.ran, 140);

@@ -1,5 +1,4 @@
-// Compares data that a computation caches, and changes of many instructions at once, with computing them again and with
-// changing one instruction at a time.
+// Compares cached data of a computation with new data, and changes of many instructions at once with single changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

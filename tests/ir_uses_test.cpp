@@ -1,4 +1,4 @@
-// Compares users and operands after random changes with lists that are searched, for few and for many users.
+// Compares users and operands after random changes with lists that are searched, for few and many users.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ void ExpectUsers(Computation& computation, Model& model) {
   }
 }
 
-// Changes operands at random in a module of `values` parameters and of tuples with `width` operands. The first `hubs`
-// parameters have most of the users.
+// Changes operands at random in a module of `values` parameters and of tuples with `width` operands. Most users use the
+// first `hubs` parameters.
 void ChangeAtRandom(int values, int hubs, int width, int steps, uint32_t seed) {
   Module module("uses");
   Computation& main = module.AddComputation("main");
@@ -106,7 +106,7 @@ TEST(Uses, AreCorrectWithFewUsersAndOperands) { ChangeAtRandom(12, 3, 3, 5000, 1
 TEST(Uses, AreCorrectWithManyUsers) { ChangeAtRandom(12, 1, 2, 5000, 2); }
 TEST(Uses, AreCorrectWithManyOperands) { ChangeAtRandom(60, 4, 40, 5000, 3); }
 
-// Fingerprints of unchanged computations are cached. They must equal newly computed fingerprints.
+// Fingerprints of unchanged computations are cached, and must equal new ones.
 TEST(Fingerprints, FollowChanges) {
   Module module("prints");
   Computation& main = module.AddComputation("main");

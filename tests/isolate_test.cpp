@@ -28,7 +28,7 @@ TEST(Isolate, HasEachStepOnceAndFindsTheWrongOne) {
     for (size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(found->parts[i].name, steps[i].instruction->name());
     EXPECT_EQ(found->verdict(), Verdict::kMatch) << IsolationText(*found);
   }
-  // The fault is planted in a sum, because dropping one term of a maximum rarely changes the result.
+  // Dropping one term of a sum changes the result, unlike most terms of a maximum.
   const std::string_view sum = "input_reduce_fusion.1";
   RunOptions options = OnHost();
   options.inject = Str("kernel:", sum, ":dropped_term");

@@ -21,7 +21,7 @@ struct Buffers {
 };
 
 // Inputs and arrays that are also written have small numbers, a quarter of them negative, and some zeros. Integers have
-// all sizes. Outputs are filled with 0x55. Counters of arriving blocks are zero. Each call makes the same bytes.
+// all sizes. Outputs are filled with 0x55. Counters of arriving blocks are zero. Each call makes equal bytes.
 Buffers MakeBuffers(const Kernel& kernel);
 // Sets the largest number of trips of a loop that the blocks of a cluster share.
 void SetMostTrips(const Kernel& kernel, const Buffers& buffers, int64_t trips);

@@ -1,5 +1,5 @@
-// Tests of clusters of blocks and of array groups: their results, their PTX, the bugs that the sanitizer finds, and the
-// kernels that are rejected.
+// Tests of clusters of blocks and of array groups: results, PTX, bugs that the sanitizer finds, and kernels that are
+// rejected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ TEST(Clusters, ChosenBlocksRunWithTheirCluster) {
   EXPECT_EQ(written.elements, 5);  // The elements are a sum and four shares.
 }
 
-// A barrier of the cluster is not allowed under a condition that may differ between the blocks of the cluster.
+// A barrier of the cluster may not depend on a condition that differs between its blocks.
 TEST(Clusters, BarriersInDivergentCodeAreRejected) {
   Kernel kernel = ClusterRowSum(3, 5000, 4);
   const auto is_if = [](const Instruction& instruction) { return instruction.op == Op::kIf; };

@@ -1,5 +1,5 @@
 // Tests that the host lowering and the emulated GPU code agree bit by bit, and that the sanitizer finds planted bugs
-// and reports nothing for correct kernels.
+// and nothing else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(Kernel, HostAndEmulatedGpuAgreeBitByBit) {
     EXPECT_TRUE(report->clean()) << report->ToString();
   }
   AtEveryHostIsa([&] {
-    // The kernels are compiled with little effort first, and then with full effort.
+    // Kernels are compiled with little effort, and then with full effort.
     const std::vector<double> nothing(all.size(), 0);
     for (const std::span<const double> shares : {std::span<const double>(nothing), std::span<const double>()}) {
       const auto compiled = CompileHost(all, shares);
@@ -114,7 +114,7 @@ struct PlantedBug {
   KernelFault fault;
   Kernel (*kernel)();
   std::vector<Finding> expected;    // All of these are found.
-  std::vector<Finding> companions;  // Apart from the expected findings, only these may be found.
+  std::vector<Finding> companions;  // Findings that may accompany the expected ones.
 };
 
 Kernel TransposeSample() { return Transpose(64, 96); }

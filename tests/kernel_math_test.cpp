@@ -1,5 +1,5 @@
-// Compares the functions of math.h with long double. Errors must be within the ulps of ir/ops.def, and special values
-// must be exact.
+// Compares the functions of math.h with long double. Errors must be within the ulps of ir/ops.def. Special values must
+// be exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -182,8 +182,8 @@ TEST(MathFunctions, AreAllMeasured) {
   }
 }
 
-// Compares every f32 with f64, whose own error is a billionth of an ulp. DefaultUlps is based on this measurement. The
-// test takes a minute or two per function, so it needs FULL=1.
+// Compares every f32 with f64, whose own error is a billionth of an ulp. DefaultUlps is based on this. The test takes a
+// minute or two per function, so it needs FULL=1.
 struct Unrounded {
   Opcode op;
   double most;  // The limit is half an ulp less than DefaultUlps.

@@ -1,5 +1,5 @@
-// Tests of matrix products in kernels: the elements that each lane holds, the results, the PTX, and the kernels that
-// are rejected.
+// Tests of matrix products in kernels: the elements of each lane, the results, the PTX, and the kernels that are
+// rejected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace hlo::kernel {
 namespace {
 
-// The positions of elements according to the figures of the PTX ISA for each shape, in its own terms: group = lane >>
-// 2, thread = lane % 4, element i.
+// The positions of elements in the figures of the PTX ISA for each shape, in its own terms: group = lane >> 2, thread =
+// lane % 4, element i.
 MatrixPosition AsPtxSays(FragmentKind kind, int lane, int i) {
   const int group = lane >> 2, thread = lane % 4;
   if (kind.role == FragmentRole::kSum) return {i < 2 ? group : group + 8, thread * 2 + (i & 1)};
@@ -84,7 +84,7 @@ TEST(Matrices, AProductOf64x64x64IsWithinItsBound) {
   }
 }
 
-// The op rounds halves away from zero, keeps NaN and infinity, and does not change numbers that tf32 can represent.
+// The op rounds halves away from zero and keeps NaN, infinity and all numbers of tf32.
 TEST(Matrices, Tf32RoundsHalvesAwayFromZero) {
   constexpr int64_t kCount = 8;
   const float given[kCount] = {1,         1 + 0x1p-11f, -1 - 0x1p-11f, 1 + 0x1p-12f, 0x1.fffffep127f,

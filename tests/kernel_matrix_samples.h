@@ -65,8 +65,8 @@ inline Kernel MatrixProduct(MmaShape shape, MatrixOrder left_order = MatrixOrder
   return std::move(k).Build();
 }
 
-// One product of matrices outside shared memory, added to a sum. The left matrix is negated before it is multiplied.
-// Each line ends with `spare` unused elements, so that lines are not aligned.
+// A product of matrices outside shared memory, added to a sum. The left matrix is negated first. Each line ends with
+// `spare` unused elements, so that lines are not aligned.
 inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   const MmaInfo& info = InfoOf(shape);
   const bool rows = order == MatrixOrder::kRowMajor;
@@ -98,8 +98,8 @@ inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   return std::move(k).Build();
 }
 
-// Products of panels in shared arrays, for three rows and `columns` of 64 columns. The kernel has a loop with the same
-// bounds in all lanes and values that live across it. If `turned`, one panel is stored with its terms contiguous.
+// Products of panels in shared arrays, for three rows and `columns` of 64 columns. The kernel has a loop with equal
+// bounds in all lanes, with values that live across it. If `turned`, one panel has its terms contiguous.
 inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
   constexpr int64_t kRows = 3, kTerms = 48, kColumns = 64, kBlocks = 2;
   KernelBuilder k("panel_product", kBlocks, 32);

@@ -41,12 +41,12 @@ namespace {
 struct ModelKernel {
   std::string where;  // The model and the kernel, such as "gpt2_infer: fusion_3".
   Kernel kernel;
-  bool for_gpu = true;  // False for a product in the form for a host. A GPU could run it but never receives it.
+  bool for_gpu = true;  // False for a product in the host's form, which a GPU never receives.
 };
 
 using Kernels = std::map<KernelHash, ModelKernel>;
 
-// A device that collects the kernels it is given and loads nothing.
+// A device that collects kernels and loads nothing.
 class Collector : public gpu::Device {
  public:
   std::string model;
@@ -85,7 +85,7 @@ class Collector : public gpu::Device {
   std::unique_ptr<gpu::Device> host_ = gpu::OpenHostDevice();
 };
 
-// Collects the kernels of a module. Its arrays are reduced to `most_elements` if that is given.
+// Collects the kernels of a module, with arrays reduced to `most_elements` if that is given.
 Status Collect(const std::string& path, Collector& collector, std::optional<int64_t> most_elements = {}) {
   std::unique_ptr<Module> module = TRY(Parse(TRY(ReadSource(path))));
   if (most_elements) module = Reduced(*module, *most_elements);
@@ -143,8 +143,8 @@ std::vector<const ModelKernel*> ChosenKernels() {
   return chosen;
 }
 
-// The first and the last block, and blocks that a seed chooses between them. Together they have about kElements
-// elements of the largest array.
+// The first block, the last block, and blocks that a seed chooses. Together they have about kElements elements of the
+// largest array.
 std::vector<int64_t> ChooseBlocks(const Kernel& kernel) {
   constexpr int64_t kElements = 1 << 14;
   int64_t elements = kernel.threads;
@@ -163,7 +163,7 @@ struct Outcome {
   int64_t blocks = 0, elements = 0, nan = 0;
 };
 
-// `compiled` has the kernel at every instruction set level, with little and with full effort.
+// `compiled` has the kernel at every instruction set level, with little and full effort.
 Result<Outcome> CheckKernel(const Kernel& kernel, std::span<const HostKernel> compiled) {
   EmulateOptions options;
   options.blocks = ChooseBlocks(kernel);
@@ -191,7 +191,7 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeBitByBit) {
   for (const ModelKernel* each : chosen) kernels.push_back(&each->kernel);
   std::vector<std::vector<HostKernel>> compiled(chosen.size());
   AtEveryHostIsa([&] {
-    // Little effort comes first, because code that is already compiled with full effort would be reused.
+    // Little effort comes first, because code with full effort would be reused.
     const std::vector<double> nothing(kernels.size(), 0);
     for (const std::span<const double> shares : {std::span<const double>(nothing), std::span<const double>()}) {
       const auto at_level = CompileHost(kernels, shares);
@@ -218,7 +218,7 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeBitByBit) {
               chosen.size(), ModelKernels().size(), blocks, of_blocks, elements, nan);
 }
 
-// In addition, kernels for a GPU do not spill registers.
+// Kernels for a GPU must not spill registers.
 TEST(ModelKernels, PtxasAcceptsAllPtxWithoutSpills) {
   if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
   const std::vector<const ModelKernel*> chosen = ChosenKernels();

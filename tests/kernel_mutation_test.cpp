@@ -47,7 +47,7 @@ TEST(KernelMutation, IsSafeAndChangesResults) {
       shown[mutation.name] += !CompareWritten(sound, before, expected, emulated).differences.empty();
     }
   }
-  // Most samples store, read and add. Their numbers are never NaN, so max_ignores_nan shows only in the next test.
+  // Most samples store, read and add. None has a NaN, so max_ignores_nan shows only in the next test.
   EXPECT_GE(shown["tail"], 90);
   EXPECT_GE(shown["dropped_term"], 40);
   EXPECT_GE(planted["max_ignores_nan"], 5);

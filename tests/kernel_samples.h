@@ -334,8 +334,8 @@ inline Kernel Histogram(int64_t count) {
   return std::move(k).Build();
 }
 
-// Each thread changes its own element twice. The second change compares first: for even elements the expected value is
-// there, for odd elements it is not.
+// Each thread changes its own element twice. The second change compares first. It finds the expected value for even
+// elements only.
 inline Kernel OldValues() {
   KernelBuilder k("old_values", 2, 64);
   const Array x = k.Input("x", Type::kS32, 128), cells = k.InOut("cells", Type::kS32, 128),
@@ -362,7 +362,7 @@ inline Kernel WarpReverse() {
   return std::move(k).Build();
 }
 
-// The kernel has 64 KiB of shared memory, more than a static allocation can have.
+// 64 KiB of shared memory are more than a static allocation can have.
 inline Kernel LargeShared() {
   KernelBuilder k("large_shared", 2, 256);
   const Array x = k.Input("x", Type::kF32, 2 * 16384), y = k.Output("y", Type::kF32, 2 * 16384);
@@ -476,8 +476,7 @@ inline Kernel NestedLoops() {
   return std::move(k).Build();
 }
 
-// The rows are too long for one block. Each block of the cluster sums a part, and every block reads the sums of all
-// parts.
+// Rows are too long for one block. Each block of the cluster sums a part, and every block reads all sums.
 inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
   constexpr int kThreads = 128;
   const int64_t part = CeilDiv(columns, cluster);
@@ -488,7 +487,7 @@ inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
   const Slot sum = k.MakeSlot(Type::kF32, 2);
   k.SetSource("reduce.7");
   const Value row = k.cluster_index(), first = k.cluster_rank() * part, end = Min(first + part, k.Index(columns));
-  // The second time sums squares, so that the shared array is written again after other blocks have read it.
+  // The second time sums squares, so the shared array is written again after other blocks have read it.
   for (const bool squares : {false, true}) {
     k.Fill(sum, 0.0);
     k.Loop(first, end, kThreads * 2, [&](Value begin) {
@@ -507,8 +506,7 @@ inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
   return std::move(k).Build();
 }
 
-// Blocks pass their rows around: in each trip of a loop, each thread reads the element of the next block in the
-// cluster.
+// In each trip of a loop, each thread reads the element of the next block in the cluster.
 inline Kernel ClusterRotation(int cluster) {
   constexpr int kThreads = 64;
   KernelBuilder k("cluster_rotation", 2 * cluster, kThreads);
@@ -528,7 +526,7 @@ inline Kernel ClusterRotation(int cluster) {
   return std::move(k).Build();
 }
 
-// y += a * x for twenty tensors in one launch. Each block has one chunk, whose tensor and place are in tables.
+// y += a * x for twenty tensors in one launch. Tables have the tensor and place of each block's chunk.
 inline Kernel AxpyOfMany(int64_t overrun = 0) {
   constexpr int64_t kTensors = 20, kChunk = 512;
   std::vector<int64_t> sizes, tensor_of, chunk_of;
@@ -570,8 +568,8 @@ inline Kernel SumOfMany(int64_t overrun = 0) {
   return std::move(k).Build();
 }
 
-// Newton's steps for the square roots of a block's numbers, until all changes are small. A loop with an unknown number
-// of trips surrounds a reduction. The state is in shared memory and in a variable.
+// Newton's steps for the square roots of a block's numbers, until all changes are small: a loop with an unknown number
+// of trips and a reduction in it. The state is in shared memory and in a variable.
 inline Kernel NewtonRoots(int64_t count) {
   KernelBuilder k("newton_roots", 2, 64);
   const Array x = k.Input("x", Type::kF32, 2 * count), y = k.Output("y", Type::kF32, 2 * count);

@@ -63,7 +63,6 @@ TEST(Kernel, RowSumsRunOnTheHost) {
   }
 }
 
-// The kernel has more parameters than are passed individually.
 TEST(Kernel, MayHaveManyParameters) {
   constexpr int kInputs = 40;
   KernelBuilder k("many", 1, 32);
@@ -93,7 +92,7 @@ TEST(Kernel, EqualKernelsHaveEqualHashes) {
   EXPECT_NE(Hash(RowSum(5, 1000)), Hash(RowSum(5, 1001)));
 }
 
-// A barrier is placed where different threads access the same shared memory in consecutive phases, and nowhere else.
+// Barriers are placed only where different threads access the same shared memory in consecutive phases.
 TEST(Kernel, BarriersArePlacedWhereNecessary) {
   const auto barriers = [](const Kernel& kernel) {
     const std::string text = ToString(kernel);
@@ -115,7 +114,7 @@ TEST(Kernel, BarriersArePlacedWhereNecessary) {
 TEST(Kernel, PtxHasWideAccesses) {
   const auto ptx = EmitPtx(Scale(8192));
   ASSERT_TRUE(ptx) << ptx.error().message();
-  // The kernel first waits for the preceding kernels. Older devices do not have this instruction.
+  // The kernel first waits for the preceding kernels, which older devices cannot do.
   const size_t wait = ptx->text.find("griddepcontrol.wait;");
   EXPECT_NE(wait, std::string::npos);
   EXPECT_LT(wait, ptx->text.find("ld.global"));
@@ -129,7 +128,7 @@ TEST(Kernel, PtxHasWideAccesses) {
   EXPECT_EQ(ptx->text.find(".local"), std::string::npos) << ptx->text;
 }
 
-// The kernel has no guard, so its code does not contain the number of blocks.
+// The kernel has no guard, so its code does not have the number of blocks.
 Kernel WholeTiles(int64_t blocks) {
   KernelBuilder k("whole_tiles", blocks, 256);
   const Array x = k.Input("x", Type::kF32, blocks * 1024), y = k.Output("y", Type::kF32, blocks * 1024);
@@ -137,7 +136,7 @@ Kernel WholeTiles(int64_t blocks) {
   return std::move(k).Build();
 }
 
-// Kernels that differ only in their names are compiled once. The result equals compiling each of them alone.
+// Kernels that differ only in names are compiled once, with the result of compiling each alone.
 TEST(Kernel, EqualKernelsShareTheirPtxExceptForNames) {
   std::vector<Kernel> kernels = {Scale(8192), RowSum(5, 1000), Scale(8192), WholeTiles(16), WholeTiles(48)};
   kernels[0].name = "a";

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::map<std::string, std::set<std::string>> kMayInclude = {
-    // The build compiles this header once and includes it. Sources name their own includes.
+    // The build compiles and includes this header. Sources name their own includes.
     {"precompiled.h", {"base", "ir"}},
     {"base", {"base"}},
     {"ir", {"base", "ir"}},
@@ -26,9 +26,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"tools", {"base", "ir", "parser", "interp", "passes", "judge", "gpu", "driver", "tools"}},
 };
 
-// The folders of a part that the files of one of its folders may include, besides their own. The files directly in "ir"
-// have the key "ir". A header of a subfolder that depends on other folders never includes the code that dispatches to
-// the subfolder. Sources directly in the part's folder dispatch.
+// The folders of a part that the files of one of its folders may include besides their own. The files directly in "ir"
+// have the key "ir". A header of a subfolder that depends on others never includes the code that dispatches to the
+// subfolder, which is in sources directly in the part's folder.
 const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"ir", {"ir/shapes", "ir/text"}},
     {"ir/mesh", {"ir"}},
@@ -75,8 +75,8 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"driver/search", {"driver", "driver/inspect", "driver/run"}},
 };
 
-// Third-party headers, and the only folders or files that may include them. <regex> recurses for each character that it
-// matches, so patterns use RE2.
+// Third-party headers and the only folders or files that may include them. <regex> recurses for each character, so
+// patterns use RE2.
 const std::multimap<std::string, std::string> kOnlyIn = {{"llvm/", "src/gpu/"},
                                                          {"zlib.h", "src/base/gzip.cpp"},
                                                          {"zlib.h", "src/interp/arguments/npz.cpp"},

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Applies a diff as `patch` does, without searching for a hunk elsewhere. At the first mismatch, the result ends.
+// Applies a diff as `patch` does, without searching for a hunk elsewhere. The result ends at the first mismatch.
 std::string Applied(std::string_view text, std::string_view diff) {
   const auto lines = Split(text, '\n');
   std::string out;

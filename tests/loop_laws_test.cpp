@@ -1,5 +1,5 @@
 // Tests that two parts of the program agree on constants in the state of loops: passes fold them, and KnownValues knows
-// them in the input, so that the comparison expects the folding. Both parts are tested with small loops of every kind.
+// them in the input, so that the comparison expects the folding. Small loops of every kind test both.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -35,7 +35,7 @@ struct Next {
   Side floats_after_few, floats_after_many;
 };
 
-// Two kinds of values are known to only one part. KnownValues interprets loops with few trips, because unrolling and
+// Two kinds of values are known to one part alone. KnownValues interprets loops with few trips, because unrolling and
 // folding would give the same value. Passes see a value that depends on a constant in the state, such as a counter's
 // step, only after they have moved the constant into the body.
 constexpr Next kNext[] = {

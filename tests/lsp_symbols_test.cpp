@@ -1,4 +1,4 @@
-// Tests of the language server's index of names. For every text under testdata/ that parses, it agrees with the module.
+// Tests that the language server's index of names agrees with the module, for every text under testdata/ that parses.
 #include "driver/lsp/symbols.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ using Uses = std::map<uint32_t, std::vector<uint32_t>>;
 
 uint32_t NameBegin(std::string_view text, uint32_t begin) { return begin + static_cast<uint32_t>(text[begin] == '%'); }
 
-// Adds the names of the operands. The names in a nested operand are mentioned by `inst`. A projection `x#1` has its
-// range at the number, and `x` is the mentioned name.
+// Adds the names of the operands. `inst` mentions the names in a nested operand. A projection `x#1` has its range at
+// the number and mentions the name `x`.
 void AddOperands(const Instruction& inst, SourceRange within, std::string_view text, std::vector<uint32_t>& uses) {
   for (const Instruction* operand : inst.operands()) {
     const SourceRange range = operand->range();
@@ -132,7 +132,7 @@ TEST(LspSymbols, BrokenTextsKeepTheirOutline) {
     for (const char* name : {"\nm", "\nf p", " c", "\ne q"})
       EXPECT_NE(outline.find(name), std::string::npos) << broken << ":" << outline;
   }
-  // The brace of the whole computation is missing.
+  // The computation's opening brace is never closed.
   EXPECT_EQ(OutlineOf("f {\n  p = f32[] parameter(0)\n\nENTRY e {\n  q = f32[] parameter(0)\n}\n"), "\nf p\ne q");
   EXPECT_EQ(OutlineOf("f {\n  p = f32[] parameter(0)\n\ng {\n  q = f32[] parameter(0)\n}\n"), "\nf p\ng q");
   for (const char* open : {"add(p,", "call(p), to_apply={", "constant({1, ", "fusion(p), control-predecessors={p"}) {
@@ -146,7 +146,7 @@ TEST(LspSymbols, BrokenTextsKeepTheirOutline) {
   }
 }
 
-// Indexing many unterminated strings and deep nesting takes neither long nor much stack.
+// Unterminated strings and deep nesting take neither long nor much stack.
 TEST(LspSymbols, HostileTextsAreIndexed) {
   std::string open = "e {\n";
   for (int i = 0; i < 1'000'000; ++i) open += "\\\"\n";

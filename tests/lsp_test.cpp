@@ -1,4 +1,4 @@
-// Tests that sessions under testdata/lsp/ cannot express: messages that arrive in pieces, and positions in texts.
+// Tests that sessions under testdata/lsp/ cannot express: messages in pieces, and positions in texts.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = IncomingMessage::Kind;
 
-// All messages that are read from the bytes if `piece` bytes arrive at a time. An error is "!" and its message.
+// All messages in the bytes if `piece` bytes arrive at a time. An error is "!" and its message.
 std::vector<std::string> ReadAll(std::string_view bytes, size_t piece, MessageForm form = MessageForm::kFrames) {
   int ends[2];
   if (pipe(ends) != 0) return {"no pipe"};
@@ -77,7 +77,7 @@ TEST(LspMessages, InputMayEndInsideAMessage) {
   for (const char* cut : {"Content-Le", "Content-Length: 5", "Content-Length: 5\r\n", "Content-Length: 5\r\n\r\n",
                           "Content-Length: 5\r\n\r\n{\"a\""})
     EXPECT_EQ(ReadFrames(cut), Messages{"!the input ends inside a message"}) << cut;
-  // The reader does not wait for announced bytes after the end of the input, and does not allocate memory for them.
+  // The reader neither waits nor allocates memory for announced bytes after the end of the input.
   EXPECT_EQ(ReadFrames("Content-Length: 900\r\n\r\n{}"), Messages{"!the input ends inside a message"});
 }
 

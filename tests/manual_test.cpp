@@ -119,7 +119,7 @@ site (https://example.org/a)  x
 )");
 }
 
-// If a row of a table is too wide, its cells are wrapped, beginning with the widest column.
+// The cells of a row that is too wide are wrapped, beginning with the widest column.
 TEST(Manual, TablesFitTheirWidth) {
   const auto page = Parsed("| a | b |\n|---|---|\n| word | one two three four five six seven |\n| wide | x |\n");
   ASSERT_TRUE(page) << page.error().message();

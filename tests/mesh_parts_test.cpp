@@ -1,5 +1,5 @@
 // Tests of the parts of arrays on devices: shardings in all forms, on 1, 2 and 4 devices, with even and uneven parts.
-// An array that is divided and joined again is unchanged.
+// Dividing and joining an array does not change it.
 #include "ir/mesh/parts.h"
 
 #include <tuple>
@@ -115,7 +115,7 @@ TEST_P(CutAndJoin, GivesTheSameArray) {
   JoinedParts joined = JoinParts(pointers, whole.shape(), *table);
   EXPECT_TRUE(joined.whole.BitEquals(whole));
   EXPECT_FALSE(joined.differing.has_value());
-  // The largest array with these parts has the same sum, because the last parts are padded with zeros.
+  // The last parts are padded with zeros, so the largest array with these parts has the same sum.
   const Shape largest = table->LargestWhole(table->LocalShape(whole.shape()));
   joined = JoinParts(pointers, largest, *table);
   double sum = 0;

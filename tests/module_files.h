@@ -1,4 +1,4 @@
-// Finds the modules below a folder, for tests of properties of all modules.
+// Finds the modules below a folder.
 #ifndef HLO_TESTS_MODULE_FILES_H_
 #define HLO_TESTS_MODULE_FILES_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// Sorted paths of the .hlo files at any depth below `folder`. If the folder does not exist, the result is empty, so
-// tests must count the files.
+// Sorted paths of the .hlo files at any depth below `folder`. The result is empty if the folder does not exist, so
+// tests must count.
 std::vector<std::string> ModuleFilesBelow(const std::filesystem::path& folder);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// Tests that loops nested a thousand deep pass through every stage of the program, including the comparison, and that
-// deeper nesting than --max_depth is an error.
+// Tests that loops nested a thousand deep pass through every stage, including the comparison, and that deeper nesting
+// than --max_depth is an error.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Facts about an elementwise op besides its row in ops.def are in tables that have a default. These tests find ops for
-// which the default is wrong. Each failure names the file to change.
+// Facts about an elementwise op besides its row in ops.def are in tables with a default. These tests find ops for which
+// the default is wrong, and name the file to change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kElements = 512;
 
-// A module with the op on parameters of `type`, with its smallest attributes. Null if this use is not valid HLO.
+// A module with the op on parameters of `type`, with its smallest attributes. Null if this is not valid HLO.
 std::unique_ptr<Module> Use(Opcode opcode, PrimitiveType type) {
   auto module = std::make_unique<Module>("use");
   Computation& entry = module->AddComputation("entry");
@@ -35,7 +35,7 @@ std::unique_ptr<Module> Use(Opcode opcode, PrimitiveType type) {
   return Verify(*module, VerifyLevel::kStrict) ? std::move(module) : nullptr;
 }
 
-// Numbers of 12 bits in [low, low + 1). Every function is defined in at least one of the ranges that the tests use.
+// Numbers of 12 bits in [low, low + 1). Every function is defined in one of the ranges that the tests use.
 std::vector<Literal> Arguments(const Module& module, double low) {
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.entry().parameters()) {
@@ -68,7 +68,7 @@ bool IsGrown(Opcode opcode) {
   return false;
 }
 
-// The file documents the op. docs/ops.md and `hlo ops` refer to it.
+// docs/ops.md and `hlo ops` refer to this file.
 TEST(OpKnowledge, EachOpHasAFile) {
   if (!std::filesystem::exists("testdata/interp")) GTEST_SKIP() << "run from the project's folder";
   for (int k = 0; k < std::ssize(AllOps()); ++k) {
@@ -163,7 +163,7 @@ TEST(OpKnowledge, ComplexFunctionsHaveTheBoundOfTheirRows) {
     if (module == nullptr || most == 0) continue;
     Literal z(module->entry().parameter(0).shape());
     auto parts = reinterpret_cast<double*>(z.mutable_raw());
-    // The arguments are on the boundary of the square, where the absolute value of an analytic function is largest.
+    // Arguments are on the boundary of the square, where the absolute value of an analytic function is largest.
     for (int64_t i = 0; i < kElements; ++i) {
       const double along = -1 + 8.0 * static_cast<double>(i % (kElements / 4)) / kElements;
       const double sides[4][2] = {{1, along}, {-1, along}, {along, 1}, {along, -1}};

@@ -1,5 +1,4 @@
-// Tests of installed and distributed parts: manual pages, the Python module, and the release script. `hlo` is found on
-// the path, as in golden_test.cpp.
+// Tests of manual pages, the Python module, and the release script. `hlo` is found on the path, as in golden_test.cpp.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -88,8 +87,8 @@ TEST(ManPages, NameThePageOfACommandWithoutOne) {
   EXPECT_EQ(RunShell("hlo help --man no-such-command").exit, 2);
 }
 
-// The share/ folder of an installation has pages, completions for every name of the program, and the files that
-// commands in the manual use.
+// An installation's share/ has pages, completions for every name of the program, and the files that commands in the
+// manual use.
 TEST(Share, HasPagesCompletionAndExamples) {
   const fs::path folder = fs::temp_directory_path() / ("hlo-share-" + std::to_string(getpid()));
   const Outcome share = RunShell("scripts/share \"$(command -v hlo)\" " + folder.string());

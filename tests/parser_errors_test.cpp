@@ -1,5 +1,4 @@
-// Tests of invalid texts: the message, its place and the exit code. Every case must be an Error, and never a crash or a
-// hang.
+// Tests of invalid texts: the message, its place and the exit code. Every case is an Error, never a crash or a hang.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -25,7 +24,7 @@ std::string Verdict(const std::string& text, ExitCode* exit = nullptr) {
   return Join(lines, ", ");
 }
 
-// A module whose entry begins with `p = f32[2,3] parameter(0)` on line 3, followed by `instructions`.
+// A module whose entry has `p = f32[2,3] parameter(0)` on line 3 and then `instructions`.
 std::string In(const std::string& instructions) {
   return Str("HloModule m\nENTRY e {\n  p = f32[2,3] parameter(0)\n", instructions, "\n}\n");
 }
@@ -84,7 +83,7 @@ TEST(ParserErrors, LocateErrorsOfShapesAndLiterals) {
   EXPECT_EQ(Verdict(In("  q = f32[2,3]{0} parameter(1)")), "4:15 V004");
   EXPECT_EQ(Verdict(In("  q = f32[2,-3] parameter(1)")), "4:13 V260");
   EXPECT_EQ(Verdict(In("  q = f33[2] parameter(1)")), "4:7 P050");
-  // A shape may be large. A shape whose size does not fit into 64 bits exceeds a limit.
+  // A shape may be large, but its size must fit into 64 bits.
   EXPECT_EQ(Verdict(In("  q = f32[99999999999] parameter(1)")), "ok");
   ExitCode exit;
   EXPECT_EQ(Verdict(In("  q = f32[99999999999,99999999999] parameter(1)"), &exit), "4:7 P092");
@@ -174,8 +173,8 @@ TEST(Verifier, FindsErrorsThatOnlyPassesCanMake) {
   EXPECT_EQ(status.error().code(), "V163");
 }
 
-// A message refers to the text of the file. An instruction made by a pass is described by the original instruction. A
-// name that the parser changed, because another computation uses it too, appears as in the file.
+// A message refers to the text of the file. For an instruction made by a pass it describes the original one. A name
+// that the parser changed, because another computation uses it too, appears as in the file.
 TEST(ParserErrors, UseTheNamesOfTheFile) {
   const std::string text =
       "HloModule m\n"

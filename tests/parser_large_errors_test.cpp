@@ -1,4 +1,4 @@
-// Tests of one error in the middle of a long text: only this error is reported, at its place and with its line.
+// Tests that only the one error in the middle of a long text is reported, at its place and with its line.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"

@@ -1,5 +1,5 @@
-// Tests of protocol buffers. The files that XLA wrote for testdata/proto/*.hlo mean the same as the texts. Reading
-// changed bytes gives a module or an error with a place.
+// Tests of protocol buffers. XLA's files for testdata/proto/*.hlo mean the same as the texts. Changed bytes give a
+// module or an error with a place.
 #define GTEST_DONT_DEFINE_FAIL 1  // base/result.h defines its own FAIL.
 #include <gtest/gtest.h>
 
@@ -44,13 +44,13 @@ std::vector<fs::path> FilesWith(std::string_view extension) {
   return files;
 }
 
-// A module in text form with one constant. `instruction` has its fields besides name, opcode and id.
+// The text form of a module with one constant. `instruction` has its fields besides name, opcode and id.
 std::string OneConstant(std::string_view instruction) {
   return Str("computations { id: 1 root_id: 2 instructions { name: 'c' opcode: 'constant' id: 2 ", instruction,
              " } }\nentry_computation_id: 1\n");
 }
 
-// The printed text omits metadata, because reading numbers stack frames again, and the short form of asynchronous ops.
+// Metadata is omitted, because reading numbers stack frames again, and so is the short form of asynchronous ops.
 constexpr PrintOptions kComparable = {.metadata = false, .async_sugar = AsyncSugar::kNone};
 
 std::string Printed(std::string bytes) {
@@ -58,7 +58,7 @@ std::string Printed(std::string bytes) {
   return module ? Print(**module, kComparable) : Str(module.error().code(), ": ", module.error().message());
 }
 
-// WriteProto reads its output back and returns an error if the module differs. A written module is therefore correct.
+// WriteProto reads its output back and returns an error if the module differs.
 TEST(ParserProto, WritingAndReadingGivesTheModule) {
   int written = 0;
   for (const char* folder :
@@ -142,8 +142,7 @@ TEST(ParserProto, NonemptyUnknownFieldsAreRejected) {
     EXPECT_EQ(Verdict(Str(module, field)), "ok");
 }
 
-// Each message determines how its unknown fields are treated: unknown metadata gives a warning, any other unknown field
-// is an error.
+// Unknown metadata gives a warning. Any other unknown field is an error.
 TEST(ParserProto, UnknownFieldsOfMetadataGiveAWarning) {
   const std::string instruction =
       "shape { element_type: F32 } literal { shape { element_type: F32 } f32s: 1.5 } metadata { op_name: 'x' ";
@@ -164,7 +163,7 @@ TEST(ParserProto, UnknownFieldsOfMetadataGiveAWarning) {
       "U010: not read: field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");
 }
 
-// The messages whose unknown fields are metadata. All other messages, and new ones by default, reject unknown fields.
+// The messages whose unknown fields are metadata. All others reject unknown fields, and so do new messages.
 TEST(ParserProto, OnlyMetadataMessagesAcceptUnknownFields) {
   std::set<std::string> noted;
   for (int type = 0; type <= static_cast<int>(ProtoType::kPaddingConfigDimension); ++type) {

@@ -1,5 +1,5 @@
-// Tests that printing and parsing a module, and printing it again, gives the same text in the long and in the short
-// form. The texts are all of testdata/ and of the corpus ($CORPUS/corpus/xla-hlo) if it exists.
+// Tests that printing, parsing and printing a module again gives the same text, in the long and the short form. The
+// texts are all of testdata/ and of the corpus ($CORPUS/corpus/xla-hlo) if it exists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The sorted lines of a text without its stack-frame tables, whose entries are numbered in order of use. Ids of stack
-// frames are replaced by the entries they refer to.
+// The sorted lines of a text without its stack-frame tables, whose entries are numbered in order of use. Entries
+// replace the ids that refer to them.
 std::vector<std::string> SortedLines(const std::string& text) {
   std::map<std::string, std::vector<std::string>> tables;
   std::vector<std::string>* table = nullptr;
@@ -65,8 +65,8 @@ void ExpectSameText(const Module& module, const PrintOptions& form, const std::s
   const std::string once = Print(module, form);
   const auto again = Parse(std::make_shared<const SourceText>(name, once));
   ASSERT_TRUE(again.has_value()) << Render(again.error(), "round trip");
-  // XLA orders computations by the text's order of calls, which printing may have changed. The same lines may therefore
-  // be in another order.
+  // XLA orders computations by the text's order of calls, which printing may have changed, so the same lines may be in
+  // another order.
   const std::string twice = Print(**again, form);
   EXPECT_EQ(SortedLines(twice), SortedLines(once)) << name;
 }

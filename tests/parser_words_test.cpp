@@ -1,5 +1,4 @@
-// Tests of parser functions that read many bytes at once, and of the name table, which sorts its names only when
-// necessary.
+// Tests of parser functions that read many bytes at once, and of the name table, which sorts only when necessary.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -57,7 +56,7 @@ TEST(NameTable, RecognizesTwoSpellingsOfOneNumber) {
 TEST(NameTable, AnswersDoNotDependOnSorting) {
   std::mt19937 random(7);
   const auto pick = [&](std::initializer_list<const char*> from) { return from.begin()[random() % from.size()]; };
-  // The views in the tables refer to these strings, so the strings live as long as the tables.
+  // The views in the tables refer to these strings.
   std::vector<std::string> texts;
   for (int i = 0; i < 2000; ++i) {
     texts.push_back(Str(pick({"add", "x", "p_1", ".", "a.b"}), pick({"", "", ".0", ".1", ".-1", ".07", ".12"}),

@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// `pass` with the options `given`, such as "rounding=true", and with each switch that is off by default. `rounding` and
-// `is_layout_sensitive` are not added, because they change the promise of the pass.
+// `pass` with the options `given`, such as "rounding=true", and each switch that is off by default, except `rounding`
+// and `is_layout_sensitive`, which change the promise of the pass.
 std::string WithSwitches(std::string_view pass, std::vector<std::string> given = {});
 
 }  // namespace hlo

@@ -57,7 +57,7 @@ std::unique_ptr<Module> Read(const std::string& path) {
   return module ? (*module)->Clone(true) : nullptr;
 }
 
-// Small integers and quarters, so that sums are exact in any order, with some zeros of either sign.
+// Small integers and quarters, for exact sums in any order, with some zeros of either sign.
 Literal Arbitrary(const Shape& shape, std::mt19937& random) {
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
@@ -112,7 +112,7 @@ int64_t Differences(const Literal& a, const Literal& b) {
 
 // The number of elements that differ by more than a share of the largest magnitude, for passes that may reassociate.
 // The examples are small, and each of their steps rounds by 2^-24 of a value that is at most the square of the largest
-// one. A wrong formula differs by more. The comparator has bounds that are derived for each instruction.
+// one. A wrong formula differs by more.
 int64_t Distant(const Literal& a, const Literal& b) {
   int64_t count = 0;
   if (a.shape().IsTuple()) {
@@ -139,8 +139,8 @@ uint64_t TreeHash(const Instruction& root) {
   return hashes.at(&root);
 }
 
-// The pass of a catalogue example, by its number. Null if the pass does not exist yet or the file is not an example of
-// a pass.
+// The pass of a catalogue example, by its number. Null if it does not exist yet or if the file is not an example of a
+// pass.
 const PassRow* PassOfExample(const fs::path& path) {
   constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
       {"P01", "call-inliner"},
@@ -285,8 +285,8 @@ Forms TakenForms(const std::function<std::optional<std::string>(const fs::path& 
   return forms;
 }
 
-// The pipeline for an algebraic example: algsimp with the options of the example's rules, the passes of rules that are
-// not algsimp's, and dce. The example "A.red.4-1" belongs to the rules A.red.4a and A.red.4b.
+// The pipeline for an algebraic example: algsimp with the options of the example's rules, the passes of other rules,
+// and dce. The example "A.red.4-1" belongs to the rules A.red.4a and A.red.4b.
 std::optional<std::string> AlgebraOfExample(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!name.starts_with("A.")) return std::nullopt;

@@ -1,5 +1,5 @@
-// Compares the costs of groups and possible unions in the fusion graph with sets that are computed again, and checks
-// the reasons of fusions.
+// Compares the costs of groups and possible unions in the fusion graph with newly computed sets, and checks the reasons
+// of fusions.
 #include "passes/fusion/graph.h"
 
 #include <gtest/gtest.h>

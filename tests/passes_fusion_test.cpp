@@ -1,4 +1,4 @@
-// Tests that the expected instructions become a kernel or a library call together.
+// Tests that the expected instructions become one kernel or library call.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -62,7 +62,7 @@ ENTRY e {
   EXPECT_TRUE(FusedComputation(*fusions.front()).root().Is(Opcode::kMaximum));
 }
 
-// The verifier rejects a fusion with an operand that is not read, so no file can show this.
+// No file can show this, because the verifier rejects a fusion with an operand that is not read.
 TEST(Fusion, RemovesOperandsThatAreNotRead) {
   const auto module = Optimized(R"(HloModule m
 fused {
@@ -85,8 +85,8 @@ ENTRY e {
   EXPECT_EQ(module->entry().InstructionCount(), 3);
 }
 
-// Runs these passes on all models and test files of passes. Each of `strategies` occurs several times in the list. Only
-// its first run may change the module.
+// Runs these passes on all models and test files of passes. Each strategy runs several times. Only its first run may
+// change the module.
 void ExpectNoSecondFinding(const std::string& passes, const std::set<std::string_view>& strategies) {
   int modules = 0;
   for (const char* folder : {"testdata/models", "testdata/passes", "testdata/run"}) {
@@ -117,7 +117,7 @@ TEST(Fusion, ASecondRunFindsNothing) {
       {"fusion", "multi_output_fusion"});
 }
 
-// The horizontal passes run without multi_output_fusion before them, because it would leave them less to do.
+// No multi_output_fusion precedes the horizontal passes, because it would leave them less to do.
 TEST(Fusion, SecondRunsOfMergerAndHorizontalFusionFindNothing) {
   ExpectNoSecondFinding(Str(kBeforeFusion,
                             "fusion_merger,fusion_merger,gpu_horizontal_loop_fusion,gpu_horizontal_loop_fusion,"
@@ -209,8 +209,7 @@ ENTRY e {
   EXPECT_TRUE(IsReduced(*FusionRoots(*fusions[0]).front()));
 }
 
-// The variance subtracts an element of each feature. The element is computed from slices of a and b, not from a slice
-// of x.
+// The variance subtracts an element of each feature, computed from slices of a and b, not from a slice of x.
 TEST(Fusion, StatisticsOfABatchNormAreOneKernel) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {

@@ -1,6 +1,6 @@
-// Tests that a pass with kExact keeps every bit except the payload of a NaN. Each such pass runs on its own modules of
-// testdata/passes, and on the same modules in every other element type for which they are valid. The arguments are full
-// of NaN, infinities, zeros of either sign, subnormals and the largest numbers.
+// Tests that a pass with kExact keeps every bit except the payload of a NaN. Each such pass runs on its modules of
+// testdata/passes, and on the same modules in every other valid element type. The arguments are full of NaN,
+// infinities, zeros of either sign, subnormals and the largest numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The texts of the files of one pass. Options in its name are ignored.
+// The texts of the files of one pass, without options in its name.
 std::vector<std::string> TextsOf(std::string pass) {
   std::vector<fs::path> paths;
   pass = pass.substr(0, pass.find('{'));
@@ -71,14 +71,14 @@ int64_t Differences(const Literal& a, const Literal& b) {
     const auto same = [](double p, double q) {
       return (p != p && q != q) || std::bit_cast<uint64_t>(p) == std::bit_cast<uint64_t>(q);
     };
-    // Doubles cannot distinguish all 64-bit integers, so bytes decide unless the type is a float.
+    // Bytes decide unless the type is a float, because doubles cannot distinguish all 64-bit integers.
     const bool is_float = IsFloat(a.shape().type()) || IsComplex(a.shape().type());
     count += is_float && same(x.real(), y.real()) && same(x.imag(), y.imag()) ? 0 : 1;
   }
   return count;
 }
 
-// Values of some KiB are enough to show a difference.
+// Some KiB are enough to show a difference.
 bool IsSmall(const Module& module) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
@@ -99,7 +99,7 @@ void Sprinkle(size_t first, Literal* x) {
 
 constexpr size_t kArguments = 4;
 
-// The arguments of each device. Set number 0 has the arguments that a run would generate.
+// The arguments of each device. Set number 0 has those that a run would generate.
 Result<std::vector<std::vector<Literal>>> ArgumentsOf(const Module& module, size_t number) {
   std::vector<std::vector<Literal>> all(module.header.replica_count * module.header.num_partitions);
   for (size_t device = 0; device < all.size(); ++device) {
@@ -150,8 +150,8 @@ Outcome Try(const Module& module, const std::string& pass, const std::string& in
   return Outcome::kKept;
 }
 
-// Counts the outcomes over all modules of the pass. Without a planted fault, the modules take all types, and failures
-// are reported. With a fault, they are tested only as written.
+// Counts the outcomes over all modules of the pass. Without a planted fault, modules take all types, and failures are
+// reported. With a fault, they are tested as written.
 std::map<Outcome, int> TryAll(const std::string& pass, const std::string& inject = "") {
   std::map<Outcome, int> outcomes;
   for (const std::string& text : TextsOf(pass)) {
@@ -167,8 +167,8 @@ std::map<Outcome, int> TryAll(const std::string& pass, const std::string& inject
   return outcomes;
 }
 
-// The modules of sharding-remover have annotations that several partitions share, and a single partition is not
-// interpreted. The modules of scan_expander have a scan that is not associative, which is not strictly valid (V296).
+// Modules of sharding-remover have annotations for several partitions, and a single partition is not interpreted.
+// Modules of scan_expander have a scan that is not associative, which is not strictly valid (V296).
 constexpr std::string_view kNoModules[] = {"sharding-remover", "scan_expander"};
 
 TEST(PassLaws, HoldForEveryElementType) {

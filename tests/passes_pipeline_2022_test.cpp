@@ -1,5 +1,5 @@
-// Compares the preset 2022 with the pass catalogue, if the corpus exists: its 14 pipelines with their passes in order,
-// and which of them run to a fixed point.
+// Compares the preset 2022 with the pass catalogue, if the corpus exists: its 14 pipelines, their passes in order, and
+// which of them run to a fixed point.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,8 +23,7 @@ struct Row {
   std::vector<std::string> items;  // Items such as "P04 FIX(layout-sensitive)" and "pipeline 4".
 };
 
-// The items of a list: "a; b(c; d); [e; f]" => "a", "b(c; d)". Items in brackets depend on a flag that was off and are
-// omitted.
+// The items of a list: "a; b(c; d); [e; f]" => "a", "b(c; d)". Items in brackets depend on a flag that was off.
 std::vector<std::string> ItemsOf(std::string text) {
   text = std::regex_replace(text, std::regex("\\. partitions == 1:"), ";");
   std::vector<std::string> items(1);
@@ -56,7 +55,7 @@ struct Catalogue {
     }
   }
 
-  // Appends a line for each pass, such as "algsimp fixed-point". The lines of a stage are between "pipeline NAME {" and
+  // Appends a line for each pass, such as "algsimp fixed-point". Lines of a stage are between "pipeline NAME {" and
   // "}".
   void Append(const Row& row, std::vector<std::string>* lines) const {
     lines->push_back(Str("pipeline ", row.stage, row.fixed_point ? " fixed-point" : "", " {"));
@@ -82,7 +81,7 @@ struct Catalogue {
   }
 };
 
-// Appends the lines of our pipeline. Conditions of gates are omitted, because the catalogue has them as remarks.
+// Appends the lines of our pipeline, without conditions of gates, which the catalogue has as remarks.
 void Append(const std::vector<PipelineItem>& items, std::vector<std::string>* lines) {
   for (const PipelineItem& item : items) {
     const std::string fixed_point = item.repeat.fixed_point ? " fixed-point" : "";

@@ -1,4 +1,4 @@
-// Tests of the grammar of pipelines, of presets, gates and options, and of fixed points that do not end.
+// Tests of the grammar of pipelines, of presets, gates, options, and fixed points that do not end.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -41,7 +41,7 @@ std::shared_ptr<const SourceText> Text(std::string text) {
   return std::make_shared<const SourceText>("p.txt", std::move(text));
 }
 
-// Collects each pass once. Gates are ignored.
+// Collects each pass once, whatever its gates.
 void Collect(const std::vector<PipelineItem>& items, std::vector<const PipelineItem*>* found) {
   for (const PipelineItem& item : items) {
     if (item.kind == Kind::kPass || item.kind == Kind::kTodo) found->push_back(&item);
@@ -109,7 +109,6 @@ TEST(PipelineText, StagesNestAndNameTheirPasses) {
   EXPECT_EQ(nested->runs[2].pipeline, "the inner one");
   EXPECT_EQ(nested->todo, std::vector<std::string>{"x"});
   EXPECT_EQ(nested->items, 4);
-  // A disabled stage disables the stages within it.
   const auto without = RunPipeline(*module, {.passes = "pipeline a { pipeline b { dce } }, cse", .disabled = {"a"}});
   ASSERT_TRUE(without);
   EXPECT_TRUE(without->runs[0].skipped);

@@ -46,7 +46,7 @@ TEST(Rules, IdsAreUniqueAndHaveTheSameForm) {
   }
 }
 
-// The folder of a pass. Spaces in the pass name become dashes.
+// The folder of a pass, whose name has dashes for spaces.
 fs::path FolderOf(std::string_view pass) {
   std::string name(pass);
   std::ranges::replace(name, ' ', '-');
@@ -79,7 +79,7 @@ TEST(Rules, EachRuleIsAppliedInAFileOfItsPass) {
   }
 }
 
-// Tests of laws, of meaning and of the verifier use the files of a pass. They would find nothing without files.
+// Without files, the tests of laws, of meaning and of the verifier would find nothing.
 TEST(Rules, EachPassHasAFile) {
   for (const PassRow& pass : AllPasses()) {
     const fs::path folder = FolderOf(pass.name);

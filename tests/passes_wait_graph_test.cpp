@@ -14,7 +14,7 @@ namespace {
 
 const Shape kShape(PrimitiveType::kF32, {2, 3});
 
-// The groups of instructions, by number. Answers are found by searching all dependencies.
+// Groups of instructions, by number. Answers come from a search of all dependencies.
 class Model {
  public:
   explicit Model(const std::vector<Instruction*>& order) : order_(order), group_(order.size()) {

@@ -1,5 +1,4 @@
-// Tests that the golden files of testdata/print cannot express: the forms of single instructions, and limits that need
-// long texts.
+// Tests that golden files cannot express: the forms of single instructions, and limits that need long texts.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -31,7 +30,7 @@ TEST(PrintForms, ACanonicalInstructionHasNoNamesAndReadsBack) {
   EXPECT_NE(Read(text), nullptr);
 }
 
-// A chain of `depth` computations. Each computation calls the one before it.
+// A chain of `depth` computations. Each calls the one before it.
 std::string Chain(int depth) {
   std::string text = "HloModule chain\nbody0 { x = f32[] parameter(0) ROOT y = f32[] negate(x) }\n";
   for (int i = 1; i < depth; ++i)

@@ -1,4 +1,4 @@
-// Tests of protocol buffers as JSON: the JSON has exactly the fields and values of the message.
+// Tests that a protocol buffer as JSON has exactly the fields and values of the message.
 #define GTEST_DONT_DEFINE_FAIL 1  // base/result.h defines its own FAIL.
 #include <gtest/gtest.h>
 
@@ -45,8 +45,7 @@ std::string FromBase64(std::string_view text) {
   return bytes;
 }
 
-// The value of a number in JSON, in the text form that the message's value has: integers in decimal, floats by their
-// value.
+// A number in JSON as the message's text form has it: integers in decimal, floats by their value.
 std::string Told(const JsonValue& json, const ProtoField& field) {
   if (json.Bool()) return *json.Bool() ? "1" : "0";
   const std::string* text = json.String();
@@ -73,7 +72,7 @@ void AddNumbers(const std::string& bytes, std::vector<std::string>* out) {
   }
 }
 
-// The values of a field on the wire, if the field does not hold messages.
+// The values of a field on the wire, unless the field holds messages.
 std::vector<std::string> Held(const WireMessage& message, const ProtoField& field) {
   std::vector<std::string> held;
   if (field.kind == ProtoKind::kFloat) AddNumbers<float>(message.FixedBytes(field), &held);

@@ -1,5 +1,5 @@
-// Tests of profile diffs. Steps are matched in invented profiles and in profiles of a module after two different
-// pipelines. Times are compared with sums by hand, and Holm's adjustment with the closed test.
+// Tests of profile diffs. Steps are matched in invented profiles and in profiles of a module after two pipelines. Times
+// are compared with sums by hand, and Holm's adjustment with the closed test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::string Told(const ProfileDiff& diff) {
   return Join(lines, "; ");
 }
 
-// The result refers to static copies, which are valid until the next call.
+// The result refers to static copies, valid until the next call.
 ProfileDiff DiffOf(const ProfileSummary& left, const ProfileSummary& right) {
   static std::vector<ProfileSummary> was, is;
   was = {left};
@@ -62,14 +62,14 @@ ProfileDiff DiffOf(const ProfileSummary& left, const ProfileSummary& right) {
   return DiffProfileSummaries(was, is, 0.05);
 }
 
-// Steps that compute the same are matched by the instructions they come from, not by the names that a pass gave them.
+// The names that a pass gave the steps do not matter.
 TEST(ProfileDiff, EqualStepsAreMatchedByTheirInstructions) {
   const ProfileSummary left = Summary(1, 1, {Row("f", 7, {"a"}, {"a"}, {1}, 0), Row("f.1", 7, {"b"}, {"b"}, {1}, 1)});
   const ProfileSummary right = Summary(1, 2, {Row("f", 7, {"b"}, {"b"}, {1}, 0), Row("f.1", 7, {"a"}, {"a"}, {1}, 1)});
   EXPECT_EQ(Told(DiffOf(left, right)), "f.1=f; f=f.1");
 }
 
-// For profiles of different modules, the names of instructions mean nothing. The names of steps only distinguish equal
+// For profiles of different modules, names of instructions mean nothing, and names of steps only distinguish equal
 // steps.
 TEST(ProfileDiff, StepsOfAnotherModuleAreMatchedByTheirWork) {
   const ProfileSummary left = Summary(
@@ -112,8 +112,8 @@ TEST(ProfileDiff, TimesAreMediansOfSums) {
   EXPECT_TRUE(diff.steps[0].is_significant);
 }
 
-// With several profiles, each profile is one sample. A process that is slower as a whole then does not make each of its
-// runs a difference.
+// Each of several profiles is one sample. A process that is slower as a whole then does not make each of its runs a
+// difference.
 TEST(ProfileDiff, SeveralProfilesAreSamples) {
   const auto profile = [](int64_t ns) { return Summary(1, 1, {Row("f", 1, {"a"}, {"a"}, {ns, ns + 1, ns + 2}, 0)}); };
   const std::vector<ProfileSummary> left = {profile(10), profile(30), profile(20)}, right = {profile(15), profile(25)};
@@ -185,8 +185,7 @@ ProfileSummary Profiled(const std::string& path, const std::vector<std::string>&
   return SummaryOf(*(*results)->profiled);
 }
 
-// Each step of a module has a partner among the steps after other passes. The instructions it comes from are in the
-// input module.
+// The instructions a step comes from are in the input module.
 TEST(ProfileDiff, StepsHavePartnersAfterOtherPasses) {
   const std::string path = "testdata/models/gpt2_infer.hlo";
   const ProfileSummary fused = Profiled(path, {}),

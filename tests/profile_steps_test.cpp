@@ -41,7 +41,7 @@ TensorCoreUse UseOf(const std::string& text, const gpu::StepInfo& how, bool is_h
   return TensorCoresOf(step, *FindDevice(device), is_host, allow_tf32);
 }
 
-// Names, metadata and plans do not belong to the work of a step. Shapes, values and called computations do.
+// Names, metadata and plans do not belong to a step's work. Shapes, values and called computations do.
 TEST(ProfileSteps, WorkDependsOnlyOnTheComputation) {
   const auto work = [](const std::string& shape, const std::string& op, const std::string& name,
                        const std::string& more) {

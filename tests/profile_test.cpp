@@ -1,5 +1,5 @@
-// Tests of profiles. The numbers of the summary are compared with figures that were worked out by hand from an invented
-// profile. The trace and the JSON are read back, and recordings of real runs are checked.
+// Tests of profiles. Numbers of the summary are compared with figures worked out by hand from an invented profile, the
+// trace and the JSON are read back, and recordings of real runs are checked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ TEST(ProfileFigures, GapsAreCorrect) {
   EXPECT_DOUBLE_EQ(sync.median_us, 7.5);  // The median of 5, 5, 10 and 110.
 }
 
-// On a device, a gap is caused by the launch if the call returned late, and otherwise by a dependency.
+// A late return of the call makes the launch the cause of a gap. Otherwise the cause is a dependency.
 TEST(ProfileFigures, GapsOfQueuedStepsHaveACause) {
   Profile profile = OnHostProfile();
   profile.is_host = false;
@@ -537,7 +537,7 @@ std::unique_ptr<Module> Optimized(const std::string& text) {
   return std::move(*module);
 }
 
-// The loop makes four trips. Each step of the body runs four times, of the condition five times, and outside of the
+// The loop makes four trips, so each step of the body runs four times, of the condition five times, and outside of the
 // loop once.
 void ExpectRecorded(gpu::Device& device) {
   const auto module = Optimized(kLoops);
@@ -589,8 +589,7 @@ TEST(ProfileRecorded, RunsOfADevice) {
   ExpectRecorded(far);
 }
 
-// The trace has each kernel's grid and block. The description of its step has the same numbers as text, such as "3
-// blocks of 256".
+// The trace has each kernel's grid and block. Its step's description has them as text, such as "3 blocks of 256".
 TEST(ProfileRecorded, HasLaunchSizes) {
   const auto device = gpu::OpenHostDevice();
   const auto module = Optimized(kLoops);

@@ -21,7 +21,7 @@ void ForEachArray(const Module& module, const F& f) {
   }
 }
 
-// True if equal sizes are still equal, so that, for example, an array keeps its number of parts.
+// True if equal sizes are still equal, which for example keeps an array's number of parts.
 bool KeepsEqualSizes(const Module& before, const Module& after) {
   std::vector<int64_t> sizes[2];
   ForEachArray(before, [&](const Shape& leaf) { std::ranges::copy(leaf.dims(), std::back_inserter(sizes[0])); });
@@ -33,8 +33,8 @@ bool KeepsEqualSizes(const Module& before, const Module& after) {
   return true;
 }
 
-// The module with one size reduced: a size of an array that is too large, or else another one. Takes the smallest size
-// that is at least twice `tile`, so that its multiples follow. Returns null if no size can be reduced.
+// The module with one size reduced: a size of an array that is too large, or else another. Takes the smallest size that
+// is at least twice `tile`, so that its multiples follow. Returns null if there is none.
 std::unique_ptr<Module> Smaller(const Module& module, int64_t tile, int64_t most_elements) {
   std::set<int64_t> large;
   ForEachArray(module, [&](const Shape& leaf) {

@@ -1,4 +1,4 @@
-// Tests of --reproducer that golden files cannot express: the failure of a pass, because no pass of hlokit fails.
+// Tests of --reproducer for the failure of a pass, which golden files cannot express because no pass of hlokit fails.
 // testdata/cli/reproducer_*.hlo has the other cases.
 #include "driver/run/reproducer.h"
 
@@ -53,7 +53,7 @@ class Reproducer : public testing::Test {
   RunOptions options_;
 };
 
-// The failure is simulated. The command of the reproducer runs without a failure, and a note says so.
+// The failure is simulated, so the reproducer's command runs without one, and a note says so.
 TEST_F(Reproducer, SaysWhetherThePassFailsAgain) {
   const fs::path made = folder_ / "m.dce_1";
   EXPECT_EQ(NotesOf("dce#1"), "repro: sh " + made.string() +

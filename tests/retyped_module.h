@@ -1,4 +1,4 @@
-// The text of a module in other element types, for tests of laws that hold for all types.
+// The text of a module in other element types.
 #ifndef HLO_TESTS_RETYPED_MODULE_H_
 #define HLO_TESTS_RETYPED_MODULE_H_
 

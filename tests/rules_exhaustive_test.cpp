@@ -31,7 +31,7 @@ namespace {
 constexpr PrimitiveType kTypes[] = {PrimitiveType::kF8E4M3FN, PrimitiveType::kF8E5M2, PrimitiveType::kF4E2M1FN,
                                     PrimitiveType::kS4,       PrimitiveType::kU4,     PrimitiveType::kS8,
                                     PrimitiveType::kPred,     PrimitiveType::kBF16,   PrimitiveType::kF16};
-// Types in which modules are written.
+// The types in which modules are written.
 constexpr std::string_view kWritten[] = {"f8e4m3fn", "s8", "pred", "f32", "s32", "u32", "bf16", "f16"};
 
 // ---- Modules of rules ----------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ Result<std::unique_ptr<Module>> Applied(const Named& named, const Module& module
   return report.rewrites.contains(named.rule->id) ? std::move(after) : nullptr;
 }
 
-// The comparison on the last set of arguments, or on the first set that found a difference or decided nothing.
+// The comparison on the first set of arguments that found a difference or decided nothing, or else on the last set.
 Result<BitsResult> Compare(const Module& before, const Module& after) {
   const BitsOptions options = {.interpret = {.max_loop_iterations = 1000, .max_steps = 1'000'000}};
   BitsResult result;
@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, ExactRule,
                            return name;
                          });
 
-// Each line names a rule that the test above tries.
+// Each line `// RULE:` names a rule that the test above tries.
 TEST(ExactRules, AreNamedByModules) {
   for (const auto& [id, texts] : AllModules()) {
     const auto rules = RulesThat([&](const Rule& rule) { return rule.id == id; });

@@ -1,5 +1,5 @@
-// Tests of buffers and control flow. Random programs run in planned memory, and their results are compared with a
-// simple evaluation. Their plans are checked by brute force.
+// Tests of buffers and control flow. Random programs run in planned memory, a simple evaluation gives the expected
+// results, and brute force checks their plans.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -143,7 +143,7 @@ class Generator {
     return elements;
   }
 
-  // A tuple of `shapes`, made of values or new constants.
+  // A tuple of `shapes`, of values or new constants.
   Instruction& Result(Computation& computation, const std::vector<Instruction*>& values,
                       const std::vector<Shape>& shapes) {
     std::vector<Instruction*> results;
@@ -168,7 +168,7 @@ class Generator {
           &computation.Add(Opcode::kCall, callee.root().shape(), {PickLike(values, argument->shape())}, attrs));
   }
 
-  // Adds a loop. Its state is a counter and up to four arrays, which the body permutes, keeps, or computes again.
+  // Adds a loop. Its state is a counter and up to four arrays that the body permutes, keeps, or computes again.
   void AddLoop(Computation& computation, std::vector<Instruction*>& values, int depth) {
     std::vector<Instruction*> initial = {&computation.AddConstant(Filled(kS32, 0))};
     for (int i = 1 + Below(4); i > 0; --i) initial.push_back(Pick(values));
@@ -248,7 +248,7 @@ TEST(RuntimeBuffers, RandomProgramsHaveCorrectResults) {
     auto executable = Compile(*module, *device, ByHostCalls());
     ASSERT_TRUE(executable) << executable.error().message();
     copies += (*executable)->memory().copies;
-    for (int run = 0; run < 2; ++run) {  // The second run finds the memory as the first run left it.
+    for (int run = 0; run < 2; ++run) {  // The second run finds the memory that the first run left.
       const auto result = (*executable)->Run(arguments);
       ASSERT_TRUE(result) << result.error().message();
       ASSERT_TRUE(result->BitEquals(expected)) << "seed " << seed << "\n" << (*executable)->BuffersText();
@@ -373,8 +373,7 @@ TEST(RuntimeBuffers, LiveValuesNeverOverlap) {
   EXPECT_GT(in_place, 100);
 }
 
-// The loop is while (i < n) { x = x + y; i = i + 1 }. x is updated in place and y is passed through, so the loop has no
-// copy.
+// The loop is while (i < n) { x = x + y; i = i + 1 }. x is updated in place and y passed through, without a copy.
 TEST(RuntimeBuffers, LoopStateStaysInPlace) {
   Module module("loop");
   Computation& entry = module.AddComputation("main");
@@ -434,7 +433,7 @@ TEST(RuntimeBuffers, EqualConstantsShareMemory) {
   EXPECT_EQ(PlanBuffers(*prepared, FindValues(*prepared, {})).constants.size(), 2u);
 }
 
-// The observer receives the operands before a step, its result, and the trip of each surrounding loop.
+// The observer receives the operands before a step, its result, and the trips of the surrounding loops.
 TEST(RuntimeExecutable, AnObserverSeesEachStep) {
   const auto device = OpenHostDevice();
   for (int seed = 0; seed < 20; ++seed) {
@@ -482,7 +481,7 @@ TEST(RuntimeExecutable, LoopsHaveALimit) {
   EXPECT_EQ(result.error().exit, ExitCode::kLimit);
 }
 
-// Buffers are shared as closely as possible, so that a missing dependency changes results.
+// Buffers are shared as far as possible, so a missing dependency changes results.
 TEST(RuntimeProgram, StepsGiveTheSameResultsInAnyValidOrder) {
   const auto device = OpenHostDevice();
   int64_t reordered = 0;

@@ -1,4 +1,4 @@
-// Compares the run time on a device with memory of its own with the same program on the host, bit by bit.
+// Compares the run time on a device with memory of its own with the host, bit by bit.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
@@ -31,8 +31,8 @@ CompileOptions OwnKernels() {
   return options;
 }
 
-// Runs the module several times: until the recording of the second run is replayed, with an observer as in the
-// comparison, step by step, and with other arguments.
+// Runs the module until the recording of the second run is replayed, with an observer as in the comparison, step by
+// step, and with other arguments.
 void ExpectAsOnTheHost(const Module& module, FarDevice& far) {
   const auto host = OpenHostDevice();
   const auto arguments = MakeArguments(module, {.seed = 7});
@@ -75,7 +75,7 @@ void ExpectAsOnTheHost(const std::string& text) {
   ExpectAsOnTheHost(*Optimized(Read(text)), far);
 }
 
-// The result has memory of its own, and the donated argument is in it.
+// The result has memory of its own, with the donated argument in it.
 TEST(RuntimeFarDevice, ADonatedArgumentIsInTheMemoryOfTheResult) {
   ExpectAsOnTheHost(R"(
 HloModule in_place, input_output_alias={ {0}: (0, {}, must-alias), {1}: (1, {}, may-alias) }
@@ -142,8 +142,7 @@ ENTRY e {
   EXPECT_GT(far.replays, 0);
 }
 
-// The number of trips is known, so all trips are recorded as one, together with the steps around the loop. A wrong
-// count in the text is not used.
+// All trips are recorded as one, with the steps around the loop. A wrong count in the text is not used.
 TEST(RuntimeFarDevice, LoopsWithKnownTripsAreRecordedWhole) {
   const auto text = [](std::string_view said) {
     return Str(R"(
@@ -185,9 +184,9 @@ ENTRY e {
     ExpectAsOnTheHost(*read, far);
     return far.replays;
   };
-  // Run 0 reads the condition and replays the steps of each trip from the second trip on. Run 1 knows the number of
-  // trips and records all of them. Runs 2, 3 and "as one again" replay that recording. With other arguments the
-  // condition is read again: one replay per trip, and one for the steps before the loop, which are already recorded.
+  // Run 0 reads the condition and replays the steps of each trip from the second one on. Run 1 knows the number of
+  // trips and records all of them. Runs 2, 3 and "as one again" replay that. With other arguments the condition is read
+  // again: one replay per trip, and one for the steps before the loop, which are recorded already.
   EXPECT_EQ(replays(text("")), 4 + 5 + 3 + (5 + 1));
   // The steps before the loop, of each trip, and after the loop are recorded separately.
   EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);
@@ -256,8 +255,8 @@ TEST(RuntimeFarDevice, KnownTripsAreReadAgainWithOtherArguments) {
 }
 
 // Run 0 reads the condition. Run 1 is recorded, with every trip if their number agrees with the text. With five trips
-// the recording is invalid: the condition is read again, and from then on the device evaluates it. It still does when
-// there are three trips again.
+// the recording is invalid: the condition is read again, and from then on the device evaluates it, even with three
+// trips again.
 TEST(RuntimeFarDevice, TheDeviceLoopsIfTripsAreUnknown) {
   FarDevice far, knows_nothing;
   far.decides = knows_nothing.decides = Decisions::kWithSwitch;
@@ -305,7 +304,7 @@ TEST(RuntimeFarDevice, TheDeviceMayFailToRecordLoops) {
   }
 }
 
-// Known trips are recorded one after the other up to 2,000 steps in all.
+// Known trips are recorded one after the other up to 2,000 steps.
 TEST(RuntimeFarDevice, TheDeviceLoopsIfKnownTripsAreMany) {
   for (const int64_t trips : {600, 1100}) {
     const auto module = Read(Str(R"(

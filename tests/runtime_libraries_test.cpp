@@ -1,5 +1,5 @@
-// Compares library calls on the host with the interpreter. All inputs are small integers, so every order of summation
-// gives the same bits and no tolerance is needed.
+// Compares library calls on the host with the interpreter. Inputs are small integers, so every order of summation gives
+// the same bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -248,7 +248,7 @@ ENTRY main {
   w = f32[5,3,3,3] parameter(1)
   ROOT f = f32[2,5,7,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
 })"},
-    // The product is so large that each of several threads has a part.
+    // The product is so large that it has parts for several threads.
     {"rows_in_parts", R"(
 fused {
   a = f32[131,128] parameter(0)
@@ -379,7 +379,7 @@ TEST_P(Library, AgreesWithTheEmittedKernel) {
   EXPECT_TRUE(a->BitEquals(*b));
 }
 
-// The program has two bindings, as with two replicas. State that a call keeps must not be shared between them.
+// The program has two bindings, as with two replicas. They must not share state that a call keeps.
 TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
   const auto module = ParseText(GetParam().text);
   const auto device = OpenHostDevice(), other_device = OpenHostDevice();
@@ -406,7 +406,7 @@ TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
 
 INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
 
-// oneDNN has only its slow reference implementation for a vector along the rows, so the call becomes a kernel with a
+// oneDNN has only its slow reference implementation for a vector along the rows, so a kernel replaces the call, with a
 // note.
 TEST(LibraryCall, ACallThatNoLibraryAcceptsIsAKernel) {
   const auto module = ParseText(R"(
@@ -468,8 +468,8 @@ TEST(LibraryCall, LargerProductsUseOneDnn) {
   EXPECT_TRUE(result->BitEquals(*expected));
 }
 
-// Tests rows, columns and terms that are multiples of a tile or leave a remainder, at each instruction set level of
-// this processor. The plan names our own implementation, because others may be faster.
+// Rows, columns and terms are multiples of a tile or leave a remainder, at each instruction set level of this
+// processor. The plan names our own implementation, because others may be faster.
 TEST(LibraryCall, OwnSmallProductsAreCorrectAtTheirEdges) {
   constexpr std::string_view kProduct = R"(
 fused {
@@ -525,7 +525,7 @@ ENTRY main {
   ASSERT_TRUE(ChooseHostIsa(kHostIsaNames[static_cast<size_t>(before)]));
 }
 
-// The chosen algorithm is in the step's plan. The plan prints, parses back and is obeyed.
+// The step's plan has the chosen algorithm, prints, parses back and is obeyed.
 TEST(LibraryCall, ItsPlanIsReplayed) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
   const auto module = ParseText(kLargeProduct);

@@ -1,5 +1,5 @@
-// Tests of scripts that developers run: the index of elliptical sentences, the commit-message hook and the installation
-// of hooks.
+// Tests of developers' scripts: the index of elliptical sentences, the commit-message hook and the installation of
+// hooks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Tests that a loop whose trips are prepared in advance (interp/shadow/loop.h) has the same values and bounds, bit by
-// bit, as running its computations trip by trip.
+// Tests that a loop prepared in advance (interp/shadow/loop.h) has the same values and bounds, bit by bit, as one that
+// runs its computations trip by trip.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -236,9 +236,9 @@ TEST(TuningWinner, IsTheFirstOfTies) {
 
 TEST(TuningWinner, IsTheOneThatIsFasterInMostTurns) {
   const std::vector<double> first = {100, 110, 90, 300, 100, 100};
-  // The second is faster in each turn, whatever else the machine does meanwhile.
+  // The second is faster in each turn, whatever else the machine does.
   EXPECT_TRUE(IsFaster(first, std::vector<double>{90, 100, 80, 270, 90, 90}));
-  // The difference is too small to distinguish the two from a tie.
+  // The difference is too small for a decision.
   EXPECT_FALSE(IsFaster(first, std::vector<double>{99, 109, 89, 297, 99, 99}));
   EXPECT_FALSE(IsFaster(first, std::vector<double>{50, 50, 50, 310, 101, 101}));
   EXPECT_FALSE(IsFaster({}, {}));
@@ -326,7 +326,7 @@ TEST(ColdSteps, CountBytesOnce) {
   EXPECT_TRUE(NamesOfColdSteps(text, 4 << 10).contains("late"));
 }
 
-// A layer's weights in a stack of weights: 4 KiB of 256 KiB, and other weights in each trip.
+// A layer's weights in a stack: 4 KiB of 256 KiB, other weights in each trip.
 TEST(ColdSteps, TreatAPartOfAnArrayAsTheOldestPart) {
   const std::string loop = R"(HloModule m
 body {
@@ -364,7 +364,7 @@ ENTRY main {
 
 TuningHooks Hooks() {
   return {.arguments = [](const Module& alone, uint64_t seed) { return MakeArguments(alone, {.seed = seed}); },
-          // The limit permits a different order of additions. A wrong bit planted in a result exceeds it by far.
+          // The limit permits another order of additions. A wrong bit planted in a result exceeds it by far.
           .judge = [](const StepInfo&, std::span<const Literal>, const Literal& actual,
                       const Literal* first) -> Result<TuningHooks::Answer> {
             TuningHooks::Answer answer{.check = "ok", .wrong = ""};
@@ -500,7 +500,7 @@ TEST(Tuner, ReusesItsMeasurementsFromTheLock) {
   EXPECT_EQ(other.kernels[0].heroes, std::vector<std::string>{"name"});
   own.kernels[0].heroes = other.kernels[0].heroes;
   EXPECT_EQ(own, other);
-  // Denied choices in the lock are not used, and neither are steps that a search excludes.
+  // Denied choices of the lock are not used, and neither are steps that a search excludes.
   for (const bool denied : {false, true}) {
     TuningOptions some = options;
     some.require_cached = false;
@@ -521,7 +521,7 @@ TEST(Tuner, ReusesItsMeasurementsFromTheLock) {
   EXPECT_EQ(error.error().code(), "C030");
 }
 
-// The scratch memory of a library depends on the number of threads at the time of the call, so a plan must not fix it.
+// A library's scratch memory depends on the number of threads at the time of the call, so a plan must not fix it.
 TEST(Tuner, MeasuredLibraryCallsCompileElsewhere) {
   const auto module = ParseText(R"(HloModule m, is_scheduled=true
 fused {

@@ -1,4 +1,4 @@
-// Tests that layouts are normal after layout assignment. An instruction with another layout is named.
+// Tests that layouts are normal after layout assignment, and that an instruction with another layout is named.
 #include <gtest/gtest.h>
 
 #include "ir/module.h"
@@ -31,7 +31,7 @@ TEST(NormalLayouts, InstructionsWithAnotherLayoutAreNamed) {
   EXPECT_EQ(status.error().message(), "'n' computes f32[2,3]{0,1} behind layout assignment, expected f32[2,3]{1,0}");
 }
 
-// The parameter and the result have the caller's layouts. Copies convert between them and normal layouts.
+// Parameter and result have the caller's layouts. Copies convert between them and normal ones.
 TEST(NormalLayouts, HoldAfterLayoutAssignment) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);

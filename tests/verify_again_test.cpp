@@ -1,4 +1,4 @@
-// Tests that VerifyAgain, on a module that changed since its last verification, finds the same errors as Verify.
+// Tests that VerifyAgain on a changed module finds the same errors as Verify.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Tests that `hlo help WORD` explains every word that reports print: verdicts, rows, columns and classes of elements.
+// Tests that `hlo help WORD` explains every word of reports: verdicts, rows, columns and classes of elements.
 #include <gtest/gtest.h>
 
 #include <algorithm>

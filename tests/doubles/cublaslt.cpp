@@ -142,7 +142,7 @@ void WriteElement(void* to, int type, int64_t i, double value) {
   }
 }
 
-// Rounds to ten bits of mantissa, as tensor cores read f32.
+// Rounds to the ten mantissa bits of tf32, as tensor cores do.
 double ToTf32(double value) {
   auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
   if (std::isfinite(value)) bits = (bits + 0x1000) & ~0x1fffu;

@@ -75,7 +75,6 @@ class Allocations : public AnyRegistry {
     return entry.status();
   }
 
-  // The allocation with this address, or null.
   const Allocation* Find(const char* address) const {
     auto after = live_.upper_bound(address);
     if (after == live_.begin()) return nullptr;
@@ -114,7 +113,7 @@ char* Bytes(DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 
 // ---- Copies and fills ----
 
-// Queues `act` on `bytes` of device memory. The memory must exist both now and when the work runs.
+// Queues `act` on `bytes` of device memory, which must exist both now and when the work runs.
 template <class Do>
 int EnqueueOn(const Entry& entry, void* stream, WorkKind kind, const std::string& what, DevicePointer to, size_t bytes,
               const Do& act, const std::vector<Touch>& touches) {

@@ -13,8 +13,7 @@ namespace hlo::doubles {
 bool IsReady();
 bool HasContext();
 
-// The error with which a call, or the execution of a kernel with the name "kernel", has to fail. 0 if it does not have
-// to.
+// The error with which a call must fail, or 0. A kernel's execution has the name "kernel".
 int FailsAsAsked(const char* name, bool is_call, Library library);
 // Returns `status`. If it is an error that loses the context, all later calls fail with it.
 int NoteLoss(int status);
@@ -54,7 +53,7 @@ struct Watcher {
   void (*cloned)(const void* node, const void* copy);  // The copy is in an instantiated graph.
 };
 void SetWatcher(const Watcher* watcher);
-// Runs the work and informs the watcher. `node` is null or belongs to an instantiated graph.
+// Runs the work and informs the watcher. `node` is null or in an instantiated graph.
 int RunWatched(const Work& work, const void* node, bool in_body = false);
 void TellQueued(uint32_t correlation);
 void TellCloned(const void* node, const void* copy);

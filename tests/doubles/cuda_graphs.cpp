@@ -1,5 +1,5 @@
-// The double of the driver's graphs. Among the nodes that may run, the one that was added last runs first, so that a
-// missing edge changes results.
+// The double of the driver's graphs. Among the nodes that may run, the node added last runs first, so that a missing
+// edge changes results.
 #include "tests/doubles/cuda_graphs.h"
 
 #include <algorithm>
@@ -141,8 +141,7 @@ std::vector<std::vector<bool>> Before(const std::vector<std::shared_ptr<GraphNod
   return before;
 }
 
-// If two nodes access the same bytes and one of them writes, a path must lead from one to the other. This also holds
-// within bodies.
+// If two nodes access the same bytes and one of them writes, a path must connect them, also within bodies.
 void CheckOrder(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>>& nodes) {
   struct Access {
     Touch touch;
@@ -277,7 +276,7 @@ Graph* FindGraph(const Entry& entry, void* handle) {
   return nullptr;
 }
 
-// Only kernels may have edges that let them begin early, and only if their code waits.
+// Only kernels whose code waits may have edges that let them begin early.
 GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after) {
   for (const Edge& edge : after) {
     if (edge.is_early && (work.kind != WorkKind::kKernel || !work.waits))

@@ -45,7 +45,7 @@ struct GraphNode {
   std::vector<Graph*> bodies;
 };
 
-// The object stays in memory after its end, so that late uses are detected.
+// The object survives its destruction, so that late uses are detected.
 struct Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes;
   std::vector<std::shared_ptr<Condition>> conditions;
@@ -60,7 +60,7 @@ Graph* NewGraph();
 // The graph or body with this handle. Null after a violation.
 Graph* FindGraph(const Entry& entry, void* handle);
 GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after);
-// Reads edges from `count` nodes of the graph. `edges` may be null. Returns false after a violation, if a node or an
+// Reads edges from `count` nodes of the graph. `edges` may be null. Returns false after a violation if a node or an
 // edge is invalid.
 bool ReadEdges(const Entry& entry, const Graph& graph, const void* const* nodes, const EdgeData* edges, size_t count,
                std::vector<Edge>* read);

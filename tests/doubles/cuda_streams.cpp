@@ -42,7 +42,7 @@ std::deque<Stream*>& AllStreams() {
   return *all;
 }
 
-// The null stream is not ordered with other streams, because these do not wait for it. Its use is a violation.
+// Using the null stream is a violation, because other streams do not wait for it.
 Stream* FindStream(const Entry& entry, void* handle) {
   if (handle != nullptr) return Streams().Find(entry, handle);
   entry.Violates(0, "on the null stream");

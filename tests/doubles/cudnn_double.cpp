@@ -203,8 +203,7 @@ class Execution {
     }
   }
 
-  // Adds the memory that Run accesses. The last tensor of a row is the result, and the sum of statistics is another
-  // result.
+  // Adds the memory that Run accesses. The results are the last tensor of a row and the sum of statistics.
   void AddTouched(const Node& operation, std::vector<CudnnDouble::Touched>& touched) const {
     static const std::map<int, std::vector<int>> kTensors = {
         {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseT, kPointwiseY}},

@@ -1,6 +1,6 @@
 // A double of cuDNN's backend, in the process or as a library (cudnn.cpp). It computes by the definitions. It checks
-// the attributes of descriptors and when they are set, that the graph is complete, and that each tensor of an execution
-// has one pointer.
+// attributes of descriptors and when they are set, that graphs are complete, and that each tensor of an execution has
+// one pointer.
 #ifndef HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_
 #define HLO_TESTS_DOUBLES_CUDNN_DOUBLE_H_
 
@@ -18,8 +18,8 @@ struct ConvolutionArray {
   std::vector<int64_t> dims, strides;
   std::vector<double> elements;
 };
-// Adds to the result of problem.kind according to the definition of the forward convolution. The same products of
-// elements occur, whichever of the three arrays is the result. The tensors of `problem` are not used.
+// Adds to the result of problem.kind by the definition of the forward convolution. Whichever array is the result, the
+// same products of elements occur. The tensors of `problem` are not used.
 void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, ConvolutionArray& weights,
               ConvolutionArray& outputs);
 
@@ -30,7 +30,7 @@ void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, Convo
 //   3   is a plain engine
 struct CudnnDouble {
   std::function<void(const std::string&)> violated;  // Receives a description of each misuse of the double.
-  // Queues an execution on a stream, with the memory that it accesses. If null, executions run at once.
+  // Queues an execution and the memory that it accesses on a stream. If null, executions run at once.
   struct Touched {
     const void* begin;
     size_t bytes;

@@ -1,6 +1,5 @@
-// The double of CUPTI: records of the work that ran on the driver's double, in buffers that the caller provides. It
-// checks that callbacks are registered before records, that record kinds are enabled, and that external ids are pushed
-// and popped in order.
+// The double of CUPTI: records of the work on the driver's double, in the caller's buffers. It checks that callbacks
+// are registered before records, that record kinds are enabled, and that external ids are pushed and popped in order.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -73,7 +72,7 @@ uint64_t Now() {
       .count();
 }
 
-// Adds a record that connects a call with the external id at the time of the call, if the kinds of both are enabled.
+// Adds a record that connects a call with the current external id, if both kinds are enabled.
 void Queued(uint32_t correlation) {
   State& state = TheState();
   if (!state.Has(kExternalCorrelation) || !state.Has(kDriverCalls) || state.external.empty()) return;

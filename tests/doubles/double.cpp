@@ -74,7 +74,7 @@ struct Process {
   }
 };
 
-// The object is never destroyed, because it is needed after all other objects.
+// The object is never destroyed, because other destructors need it.
 Process& TheProcess() {
   static auto* const process = new Process;
   return *process;

@@ -56,8 +56,8 @@ std::string Words(const Args&... args) {
 void Violation(const std::string& what);
 void Trace(const std::string& line);
 
-// The beginning of every function: records the call, lets it fail if that is requested, and checks the function's
-// rules. Holds the lock of all doubles.
+// The beginning of every function: records the call, lets it fail on request, and checks the function's rules. Holds
+// the lock of all doubles.
 class Entry {
  public:
   explicit Entry(Function function);
@@ -81,7 +81,7 @@ class Entry {
 
 // ---- Objects -------------------------------------------------------------------------------------------------------
 
-// The objects of one kind. Destroyed objects stay known, to distinguish them from handles that never existed.
+// The objects of one kind. Destroyed objects stay known, which distinguishes them from unknown handles.
 class AnyRegistry {
  public:
   explicit AnyRegistry(std::string what);

@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// A text that parses can be formatted, and formatting it again changes nothing. FormatText itself checks that the
-// module stays the same.
+// A text that parses can be formatted, and formatting it again changes nothing. FormatText checks that the module stays
+// the same.
 std::string BrokenByFormatting(std::string_view text) {
   const ParseOptions options;
   const auto module = Parse(std::make_shared<const SourceText>("test", std::string(text)), options);

@@ -20,7 +20,7 @@
 
 namespace hlo {
 
-// Replaces the function of base/check.cpp, which ends the process in a way that libFuzzer accepts as orderly.
+// Replaces base/check.cpp's function, which ends the process in a way that libFuzzer takes for an orderly end.
 void internal::CheckFailed(const char* file, int line, const char* condition, const std::string& message) {
   std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, condition, message.c_str());
   std::abort();

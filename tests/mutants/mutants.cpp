@@ -151,8 +151,8 @@ bool g_list = false;
 
 // ---- Passes --------------------------------------------------------------------------------------------------------
 
-// Plants the mutation at the first suitable instruction, in a seeded order, that leaves the module valid. Returns null
-// if there is no such instruction. The origins in the result are the instructions of `module`.
+// Plants the mutation at the first instruction in a seeded order that leaves the module valid. Returns null if there is
+// none. The origins in the result are the instructions of `module`.
 std::unique_ptr<Module> Mutated(const Module& module, const Mutation& mutation, uint64_t seed, std::string* where,
                                 int* id) {
   const auto candidates = [](const Module& of) {
@@ -195,7 +195,7 @@ Result<JudgedOnSets> JudgeOnSets(const Module& module, const Module& wrong,
   return JudgedOnSets{own, 0};
 }
 
-// The arguments of a run, then further sets that reach more sides, then sets of other profiles.
+// The arguments of a run, sets that reach more sides, then sets of other profiles.
 std::vector<std::vector<Literal>> SetsFor(const Module& module, uint64_t seed, InputProfile profile, int64_t sets) {
   std::vector<std::vector<Literal>> all;
   auto own = MakeArguments(module, {.seed = seed, .profile = profile});
@@ -282,7 +282,7 @@ Result<RunReport> RunOnce(const Subject& subject, RunOptions options, const std:
   return Run(experiment);
 }
 
-// True if the culprit of the report is of the planted kind. A fault of the run time may make any step the culprit.
+// True if the report's culprit is of the planted kind. A fault of the run time may make any step the culprit.
 bool BlamesPlanted(const Culprit& culprit, std::string_view kind) {
   if (kind == "kernel") return culprit.kind == Culprit::Kind::kKernel;
   if (kind == "library") return culprit.kind == Culprit::Kind::kLibrary;
@@ -290,7 +290,7 @@ bool BlamesPlanted(const Culprit& culprit, std::string_view kind) {
          culprit.kind == Culprit::Kind::kRuntime;
 }
 
-// False if the mutation has no suitable instruction in the optimized module. Then no run is necessary.
+// False if the optimized module has no suitable instruction. Then no run is necessary.
 bool FitsAnywhere(const Mutation& mutation, const Module& optimized) {
   const std::unique_ptr<Module> copy = optimized.Clone(true);
   return Plant(mutation, *copy) != nullptr;

@@ -1,4 +1,4 @@
-// Finds the reason why a planted fault was not detected, if the module shows it.
+// Finds why a planted fault was not detected, if the module shows it.
 #ifndef HLO_TESTS_MUTANTS_SURVIVORS_H_
 #define HLO_TESTS_MUTANTS_SURVIVORS_H_
 
@@ -30,7 +30,7 @@ class Survivors {
   // Takes the module without faults. `reach` has run it on all arguments.
   Survivors(const Module& module, const Reach& reach);
 
-  // The reason for a fault in the instruction with the id. Ids are the same in `wrong`, which has the fault.
+  // The reason for a fault in the instruction with the id. `wrong`, which has the fault, has the same ids.
   Survival WhyOf(int id, const Module& wrong) const;
 
  private:

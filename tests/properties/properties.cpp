@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-// A diagnostic has a code, a message, and a place in the text. An empty text has no place, and a binary protocol buffer
-// has the number of a byte instead.
+// A diagnostic has a code, a message, and a place in the text. An empty text has no place. A binary protocol buffer has
+// the number of a byte instead.
 std::string BrokenBy(const Error& error) {
   if (error.diagnostics.empty()) return "an error without a diagnostic";
   if (error.exit == ExitCode::kInternal || error.exit == ExitCode::kOk)
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Module>> Reread(const std::string& text) {
   return Parse(std::make_shared<const SourceText>("printed", text));
 }
 
-// Compares the second printing with the third. Computations are ordered by the calls in the text, as in XLA, and the
+// Compares the second printing with the third. Computations are ordered by the calls in the text, as in XLA, so the
 // first printing may change the order of instructions.
 std::string BrokenByPrinting(const Module& module, const PrintOptions& form) {
   const std::string first = Print(module, form);
@@ -48,7 +48,7 @@ std::string BrokenByPrinting(const Module& module, const PrintOptions& form) {
   return again == text ? "" : Str("printed:\n", text, "\nread and printed again:\n", again);
 }
 
-// Also prints the forms that need not be readable, if they are small.
+// Also prints small forms that need not be readable.
 void PrintAllForms(const Module& module) {
   constexpr int64_t kFew = 10'000;
   for (const PrintForm& form : PrintForms()) {

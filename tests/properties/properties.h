@@ -10,16 +10,16 @@
 
 namespace hlo {
 
-// Tokens are in order within the text, and each one is the same if it is read alone. The pieces of a file with several
-// modules are in order within the text as well.
+// Tokens are in order within the text, and each is the same if read alone. The pieces of a file with several modules
+// are in order too.
 std::string BrokenByTokens(std::string_view text);
 
 // `bytes` are HLO text or a protocol buffer, binary or text. Strict verification accepts only modules that the default
-// level accepts. If `accepted` is given, it receives whether the module is valid.
+// level accepts. `accepted` receives whether the module is valid, unless it is null.
 std::string BrokenByModule(std::string_view bytes, bool* accepted = nullptr);
 
 // `text` has a shape, a line end, and a literal of that shape. A literal that can be read prints as a text that reads
-// back with the same bits.
+// back with equal bits.
 std::string BrokenByLiteral(std::string_view text);
 
 }  // namespace hlo
