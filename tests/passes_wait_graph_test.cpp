@@ -21,7 +21,7 @@ class Model {
     for (size_t i = 0; i < order.size(); ++i) group_[i] = static_cast<int>(i);
   }
   int GroupOf(int number) const { return group_[number]; }
-  bool WaitsFor(int from, int before) const {
+  bool IsReachable(int from, int before) const {
     std::set<int> seen = {group_[from]};
     std::vector<int> worklist = {group_[from]};
     while (!worklist.empty()) {
@@ -37,7 +37,7 @@ class Model {
   // True if a path leads through a third group.
   bool WaitsRoundAbout(int from, int before) const {
     for (const int next : Before(group_[from])) {
-      if (next != group_[before] && WaitsFor(next, before)) return true;
+      if (next != group_[before] && IsReachable(next, before)) return true;
     }
     return false;
   }
@@ -79,7 +79,7 @@ TEST(WaitGraph, AgreesWithAFullSearch) {
     for (int step = 0; step < 400; ++step) {
       const int a = static_cast<int>(random() % order.size()), b = static_cast<int>(random() % order.size());
       if (model.GroupOf(a) == model.GroupOf(b)) continue;
-      ASSERT_EQ(graph.WaitsFor(*order[a], *order[b]), model.WaitsFor(a, b)) << a << " " << b << " seed " << seed;
+      ASSERT_EQ(graph.IsReachable(*order[a], *order[b]), model.IsReachable(a, b)) << a << " " << b << " seed " << seed;
       if (step % 8 != 0 || model.WaitsRoundAbout(a, b) || model.WaitsRoundAbout(b, a)) continue;
       graph.Join(*order[a], *order[b]);
       model.Join(a, b);

@@ -63,7 +63,7 @@ class Combiner {
       if (!MayShareOne(first, inst)) continue;
       ++asked;
       if (batch->bytes + bytes > options_.max_bytes || std::ssize(batch->members) >= options_.max_operands) continue;
-      if (waits.WaitsFor(inst, first) || waits.WaitsFor(first, inst)) continue;
+      if (waits.IsReachable(inst, first) || waits.IsReachable(first, inst)) continue;
       waits.Join(first, inst);
       batch->members.push_back(&inst);
       batch->bytes += bytes;

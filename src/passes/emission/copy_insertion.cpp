@@ -190,7 +190,7 @@ class Finder {
     if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;
     return std::ranges::any_of(ReadersOf(value), [&](const Instruction* reader) {
-      return reader != &user && !waits_.WaitsFor(user, *reader);
+      return reader != &user && !waits_.IsReachable(user, *reader);
     });
   }
 
@@ -211,7 +211,7 @@ class Finder {
     const Instruction& maker = MakerOf(next);
     return std::ranges::any_of(old_values, [&](const Instruction* old) {
       return !WritesOver(next, *old) || std::ranges::any_of(ReadersOf(*old), [&](const Instruction* reader) {
-        return reader != &maker && !waits_.WaitsFor(maker, *reader);
+        return reader != &maker && !waits_.IsReachable(maker, *reader);
       });
     });
   }

@@ -3,7 +3,7 @@
 // A fusion strategy (another file in this folder) visits candidates in its own order and rejects some with a reason.
 // The graph provides:
 //
-//   dependencies   WaitsFor, WaitsRoundAbout: would the union of two groups depend on itself?
+//   dependencies   IsReachable, WaitsRoundAbout: would the union of two groups depend on itself?
 //   cost           CostOf, CostOfUnion: the cost of a group, or of a union that does not exist yet
 //   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
 //
@@ -74,8 +74,9 @@ class FusionGraph {
     return group_of_[(value.Is(Opcode::kGetTupleElement) ? value.operand(0) : value).place()];
   }
 
-  // Whether the group depends on the other, directly or indirectly. Also for instructions in no group.
-  bool WaitsFor(GroupId group, GroupId before) { return Waits().WaitsFor(Root(group), Root(before)); }
+  // Whether `before` is reachable from `group` through operands and control predecessors. Also for instructions in no
+  // group.
+  bool IsReachable(GroupId group, GroupId before) { return Waits().IsReachable(Root(group), Root(before)); }
   // An instruction of a third group through which `group` depends on `before`, or null. If there is one, the two cannot
   // be merged.
   const Instruction* WaitsRoundAbout(GroupId group, GroupId before) {

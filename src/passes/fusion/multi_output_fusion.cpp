@@ -155,8 +155,8 @@ class MultiOutputFusion {
   Veto VetoOfSiblings(GroupId a, GroupId b) {
     if (Veto veto = OtherWalk(walks_[a], walks_[b])) return veto;
     if (Veto veto = VetoOfLimits(a, b)) return veto;
-    if (graph_.WaitsFor(a, b)) return Waits(a, b);
-    if (graph_.WaitsFor(b, a)) return Waits(b, a);
+    if (graph_.IsReachable(a, b)) return Waits(a, b);
+    if (graph_.IsReachable(b, a)) return Waits(b, a);
     return {};
   }
 

@@ -41,7 +41,7 @@ class RegionGraph {
   }
   // Whether neither group depends on the other.
   bool AreIndependent(const Instruction& a, const Instruction& b) {
-    return !waits_.WaitsFor(a, b) && !waits_.WaitsFor(b, a);
+    return !waits_.IsReachable(a, b) && !waits_.IsReachable(b, a);
   }
   void Join(const Instruction& a, const Instruction& b);
 

@@ -43,7 +43,7 @@ const Instruction* WaitGraph::Before(int member, size_t index) const {
   return index < control.size() ? control[index] : nullptr;
 }
 
-bool WaitGraph::WaitsFor(const Instruction& inst, const Instruction& before) {
+bool WaitGraph::IsReachable(const Instruction& inst, const Instruction& before) {
   const int from = GroupOf(inst), target = GroupOf(before);
   if (groups_[from].label < groups_[target].label) return false;
   if (target_ != target) {
@@ -60,7 +60,7 @@ const Instruction* WaitGraph::WaitsRoundAbout(const Instruction& inst, const Ins
   do {
     for (size_t i = 0; const Instruction* third = Before(member, i); ++i) {
       const int group = GroupOf(*third);
-      if (group != from && group != target && WaitsFor(*third, before)) return third;
+      if (group != from && group != target && IsReachable(*third, before)) return third;
     }
     member = next_member_[member];
   } while (member != number_of_[inst.place()]);

@@ -16,9 +16,9 @@ class WaitGraph {
   // change during the life of the graph, nor may the instructions.
   explicit WaitGraph(const std::vector<Instruction*>& order);
 
-  // Whether the group of `inst` depends on the group of `before`, a different one, through operands and control
+  // Whether the group of `before` is reachable from the group of `inst`, a different one, through operands and control
   // predecessors. Consecutive questions about the same `before` search each group only once.
-  bool WaitsFor(const Instruction& inst, const Instruction& before);
+  bool IsReachable(const Instruction& inst, const Instruction& before);
   // The same through a third group. Returns an instruction of that group that the group of `inst` directly depends on,
   // or null.
   const Instruction* WaitsRoundAbout(const Instruction& inst, const Instruction& before);

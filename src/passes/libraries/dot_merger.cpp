@@ -120,7 +120,7 @@ class DotMerger {
     if (!SameProduct(first, member) || (group.bytes > limit && single.bytes > limit)) return false;
     // cse merges equal dots.
     if (group.own.contains(&member.own())) return false;
-    if (waits_.WaitsFor(*member.dot, *first.dot) || waits_.WaitsFor(*first.dot, *member.dot)) return false;
+    if (waits_.IsReachable(*member.dot, *first.dot) || waits_.IsReachable(*first.dot, *member.dot)) return false;
     if (!context_.ConsumeFuel()) return false;
     waits_.Join(*first.dot, *member.dot);
     group.members.push_back(member);
