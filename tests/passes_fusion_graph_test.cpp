@@ -105,7 +105,8 @@ TEST(FusionGraph, ComputesTheCostsOfPossibleUnions) {
       std::set<const Instruction*> read = model.Read(a);
       read.merge(model.Read(b));
       ASSERT_EQ(graph.ReadCountOfUnion(a, b), static_cast<int64_t>(read.size())) << a << " " << b << " seed " << seed;
-      if (step % 10 != 0 || graph.WaitsRoundAbout(a, b) != nullptr || graph.WaitsRoundAbout(b, a) != nullptr) continue;
+      if (step % 10 != 0 || graph.InstructionBetween(a, b) != nullptr || graph.InstructionBetween(b, a) != nullptr)
+        continue;
       const double work = graph.CostOf(a).work + graph.CostOf(b).work;
       graph.Union(a, b, {FusionReason::kSmall});
       model.Union(a, b);

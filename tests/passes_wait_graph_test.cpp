@@ -35,7 +35,7 @@ class Model {
     return false;
   }
   // True if a path leads through a third group.
-  bool WaitsRoundAbout(int from, int before) const {
+  bool InstructionBetween(int from, int before) const {
     for (const int next : Before(group_[from])) {
       if (next != group_[before] && IsReachable(next, before)) return true;
     }
@@ -80,7 +80,7 @@ TEST(WaitGraph, AgreesWithAFullSearch) {
       const int a = static_cast<int>(random() % order.size()), b = static_cast<int>(random() % order.size());
       if (model.GroupOf(a) == model.GroupOf(b)) continue;
       ASSERT_EQ(graph.IsReachable(*order[a], *order[b]), model.IsReachable(a, b)) << a << " " << b << " seed " << seed;
-      if (step % 8 != 0 || model.WaitsRoundAbout(a, b) || model.WaitsRoundAbout(b, a)) continue;
+      if (step % 8 != 0 || model.InstructionBetween(a, b) || model.InstructionBetween(b, a)) continue;
       graph.Join(*order[a], *order[b]);
       model.Join(a, b);
     }

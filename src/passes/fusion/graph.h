@@ -3,7 +3,7 @@
 // A fusion strategy (another file in this folder) visits candidates in its own order and rejects some with a reason.
 // The graph provides:
 //
-//   dependencies   IsReachable, WaitsRoundAbout: would the union of two groups depend on itself?
+//   dependencies   IsReachable, InstructionBetween: would the union of two groups depend on itself?
 //   cost           CostOf, CostOfUnion: the cost of a group, or of a union that does not exist yet
 //   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
 //
@@ -79,8 +79,8 @@ class FusionGraph {
   bool IsReachable(GroupId group, GroupId before) { return Waits().IsReachable(Root(group), Root(before)); }
   // An instruction of a third group through which `group` depends on `before`, or null. If there is one, the two cannot
   // be merged.
-  const Instruction* WaitsRoundAbout(GroupId group, GroupId before) {
-    return Waits().WaitsRoundAbout(Root(group), Root(before));
+  const Instruction* InstructionBetween(GroupId group, GroupId before) {
+    return Waits().InstructionBetween(Root(group), Root(before));
   }
 
   // The number of values that members read and the group does not compute. A value that one member stores for another

@@ -140,7 +140,7 @@ class MultiOutputFusion {
           return FusionNote{FusionReason::kNeedsAll};
       }
     }
-    if (const Instruction* third = graph_.WaitsRoundAbout(b, a)) return FusionNote{FusionReason::kWaits, third};
+    if (const Instruction* third = graph_.InstructionBetween(b, a)) return FusionNote{FusionReason::kWaits, third};
     return {};
   }
 
@@ -161,7 +161,7 @@ class MultiOutputFusion {
   }
 
   FusionNote Waits(GroupId group, GroupId before) {
-    const Instruction* third = graph_.WaitsRoundAbout(group, before);
+    const Instruction* third = graph_.InstructionBetween(group, before);
     return {third != nullptr ? FusionReason::kWaits : FusionReason::kNeedsResult, third};
   }
 

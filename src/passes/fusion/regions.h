@@ -37,7 +37,7 @@ class RegionGraph {
 
   // Whether the union of the two groups, which must differ, would not depend on itself.
   bool CanJoin(const Instruction& a, const Instruction& b) {
-    return waits_.WaitsRoundAbout(a, b) == nullptr && waits_.WaitsRoundAbout(b, a) == nullptr;
+    return waits_.InstructionBetween(a, b) == nullptr && waits_.InstructionBetween(b, a) == nullptr;
   }
   // Whether neither group depends on the other.
   bool AreIndependent(const Instruction& a, const Instruction& b) {

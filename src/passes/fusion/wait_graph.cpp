@@ -53,7 +53,7 @@ bool WaitGraph::IsReachable(const Instruction& inst, const Instruction& before) 
   return groups_[from].seen == search_ ? groups_[from].waits : Search(from, groups_[target].label, target);
 }
 
-const Instruction* WaitGraph::WaitsRoundAbout(const Instruction& inst, const Instruction& before) {
+const Instruction* WaitGraph::InstructionBetween(const Instruction& inst, const Instruction& before) {
   const int from = GroupOf(inst), target = GroupOf(before);
   if (groups_[from].label < groups_[target].label) return nullptr;
   int member = number_of_[inst.place()];

@@ -19,9 +19,9 @@ class WaitGraph {
   // Whether the group of `before` is reachable from the group of `inst`, a different one, through operands and control
   // predecessors. Consecutive questions about the same `before` search each group only once.
   bool IsReachable(const Instruction& inst, const Instruction& before);
-  // The same through a third group. Returns an instruction of that group that the group of `inst` directly depends on,
-  // or null.
-  const Instruction* WaitsRoundAbout(const Instruction& inst, const Instruction& before);
+  // An instruction of a third group on a path from the group of `inst` to the group of `before`, or null. The group of
+  // `inst` depends on it directly.
+  const Instruction* InstructionBetween(const Instruction& inst, const Instruction& before);
 
   // Merges two groups. There must be no path between them through a third. The time depends on the number of groups
   // between the two that the later one depends on.
