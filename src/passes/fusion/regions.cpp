@@ -22,7 +22,7 @@ Instruction* LoopOf(const Instruction& tuple) {
 }
 
 // Returns whether `inst` is an element of another value or a bitcast of it.
-bool NamesPart(const Instruction& inst) { return inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kBitcast); }
+bool IsPartOrBitcast(const Instruction& inst) { return inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kBitcast); }
 
 class Outliner {
  public:
@@ -57,7 +57,7 @@ class Outliner {
     if (const auto found = copies_.find(&value); found != copies_.end()) return found->second;
     Instruction*& copy = copies_[&value];
     const Instruction* launch = LaunchOf(value);
-    const bool named_inside = NamesPart(value) && launch != nullptr && inside_.contains(launch);
+    const bool named_inside = IsPartOrBitcast(value) && launch != nullptr && inside_.contains(launch);
     const bool begins_loop = LoopOf(value) != nullptr && inside_.contains(LoopOf(value));
     if (named_inside || begins_loop || (value.Is(Opcode::kConstant) && value.shape().IsScalar()))
       return copy = CopyOf(value);
@@ -102,7 +102,8 @@ class Outliner {
       for (const Instruction* user : names[i]->users()) {
         if (user->Is(Opcode::kBitcast)) names.push_back(user);
         const Instruction* loop = LoopOf(*user);
-        const bool stays = inside_.contains(user) || (loop != nullptr && inside_.contains(loop)) || NamesPart(*user);
+        const bool stays =
+            inside_.contains(user) || (loop != nullptr && inside_.contains(loop)) || IsPartOrBitcast(*user);
         if (!stays) return true;
       }
     }
@@ -114,7 +115,7 @@ class Outliner {
     std::vector<Instruction*> names = {&member};
     for (size_t i = 0; i < names.size(); ++i) {
       for (Instruction* user : names[i]->users()) {
-        if (NamesPart(*user)) names.push_back(user);
+        if (IsPartOrBitcast(*user)) names.push_back(user);
       }
     }
     for (size_t i = names.size(); i-- > 0;) {
@@ -144,7 +145,7 @@ bool IsLaunch(const Instruction& inst) {
 Instruction* LaunchOf(Instruction& value) {
   constexpr int kMostNames = 16;
   Instruction* inst = &value;
-  for (int i = 0; i < kMostNames && NamesPart(*inst); ++i) inst = &inst->operand(0);
+  for (int i = 0; i < kMostNames && IsPartOrBitcast(*inst); ++i) inst = &inst->operand(0);
   if (Instruction* loop = LoopOf(*inst)) return loop;
   return IsLaunch(*inst) ? inst : nullptr;
 }
@@ -154,7 +155,7 @@ bool IsReadByOthers(const Instruction& value, const std::vector<const Instructio
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i]->IsRoot()) return true;
     for (const Instruction* user : names[i]->users()) {
-      if (NamesPart(*user)) names.push_back(user);
+      if (IsPartOrBitcast(*user)) names.push_back(user);
       else if (std::ranges::find(launches, user) == launches.end()) return true;
     }
   }
