@@ -123,8 +123,8 @@ class ConvolutionLayouts {
 
   void GiveSpace(Instruction& inst, const Order& space) {
     if (!CanMove(inst) || !SpaceOf(inst).empty() || !MayWalk(inst, space)) return;
-    bool other = !IsAsItLies(OrderOfResult(inst, space));
-    for (int64_t i = 0; i < inst.operand_count(); ++i) other |= !IsAsItLies(OrderOfOperand(inst, i, space));
+    bool other = !IsIdentityPermutation(OrderOfResult(inst, space));
+    for (int64_t i = 0; i < inst.operand_count(); ++i) other |= !IsIdentityPermutation(OrderOfOperand(inst, i, space));
     if (!other) return;
     spaces_[ids_.Of(inst)] = space;
     spread_.push_back(&inst);
@@ -137,14 +137,14 @@ class ConvolutionLayouts {
       if (order.empty()) continue;
       const Source source = SourceOf(inst.operand(i));
       const Order of_base = OfBase(source, order);
-      if (!HasSpace(*source.base) || IsAsItLies(of_base)) continue;
+      if (!HasSpace(*source.base) || IsIdentityPermutation(of_base)) continue;
       if (const auto wanted = SpaceOfResult(*source.base, of_base)) GiveSpace(*source.base, *wanted);
     }
     const Order result = OrderOfResult(inst, space);
     if (result.empty()) return;
     for (const Use& use : UsesOf(inst)) {
       const Order order = use.view.empty() ? result : BehindView(use.view, result);
-      if (use.user == nullptr || !HasSpace(*use.user) || IsAsItLies(order)) continue;
+      if (use.user == nullptr || !HasSpace(*use.user) || IsIdentityPermutation(order)) continue;
       if (const auto wanted = SpaceOfOperand(*use.user, use.operand, order)) GiveSpace(*use.user, *wanted);
     }
   }
@@ -180,7 +180,7 @@ class ConvolutionLayouts {
   int64_t CostOfTranspose(const Instruction& base, const Order& from, const Order& to, bool on_the_way) const;
   void ConnectValue(Instruction& base, const std::vector<Use>& uses);
 
-  Instruction& Lying(Instruction& base, const Order& order);
+  Instruction& ValueInOrder(Instruction& base, const Order& order);
   void Log() const;
 
   Computation& computation_;
@@ -194,10 +194,10 @@ class ConvolutionLayouts {
   CutGraph graph_;
   std::vector<CutGraph::Node> nodes_;  // Indexed by id, 0 if none; on the first side if channels-last.
   std::vector<bool> first_side_;
-  std::map<std::pair<int, Order>, Instruction*> lying_;  // New values, by id and order.
+  std::map<std::pair<int, Order>, Instruction*> in_order_;  // New values, by id and order.
 };
 
-Order AsItLies(const Instruction& inst) {
+Order IdentityOrder(const Instruction& inst) {
   Order order(inst.shape().rank());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   return order;
@@ -213,7 +213,7 @@ bool IsLoop(const Instruction& inst) {
 int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const {
   const Order& space = SpaceOf(convolution);
   const auto cost_of = [&](const Instruction& image, const Order& order) {
-    return order.empty() ? 0 : CostOfTranspose(image, AsItLies(image), order, false);
+    return order.empty() ? 0 : CostOfTranspose(image, IdentityOrder(image), order, false);
   };
   int64_t cost = cost_of(convolution, OrderOfResult(convolution, space));
   for (int64_t i = 0; i < convolution.operand_count(); ++i)
@@ -238,9 +238,9 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
   };
   std::map<Order, std::vector<Asker>> asked;
   std::map<Order, bool> in_loops;
-  const Order as_it_lies = AsItLies(base);
+  const Order identity = IdentityOrder(base);
   for (const Use& use : uses) {
-    const Order& now = use.view.empty() ? as_it_lies : use.view;
+    const Order& now = use.view.empty() ? identity : use.view;
     const CutGraph::Node node = use.user == nullptr ? 0 : nodes_[ids_.Of(*use.user)];
     Order last = node == 0 ? Order() : OrderOfOperand(*use.user, use.operand, SpaceOf(*use.user));
     last = last.empty() ? now : use.view.empty() ? last : BeforeView(use.view, last);
@@ -250,29 +250,29 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
     for (const Order& order : {now, last}) in_loops.try_emplace(order, true).first->second &= in_loop;
   }
   const CutGraph::Node node = nodes_[ids_.Of(base)];
-  Order last = node == 0 ? as_it_lies : OrderOfResult(base, SpaceOf(base));
-  if (last.empty()) last = as_it_lies;
+  Order last = node == 0 ? identity : OrderOfResult(base, SpaceOf(base));
+  if (last.empty()) last = identity;
   for (const auto& [order, askers] : asked) {
     // A transpose directly after a convolution would separate it from its epilogue.
     const bool on_the_way = IsLoop(base) || (in_loops.at(order) && !base.Is(Opcode::kConvolution));
     const bool always = std::ranges::any_of(askers, [](const Asker& a) { return a.first && a.second; });
-    if (last != as_it_lies && order == as_it_lies) {  // Needed if the value has its channels last.
+    if (last != identity && order == identity) {  // Needed if the value has its channels last.
       const int64_t cost = CostOfTranspose(base, last, order, on_the_way);
       const CutGraph::Node made = always ? CutGraph::kSecond : graph_.Add();
       graph_.Connect(node, made, cost);
       for (const Asker& a : askers) {
         if (!always && a.second) graph_.Connect(made, a.node, CutGraph::kNever);
       }
-    } else if (last != as_it_lies && order == last) {  // Needed if the value has its channels first.
-      const int64_t cost = CostOfTranspose(base, as_it_lies, order, on_the_way);
+    } else if (last != identity && order == last) {  // Needed if the value has its channels first.
+      const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
       const bool now = std::ranges::any_of(askers, &Asker::second);
       const CutGraph::Node made = now ? CutGraph::kFirst : graph_.Add();
       graph_.Connect(made, node, cost);
       for (const Asker& a : askers) {
         if (!now) graph_.Connect(a.node, made, CutGraph::kNever);
       }
-    } else if (order != as_it_lies && !always) {  // Needed in any case if a user wants it.
-      const int64_t cost = CostOfTranspose(base, as_it_lies, order, on_the_way);
+    } else if (order != identity && !always) {  // Needed in any case if a user wants it.
+      const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
       const CutGraph::Node made_first = graph_.Add(), made_second = graph_.Add();
       graph_.Connect(made_first, CutGraph::kSecond, cost);
       graph_.Connect(CutGraph::kFirst, made_second, cost);
@@ -310,13 +310,13 @@ bool ConvolutionLayouts::Choose() {
   return std::ranges::any_of(spread_, [&](const Instruction* inst) { return IsLast(*inst); });
 }
 
-Instruction& ConvolutionLayouts::Lying(Instruction& base, const Order& order) {
-  Instruction*& made = lying_[{base.id(), order}];
+Instruction& ConvolutionLayouts::ValueInOrder(Instruction& base, const Order& order) {
+  Instruction*& made = in_order_[{base.id(), order}];
   if (made != nullptr) return *made;
   const bool is_last = IsLast(base);
-  Order from = is_last ? OrderOfResult(base, SpaceOf(base)) : AsItLies(base);
-  if (from.empty()) from = AsItLies(base);
-  Instruction& is = is_last ? *lying_.at({base.id(), from}) : base;
+  Order from = is_last ? OrderOfResult(base, SpaceOf(base)) : IdentityOrder(base);
+  if (from.empty()) from = IdentityOrder(base);
+  Instruction& is = is_last ? *in_order_.at({base.id(), from}) : base;
   if (order == from) return *(made = &is);
   if (base.Is(Opcode::kIota)) return *(made = &InSpace(base, order, {}));
   made = &computation_.AddLike(base, Opcode::kTranspose, InOrder(base.shape(), order), {&is},
@@ -347,16 +347,16 @@ void ConvolutionLayouts::Rewrite() {
     std::vector<Instruction*> operands;
     for (int64_t i = 0; i < inst->operand_count(); ++i) {
       const Source source = SourceOf(inst->operand(i));
-      const Order now = source.view.empty() ? AsItLies(*source.base) : source.view;
+      const Order now = source.view.empty() ? IdentityOrder(*source.base) : source.view;
       const Order order = OrderOfOperand(*inst, i, space);
       const Order wanted = order.empty() ? now : OfBase(source, order);
       const bool stays = wanted == now && !IsLast(*source.base);
-      operands.push_back(stays ? &inst->operand(i) : &Lying(*source.base, wanted));
+      operands.push_back(stays ? &inst->operand(i) : &ValueInOrder(*source.base, wanted));
     }
     Order result = OrderOfResult(*inst, space);
-    if (result.empty()) result = AsItLies(*inst);
+    if (result.empty()) result = IdentityOrder(*inst);
     Instruction& made = InSpace(*inst, space, operands);
-    lying_[{inst->id(), result}] = &made;
+    in_order_[{inst->id(), result}] = &made;
     if (LOGS_WHY())
       LogWhy("convolution-layout-assignment", *inst, Str("=> ", ToString(made)), "channels last is cheaper");
   }
@@ -367,7 +367,7 @@ void ConvolutionLayouts::Rewrite() {
     if (inst.removed() || (!IsLast(inst) && !inst.Is(Opcode::kTranspose))) continue;
     if (!inst.IsDead()) {
       if (!IsLast(inst)) continue;
-      inst.ReplaceAllUses(Lying(inst, AsItLies(inst)));
+      inst.ReplaceAllUses(ValueInOrder(inst, IdentityOrder(inst)));
     }
     computation_.RemoveDeadTree(inst);
   }

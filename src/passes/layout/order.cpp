@@ -64,7 +64,7 @@ bool IsMoved(const Instruction& inst) {
 
 }  // namespace
 
-bool IsAsItLies(const Order& order) { return std::is_sorted(order.begin(), order.end()); }
+bool IsIdentityPermutation(const Order& order) { return std::is_sorted(order.begin(), order.end()); }
 
 Order Inverse(const Order& order) {
   Order inverse(order.size());

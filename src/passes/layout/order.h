@@ -23,7 +23,7 @@ namespace hlo {
 
 using Order = std::vector<int64_t>;
 
-bool IsAsItLies(const Order& order);
+bool IsIdentityPermutation(const Order& order);
 Order Inverse(const Order& order);
 // The `dimensions` of the transpose from order `from` to order `to`.
 Order TransposeBetween(const Order& from, const Order& to);
