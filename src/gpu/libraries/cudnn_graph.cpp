@@ -36,7 +36,7 @@ Dims WithoutOnes(const Dims& order, const Dims& dims) {
   return left;
 }
 
-bool LiesSo(const ConvolutionTensor& tensor, bool channels_last) {
+bool HasChannelOrder(const ConvolutionTensor& tensor, bool channels_last) {
   return tensor.IsDense() &&
          OrderInMemory(tensor) == WithoutOnes(Order(tensor.dims.size(), channels_last), tensor.dims);
 }
@@ -207,7 +207,7 @@ class Builder {
     // Engine 4 of cuDNN 9.14 misreads a vector along rows as one along channels.
     if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
       FAIL(DeviceError("R018", "an operand of its epilogue is neither of all elements nor one for each channel"));
-    if (!LiesSo(step.tensor, laid_.channels_last))
+    if (!HasChannelOrder(step.tensor, laid_.channels_last))
       FAIL(DeviceError("R018", "an operand of its epilogue lies otherwise than the result"));
     return AddTensor(step.tensor.dims, TypeOf(step.tensor.type), Slot{Slot::Source::kOperand, step.tensor.operand});
   }
@@ -307,7 +307,7 @@ Laid Lay(const ConvolutionProblem& problem) {
     return laid;
   }
   const auto both = [&](bool channels_last) {
-    return LiesSo(wide.images, channels_last) && LiesSo(wide.outputs, channels_last);
+    return HasChannelOrder(wide.images, channels_last) && HasChannelOrder(wide.outputs, channels_last);
   };
   laid.channels_last = both(true);
   if (!laid.channels_last && !both(false)) laid.why_not = "its channels lie neither last nor first";

@@ -16,11 +16,11 @@ bool IsRowMajor(const Shape& shape) {
 }
 
 // A constant may have the layout of a copy that was folded.
-bool MayLieAsTheCallersValues(const Instruction& inst) {
-  constexpr OpcodeSet kMayLie = {
+bool MayHaveAnyLayout(const Instruction& inst) {
+  constexpr OpcodeSet kAnyLayout = {
       Opcode::kParameter,       Opcode::kCopy,    Opcode::kFusion,   Opcode::kTuple,
       Opcode::kGetTupleElement, Opcode::kBitcast, Opcode::kConstant, Opcode::kElidedConstant};
-  return kMayLie.Has(inst.opcode());
+  return kAnyLayout.Has(inst.opcode());
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Status CheckNormalLayouts(const Module& module, Verified* verified) {
     Verified::Known& known = verified->computations[computation->id()];
     if (known.is_normal) continue;
     for (const Instruction* inst : computation->instructions()) {
-      if (IsRowMajor(inst->shape()) || MayLieAsTheCallersValues(*inst)) continue;
+      if (IsRowMajor(inst->shape()) || MayHaveAnyLayout(*inst)) continue;
       FAIL(ErrorAt(*inst, "I012",
                    Str("'", inst->name(), "' computes ", inst->shape().ToStringWithLayout(),
                        " behind layout assignment, expected ", inst->shape().WithDefaultLayout().ToStringWithLayout()),

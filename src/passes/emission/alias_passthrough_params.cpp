@@ -18,7 +18,7 @@ bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
 }
 
 // Returns whether the caller wants parameter and result in the same layout.
-bool LieAlike(const ModuleHeader& header, int64_t output, int64_t parameter) {
+bool HaveSameLayout(const ModuleHeader& header, int64_t output, int64_t parameter) {
   if (!header.entry_parameters || !header.entry_result) return true;
   return header.entry_parameters->element(parameter) == header.entry_result->element(output);
 }
@@ -35,7 +35,7 @@ Result<bool> AliasPassthroughParameters(Module& module, const PassContext&) {
     const Instruction& value = root.operand(i);
     if (!value.Is(Opcode::kParameter) || !value.shape().IsArray()) continue;
     const int64_t parameter = value.parameter_number();
-    if (IsTaken(module.header, i, parameter) || !LieAlike(module.header, i, parameter)) continue;
+    if (IsTaken(module.header, i, parameter) || !HaveSameLayout(module.header, i, parameter)) continue;
     module.header.aliases.push_back({.output = {i}, .parameter = parameter, .parameter_index = {}, .must = false});
     changed = true;
   }

@@ -354,7 +354,7 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
 
 // Returns whether an instruction of layout `before` may get the layout of `shape`. After layout assignment computed
 // values must be row-major (ir/verifier), so a row-major instruction must stay so.
-bool MayLieAs(const Shape& shape, const Shape& before) {
+bool MayGetLayoutOf(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
 
@@ -367,7 +367,7 @@ Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction &bitcast = f.operand(0), &x = bitcast.operand(0);
   const PrimitiveType type = inst.shape().type();
   if (f.shape().type() != type || bitcast.shape() != f.shape() || x.shape().type() != type || !IsStatic(bitcast) ||
-      !IsStatic(inst) || !MayLieAs(x.shape(), f.shape()))
+      !IsStatic(inst) || !MayGetLayoutOf(x.shape(), f.shape()))
     return nullptr;
   return Replace(inst, Opcode::kBitcast, {Step(inst, f.opcode(), x.shape(), {&x}, f.attributes())});
 }
@@ -387,7 +387,7 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
 Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!m::OneUse(m::Reshape())(&reshape) || !inst.shape().IsArray() || inst.shape().HasDynamicDims() ||
-      !MayLieAs(inst.shape(), reshape.shape()))
+      !MayGetLayoutOf(inst.shape(), reshape.shape()))
     return nullptr;
   return Replace(inst, Opcode::kReshape, {&reshape.operand(0)});
 }
@@ -496,7 +496,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
 // their order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
-  if (!broadcast.Is(Opcode::kBroadcast) || !MayLieAs(inst.shape(), broadcast.shape())) return nullptr;
+  if (!broadcast.Is(Opcode::kBroadcast) || !MayGetLayoutOf(inst.shape(), broadcast.shape())) return nullptr;
   const auto renamed = Renaming(broadcast.shape(), inst.shape());
   if (!renamed) return nullptr;
   std::vector<int64_t> dims;
