@@ -104,8 +104,8 @@ class Convolution : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(contraction_.why_not, "");
     read_ = ReadConvolution(contraction_.contraction);
     ASSERT_EQ(read_.why_not, "");
-    laid_ = cudnn::Lay(read_.problem);
-    ASSERT_EQ(laid_.why_not, "");
+    prepared_ = cudnn::PrepareConvolution(read_.problem);
+    ASSERT_EQ(prepared_.why_not, "");
   }
 
   const Computation& fused() const { return contraction_.contraction.product->computation(); }
@@ -113,7 +113,7 @@ class Convolution : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<Module> module_;
   ContractionAnswer contraction_;
   ConvolutionAnswer read_;
-  cudnn::Laid laid_;
+  cudnn::PreparedConvolution prepared_;
 };
 
 TEST_P(Convolution, IsReadCorrectly) {
@@ -125,7 +125,7 @@ TEST_P(Convolution, IsReadCorrectly) {
   const auto expected = Interpret(alone, arguments);
   ASSERT_TRUE(expected) << expected.error().message();
 
-  const ConvolutionProblem& problem = laid_.problem;
+  const ConvolutionProblem& problem = prepared_.problem;
   for (size_t i = 0; i < problem.spatial.size(); ++i) {  // The size of the output, as cuDNN computes and checks it.
     const ConvolutionDim& dim = problem.spatial[i];
     const int64_t reach =
@@ -135,14 +135,14 @@ TEST_P(Convolution, IsReadCorrectly) {
     EXPECT_GE(dim.pad_high, 0);
   }
   const auto array = [&](const ConvolutionTensor& tensor) {
-    ConvolutionArray array{tensor.dims, DenseStrides(tensor.dims, laid_.channels_last), {}};
+    ConvolutionArray array{tensor.dims, DenseStrides(tensor.dims, prepared_.channels_last), {}};
     int64_t elements = 1;
     for (const int64_t dim : tensor.dims) elements *= dim;
     array.elements.resize(elements);
     if (tensor.operand < 0) return array;
     Literal packed = arguments[tensor.operand];
-    if (&tensor == &problem.weights && laid_.WeightsMove()) {
-      const auto pack = cudnn::PackModule(laid_);
+    if (&tensor == &problem.weights && prepared_.WeightsMove()) {
+      const auto pack = cudnn::PackModule(prepared_);
       Literal lies(pack->entry().parameter(0).shape());
       for (int64_t i = 0; i < elements; ++i) lies.SetDouble(i, packed.GetDouble(i));
       auto moved = Interpret(*pack, std::vector{lies});
@@ -157,7 +157,7 @@ TEST_P(Convolution, IsReadCorrectly) {
   const ConvolutionArray& result = problem.kind == ConvolutionKind::kFprop   ? outputs
                                    : problem.kind == ConvolutionKind::kDgrad ? images
                                                                              : weights;
-  const auto finish = cudnn::FinishModule(contraction_.contraction, laid_);
+  const auto finish = cudnn::FinishModule(contraction_.contraction, prepared_);
   ASSERT_NE(finish, nullptr);
   arguments.emplace_back(finish->entry().parameter(std::ssize(arguments)).shape());
   for (int64_t i = 0; i < std::ssize(result.elements); ++i) arguments.back().SetDouble(i, result.elements[i]);
@@ -195,10 +195,10 @@ TEST_P(Convolution, PartsAreKernels) {
     ASSERT_TRUE(part->Launch(*host, *loaded, operands, PointersOf(result), scratch.data()));
     EXPECT_TRUE(result.BitEquals(*expected));
   };
-  if (laid_.WeightsMove() && laid_.problem.kind != ConvolutionKind::kWgrad) check(cudnn::PackModule(laid_));
+  if (prepared_.WeightsMove() && prepared_.problem.kind != ConvolutionKind::kWgrad) check(cudnn::PackModule(prepared_));
   if (auto of_sums = cudnn::OfSumsModule(contraction_.contraction)) check(std::move(of_sums));
   if (!read_.problem.sums.empty()) return check(cudnn::SumsModule(contraction_.contraction));
-  auto finish = cudnn::FinishModule(contraction_.contraction, laid_);
+  auto finish = cudnn::FinishModule(contraction_.contraction, prepared_);
   ASSERT_NE(finish, nullptr);
   // The convolution's call leaves nothing to finish.
   if (finish->entry().root().attrs<FusionAttrs>().calls->root().Is(Opcode::kParameter)) return;
@@ -485,8 +485,8 @@ std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& proble
   description.Set(cudnn::kDeviceJson, cudnn::kTypeChar, std::ssize(json), json.data());
   if (const Status final = description.Finalize(); !final) return final.error().message();
   const cudnn::Where where{.description = &description};
-  const cudnn::Laid laid = cudnn::Lay(problem);
-  const auto graph = MakeGraph(api, where, laid, /*with_epilogue=*/true);
+  const cudnn::PreparedConvolution prepared = cudnn::PrepareConvolution(problem);
+  const auto graph = MakeGraph(api, where, prepared, /*with_epilogue=*/true);
   if (!graph) return graph.error().message();
   std::string why_not = "none is compiled";
   for (const cudnn::Descriptor& config : Configurations(api, where, *graph, nullptr)) {

@@ -24,8 +24,8 @@ namespace {
 
 using cudnn::Api;
 using cudnn::Choice;
-using cudnn::Laid;
 using cudnn::OnDevice;
+using cudnn::PreparedConvolution;
 
 // Least bytes for which compiling an engine is worth its time. Otherwise a kernel of ours does the rest in a pass over
 // the result.
@@ -39,7 +39,8 @@ Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Mo
 }
 
 struct CudnnCall : LibraryCall {
-  CudnnCall(const Api& api, const Laid& laid, bool allow_tf32) : api(api), laid(laid), allow_tf32(allow_tf32) {}
+  CudnnCall(const Api& api, const PreparedConvolution& prepared, bool allow_tf32)
+      : api(api), prepared(prepared), allow_tf32(allow_tf32) {}
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", choice->engine); }
   bool is_whole() const override { return !finish && !sums; }
@@ -54,8 +55,8 @@ struct CudnnCall : LibraryCall {
     return names;
   }
   int64_t ScratchBytes() const override { return part_offset + part_bytes; }
-  int64_t PackedBytes() const override { return pack ? ByteSize(laid.problem.weights) : 0; }
-  int64_t PackedOperand() const override { return pack ? laid.problem.weights.operand : -1; }
+  int64_t PackedBytes() const override { return pack ? ByteSize(prepared.problem.weights) : 0; }
+  int64_t PackedOperand() const override { return pack ? prepared.problem.weights.operand : -1; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
   Result<std::shared_ptr<const Choice>> ChoiceFor(OnDevice& on) const;
 
@@ -66,7 +67,7 @@ struct CudnnCall : LibraryCall {
   }
 
   const Api& api;
-  Laid laid;
+  PreparedConvolution prepared;
   const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
   std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null: not needed.
@@ -94,14 +95,14 @@ class BoundCudnnCall : public BoundCall {
   Status Pack(std::span<void* const> operands, void* packed) override {
     if (!call_.pack) return {};
     void* const results[] = {packed};
-    return call_.pack->Launch(device_, pack_, operands.subspan(call_.laid.problem.weights.operand, 1), results,
+    return call_.pack->Launch(device_, pack_, operands.subspan(call_.prepared.problem.weights.operand, 1), results,
                               nullptr);
   }
 
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
     TRY(device_.MakeCurrent());
     std::byte* const own = static_cast<std::byte*>(scratch) + call_.part_offset;
-    const ConvolutionProblem& problem = call_.laid.problem;
+    const ConvolutionProblem& problem = call_.prepared.problem;
     const int64_t of_weights = problem.weights.operand;  // -1: the result is a gradient of the weights.
     void* const unpacked = of_weights < 0 ? nullptr : operands[of_weights];
     const Given given{operands, call_.pack ? packed : unpacked, call_.finish ? own : results[problem.stored],
@@ -133,7 +134,7 @@ class BoundCudnnCall : public BoundCall {
 
   std::vector<void*> SumsAt(std::span<void* const> results, std::byte* own) const {
     std::vector<void*> sums;
-    for (const ResultSum& sum : call_.laid.problem.sums) {
+    for (const ResultSum& sum : call_.prepared.problem.sums) {
       sums.push_back(sum.result >= 0 ? results[sum.result] : own);
       if (sum.result < 0) own += call_.sum_bytes;
     }
@@ -181,14 +182,14 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
   return "";
 }
 
-Laid Read(const Contraction& contraction) {
+PreparedConvolution Read(const Contraction& contraction) {
   ConvolutionAnswer read = ReadConvolution(contraction);
   if (read.why_not.empty()) read.why_not = WhyNotAsked(read.problem);
   if (!read.why_not.empty()) return {.why_not = std::move(read.why_not)};
-  Laid laid = cudnn::Lay(read.problem);
-  if (laid.why_not.empty() && !laid.channels_last && !read.problem.sums.empty())
-    laid.why_not = "its channels do not lie last, and there are sums of them";
-  return laid;
+  PreparedConvolution prepared = cudnn::PrepareConvolution(read.problem);
+  if (prepared.why_not.empty() && !prepared.channels_last && !read.problem.sums.empty())
+    prepared.why_not = "its channels do not lie last, and there are sums of them";
+  return prepared;
 }
 
 // "parts_2" is number 2 of the graphs without epilogue or sums, "heuristic_2" of the complete graphs. "" allows any
@@ -214,9 +215,9 @@ struct Attempt {
 };
 
 // Calls with equal keys share an engine. Graphs refer to operands by number.
-std::string KeyOf(const Laid& laid, bool with_epilogue) {
-  const ConvolutionProblem& problem = laid.problem;
-  std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, with_epilogue);
+std::string KeyOf(const PreparedConvolution& prepared, bool with_epilogue) {
+  const ConvolutionProblem& problem = prepared.problem;
+  std::string key = Str(problem.kind, " ", problem.groups, prepared.channels_last, with_epilogue);
   const auto add = [&](const ConvolutionTensor& tensor) {
     key += Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]");
   };
@@ -235,19 +236,20 @@ std::string KeyOf(const Laid& laid, bool with_epilogue) {
 
 Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
   const bool with_epilogue = finish == nullptr;
-  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, with_epilogue); };
-  return ChoiceOn(on, choice, KeyOf(laid, with_epilogue), make, laid.problem.result().type, allow_tf32);
+  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, prepared, with_epilogue); };
+  return ChoiceOn(on, choice, KeyOf(prepared, with_epilogue), make, prepared.problem.result().type, allow_tf32);
 }
 
 // Compiling an engine takes long and can only save a pass over the result.
-std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
-  const bool is_whole_result = laid.problem.kind != ConvolutionKind::kWgrad || !laid.WeightsMove();
+std::vector<Attempt> Attempts(const PreparedConvolution& prepared, const Wanted& wanted) {
+  const bool is_whole_result = prepared.problem.kind != ConvolutionKind::kWgrad || !prepared.WeightsMove();
   const bool whole = is_whole_result && wanted.form != kParts;
-  const bool is_more = !laid.problem.epilogue.empty() || !laid.problem.sums.empty();
+  const bool is_more = !prepared.problem.epilogue.empty() || !prepared.problem.sums.empty();
   const bool parts = wanted.form == kParts || (wanted.form.empty() && (!is_whole_result || is_more));
   std::vector<Attempt> attempts;
   for (const bool may_compile : {false, true}) {
-    if (!may_compile && (wanted.number >= 0 || CudnnCall::ByteSize(laid.problem.result()) >= kWorthCompiling)) continue;
+    if (!may_compile && (wanted.number >= 0 || CudnnCall::ByteSize(prepared.problem.result()) >= kWorthCompiling))
+      continue;
     if (whole) attempts.push_back({true, may_compile});
     if (parts) attempts.push_back({false, may_compile});
   }
@@ -270,7 +272,7 @@ Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Devi
 }
 
 void PlaceParts(CudnnCall& call) {
-  const ConvolutionProblem& problem = call.laid.problem;
+  const ConvolutionProblem& problem = call.prepared.problem;
   call.sum_bytes = AlignedBytes(problem.result().dims[1] * ByteWidth(PrimitiveType::kF32));
   const int64_t inside = std::ranges::count(problem.sums, -1, &ResultSum::result);
   call.part_bytes = call.finish ? CudnnCall::ByteSize(problem.result())
@@ -279,26 +281,26 @@ void PlaceParts(CudnnCall& call) {
   call.part_offset = call.part_bytes > 0 ? AlignedBytes(call.choice->plan.workspace) : call.choice->plan.workspace;
 }
 
-Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, const Laid& laid, Device& device,
-                               const LibraryOptions& options) {
+Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, const PreparedConvolution& prepared,
+                               Device& device, const LibraryOptions& options) {
   const Wanted wanted = ReadAlgorithm(options.algorithm);
   if (!wanted.is_known)
     return No(Str("there is no algorithm '", Escaped(options.algorithm), "' for it; they are called ", kHeuristic,
                   "0, ", kParts, "0 and so on"));
   TRY(device.MakeCurrent());
   OnDevice& on = *TRY(On(api, device));
-  auto call = std::make_unique<CudnnCall>(api, laid, options.allow_tf32);
+  auto call = std::make_unique<CudnnCall>(api, prepared, options.allow_tf32);
   std::string why_not = "cuDNN gives weights in an order of its own";
-  for (const Attempt& attempt : Attempts(laid, wanted)) {
-    const bool own_sums = !attempt.is_whole && !laid.problem.sums.empty();
+  for (const Attempt& attempt : Attempts(prepared, wanted)) {
+    const bool own_sums = !attempt.is_whole && !prepared.problem.sums.empty();
     const bool with_epilogue = attempt.is_whole || own_sums;
-    call->laid = laid;
-    if (own_sums) call->laid.problem.sums.clear();
-    std::unique_ptr<Module> finish = with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
+    call->prepared = prepared;
+    if (own_sums) call->prepared.problem.sums.clear();
+    std::unique_ptr<Module> finish = with_epilogue ? nullptr : cudnn::FinishModule(contraction, prepared);
     if (!with_epilogue && finish == nullptr) continue;
-    const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, call->laid, with_epilogue); };
-    const cudnn::Terms terms{laid.problem.result().type, attempt.may_compile, wanted.number};
-    auto choice = ChooseOnce(on, KeyOf(call->laid, with_epilogue), make, terms, options);
+    const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, call->prepared, with_epilogue); };
+    const cudnn::Terms terms{prepared.problem.result().type, attempt.may_compile, wanted.number};
+    auto choice = ChooseOnce(on, KeyOf(call->prepared, with_epilogue), make, terms, options);
     if (!choice) {
       cudnn::NotePassedOver(options.notes, "a graph of cuDNN", choice.error());
       why_not = choice.error().message();
@@ -306,10 +308,10 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
     }
     call->choice = std::move(*choice);
     if (finish != nullptr) call->finish = TRY(PartOnce(on, std::move(finish), device));
-    if (!laid.problem.sums.empty()) TRY(AddSums(contraction, own_sums, on, device, *call));
+    if (!prepared.problem.sums.empty()) TRY(AddSums(contraction, own_sums, on, device, *call));
     PlaceParts(*call);
-    if (laid.problem.kind != ConvolutionKind::kWgrad && laid.WeightsMove())
-      call->pack = TRY(PartOnce(on, cudnn::PackModule(laid), device));
+    if (prepared.problem.kind != ConvolutionKind::kWgrad && prepared.WeightsMove())
+      call->pack = TRY(PartOnce(on, cudnn::PackModule(prepared), device));
     return LibraryAnswer{std::move(call), ""};
   }
   return No(std::move(why_not));
@@ -322,8 +324,8 @@ Result<std::string> CudnnVersion(const std::vector<std::string>& search) {
 }
 
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options) {
-  const Laid laid = Read(contraction);
-  if (device == nullptr || !laid.why_not.empty()) return No(laid.why_not);
+  const PreparedConvolution prepared = Read(contraction);
+  if (device == nullptr || !prepared.why_not.empty()) return No(prepared.why_not);
   const auto api = cudnn::GetApi(options.search);
   if (!api) return No(api.error().message());
   return CudnnConvolution(contraction, *device, options, **api);
@@ -331,9 +333,9 @@ Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* d
 
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
                                        const Api& api) {
-  const Laid laid = Read(contraction);
-  if (!laid.why_not.empty()) return No(laid.why_not);
-  auto answer = MakeCall(api, contraction, laid, device, options);
+  const PreparedConvolution prepared = Read(contraction);
+  if (!prepared.why_not.empty()) return No(prepared.why_not);
+  auto answer = MakeCall(api, contraction, prepared, device, options);
   if (answer) return answer;
   cudnn::NotePassedOver(options.notes, "cuDNN", answer.error());
   return No(answer.error().message());
@@ -342,9 +344,9 @@ Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& d
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options) {
   const Api& api = *TRY(cudnn::GetApi(options.search));
-  const Laid laid = cudnn::Lay(problem);
-  if (!laid.why_not.empty()) FAIL(DeviceError("R018", laid.why_not));
-  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, laid, with_epilogue); };
+  const PreparedConvolution prepared = cudnn::PrepareConvolution(problem);
+  if (!prepared.why_not.empty()) FAIL(DeviceError("R018", prepared.why_not));
+  const auto make = [&](const cudnn::Where& where) { return MakeGraph(api, where, prepared, with_epilogue); };
   return cudnn::EnginesFor(make, problem.result().type, /*compiles=*/false, device_json, options);
 }
 

@@ -108,8 +108,8 @@ bool IsOfChannels(const Dims& dims) {
 
 class Builder {
  public:
-  Builder(const Api& api, const Where& where, const Laid& laid)
-      : api_(api), where_(where), laid_(laid), problem_(laid.problem) {}
+  Builder(const Api& api, const Where& where, const PreparedConvolution& prepared)
+      : api_(api), where_(where), prepared_(prepared), problem_(prepared.problem) {}
 
   Result<Graph> Build(bool with_epilogue) {
     std::vector<ConvolutionStep> steps;
@@ -142,7 +142,7 @@ class Builder {
   Result<const Descriptor*> AddTensor(const Dims& dims, DataType type, std::optional<Slot> slot) {
     Descriptor& tensor = Add(kTensor);
     tensor.Word(kTensorType, kTypeDataType, type).Integers(kTensorDims, dims);
-    tensor.Integers(kTensorStrides, StridesOf(dims, laid_.channels_last));
+    tensor.Integers(kTensorStrides, StridesOf(dims, prepared_.channels_last));
     // cuDNN requires only this; buffers have more (kBufferAlignment).
     constexpr int64_t kAlignment = 16;
     tensor.Integer(kTensorAlignment, kAlignment);
@@ -207,7 +207,7 @@ class Builder {
     // Engine 4 of cuDNN 9.14 misreads a vector along rows as one along channels.
     if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
       FAIL(DeviceError("R018", "an operand of its epilogue is neither of all elements nor one for each channel"));
-    if (!HasChannelOrder(step.tensor, laid_.channels_last))
+    if (!HasChannelOrder(step.tensor, prepared_.channels_last))
       FAIL(DeviceError("R018", "an operand of its epilogue lies otherwise than the result"));
     return AddTensor(step.tensor.dims, TypeOf(step.tensor.type), Slot{Slot::Source::kOperand, step.tensor.operand});
   }
@@ -261,7 +261,7 @@ class Builder {
 
   const Api& api_;
   const Where& where_;
-  const Laid& laid_;
+  const PreparedConvolution& prepared_;
   const ConvolutionProblem& problem_;
   Graph graph_;
   std::vector<const Descriptor*> operations_;
@@ -293,32 +293,32 @@ DataType TypeOf(PrimitiveType type) {
   }
 }
 
-bool Laid::WeightsMove() const {
-  return weights_order != weights_lie ||
+bool PreparedConvolution::WeightsMove() const {
+  return weights_order != weights_in_memory ||
          std::ranges::any_of(problem.spatial, [](const ConvolutionDim& dim) { return dim.flipped; });
 }
 
-Laid Lay(const ConvolutionProblem& problem) {
-  Laid laid{problem};
-  Widen(laid.problem);
-  const ConvolutionProblem& wide = laid.problem;
+PreparedConvolution PrepareConvolution(const ConvolutionProblem& problem) {
+  PreparedConvolution prepared{problem};
+  Widen(prepared.problem);
+  const ConvolutionProblem& wide = prepared.problem;
   if (wide.spatial.size() > 3) {
-    laid.why_not = Str(wide.spatial.size(), " spatial dimensions");
-    return laid;
+    prepared.why_not = Str(wide.spatial.size(), " spatial dimensions");
+    return prepared;
   }
   const auto both = [&](bool channels_last) {
     return HasChannelOrder(wide.images, channels_last) && HasChannelOrder(wide.outputs, channels_last);
   };
-  laid.channels_last = both(true);
-  if (!laid.channels_last && !both(false)) laid.why_not = "its channels lie neither last nor first";
-  if (!wide.weights.IsDense()) laid.why_not = "its weights are not dense";
-  laid.weights_order = WithoutOnes(Order(wide.weights.dims.size(), laid.channels_last), wide.weights.dims);
-  laid.weights_lie = OrderInMemory(wide.weights);
-  return laid;
+  prepared.channels_last = both(true);
+  if (!prepared.channels_last && !both(false)) prepared.why_not = "its channels lie neither last nor first";
+  if (!wide.weights.IsDense()) prepared.why_not = "its weights are not dense";
+  prepared.weights_order = WithoutOnes(Order(wide.weights.dims.size(), prepared.channels_last), wide.weights.dims);
+  prepared.weights_in_memory = OrderInMemory(wide.weights);
+  return prepared;
 }
 
-Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bool with_epilogue) {
-  return Builder(api, where, laid).Build(with_epilogue);
+Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvolution& prepared, bool with_epilogue) {
+  return Builder(api, where, prepared).Build(with_epilogue);
 }
 
 void NotePassedOver(Notes notes, std::string_view what, const Error& error) {

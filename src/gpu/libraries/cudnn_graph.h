@@ -24,16 +24,16 @@ struct Where {
 
 // A convolution in the form that cuDNN accepts: at least two spatial dimensions, and dense tensors that all have
 // channels last or all have channels first. Strides of dimensions of size 1 are normalized.
-struct Laid {
+struct PreparedConvolution {
   ConvolutionProblem problem;
   bool channels_last = true;
   // The dimensions of weights above 1 in cuDNN's order and in memory order, the outermost first.
-  std::vector<int64_t> weights_order, weights_lie;
+  std::vector<int64_t> weights_order, weights_in_memory;
   std::string why_not;  // Empty if cuDNN can express it.
 
   bool WeightsMove() const;  // Whether the two orders differ.
 };
-Laid Lay(const ConvolutionProblem& problem);
+PreparedConvolution PrepareConvolution(const ConvolutionProblem& problem);
 
 // The memory of a tensor when a graph runs.
 struct Slot {
@@ -52,7 +52,7 @@ struct Graph {
 
 // A graph with the epilogue and the sums, or of the convolution alone. Errors: cuDNN rejects it, or it cannot express
 // the epilogue or the sums.
-Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bool with_epilogue);
+Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvolution& prepared, bool with_epilogue);
 
 // Receives the parts that were skipped because a call of cuDNN failed, except for unsupported ones. May be null.
 using Notes = std::vector<std::string>*;

@@ -37,33 +37,33 @@ std::vector<int64_t> RemoveDead(Computation& computation) {
 
 }  // namespace
 
-std::unique_ptr<Module> PackModule(const Laid& laid) {
+std::unique_ptr<Module> PackModule(const PreparedConvolution& prepared) {
   auto module = std::make_unique<Module>("pack");
   Computation& fused = module->AddComputation("pack_weights");
-  const ConvolutionTensor& weights = laid.problem.weights;
+  const ConvolutionTensor& weights = prepared.problem.weights;
   const auto shape_of = [&](const std::vector<int64_t>& order) {
     std::vector<int64_t> dims;
     for (const int64_t d : order) dims.push_back(weights.dims[d]);
     return Shape(weights.type, dims);
   };
-  const Shape from = shape_of(laid.weights_lie);
+  const Shape from = shape_of(prepared.weights_in_memory);
   Instruction* value = &fused.AddParameter(0, from);
   std::vector<int64_t> flipped, moved;
-  for (size_t i = 0; i < laid.weights_lie.size(); ++i) {
-    const int64_t d = laid.weights_lie[i];
-    if (d >= 2 && laid.problem.spatial[d - 2].flipped) flipped.push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < prepared.weights_in_memory.size(); ++i) {
+    const int64_t d = prepared.weights_in_memory[i];
+    if (d >= 2 && prepared.problem.spatial[d - 2].flipped) flipped.push_back(static_cast<int64_t>(i));
   }
   if (!flipped.empty()) value = &fused.Add(Opcode::kReverse, from, {value}, DimensionsAttrs{flipped});
-  for (const int64_t d : laid.weights_order)
-    moved.push_back(std::ranges::find(laid.weights_lie, d) - laid.weights_lie.begin());
-  if (laid.weights_order != laid.weights_lie)
-    value = &fused.Add(Opcode::kTranspose, shape_of(laid.weights_order), {value}, DimensionsAttrs{moved});
+  for (const int64_t d : prepared.weights_order)
+    moved.push_back(std::ranges::find(prepared.weights_in_memory, d) - prepared.weights_in_memory.begin());
+  if (prepared.weights_order != prepared.weights_in_memory)
+    value = &fused.Add(Opcode::kTranspose, shape_of(prepared.weights_order), {value}, DimensionsAttrs{moved});
   fused.SetRoot(*value);
   AddMain(*module, fused, {from}, {0});
   return module;
 }
 
-std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid& laid) {
+std::unique_ptr<Module> FinishModule(const Contraction& contraction, const PreparedConvolution& prepared) {
   const Computation& from = contraction.product->computation();
   const Shape& shape = contraction.product->shape();
   if (!shape.HasDefaultLayout() || !from.root().shape().HasDefaultLayout()) return nullptr;
@@ -74,10 +74,10 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid&
   const DimLabels& labels = contraction.product->attrs<ConvolutionAttrs>().dim_labels;
   // From cuDNN's outermost to its innermost.
   std::vector<int64_t> order = labels.out_spatial;
-  const bool exchanged = laid.problem.kind == ConvolutionKind::kWgrad;
+  const bool exchanged = prepared.problem.kind == ConvolutionKind::kWgrad;
   const int64_t first = exchanged ? labels.out_feature : labels.out_batch;
   const int64_t second = exchanged ? labels.out_batch : labels.out_feature;
-  order.insert(laid.channels_last ? order.end() : order.begin(), second);
+  order.insert(prepared.channels_last ? order.end() : order.begin(), second);
   order.insert(order.begin(), first);
   std::vector<int64_t> dims, back(order.size());
   for (size_t i = 0; i < order.size(); ++i) {

@@ -12,11 +12,11 @@
 namespace hlo::gpu::cudnn {
 
 // Converts the weights, the only parameter, from their memory order to cuDNN's order.
-std::unique_ptr<Module> PackModule(const Laid& laid);
+std::unique_ptr<Module> PackModule(const PreparedConvolution& prepared);
 
 // The fused computation of `contraction` after the product, which is an additional last parameter in cuDNN's order: its
 // epilogue and the requested order. Null for layouts other than plain ones.
-std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid& laid);
+std::unique_ptr<Module> FinishModule(const Contraction& contraction, const PreparedConvolution& prepared);
 
 // The results of `contraction` except the stored one, in order. The stored one is an additional last parameter.
 std::unique_ptr<Module> SumsModule(const Contraction& contraction);
