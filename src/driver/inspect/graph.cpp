@@ -106,7 +106,7 @@ class Builder {
     if (options_.around != nullptr) shown = Near(*options_.around, options_.width);
     std::unordered_map<const Instruction*, int> nodes;
     for (const Instruction* inst : computation.PostOrder()) {
-      if (!shown[inst->id()] || StandsInLabels(*inst) || IsFolded(*inst)) continue;
+      if (!shown[inst->id()] || IsShownInLabels(*inst) || IsFolded(*inst)) continue;
       const bool frame = options_.expand_fusions && inst->Is(Opcode::kFusion) && !IsLibraryCall(*inst);
       const int node = AddNode(*inst, -1);
       nodes[inst] = node;
@@ -131,7 +131,7 @@ class Builder {
   }
 
  private:
-  bool StandsInLabels(const Instruction& inst) const {
+  bool IsShownInLabels(const Instruction& inst) const {
     if (ScalarConstant(inst) == nullptr || inst.users().empty() || inst.IsRoot() || &inst == options_.around)
       return false;
     // A folded root has no label.
@@ -239,7 +239,7 @@ class Builder {
     std::vector<Instruction*> order = inside.PostOrder();
     std::stable_partition(order.begin(), order.end(), [](const Instruction* inst) { return !inst->IsRoot(); });
     for (const Instruction* inst : order) {
-      if (inst->Is(Opcode::kParameter) || StandsInLabels(*inst)) continue;
+      if (inst->Is(Opcode::kParameter) || IsShownInLabels(*inst)) continue;
       const int node = nodes[inst] = AddNode(*inst, frame);
       for (const Instruction* operand : inst->operands()) {
         if (const auto from = nodes.find(operand); from != nodes.end()) AddEdge({from->second, node});
