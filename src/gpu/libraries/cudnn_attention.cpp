@@ -51,7 +51,7 @@ Dims StridesOf(const AttentionTensor& tensor) {
 }
 
 // Products take terms before keys.
-AttentionTensor Turned(AttentionTensor tensor) {
+AttentionTensor SwapLastTwo(AttentionTensor tensor) {
   std::swap(tensor.dims[2], tensor.dims[3]);
   std::swap(tensor.strides[2], tensor.strides[3]);
   return tensor;
@@ -65,7 +65,7 @@ class Builder {
     const cudnn::DataType type = cudnn::TypeOf(p.result.type);
     const Dims all = {p.query.dims[0], p.heads(), p.queries(), p.keys()}, rows = {all[0], all[1], all[2], 1};
     const Descriptor* value = TRY(AddInside(all, cudnn::kFloat));
-    TRY(AddMatmul(*TRY(AddOutside(p.query)), *TRY(AddOutside(Turned(p.key))), *value));
+    TRY(AddMatmul(*TRY(AddOutside(p.query)), *TRY(AddOutside(SwapLastTwo(p.key))), *value));
     if (p.scale != 1) value = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, TRY(AddConstant(p.scale)), all));
     if (p.bias) value = TRY(AddPointwise(cudnn::kPointwiseAdd, *value, TRY(AddOutside(*p.bias)), all));
     if (p.masked) value = TRY(AddMask(*value, all, *p.masked));
@@ -84,7 +84,7 @@ class Builder {
     const cudnn::DataType type = cudnn::TypeOf(p.query.type);
     const Dims all = {p.query.dims[0], p.query.dims[1], p.queries(), p.keys()}, rows = {all[0], all[1], all[2], 1};
     const Descriptor* const query = TRY(AddOutside(p.query));
-    const Descriptor* const key = TRY(AddOutside(Turned(p.key)));
+    const Descriptor* const key = TRY(AddOutside(SwapLastTwo(p.key)));
     const Descriptor* const gradient = TRY(AddOutside(p.gradient));
     // cuDNN recognises the sums by the multiplication that follows.
     const Descriptor* const products =
@@ -101,14 +101,14 @@ class Builder {
     value = TRY(AddPointwise(cudnn::kPointwiseSubtract, *value, TRY(AddOutside(p.statistics)), all));
     if (p.masked) value = TRY(AddMask(*value, all, *p.masked));
     const Descriptor* const share = TRY(AddPointwise(cudnn::kPointwiseExp, *value, nullptr, all));
-    TRY(AddMatmul(*TRY(AddTurned(*share, all, type)), *gradient, *TRY(AddOutside(p.of_value, p.numbers[2]))));
+    TRY(AddMatmul(*TRY(AddTransposed(*share, all, type)), *gradient, *TRY(AddOutside(p.of_value, p.numbers[2]))));
 
     value = TRY(AddInside(all, cudnn::kFloat));
-    TRY(AddMatmul(*gradient, *TRY(AddOutside(Turned(p.value))), *value));
+    TRY(AddMatmul(*gradient, *TRY(AddOutside(SwapLastTwo(p.value))), *value));
     value = TRY(AddPointwise(cudnn::kPointwiseSubtract, *value, sums, all));
     value = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, share, all));
     const Descriptor* const slope = TRY(AddPointwise(cudnn::kPointwiseMultiply, *value, scale, all));
-    TRY(AddMatmul(*TRY(AddTurned(*slope, all, type)), *query, *TRY(AddOutside(p.of_key, p.numbers[1]))));
+    TRY(AddMatmul(*TRY(AddTransposed(*slope, all, type)), *query, *TRY(AddOutside(p.of_key, p.numbers[1]))));
     const Descriptor* const keys = TRY(AddTensor(p.key.dims, StridesOf(p.key), type, std::nullopt));
     TRY(AddReshape(*key, *keys));
     TRY(AddMatmul(*slope, *keys, *TRY(AddOutside(p.of_query, p.numbers[0]))));
@@ -202,12 +202,12 @@ class Builder {
     return {};
   }
   // Result: [batch, heads, keys, queries]. `all`: [batch, heads, queries, keys].
-  Result<const Descriptor*> AddTurned(const Descriptor& value, const Dims& all, cudnn::DataType type) {
+  Result<const Descriptor*> AddTransposed(const Descriptor& value, const Dims& all, cudnn::DataType type) {
     const Dims strides = PackedStrides(all);
-    const Descriptor* const turned = TRY(AddTensor(
+    const Descriptor* const transposed = TRY(AddTensor(
         {all[0], all[1], all[3], all[2]}, {strides[0], strides[1], strides[3], strides[2]}, type, std::nullopt));
-    TRY(AddReshape(value, *turned));
-    return turned;
+    TRY(AddReshape(value, *transposed));
+    return transposed;
   }
 
   Result<const Descriptor*> AddMask(const Descriptor& value, const Dims& all, double masked) {

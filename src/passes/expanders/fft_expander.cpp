@@ -44,10 +44,10 @@ class Transforms {
     if (first == n) return Direct(x, 1, inverse);
     // j = j1 * rest + j2, k = k1 + first * k2. Sum over j1, multiply by the root of j2 k1, and sum over j2.
     Instruction* const by_first = Direct(Reshaped(x, {rows, first, rest}), 1, inverse);
-    Instruction* const turned =
+    Instruction* const multiplied =
         Times(by_first, Constant({rest, first}, [&](int64_t i) { return Turn(i / first * (i % first), n, inverse); }));
-    Instruction* const by_rest = Of(Reshaped(Turned(turned), {rows * first, rest}), inverse);
-    return Reshaped(Turned(Reshaped(by_rest, {rows, first, rest})), {rows, n});
+    Instruction* const by_rest = Of(Reshaped(SwapLastTwo(multiplied), {rows * first, rest}), inverse);
+    return Reshaped(SwapLastTwo(Reshaped(by_rest, {rows, first, rest})), {rows, n});
   }
 
   Instruction* Add(Opcode opcode, const Shape& shape, const std::vector<Instruction*>& operands,
@@ -74,8 +74,7 @@ class Transforms {
 
  private:
   static Complex Turn(int64_t k, int64_t n, bool inverse) { return inverse ? Root(k, n) : std::conj(Root(k, n)); }
-  // Swaps the last two dimensions.
-  Instruction* Turned(Instruction* x) { return Transposed(x, {0, 2, 1}); }
+  Instruction* SwapLastTwo(Instruction* x) { return Transposed(x, {0, 2, 1}); }
 
   template <class F>
   Instruction* Constant(Dims dims, F element) {
