@@ -127,9 +127,8 @@ Number SqrtOf(Number z) {
 
 Number SinhOf(Number z) { return {Sinh(z.real) * Cos(z.imag), ZeroOrTimes(Sin(z.imag), Cosh(z.real))}; }
 Number CoshOf(Number z) { return {Cosh(z.real) * Cos(z.imag), ZeroOrTimes(Sin(z.imag), Sinh(z.real))}; }
-// i z and -i z.
-Number Turned(Number z) { return {-z.imag, z.real}; }
-Number TurnedBack(Number z) { return {z.imag, -z.real}; }
+Number TimesI(Number z) { return {-z.imag, z.real}; }
+Number TimesMinusI(Number z) { return {z.imag, -z.real}; }
 
 // z = a + i b. With e = exp(-2 |a|), tanh z = (1 - e^2 + 4 e i sin b cos b) / ((1 - e)^2 + 4 e cos^2 b), where nothing
 // overflows or cancels. If a is infinite, the result is +-1 for every b (C, annex G).
@@ -220,7 +219,7 @@ Number AtanhOf(Number z) {
   const Value right_angle = CopySign(Like(b, std::numbers::pi / 2), z.imag);
   return {CopySign(size, z.real), Select((is_far | is_large) & ~IsNan(b), right_angle, angle)};
 }
-Number Atan2Of(Number y, Number x) { return TurnedBack(LogOf((x + Turned(y)) / SqrtOf(x * x + y * y))); }
+Number Atan2Of(Number y, Number x) { return TimesMinusI(LogOf((x + TimesI(y)) / SqrtOf(x * x + y * y))); }
 
 // ---- The table ---------------------------------------------------------------------------------------------------
 
@@ -270,7 +269,7 @@ FUNCTION(Acos, AcosOf(x))
 FUNCTION(Acosh, AcoshOf(x))
 EXACT_OF_TWO(Add, x + y)
 FUNCTION(Asin, AsinOf(x))
-FUNCTION(Asinh, TurnedBack(AsinOf(Turned(x))))
+FUNCTION(Asinh, TimesMinusI(AsinOf(TimesI(x))))
 FUNCTION_OF_TWO(Atan2, Atan2Of(x, y))
 FUNCTION(Atanh, AtanhOf(x))
 ROW(Compare, const bool equal = inst.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
@@ -278,7 +277,7 @@ ROW(Compare, const bool equal = inst.attrs<CompareAttrs>().direction == Comparis
 EXACT(Complex, x)
 ROW(Convert, return EmitConvert(inst, v);)
 ROW(Copy, return EmitConvert(inst, v);)
-FUNCTION(Cos, CoshOf(Turned(x)))
+FUNCTION(Cos, CoshOf(TimesI(x)))
 FUNCTION(Cosh, CoshOf(x))
 FUNCTION_OF_TWO(Divide, x / y)
 FUNCTION(Exp, ExpOf(x))
@@ -298,11 +297,11 @@ ROW(Real, return {v[0]};)
 FUNCTION(Rsqrt, Real(Like(x.real, 1.0)) / SqrtOf(x))
 ROW(Select, return PartsOf(Choose(v[0], {v[1], v[2]}, {v[3], v[4]}));)
 FUNCTION(Sign, SignOf(x))
-FUNCTION(Sin, TurnedBack(SinhOf(Turned(x))))
+FUNCTION(Sin, TimesMinusI(SinhOf(TimesI(x))))
 FUNCTION(Sinh, SinhOf(x))
 FUNCTION(Sqrt, SqrtOf(x))
 EXACT_OF_TWO(Subtract, x - y)
-FUNCTION(Tan, TurnedBack(TanhOf(Turned(x))))
+FUNCTION(Tan, TimesMinusI(TanhOf(TimesI(x))))
 FUNCTION(Tanh, TanhOf(x))
 
 #undef ROW

@@ -63,7 +63,7 @@ Number operator*(Number x, Number y) {
 }
 Number Conjugate(Number x) { return {x.real, -x.imag}; }
 // i x if `inverse`, else -i x.
-Number Turned(Number x, bool inverse) { return inverse ? Number{-x.imag, x.real} : Number{x.imag, -x.real}; }
+Number TimesI(Number x, bool inverse) { return inverse ? Number{-x.imag, x.real} : Number{x.imag, -x.real}; }
 
 // Transforms a few elements in place.
 void Small(std::vector<Number>& x, bool inverse) {
@@ -73,8 +73,8 @@ void Small(std::vector<Number>& x, bool inverse) {
     return;
   }
   if (n == 4) {
-    const Number even = x[0] + x[2], odd = x[1] + x[3], rest = x[0] - x[2], turned = Turned(x[1] - x[3], inverse);
-    x = {even + odd, rest + turned, even - odd, rest - turned};
+    const Number even = x[0] + x[2], odd = x[1] + x[3], rest = x[0] - x[2], times_i = TimesI(x[1] - x[3], inverse);
+    x = {even + odd, rest + times_i, even - odd, rest - times_i};
     return;
   }
   // The size is an odd prime. The sum of elements t and n - t needs only the cosine of a root, and their difference
@@ -286,7 +286,7 @@ class Lines {
     const Number x = Read(line, j), mirrored = Conjugate(Read(line, step_.points() - j));
     const Value zero = kernel::ConstantLike(x.real, 0.0), is_real = j == 0;
     const Number a = {x.real, Select(is_real, zero, x.imag)}, b = {mirrored.real, Select(is_real, zero, mirrored.imag)};
-    return a + b + Turned((a - b) * halves_.Load(j), true);
+    return a + b + TimesI((a - b) * halves_.Load(j), true);
   }
   // Element k of the transform's output.
   Number Point(Value line, Value k) {
@@ -300,7 +300,7 @@ class Lines {
     const int64_t n = step_.points();
     const Number z = Point(line, Select(k == n, k_.Index(0), k));
     const Number mirrored = Conjugate(Point(line, Select(k == 0, k_.Index(0), n - k)));
-    const Number twice = z + mirrored + Turned((z - mirrored) * halves_.Load(k), false);
+    const Number twice = z + mirrored + TimesI((z - mirrored) * halves_.Load(k), false);
     return {twice.real * 0.5, twice.imag * 0.5};
   }
   Number FromScratch(Value element) const { return {from_.Load(element * 2), from_.Load(element * 2 + 1)}; }
