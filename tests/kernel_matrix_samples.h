@@ -99,24 +99,24 @@ inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
 }
 
 // Products of panels in shared arrays, for three rows and `columns` of 64 columns. The kernel has a loop with equal
-// bounds in all lanes, with values that live across it. If `turned`, one panel has its terms contiguous.
-inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
+// bounds in all lanes, with values that live across it. If `transposed`, one panel has its terms contiguous.
+inline Kernel PanelProduct(Type type, int64_t columns, bool transposed) {
   constexpr int64_t kRows = 3, kTerms = 48, kColumns = 64, kBlocks = 2;
   KernelBuilder k("panel_product", kBlocks, 32);
   const Array x = k.Input("x", type, kBlocks * kRows * kTerms), y = k.Input("y", type, kBlocks * kColumns * kTerms);
   const Array z = k.Output("z", type, kBlocks * kRows * columns);
   const Array lhs = k.Shared("lhs", type, kRows * kTerms);
-  const Array rhs = turned ? k.SharedTile("rhs", type, kColumns, kTerms) : k.Shared("rhs", type, kColumns * kTerms);
+  const Array rhs = transposed ? k.SharedTile("rhs", type, kColumns, kTerms) : k.Shared("rhs", type, kColumns * kTerms);
   k.Loop(0, kRows * kTerms, 32, [&](Value begin) {
     k.Tile(1, kRows * kTerms - begin,
            [&](Value i) { lhs.Store(begin + i, x.Load(k.block() * (kRows * kTerms) + begin + i)); });
   });
   const Value first = k.block() * (kColumns * kTerms);
-  if (turned) {
+  if (transposed) {
     k.Loop(0, kColumns, 1, [&](Value column) {
       k.Tile(2, k.Index(kTerms), [&](Value t) { rhs.StoreAt(column, t, y.Load(first + column * kTerms + t)); });
     });
-    k.Turn(rhs, k.Index(kColumns), k.Index(kTerms));
+    k.TransposeTile(rhs, k.Index(kColumns), k.Index(kTerms));
   } else {
     k.Loop(0, kColumns * kTerms, 64,
            [&](Value begin) { k.Tile(2, [&](Value i) { rhs.Store(begin + i, y.Load(first + begin + i)); }); });
@@ -125,7 +125,7 @@ inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
     std::vector<Variable> sums;
     for (int64_t r = 0; r < kRows; ++r) sums.push_back(k.MakeVariable(k.Constant(type, 0)));
     k.Loop(0, kTerms, 1, [&](Value t) {
-      const Value b = turned ? rhs.LoadTurned(i, t) : rhs.Load(t * kColumns + i);
+      const Value b = transposed ? rhs.LoadTransposed(i, t) : rhs.Load(t * kColumns + i);
       for (int64_t r = 0; r < kRows; ++r) sums[r].Set(lhs.Load(t + r * kTerms) * b + sums[r].Get());
     });
     for (int64_t r = 0; r < kRows; ++r) z.Store((k.block() * kRows + r) * columns + i, sums[r].Get());

@@ -175,7 +175,7 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
         },
         0);
   });
-  k.Turn(tile, k.Index(32), k.Index(32));
+  k.TransposeTile(tile, k.Index(32), k.Index(32));
   k.Warps([&] {
     k.Loop(
         0, 32, 8,
@@ -183,7 +183,7 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
           const Value column = first + k.warp();
           k.If(column0 + column < columns, [&] {
             k.Tile(1, rows - row0, [&](Value lane) {
-              y.Store((column0 + column) * rows + row0 + lane, tile.LoadTurned(lane, column));
+              y.Store((column0 + column) * rows + row0 + lane, tile.LoadTransposed(lane, column));
             });
           });
         },

@@ -70,9 +70,9 @@ class PackedProduct {
         warp_rows_(tile_rows_ / warps_),
         width_(static_cast<int>(request.plan.vector)),
         positions_of_panel_(space.position().size > 1 && space.row_classes == 1 ? panel_ / space.term().size : 1),
-        lhs_is_turned_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
-        rhs_is_turned_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
-        lhs_pitch_(Pitch(lhs_is_turned_ ? tile_rows_ : panel_ / of_element_)),
+        lhs_is_transposed_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
+        rhs_is_transposed_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
+        lhs_pitch_(Pitch(lhs_is_transposed_ ? tile_rows_ : panel_ / of_element_)),
         rhs_pitch_(Pitch(tile_columns_)),
         frame_(space.graph, space.Needed(), LaunchOf(space, ProductAxes(space), request.plan), request),
         k_(frame_.k()),
@@ -81,9 +81,9 @@ class PackedProduct {
 
   EmittedKernel Emit() && {
     const int64_t terms = panel_ / of_element_;
-    lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_turned_ ? terms : tile_rows_));
-    rhs_panel_ =
-        rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, terms) : k_.Shared("rhs", type_, rhs_pitch_ * terms);
+    lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_transposed_ ? terms : tile_rows_));
+    rhs_panel_ = rhs_is_transposed_ ? k_.SharedTile("rhs", type_, rhs_pitch_, terms)
+                                    : k_.Shared("rhs", type_, rhs_pitch_ * terms);
     const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
     const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
     column0_ = k_.block() % column_tiles * tile_columns_;
@@ -172,7 +172,7 @@ class PackedProduct {
       const Value term0 = panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_;
       const auto add = [&] {
         PackPanels(term0, k_.Index(0));
-        Turn(Elements(Left(term0, panel_, space_.term().size)));
+        TransposeTile(Elements(Left(term0, panel_, space_.term().size)));
         Multiply(Elements(Left(term0, panel_, space_.term().size)));
       };
       if (space_.row_classes > 1 && positions > 1) k_.If(MeetsElements(), add);
@@ -191,7 +191,7 @@ class PackedProduct {
         emission_.Bind(space_.position().e, first + i);
         PackPanels(k_.Index(0), i * terms);
       });
-      Turn(count * terms);
+      TransposeTile(count * terms);
       Multiply(count * terms);
       EndPanel(first / positions_of_panel_);
     });
@@ -260,9 +260,9 @@ class PackedProduct {
 
   // Packs the terms from term0 on, behind `before` others.
   void PackPanels(Value term0, Value before) {
-    const Way rows{space_.row(), row0_, tile_rows_, lhs_is_turned_ ? 1 : lhs_pitch_};
+    const Way rows{space_.row(), row0_, tile_rows_, lhs_is_transposed_ ? 1 : lhs_pitch_};
     const Way columns{space_.column(), column0_, tile_columns_, 1};
-    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_turned_ ? lhs_pitch_ : 1, of_element_};
+    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_transposed_ ? lhs_pitch_ : 1, of_element_};
     const Way rhs_terms{space_.term(), term0, panel_, rhs_pitch_, of_element_};
     const auto into = [&](const Array& panel, const Way& line, const Way& lane) {
       const int64_t pitch = line.variable.role == Role::kReduced ? line.pitch : lane.pitch;
@@ -274,18 +274,18 @@ class PackedProduct {
     const auto type = [&](int64_t operand) { return KernelTypeOf(hero_.operand(operand).shape().type()); };
     const Operand lhs{space_.lhs, space_.lhs_conditions, type(space_.lhs_operand)};
     const Operand rhs{space_.rhs, space_.rhs_conditions, type(space_.rhs_operand)};
-    if (lhs_is_turned_) Pack(lhs, lhs_terms, rows, into(lhs_panel_, lhs_terms, rows));
+    if (lhs_is_transposed_) Pack(lhs, lhs_terms, rows, into(lhs_panel_, lhs_terms, rows));
     else Pack(lhs, rows, lhs_terms, into(lhs_panel_, rows, lhs_terms));
-    if (!rhs_is_turned_) return Pack(rhs, rhs_terms, columns, into(rhs_panel_, rhs_terms, columns));
+    if (!rhs_is_transposed_) return Pack(rhs, rhs_terms, columns, into(rhs_panel_, rhs_terms, columns));
     Pack(rhs, columns, rhs_terms, [&](Value i, Value j, Value value) { rhs_panel_.StoreAt(i, before + j, value); });
   }
 
-  void Turn(Value terms) {
-    if (rhs_is_turned_) k_.Turn(rhs_panel_, Left(column0_, tile_columns_, space_.column().size), terms);
+  void TransposeTile(Value terms) {
+    if (rhs_is_transposed_) k_.TransposeTile(rhs_panel_, Left(column0_, tile_columns_, space_.column().size), terms);
   }
 
   Value Lhs(Value first_row, int64_t r, Value term) {
-    if (lhs_is_turned_) return lhs_panel_.Load(term * lhs_pitch_ + (first_row + r));
+    if (lhs_is_transposed_) return lhs_panel_.Load(term * lhs_pitch_ + (first_row + r));
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
@@ -318,7 +318,7 @@ class PackedProduct {
         std::vector<Variable> running;
         for (const Slot& sum : sums_) running.push_back(k_.MakeVariable(sum.Get()));
         k_.Loop(k_.Index(0), terms, 1, [&](Value t) {
-          const Value b = rhs_is_turned_ ? rhs_panel_.LoadTurned(i, t) : rhs_panel_.Load(t * rhs_pitch_ + i);
+          const Value b = rhs_is_transposed_ ? rhs_panel_.LoadTransposed(i, t) : rhs_panel_.Load(t * rhs_pitch_ + i);
           for (int64_t r = 0; r < warp_rows_; ++r) {
             const Value a = Lhs(first, r, t);
             running[r].Set(Plus(running[r].Get(), a, b));
@@ -347,7 +347,7 @@ class PackedProduct {
   const int width_;
   const int64_t positions_of_panel_;
   // True if the panel is stored transposed, because its operand is contiguous along rows (lhs) or terms (rhs).
-  const bool lhs_is_turned_, rhs_is_turned_;
+  const bool lhs_is_transposed_, rhs_is_transposed_;
   const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
   KernelFrame frame_;
   KernelBuilder& k_;

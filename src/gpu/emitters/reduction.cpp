@@ -126,12 +126,12 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
 }
 
 // Returns whether each thread of the block has a row.
-bool IsTurned(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
+bool UsesTransposedTile(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
 // Returns whether the plan is for a host: a few threads of one element each, which are lanes of a vector. A GPU does
 // not need extremes by bits, because it has an instruction for a maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
-  return plan.vector == 1 && (plan.tile[0] == 1 || IsTurned(plan)) && plan.threads <= 64;
+  return plan.vector == 1 && (plan.tile[0] == 1 || UsesTransposedTile(plan)) && plan.threads <= 64;
 }
 
 // A warp, a block or several blocks for each row.
@@ -256,15 +256,15 @@ class RowKernel {
 };
 
 // Wider tiles exceed the first-level cache.
-constexpr int64_t kMostTurnedColumns = 64;
+constexpr int64_t kMostTransposedColumns = 64;
 
 // A thread for each short row. Warps load a block's rows into tiles, in memory order, and then each thread folds a row
 // of the transposed tiles. A warp for each row would take as long to combine its lanes as to load them, and its last
 // vector would be cut. If a tile has fewer columns than a row, terms that are a multiple of the columns apart are
 // combined first.
-class TurnedRowKernel {
+class TransposedRowKernel {
  public:
-  TurnedRowKernel(ReductionSpace& space, const EmitRequest& request)
+  TransposedRowKernel(ReductionSpace& space, const EmitRequest& request)
       : space_(space),
         threads_(request.plan.threads),
         row_(space.minor().size),
@@ -282,7 +282,7 @@ class TurnedRowKernel {
     const Value row0 = k_.block() * threads_;
     const Value rows = rows_ % threads_ == 0 ? k_.Index(threads_) : Min(k_.Index(threads_), k_.Index(rows_) - row0);
     Fill(tiles, row0, rows);
-    for (const Array& tile : tiles) k_.Turn(tile, rows, k_.Index(columns_));
+    for (const Array& tile : tiles) k_.TransposeTile(tile, rows, k_.Index(columns_));
     emission_.SetLane(space_.variables[0].e);
     const auto walk = [&](Value thread) {
       Emission::Scope scope(emission_);
@@ -394,7 +394,7 @@ class TurnedRowKernel {
     // Every line of a tile holds terms, so the flag is always 1.
     const auto at = [&](Value term) {
       std::vector<Value> values;
-      for (const Array& tile : tiles) values.push_back(tile.LoadTurned(thread, term));
+      for (const Array& tile : tiles) values.push_back(tile.LoadTransposed(thread, term));
       if (body_.counts()) values.push_back(k_.Constant(types.back(), int64_t{1}));
       return values;
     };
@@ -596,7 +596,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Rol
   const int64_t minor = space->minor().size, warps = plan.threads / 32;
   TRY(request.Require(minor % plan.vector == 0,
                       Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
-  if (minor_role == Role::kReduced && IsTurned(plan)) return space;
+  if (minor_role == Role::kReduced && UsesTransposedTile(plan)) return space;
   const bool by_warps =
       minor_role == Role::kReduced ? plan.tile[0] == warps : warps % std::max<int64_t>(plan.tile[0], 1) == 0;
   TRY(request.Require(
@@ -612,12 +612,13 @@ Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const auto space = TRY(SpaceFor(request, /*minor_role=*/Role::kReduced));
   const int64_t row = space->minor().size, step = plan.tile[1], steps = StepsOf(*space, plan);
-  if (IsTurned(plan)) {
-    TRY(request.Require(space->variables.size() == 2 && step >= 1 && step <= kMostTurnedColumns && plan.vector == 1 &&
-                            plan.splits == 1 && plan.unroll == 1 && (row <= step || space->stores.empty()),
-                        Str("a tile of as many rows as threads has ", kMostTurnedColumns,
+  if (UsesTransposedTile(plan)) {
+    TRY(request.Require(space->variables.size() == 2 && step >= 1 && step <= kMostTransposedColumns &&
+                            plan.vector == 1 && plan.splits == 1 && plan.unroll == 1 &&
+                            (row <= step || space->stores.empty()),
+                        Str("a tile of as many rows as threads has ", kMostTransposedColumns,
                             " columns at most, of the minor dimension, with one element at a time")));
-    return TurnedRowKernel(*space, request).Emit();
+    return TransposedRowKernel(*space, request).Emit();
   }
   TRY(request.Require(plan.unroll == 1 || (row % step == 0 && steps % plan.unroll == 0),
                       Str(steps, " steps of ", step, " elements cannot be unrolled by ", plan.unroll)));

@@ -154,7 +154,7 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
       EmitTile(*space, frame, arrays, WidthOf(tile_columns), column_variable.e, column0, tile_columns,
                [&](Value column) {
                  for (size_t j = 0; j < tiles.size(); ++j)
-                   emission.Bind(staged.loads[j], {tiles[j].LoadTurned(column, row)});
+                   emission.Bind(staged.loads[j], {tiles[j].LoadTransposed(column, row)});
                });
     });
   };
@@ -162,7 +162,7 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     const Value tile_height = left_of(rows, tile_rows, row0);
     emission.SetLane(row_variable.e);
     for (size_t i = 0; i < tiles.size(); ++i) k.Warps([&] { fill(tiles[i], staged.loads[i], row0); });
-    for (const Array tile : tiles) k.Turn(tile, tile_width, tile_height);
+    for (const Array tile : tiles) k.TransposeTile(tile, tile_width, tile_height);
     emission.SetLane(column_variable.e);
     k.Warps([&] { write(row0, tile_height); });
   };

@@ -165,10 +165,10 @@ Array KernelBuilder::SharedTile(std::string name, Type type, int64_t rows, int64
   return tile;
 }
 
-void KernelBuilder::Turn(Array tile, Value rows, Value columns) {
+void KernelBuilder::TransposeTile(Array tile, Value rows, Value columns) {
   CHECK(level() == Level::kBlock && kernel_.arrays[tile.id_].pitch > 0, "Turn of '", kernel_.arrays[tile.id_].name,
         "'");
-  Append(Op::kTurn, tile.type(), std::array{rows, columns}).imm = tile.id_;
+  Append(Op::kTransposeTile, tile.type(), std::array{rows, columns}).imm = tile.id_;
 }
 
 Array KernelBuilder::Table(std::string name, Type type, std::vector<int64_t> bits) {

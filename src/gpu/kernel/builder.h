@@ -73,13 +73,13 @@
 //       });
 //     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
 //   });
-//   k.Turn(tile, k.Index(32), k.Index(32));                             // Build() places a barrier before this.
+//   k.TransposeTile(tile, k.Index(32), k.Index(32));                    // Build() places a barrier before this.
 //   k.Warps([&] {
 //     k.Loop(0, 32, 8, [&](Value first) {
 //       const Value column = first + k.warp();
 //       k.If(column0 + column < columns, [&] {
 //         k.Tile(1, rows - row0, [&](Value lane) {
-//           y.Store((column0 + column) * rows + row0 + lane, tile.LoadTurned(lane, column));
+//           y.Store((column0 + column) * rows + row0 + lane, tile.LoadTransposed(lane, column));
 //         });
 //       });
 //     }, 0);
@@ -224,9 +224,10 @@ class Array {
   // `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
-  // For a SharedTile. LoadTurned is used after KernelBuilder::Turn, with adjacent rows in adjacent threads.
+  // For a SharedTile. LoadTransposed is used after KernelBuilder::TransposeTile, with adjacent rows in adjacent
+  // threads.
   void StoreAt(Value row, Value column, Value value) const;
-  Value LoadTurned(Value row, Value column) const;
+  Value LoadTransposed(Value row, Value column) const;
   // For a shared array: loads from the array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
   // Relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and kExchange.
@@ -353,7 +354,7 @@ class KernelBuilder {
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
   // Used at block level between writing and reading a SharedTile. Only the first `rows` and `columns` will be read. The
   // GPU reads columns directly (the padding keeps lanes on different banks), and the host transposes in registers.
-  void Turn(Array tile, Value rows, Value columns);
+  void TransposeTile(Array tile, Value rows, Value columns);
   // Starts to copy 16 bytes from an input to a shared array of the same type. Used in a Phase; both indices must be
   // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies. It waits until at most `on_their_way`
   // groups are unfinished. With two alternating halves of an array:

@@ -7,7 +7,7 @@
 namespace hlo::kernel {
 namespace {
 
-using Mask = llvm::SmallVector<int, kMostTurned>;
+using Mask = llvm::SmallVector<int, kMostTransposed>;
 
 // Replaces lines i and i + distance, for each i without the bit `distance`, by elements of both that the masks select.
 void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, int distance, const Mask& low,

@@ -9,7 +9,7 @@ namespace hlo::kernel {
 
 // As many vectors as AVX-512 has registers. This is faster than squares of 16 although a few vectors are spilled
 // (bench/results/2026-11-28-transposes.md).
-constexpr int64_t kMostTurned = 32;
+constexpr int64_t kMostTransposed = 32;
 
 // `lines` are integer vectors of at least 16 bytes, as many as each has elements, a power of two. Element j of line i
 // becomes element i of line j.

@@ -60,9 +60,9 @@ class Finder {
       case Op::kStoreMember: return MarkOperands(instruction, {0, 2});
       case Op::kLoadMember:
       case Op::kLoadCluster:
-      case Op::kLoadTurned:
+      case Op::kLoadTransposed:
       case Op::kLoadFragment:
-      case Op::kTurn:
+      case Op::kTransposeTile:
       case Op::kCopyAsync:
       case Op::kLoop:
       case Op::kTile:

@@ -351,10 +351,10 @@ void Array::StoreAt(Value row, Value column, Value value) const {
   Store(row * builder_->kernel_.arrays[id_].pitch + column, value);
 }
 
-Value Array::LoadTurned(Value row, Value column) const {
+Value Array::LoadTransposed(Value row, Value column) const {
   const int64_t pitch = builder_->kernel_.arrays[id_].pitch;
   CHECK(pitch > 0, "'", builder_->kernel_.arrays[id_].name, "' is no tile");
-  return builder_->Record(Op::kLoadTurned, type(), {row * pitch + column, row, column}, id_);
+  return builder_->Record(Op::kLoadTransposed, type(), {row * pitch + column, row, column}, id_);
 }
 
 Value Array::LoadFrom(Value rank, Value index) const {

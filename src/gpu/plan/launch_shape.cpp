@@ -40,7 +40,7 @@ bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Ro
 // Columns of the transposed tile through which each thread reads a row of its own. A short row is one tile. A host also
 // folds longer rows that are not whole vectors, tile by tile (bench/results/2026-11-27-reductions.md). The result is 0
 // if a warp or a block has a row.
-int64_t TurnedColumns(const ReductionSpace& space, const DeviceDescription& device) {
+int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
   if (!ReducesMinor(space) || space.variables.size() != 2) return 0;
@@ -51,12 +51,12 @@ int64_t TurnedColumns(const ReductionSpace& space, const DeviceDescription& devi
 
 // Gives each of many short rows a thread, which reads through a transposed tile. Lanes that shared a row would have few
 // vectors each, the last one cut, and would take as long to combine their results.
-bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
+bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
   // A host's tile and its transpose should fit into the first-level cache beside the input. Longer rows therefore have
   // half as many lanes (bench/results/2026-11-27-reductions.md).
   constexpr int64_t kMostBytesOfHost = 8 << 10;
-  const int64_t columns = TurnedColumns(space, device);
+  const int64_t columns = TransposedColumns(space, device);
   if (columns == 0) return false;
   int64_t row_bytes = 0;
   for (const ReductionSpace::Hero& hero : space.heroes) {
@@ -182,7 +182,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const int elements_of_16_bytes = VectorWidth(space.graph, space.Inputs(), {}, 16);
   ShapeAlongMinor(minor, elements_of_16_bytes, numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
-  if (TurnsShortRows(space, device, plan)) return;
+  if (TransposesShortRows(space, device, plan)) return;
   plan.unroll = numbers.unroll;
   if (!device.is_gpu) FitToHost(space, by_warp, elements_of_16_bytes, plan);
   if (device.is_gpu && !rows && plan.tile[0] == 1) {

@@ -41,7 +41,7 @@ void HostEmission::EnterBlock(LlvmValue rank) {
     for (size_t i = 0; i < own.size(); ++i) own[i] = OfBlock(of_all[i], rank);
   };
   enter(of_all_blocks_.arrays, arrays_);
-  enter(of_all_blocks_.turned, turned_);
+  enter(of_all_blocks_.transposed, transposed_);
   enter(of_all_blocks_.slots, slots_);
   enter(of_all_blocks_.variables, variables_);
 }

@@ -68,7 +68,7 @@ void HostEmission::MakeBody(const std::string& name, llvm::GlobalValue::LinkageT
   allocas_ = b_.CreateBr(body);
   b_.SetInsertPoint(allocas_);
   MakeStorage();
-  of_all_blocks_ = {.arrays = arrays_, .turned = turned_, .slots = slots_, .variables = variables_};
+  of_all_blocks_ = {.arrays = arrays_, .transposed = transposed_, .slots = slots_, .variables = variables_};
   b_.SetInsertPoint(body);
   Loop(function_->getArg(0), function_->getArg(1), Index(kernel_.cluster), {.unroll = false}, [&](LlvmValue block) {
     block_ = first_block_ = block;
@@ -94,7 +94,7 @@ void HostEmission::MakeStorage() {
     } else {
       arrays_.push_back(Storage(type));
     }
-    turned_.push_back(array.pitch ? Storage(TurnedType(array)) : nullptr);
+    transposed_.push_back(array.pitch ? Storage(TransposedType(array)) : nullptr);
   }
   for (int64_t slot = 0; slot < std::ssize(kernel_.slots); ++slot) slots_.push_back(Storage(SlotType(slot)));
   for (const VariableInfo& variable : kernel_.variables) variables_.push_back(Storage(scalar_.TypeOf(variable.type)));

@@ -132,8 +132,8 @@ class HostEmission {
   LlvmValue Address(int64_t array, LlvmValue index);
   LlvmValue LoadElement(int64_t array, LlvmValue index, bool wide = false);
   void StoreElement(int64_t array, LlvmValue index, LlvmValue value);
-  llvm::ArrayType* TurnedType(const ArrayInfo& tile);
-  LlvmValue TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column);
+  llvm::ArrayType* TransposedType(const ArrayInfo& tile);
+  LlvmValue TransposedAddress(int64_t tile, LlvmValue row, LlvmValue column);
   llvm::Type* SlotElement(int64_t slot);
   int64_t SlotElements(int64_t slot) const;
   llvm::ArrayType* SlotType(int64_t slot);
@@ -168,7 +168,7 @@ class HostEmission {
   llvm::Function* function_ = nullptr;
   llvm::Instruction* allocas_ = nullptr;  // Allocas are inserted before it.
   std::vector<int> parameters_;
-  std::vector<LlvmValue> arrays_, turned_, slots_, variables_;
+  std::vector<LlvmValue> arrays_, transposed_, slots_, variables_;
   std::vector<LlvmValue> values_;
   // The current vector body or null, its lanes, and the variables of its threads.
   const WidePlan* wide_ = nullptr;
@@ -184,7 +184,7 @@ class HostEmission {
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
   std::map<LlvmValue, int64_t> block_bytes_;  // The stride between blocks, for each storage.
   struct {
-    std::vector<LlvmValue> arrays, turned, slots, variables;
+    std::vector<LlvmValue> arrays, transposed, slots, variables;
   } of_all_blocks_;
   // The storage of each value for each block; null if the value is not kept.
   std::vector<llvm::AllocaInst*> kept_of_blocks_;

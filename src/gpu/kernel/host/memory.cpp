@@ -102,28 +102,28 @@ void HostEmission::EmitCopyWait(const Instruction&) {}
 
 // ---- Tiles that are read across rows: a second array has the columns of the tile as its rows -----------------------
 
-llvm::Value* HostEmission::TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column) {
+llvm::Value* HostEmission::TransposedAddress(int64_t tile, LlvmValue row, LlvmValue column) {
   const ArrayInfo& array = kernel_.arrays[tile];
   LlvmValue const index = b_.CreateNSWAdd(b_.CreateNSWMul(column, Index(TileRows(array))), row);
-  return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(array.type), turned_[tile], index);
+  return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(array.type), transposed_[tile], index);
 }
 
-llvm::ArrayType* HostEmission::TurnedType(const ArrayInfo& tile) {
+llvm::ArrayType* HostEmission::TransposedType(const ArrayInfo& tile) {
   return llvm::ArrayType::get(scalar_.MemoryTypeOf(tile.type), (tile.pitch - 1) * TileRows(tile));
 }
 
-void HostEmission::EmitLoadTurned(const Instruction& load) {
+void HostEmission::EmitLoadTransposed(const Instruction& load) {
   LlvmValue const column = Get(load.operands[2]);
-  LlvmValue const address = TurnedAddress(load.imm, Get(load.operands[1]), column);
+  LlvmValue const address = TransposedAddress(load.imm, Get(load.operands[1]), column);
   Set(load.result, LoadFrom(address, load.type, true, false, IsLine(load.operands[1])));
 }
 
-void HostEmission::EmitTurn(const Instruction& turn) {
+void HostEmission::EmitTransposeTile(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
   // The side of a square is 32 bytes, and at most 16 elements, because sides of tiles are multiples of 16. Exchanging
   // the halves of 64-byte registers in one more step is slower (bench/results/2026-11-26-cpu-3.md). If rows are whole
   // lines, squares of 64 bytes are faster, because a vector is loaded as it was stored.
-  const int64_t of_line = std::min<int64_t>(kMostTurned, VectorBytes() / Bytes(tile.type));
+  const int64_t of_line = std::min<int64_t>(kMostTransposed, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
   const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));
   auto* const vector = llvm::FixedVectorType::get(b_.getIntNTy(8 * Bytes(tile.type)), side);
@@ -136,7 +136,7 @@ void HostEmission::EmitTurn(const Instruction& turn) {
     }
     TransposeInRegisters(b_, lines);
     for (int64_t i = 0; i < side; ++i) {
-      b_.CreateAlignedStore(lines[i], TurnedAddress(turn.imm, row, b_.CreateNSWAdd(column, Index(i))),
+      b_.CreateAlignedStore(lines[i], TransposedAddress(turn.imm, row, b_.CreateNSWAdd(column, Index(i))),
                             llvm::Align(side * Bytes(tile.type)));
     }
   };

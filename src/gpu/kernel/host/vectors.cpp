@@ -45,7 +45,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
       case Op::kLoadVector:
       case Op::kLoadMember:
       case Op::kLoadCluster:
-      case Op::kLoadTurned:
+      case Op::kLoadTransposed:
       case Op::kCopyAsync:
       case Op::kStore:
       case Op::kStoreMember:

@@ -30,7 +30,7 @@ class WidePlanner {
   bool Take(const Instruction& instruction) {
     switch (instruction.op) {
       case Op::kLoad: return TakeLoad(instruction);
-      case Op::kLoadTurned: return TakeLoadTurned(instruction);
+      case Op::kLoadTransposed: return TakeLoadTransposed(instruction);
       case Op::kStore:
         Touch(instruction.operands[1]);
         stored_.push_back(instruction.imm);
@@ -143,7 +143,7 @@ class WidePlanner {
   }
 
   // In a transposed tile, neighbouring rows are adjacent in memory.
-  bool TakeLoadTurned(const Instruction& load) {
+  bool TakeLoadTransposed(const Instruction& load) {
     loaded_.push_back(load.imm);
     const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);
     Know(load.result, kOwnValue);

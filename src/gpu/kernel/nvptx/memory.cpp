@@ -261,8 +261,8 @@ LlvmValue NvptxEmission::VariableElement(int64_t variable, int copy) {
   return b_.CreateConstInBoundsGEP2_32(type, variables_[variable], 0, info.level == Level::kThread ? copy : 0);
 }
 
-void NvptxEmission::EmitLoadTurned(const Instruction& load) { EmitLoad(load); }
-void NvptxEmission::EmitTurn(const Instruction&) {}  // Columns are read without transposing the tile.
+void NvptxEmission::EmitLoadTransposed(const Instruction& load) { EmitLoad(load); }
+void NvptxEmission::EmitTransposeTile(const Instruction&) {}  // Columns are read without transposing the tile.
 void NvptxEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void NvptxEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
