@@ -125,12 +125,12 @@ int64_t ScratchOf(const Instruction& inst) {
   }
 }
 
-// Owner of the arguments of a frame.
-enum class Owner : uint8_t {
-  kCaller,       // They stay during the call, and the caller counts them.
-  kComputation,  // They count here and are freed at their last use.
-  // As kComputation, for the body of a loop. But arguments that the body passes on unchanged belong to the caller.
-  kLoop,
+// Treatment of the arguments of a frame.
+enum class ArgumentUse : uint8_t {
+  kKept,   // They stay during the call, and the caller counts them.
+  kFreed,  // They count here and are freed at their last use.
+  // As kFreed, for the body of a loop. But arguments that the body passes on unchanged belong to the caller.
+  kLoopState,
 };
 
 // Source of a leaf of a result.
@@ -139,7 +139,7 @@ struct Origin {
   int leaf = 0;  // Number among the leaves of all parameters.
 };
 
-struct Rehearsed {
+struct LivenessResult {
   int64_t bytes = 0;  // Upper bound.
   const Instruction* largest = nullptr;
   int64_t largest_bytes = -1;
@@ -150,24 +150,26 @@ class Plans {
  public:
   // Adds a computation whose callees are known.
   void Add(const Computation& computation);
-  const Rehearsed& Of(const Computation* computation, Owner owner) const { return known_.at({computation, owner}); }
+  const LivenessResult& Of(const Computation* computation, ArgumentUse use) const {
+    return known_.at({computation, use});
+  }
   const Program& ProgramOf(const Computation& computation) { return programs_.Of(computation); }
 
  private:
   const InterpretOptions options_;
   Programs programs_{options_};
-  std::map<std::pair<const Computation*, Owner>, Rehearsed> known_;
+  std::map<std::pair<const Computation*, ArgumentUse>, LivenessResult> known_;
 };
 
-// Simulation of a frame.
-class Rehearsal {
+// Simulates a frame to find the buffers that are live at the same time.
+class LivenessSimulation {
  public:
-  Rehearsal(Plans& plans, const Computation& computation, Owner owner)
+  LivenessSimulation(Plans& plans, const Computation& computation, ArgumentUse use)
       : plans_(plans), computation_(computation), program_(plans.ProgramOf(computation)), slots_(program_.slots) {
-    Receive(owner);
+    Receive(use);
   }
 
-  Rehearsed Run() {
+  LivenessResult Run() {
     NoteLargest(&computation_.root(), computation_.root().shape().ByteSize());
     for (const Step& step : program_.steps) {
       NoteLargest(step.inst, step.inst->shape().ByteSize());
@@ -192,16 +194,16 @@ class Rehearsal {
     int parameter;  // Leaf of the parameters, or -1.
   };
 
-  void Receive(Owner owner) {
+  void Receive(ArgumentUse use) {
     int leaf = 0;
-    const std::vector<Origin>* handed_on =
-        owner == Owner::kLoop ? &plans_.Of(&computation_, Owner::kCaller).result : nullptr;
+    const std::vector<Origin>* passed_on =
+        use == ArgumentUse::kLoopState ? &plans_.Of(&computation_, ArgumentUse::kKept).result : nullptr;
     for (const Instruction* parameter : computation_.parameters()) {
       const int slot = program_.parameters[parameter->parameter_number()];
       for (const int64_t bytes : LeafBytes(parameter->shape())) {
         const bool callers =
-            owner == Owner::kCaller ||
-            (handed_on != nullptr && (*handed_on)[leaf].kind == Origin::kParameter && (*handed_on)[leaf].leaf == leaf);
+            use == ArgumentUse::kKept ||
+            (passed_on != nullptr && (*passed_on)[leaf].kind == Origin::kParameter && (*passed_on)[leaf].leaf == leaf);
         if (slot >= 0) {
           slots_[slot].push_back(static_cast<int>(buffers_.size()));
           buffers_.push_back({callers ? 0 : bytes, callers ? 2 : 1, leaf});
@@ -303,13 +305,13 @@ class Rehearsal {
   void NoteLargest(const Instruction* inst, int64_t bytes) {
     if (bytes > result_.largest_bytes) result_.largest = inst, result_.largest_bytes = bytes;
   }
-  void NoteCallee(const Rehearsed& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
+  void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
   // Both are upper bounds: either no given buffer is freed early, or all arguments count in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
-    const Rehearsed& owned = plans_.Of(callee, Owner::kComputation);
-    NoteCallee(owned);
-    Note(std::min(live_ + plans_.Of(callee, Owner::kCaller).bytes, live_ - given + owned.bytes));
+    const LivenessResult& freed = plans_.Of(callee, ArgumentUse::kFreed);
+    NoteCallee(freed);
+    Note(std::min(live_ + plans_.Of(callee, ArgumentUse::kKept).bytes, live_ - given + freed.bytes));
   }
 
   // The module may be unverified.
@@ -318,7 +320,7 @@ class Rehearsal {
     for (size_t i = first; i < std::min(first + count, step.operands.size()); ++i) arguments += Operand(step, i).size();
     for (const Instruction* parameter : callee->parameters()) parameters += parameter->shape().LeafCount();
     return arguments == parameters &&
-           plans_.Of(callee, Owner::kCaller).result.size() == static_cast<size_t>(result.LeafCount());
+           plans_.Of(callee, ArgumentUse::kKept).result.size() == static_cast<size_t>(result.LeafCount());
   }
 
   // Leaves of the result of `callee`, whose arguments are `count` operands from `first` on. kMade marks leaves that it
@@ -329,7 +331,7 @@ class Rehearsal {
     for (size_t i = first; i < first + count; ++i)
       arguments.insert(arguments.end(), Operand(step, i).begin(), Operand(step, i).end());
     Leaves result;
-    for (const Origin& origin : plans_.Of(callee, Owner::kCaller).result) {
+    for (const Origin& origin : plans_.Of(callee, ArgumentUse::kKept).result) {
       result.push_back(origin.kind == Origin::kNew         ? kMade
                        : origin.kind == Origin::kParameter ? arguments[origin.leaf]
                                                            : kFree);
@@ -382,7 +384,7 @@ class Rehearsal {
     const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
     if (!Fits(step, attrs.body, 0, 1, shape)) return New(shape);
     const std::vector<int64_t> bytes = LeafBytes(shape);
-    const std::vector<Origin>& origins = plans_.Of(attrs.body, Owner::kCaller).result;
+    const std::vector<Origin>& origins = plans_.Of(attrs.body, ArgumentUse::kKept).result;
     Leaves pattern = Operand(step, 0);
     std::set<int> given = Given(step);
     int64_t state = 0;
@@ -394,8 +396,8 @@ class Rehearsal {
       pattern[i] = kMade;
       state += bytes[i];
     }
-    const Rehearsed& body = plans_.Of(attrs.body, Owner::kLoop);
-    const Rehearsed& condition = plans_.Of(attrs.condition, Owner::kCaller);
+    const LivenessResult& body = plans_.Of(attrs.body, ArgumentUse::kLoopState);
+    const LivenessResult& condition = plans_.Of(attrs.condition, ArgumentUse::kKept);
     NoteCallee(body);
     NoteCallee(condition);
     Note(live_ - BytesOf(given) + std::max(body.bytes, state + condition.bytes));
@@ -488,16 +490,17 @@ class Rehearsal {
   std::vector<Leaves> slots_;
   std::vector<Buffer> buffers_;
   int64_t live_ = 0;
-  Rehearsed result_;
+  LivenessResult result_;
 };
 
 void Plans::Add(const Computation& computation) {
-  for (const Owner owner : {Owner::kCaller, Owner::kComputation})
-    known_[{&computation, owner}] = Rehearsal(*this, computation, owner).Run();
+  for (const ArgumentUse use : {ArgumentUse::kKept, ArgumentUse::kFreed})
+    known_[{&computation, use}] = LivenessSimulation(*this, computation, use).Run();
   // The body of a loop has one parameter, of the shape of its root.
   const auto parameters = computation.parameters();
   if (parameters.size() == 1 && parameters[0]->shape().LeafCount() == computation.root().shape().LeafCount())
-    known_[{&computation, Owner::kLoop}] = Rehearsal(*this, computation, Owner::kLoop).Run();
+    known_[{&computation, ArgumentUse::kLoopState}] =
+        LivenessSimulation(*this, computation, ArgumentUse::kLoopState).Run();
 }
 
 bool RunsFrames(Opcode opcode) {
@@ -526,7 +529,7 @@ Peak PlannedPeak(const Computation& computation) {
       for (const Computation* callee : CalledComputations(*inst)) stack.push_back({callee, false});
     }
   }
-  const Rehearsed& entry = plans.Of(&computation, Owner::kCaller);
+  const LivenessResult& entry = plans.Of(&computation, ArgumentUse::kKept);
   Peak peak = {entry.bytes, entry.largest};
   for (const Instruction* parameter : computation.parameters()) peak.bytes += parameter->shape().ByteSize();
   return peak;
