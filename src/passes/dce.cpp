@@ -14,19 +14,19 @@
 namespace hlo {
 namespace {
 
-bool MayGo(const Instruction& inst) { return !inst.Is(Opcode::kParameter) && !HasSideEffect(inst); }
+bool IsRemovable(const Instruction& inst) { return !inst.Is(Opcode::kParameter) && !HasSideEffect(inst); }
 
 // If there are dead instructions, at least one of them has no users.
 bool HasDead(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
-    if (inst->IsDead() && MayGo(*inst)) return true;
+    if (inst->IsDead() && IsRemovable(*inst)) return true;
   }
   return false;
 }
 
 void LogKept(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
-    if (!inst->IsDead() || MayGo(*inst)) continue;
+    if (!inst->IsDead() || IsRemovable(*inst)) continue;
     LogWhy("dce", *inst, "stays",
            inst->Is(Opcode::kParameter) ? "a signature is not ours to change" : "it has an effect besides its value");
   }
@@ -42,7 +42,7 @@ bool RemoveDeadIn(Computation& computation) {
   needed[computation.root().place()] = true;
   for (size_t i = order.size(); i-- > 0;) {
     Instruction& inst = *order[i];
-    if (!needed[inst.place()] && MayGo(inst)) continue;
+    if (!needed[inst.place()] && IsRemovable(inst)) continue;
     needed[inst.place()] = true;
     for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
     for (const Instruction* before : inst.control_predecessors()) needed[before->place()] = true;
