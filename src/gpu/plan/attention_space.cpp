@@ -45,7 +45,7 @@ Side SideOf(const Instruction& dot, int64_t number) {
 }
 
 // Returns `from` and the instructions that depend on it, operands first.
-std::vector<const Instruction*> MadeOf(const FusionBody& body, const Instruction& from) {
+std::vector<const Instruction*> WithDependents(const FusionBody& body, const Instruction& from) {
   std::set<const Instruction*> made = {&from};
   std::vector<const Instruction*> order = {&from};
   for (const Instruction* inst : body.instructions()) {
@@ -60,8 +60,8 @@ class Builder : public RowsSpaceBuilder {
   Builder(const FusionBody& body, const std::vector<const Instruction*>& heroes,
           const std::vector<const Instruction*>& dots, std::string* why_not)
       : RowsSpaceBuilder(body, heroes, why_not), scores_(*dots[0]), product_(*dots[1]) {
-    for (const Instruction* inst : MadeOf(body, scores_)) of_scores_.insert(inst);
-    for (const Instruction* inst : MadeOf(body, product_)) of_product_.insert(inst);
+    for (const Instruction* inst : WithDependents(body, scores_)) of_scores_.insert(inst);
+    for (const Instruction* inst : WithDependents(body, product_)) of_product_.insert(inst);
   }
 
  private:
@@ -276,7 +276,7 @@ std::vector<const Instruction*> AttentionDots(const FusionBody& body) {
     if (inst->Is(Opcode::kDot)) dots.push_back(inst);
   }
   if (dots.size() != 2 || dots[0]->operand_count() != 2 || dots[1]->operand_count() != 2) return {};
-  const std::vector<const Instruction*> made = MadeOf(body, *dots[0]);
+  const std::vector<const Instruction*> made = WithDependents(body, *dots[0]);
   const bool has_rows = std::ranges::any_of(made, [&](const Instruction* inst) { return inst->Is(Opcode::kReduce); });
   return has_rows && std::ranges::count(made, dots[1]) > 0 ? dots : std::vector<const Instruction*>();
 }

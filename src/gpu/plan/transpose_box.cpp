@@ -28,7 +28,7 @@ bool IsInOrder(std::vector<int64_t> coefficients) {
 }
 
 // Returns whether the offset contains a loaded index that varies. Such an offset is not linear.
-bool HangsOnLoadedIndex(const LoopSpace& space, IndexExpr offset) {
+bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&
            !space.graph.node(space.graph.LoadedIndex(variable)).variables.empty();
@@ -46,7 +46,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
     if (node.kind != ElementNode::Kind::kLoad || IsComplex(node.inst->shape().type())) return {};
     const std::vector<int64_t> coefficients = CoefficientsOf(space, node.offset);
     if (std::ranges::find(coefficients, IndexPool::kNotLinear) != coefficients.end()) return {};
-    if (HangsOnLoadedIndex(space, node.offset)) return {};
+    if (HasVaryingLoadedIndex(space, node.offset)) return {};
     const int64_t along = coefficients.back();
     if (along == 0 || (along == 1 && (space.minor().size >= kLongRun || IsInOrder(coefficients)))) continue;
     if (!moved.empty() && coefficients != order) return {};
@@ -57,7 +57,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
 }
 
 // Returns whether variables i and i + 1 are contiguous in the outputs and in the loads that are not moved.
-bool RunsOn(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
+bool AreContiguous(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
   const auto sees_one = [&](IndexExpr offset) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, offset);
     return coefficients[i] == coefficients[i + 1] * space.variables[i + 1].size;
@@ -154,7 +154,7 @@ std::optional<TransposeBox> BoxOf(const LoopSpace& space, std::span<const int64_
   const auto is_whole = [&](size_t i) { return sides[i] == space.variables[i].size; };
   box.run = count - 1;
   while (box.run > 0 && is_whole(box.run) && box.RunElements() * sides[box.run - 1] <= kMostRun &&
-         RunsOn(space, box.loads, box.run - 1))
+         AreContiguous(space, box.loads, box.run - 1))
     --box.run;
   std::ranges::sort(box.order, {}, [&](size_t i) { return coefficients[i]; });
   int64_t next = 1;

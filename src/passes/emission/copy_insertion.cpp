@@ -71,16 +71,16 @@ const Instruction& MakerOf(const Instruction& value) {
 
 // Returns whether all instructions of a fused computation that depend on parameter k are elementwise, with its
 // dimensions.
-bool HangsElementwise(const Computation& fused, int64_t k) {
+bool DependsElementwise(const Computation& fused, int64_t k) {
   const Shape& shape = fused.parameter(k).shape();
-  std::vector<bool> hangs(fused.place_limit());
-  hangs[fused.parameter(k).place()] = true;
+  std::vector<bool> depends(fused.place_limit());
+  depends[fused.parameter(k).place()] = true;
   for (const Instruction* inst : fused.PostOrder()) {
     if (inst->Is(Opcode::kTuple)) continue;  // The tuple of the roots.
     const bool on_it =
-        std::ranges::any_of(inst->operands(), [&](const Instruction* operand) { return hangs[operand->place()]; });
+        std::ranges::any_of(inst->operands(), [&](const Instruction* operand) { return depends[operand->place()]; });
     if (on_it && (!inst->Is(kElementwise) || inst->shape().dims() != shape.dims())) return false;
-    hangs[inst->place()] = hangs[inst->place()] || on_it;
+    depends[inst->place()] = depends[inst->place()] || on_it;
   }
   return true;
 }
@@ -94,7 +94,7 @@ bool WritesOver(const Instruction& next, const Instruction& old) {
     if (maker.operand(k).shape() != next.shape()) return false;
     if (IsKernel(maker)) {
       const int64_t root = next.Is(Opcode::kGetTupleElement) ? next.tuple_index() : 0;
-      if (CanUpdateInPlace(maker, root) != k && !HangsElementwise(FusedComputation(maker), k)) return false;
+      if (CanUpdateInPlace(maker, root) != k && !DependsElementwise(FusedComputation(maker), k)) return false;
     } else if (!maker.Is(kElementwise) && !(maker.Is(Opcode::kDynamicUpdateSlice) && k == 0)) {
       return false;
     }

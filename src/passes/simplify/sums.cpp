@@ -210,7 +210,7 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
 
 // Returns whether `x` is a constant, parameter or iota, or a broadcast of one. Such a value depends on no other
 // instruction.
-bool WaitsForNothing(const Instruction& x) {
+bool HasNoDependencies(const Instruction& x) {
   const Instruction& leaf = x.Is(Opcode::kBroadcast) ? x.operand(0) : x;
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
@@ -230,7 +230,7 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
     if (++looked_at > kMostUsers) return nullptr;
     if (!user->Is(Opcode::kReduce) || user->operand_count() != 4 || &user->operand(0) != &x) continue;
     // Other operands may depend on `inst`.
-    if (!WaitsForNothing(user->operand(1)) || !WaitsForNothing(user->operand(3))) continue;
+    if (!HasNoDependencies(user->operand(1)) || !HasNoDependencies(user->operand(3))) continue;
     const auto& attrs = user->attrs<ReduceAttrs>();
     if (attrs.dimensions != inst.attrs<ReduceAttrs>().dimensions || !SameConstant(user->operand(2), inst.operand(1)) ||
         user->shape().element(0) != inst.shape() || !KeepsExtreme(*attrs.to_apply, *op))
