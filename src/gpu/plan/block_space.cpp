@@ -73,7 +73,7 @@ class Finder {
 
   Status Find(const Computation& computation) {
     TRY(FindParts(computation));
-    return TakeUpdatesElsewhere(computation);
+    return ReplanUpdates(computation);
   }
 
   std::unique_ptr<BlockSpace> Take() { return std::move(space_); }
@@ -130,7 +130,7 @@ class Finder {
     const StateReaders readers(*attrs.body);
     for (int64_t element = 0; next.Is(Opcode::kTuple) && element < next.operand_count(); ++element)
       PlaceOnState(next.operand(element), element, readers);
-    return TakeUpdatesElsewhere(*attrs.body);
+    return ReplanUpdates(*attrs.body);
   }
 
   Status FindPart(const Instruction& inst) {
@@ -219,7 +219,7 @@ class Finder {
   }
 
   // An update in place needs its operand in the result's buffer. Other updates are replanned to write the whole array.
-  Status TakeUpdatesElsewhere(const Computation& computation) {
+  Status ReplanUpdates(const Computation& computation) {
     for (const Instruction* inst : computation.instructions()) {
       const auto found = space_->parts.find(inst);
       if (found == space_->parts.end()) continue;

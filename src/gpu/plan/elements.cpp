@@ -80,7 +80,7 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
 // Returns whether a loop along long runs is faster than boxes, although it reads the same lines again for the elements
 // between. It is faster if the strides stay in a core's own cache, or if the arrays stay in the last-level cache and
 // vectors load every element, every second or every fourth (bench/results/2026-11-27-transposes-2.md).
-bool GoesAlong(const LoopSpace& space) {
+bool IsFasterAlongRuns(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;
   int64_t bytes = 0;
@@ -118,7 +118,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   // Shared memory for the tiles of all operands, and bytes of a cache line.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
-  if (staged.loads.empty() && !device.is_gpu && !GoesAlong(space)) {
+  if (staged.loads.empty() && !device.is_gpu && !IsFasterAlongRuns(space)) {
     if (const auto box = FindBox(space)) return BoxKernel(space, *box);
   }
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;

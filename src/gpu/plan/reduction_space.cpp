@@ -25,7 +25,7 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
 
 // Records where the results of the reduces are used, or returns why a kernel cannot provide them. A result may be used
 // only at its own index, `kept`, and only after the last term.
-std::string_view GiveHeroes(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
+std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   for (const NodeId id : space.graph.Reachable(space.Inputs())) {
     if (is_given(id)) return "a reduction reads what another one gives";
@@ -70,7 +70,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const 
     if (is_store) space->stores.push_back(TRY(OutputAt(*space, root, index, shape.dims())));
     else space->outputs.push_back(TRY(OutputAt(*space, root, kept, kept_dims)));
   }
-  *why_not = GiveHeroes(*space, kept);
+  *why_not = RecordHeroUses(*space, kept);
   return why_not->empty() ? std::move(space) : nullptr;
 }
 

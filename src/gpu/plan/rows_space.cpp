@@ -30,7 +30,7 @@ int64_t FoldedTerms(const ElementNode& fold) {
 
 // Returns whether no element needs another fold of many terms, such as a running sum. A separate kernel computes it
 // faster.
-bool OthersAreSmall(const RowsSpace& space) {
+bool HasNoOtherLongFold(const RowsSpace& space) {
   return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
     const ElementNode& node = space.graph.node(id);
     return node.kind == Kind::kReduce &&
@@ -92,7 +92,7 @@ Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::SpaceOver(std::vector<int> 
       hero.given.push_back(id);
     }
   }
-  if (OthersAreSmall(*space)) return space;
+  if (HasNoOtherLongFold(*space)) return space;
   No("each of its elements folds many others");
   return nullptr;
 }

@@ -23,7 +23,7 @@ Result<ScanSpace::Hero> PlanHero(ScanSpace& space, const Instruction& scan, cons
 
 // Records where the results of the scans are used, or returns why a kernel cannot provide them. A result may be used
 // only at its own index.
-std::string_view GiveHeroes(ScanSpace& space, const std::vector<IndexExpr>& index) {
+std::string_view RecordHeroUses(ScanSpace& space, const std::vector<IndexExpr>& index) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   std::vector<NodeId> steps = space.Inputs();
   const std::vector<NodeId> before = space.Initial();
@@ -62,7 +62,7 @@ Result<std::unique_ptr<ScanSpace>> SpaceOver(const FusionBody& body, const std::
     }
     space->outputs.push_back(TRY(OutputAt(*space, root, index, shape.dims())));
   }
-  *why_not = GiveHeroes(*space, index);
+  *why_not = RecordHeroUses(*space, index);
   return why_not->empty() ? std::move(space) : nullptr;
 }
 

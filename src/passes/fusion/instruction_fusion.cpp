@@ -81,7 +81,7 @@ bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || Runnin
 bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }
 
 // Returns whether one iteration can compute both folds.
-bool GoAlike(const Instruction& a, const Instruction& b) {
+bool CanShareIteration(const Instruction& a, const Instruction& b) {
   if (a.opcode() != b.opcode() || !SameDims(a.operand(0).shape(), b.operand(0).shape())) return false;
   if (!a.Is(Opcode::kReduce)) return RunningFoldOf(a) == RunningFoldOf(b);
   return a.attrs<ReduceAttrs>().dimensions == b.attrs<ReduceAttrs>().dimensions;
@@ -330,7 +330,7 @@ class InstructionFusion {
       return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOnTheWay, root);
     if (kernel.fold == nullptr) return root.shape().IsArray() || Refuse(FusionReason::kSeveralValues, root);
     const bool other_scan = scans || !kernel.fold->Is(Opcode::kReduce);
-    return GoAlike(*kernel.fold, inst) ||
+    return CanShareIteration(*kernel.fold, inst) ||
            Refuse(other_scan ? FusionReason::kOtherScan : FusionReason::kOtherSums, *kernel.fold);
   }
 

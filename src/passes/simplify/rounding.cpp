@@ -21,7 +21,7 @@ bool IsOfRow(const Instruction& inst) {
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
 // Returns whether `value` is far from zero and infinity, so that devices that flush subnormal numbers compute the same.
-bool IsTame(double value, PrimitiveType type) {
+bool IsFarFromLimits(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
 }
@@ -85,7 +85,7 @@ bool MayMultiply(const Instruction& c, const Instruction& d) {
   if (ScalarOf(c) == nullptr || ScalarOf(d) == nullptr) return false;
   if (!kRounds) return true;
   const auto x = NumberOf(c), y = NumberOf(d);
-  return x && y && IsIeee(c.shape().type()) && IsTame(*x * *y, c.shape().type());
+  return x && y && IsIeee(c.shape().type()) && IsFarFromLimits(*x * *y, c.shape().type());
 }
 
 template <bool kRounds>
@@ -114,7 +114,7 @@ Result<Instruction*> ScaleTheSmaller(Instruction& inst, const PassContext&) {
     return nullptr;
   Instruction& small = b->operand(0);
   if (small.shape().NumElements() >= inst.shape().NumElements()) return nullptr;
-  if (kRounds && (!NumberOf(*c) || !IsIeee(c->shape().type()) || !IsTame(*NumberOf(*c), c->shape().type())))
+  if (kRounds && (!NumberOf(*c) || !IsIeee(c->shape().type()) || !IsFarFromLimits(*NumberOf(*c), c->shape().type())))
     return nullptr;
   Instruction* factor = &c->operand(0);
   if (!small.shape().IsScalar()) factor = Step(inst, Opcode::kBroadcast, small.shape(), {factor}, DimensionsAttrs{});
@@ -169,7 +169,8 @@ Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
 
 Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
   const auto c = NumberOf(inst.operand(1));
-  if (!IsReal(inst) || !c || !IsTame(*c, inst.shape().type()) || m::AnyConstant()(&inst.operand(0))) return nullptr;
+  if (!IsReal(inst) || !c || !IsFarFromLimits(*c, inst.shape().type()) || m::AnyConstant()(&inst.operand(0)))
+    return nullptr;
   return Replace(inst, Opcode::kMultiply, {&inst.operand(0), ConstantLike(inst, 1 / *c)});
 }
 
