@@ -7,7 +7,7 @@ namespace hlo::kernel {
 namespace {
 
 // Bodies that together have more instructions are long enough alone.
-constexpr size_t kMostTogether = 160;
+constexpr size_t kMostMerged = 160;
 
 bool IsScalar(Op op) {
   switch (op) {
@@ -20,7 +20,7 @@ bool IsScalar(Op op) {
 }
 
 // Accepts straight lines of loads, arithmetic and stores. Divisions of indices divide a tile into its own segments.
-bool CanStandTogether(const Instruction& instruction) {
+bool IsMergeable(const Instruction& instruction) {
   switch (instruction.op) {
     case Op::kLoad:
     case Op::kStore: return true;
@@ -32,19 +32,19 @@ bool CanStandTogether(const Instruction& instruction) {
   }
 }
 
-class Together {
+class TileMerge {
  public:
-  explicit Together(const Kernel& kernel) : kernel_(kernel) {}
+  explicit TileMerge(const Kernel& kernel) : kernel_(kernel) {}
 
   // Without a barrier between two tiles, a thread of the second one reads no value that another thread wrote in the
   // first. In one loop the tiles alternate, so neither may read an array that the other writes. Both may write an
   // output, because none of its elements is written twice or read. Slots are accessed only at the tile's own element.
-  bool Take(const Instruction& tile) {
+  bool Add(const Instruction& tile) {
     const std::vector<Instruction>& body = tile.regions[0].body;
     instructions_ += body.size();
     std::set<int64_t> reads, writes;
     for (const Instruction& instruction : body) {
-      if (!CanStandTogether(instruction)) return false;
+      if (!IsMergeable(instruction)) return false;
       if (instruction.op == Op::kLoad) reads.insert(instruction.imm);
       if (instruction.op == Op::kStore) writes.insert(instruction.imm);
     }
@@ -55,7 +55,7 @@ class Together {
     if (std::ranges::any_of(reads, was_written) || std::ranges::any_of(writes, is_in_the_way)) return false;
     reads_.merge(reads);
     writes_.merge(writes);
-    return instructions_ <= kMostTogether;
+    return instructions_ <= kMostMerged;
   }
 
  private:
@@ -69,11 +69,11 @@ class Together {
 std::vector<const Instruction*> AdjacentTiles(const Kernel& kernel, std::span<const Instruction> instructions) {
   const Instruction& first = instructions[0];
   std::vector<const Instruction*> tiles = {&first};
-  Together together(kernel);
-  if (!first.operands.empty() || !together.Take(first)) return tiles;
+  TileMerge merge(kernel);
+  if (!first.operands.empty() || !merge.Add(first)) return tiles;
   for (const Instruction& next : instructions.subspan(1)) {
     if (IsScalar(next.op) || next.op == Op::kWarp || next.op == Op::kBlock) continue;
-    if (next.op != Op::kTile || next.imm != first.imm || !next.operands.empty() || !together.Take(next)) break;
+    if (next.op != Op::kTile || next.imm != first.imm || !next.operands.empty() || !merge.Add(next)) break;
     tiles.push_back(&next);
   }
   return tiles;
