@@ -238,7 +238,7 @@ class Lines {
     return ((k / form_.first) * lines_ + line) * form_.first + k % form_.first;
   }
   // The line and the element at place `at` of a transform's input.
-  std::pair<Value, Value> Begun(Value at) const {
+  std::pair<Value, Value> InputPosition(Value at) const {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }
 
@@ -252,7 +252,7 @@ class Lines {
     Transform(filter);
     const Table spectrum = MakeTable("spectrum", size, [&](int64_t i) { return filter[i]; });
     ForEach(lines_ * size, [&](Value to) {
-      const auto [line, k] = Begun(to);
+      const auto [line, k] = InputPosition(to);
       Put(to, Conjugate(Get(InOrder(line, k)) * spectrum.Load(k)));
     });
     Swap();

@@ -252,7 +252,7 @@ class Accumulations {
       return;
     }
     size_t begin = open.size() - 1;
-    while (begin > 0 && !IsBegunIn(first, open[begin - 1].instruction->regions[0], accumulating)) --begin;
+    while (begin > 0 && !IsInitializedIn(first, open[begin - 1].instruction->regions[0], accumulating)) --begin;
     std::vector<Range>& counting = found->ranges;
     counting.assign(open.begin() + static_cast<std::ptrdiff_t>(begin), open.end());
     const bool by_lane = first.op == Op::kVariableSet || !IsCombinedByLanes(first.imm);
@@ -262,13 +262,13 @@ class Accumulations {
   }
 
   // Returns whether the region sets the cell other than by accumulating.
-  static bool IsBegunIn(const Instruction& set, const Region& region,
-                        const std::set<const Instruction*>& accumulating) {
-    bool begun = false;
+  static bool IsInitializedIn(const Instruction& set, const Region& region,
+                              const std::set<const Instruction*>& accumulating) {
+    bool initialized = false;
     ForEach(region, [&](const Instruction& other) {
-      begun = begun || (other.op == set.op && other.imm == set.imm && !accumulating.contains(&other));
+      initialized = initialized || (other.op == set.op && other.imm == set.imm && !accumulating.contains(&other));
     });
-    return begun;
+    return initialized;
   }
 
   // Returns whether a collective combines the slot, or a slot that is computed from it.

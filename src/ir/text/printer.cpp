@@ -73,7 +73,7 @@ class Printer {
     out_ += ", ";
     out_ += name;
     out_ += '=';
-    if (records_) begun_.push_back({name, end, out_.size(), false});
+    if (records_) starts_.push_back({name, end, out_.size(), false});
   }
 
   // ---- Values, one overload for each type ----
@@ -151,17 +151,17 @@ class Printer {
     return texts;
   }
 
-  std::vector<PrintedAttribute> TakeBegun();
+  std::vector<PrintedAttribute> TakeRecorded();
 
   PrintOptions options_;
   std::string out_;
-  struct Begun {
+  struct AttributeStart {
     std::string_view name;
     size_t before, value;  // Begin of the attribute and begin of its value.
     bool names_computations;
   };
   bool records_ = false;
-  std::vector<Begun> begun_;
+  std::vector<AttributeStart> starts_;
   std::unordered_set<const Computation*> unwritten_;
   PrintOrder order_;
   std::vector<int64_t> numbers_;  // By id: N of the canonical name tmp_N.
@@ -499,21 +499,21 @@ std::vector<PrintedAttribute> Printer::TakeAttributes(const Instruction& inst) {
   records_ = true;
   PrintAttributes(inst);
   PrintCommon(inst);
-  return TakeBegun();
+  return TakeRecorded();
 }
 
 std::vector<PrintedAttribute> Printer::TakeAttributes(const Module& module) {
   records_ = true;
   PrintHeaderAttributes(module);
-  return TakeBegun();
+  return TakeRecorded();
 }
 
-std::vector<PrintedAttribute> Printer::TakeBegun() {
+std::vector<PrintedAttribute> Printer::TakeRecorded() {
   std::vector<PrintedAttribute> attributes;
-  for (size_t i = 0; i < begun_.size(); ++i) {
-    const size_t end = i + 1 < begun_.size() ? begun_[i + 1].before : out_.size();
+  for (size_t i = 0; i < starts_.size(); ++i) {
+    const size_t end = i + 1 < starts_.size() ? starts_[i + 1].before : out_.size();
     attributes.push_back(
-        {begun_[i].name, out_.substr(begun_[i].value, end - begun_[i].value), begun_[i].names_computations});
+        {starts_[i].name, out_.substr(starts_[i].value, end - starts_[i].value), starts_[i].names_computations});
   }
   return attributes;
 }
@@ -522,7 +522,7 @@ std::vector<PrintedAttribute> Printer::TakeBegun() {
 
 // A body in the place of a name is in data order even if the module is scheduled, as in XLA.
 void Printer::Value(Computation* called) {
-  if (records_) begun_.back().names_computations = true;
+  if (records_) starts_.back().names_computations = true;
   if (!options_.bodies) return Name(called->name());
   out_ += '\n';
   Indent();

@@ -58,16 +58,16 @@ Instruction* Permuted(Instruction& inst, const Shape& shape) {
 }
 
 // Returns the tuple (operand, result, ...) of a start with one array operand.
-Instruction* Begun(Instruction& inst, Instruction* result) {
+Instruction* StartTuple(Instruction& inst, Instruction* result) {
   if (result == nullptr || inst.operand_count() != 1) return nullptr;
   return TupleOf(inst, inst.shape(), {&inst.operand(0), result});
 }
 
 // Returns element `part` of a start that has become a tuple.
-Instruction* Done(Instruction& inst, int64_t part) {
-  Instruction& begun = inst.operand(0);
-  if (!begun.Is(Opcode::kTuple)) return nullptr;
-  return &As(inst, begun.operand(part), inst.shape());
+Instruction* DoneElement(Instruction& inst, int64_t part) {
+  Instruction& start = inst.operand(0);
+  if (!start.Is(Opcode::kTuple)) return nullptr;
+  return &As(inst, start.operand(part), inst.shape());
 }
 
 // Copies rows of the input to the output, one update after the other. Rows outside of either are undefined in HLO (R041
@@ -111,8 +111,8 @@ Instruction* RaggedToItself(Instruction& inst) {
 }
 
 // Returns whether the start is used only by its done, directly or through updates that bind no more operands.
-bool HasOnlyDones(const Instruction& begun) {
-  return std::ranges::all_of(begun.users(), [](const Instruction* user) {
+bool HasOnlyDones(const Instruction& start) {
+  return std::ranges::all_of(start.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
     return user->Is(Opcode::kAsyncDone);
   });
@@ -136,16 +136,16 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kCollectivePermute: return Permuted(inst, shape);
     case Opcode::kRaggedAllToAll: return RaggedToItself(inst);
     case Opcode::kAllGatherStart:
-      return MeetsItself(inst) && shape.IsTuple() ? Begun(inst, OperandsOf(inst, shape.element(1))) : nullptr;
+      return MeetsItself(inst) && shape.IsTuple() ? StartTuple(inst, OperandsOf(inst, shape.element(1))) : nullptr;
     case Opcode::kCollectivePermuteStart:
-      return shape.IsTuple() ? Begun(inst, Permuted(inst, shape.element(1))) : nullptr;
+      return shape.IsTuple() ? StartTuple(inst, Permuted(inst, shape.element(1))) : nullptr;
     case Opcode::kCopyStart:
       return TupleOf(inst, shape, {&As(inst, inst.operand(0), shape.element(0)), &inst.operand(0)});
     case Opcode::kAllReduceDone: return inst.operand(0).Is(Opcode::kAllReduceStart) ? nullptr : OperandsOf(inst, shape);
     case Opcode::kAllGatherDone:
     case Opcode::kCollectivePermuteDone:
-    case Opcode::kAsyncDone: return Done(inst, 1);
-    case Opcode::kCopyDone: return Done(inst, 0);
+    case Opcode::kAsyncDone: return DoneElement(inst, 1);
+    case Opcode::kCopyDone: return DoneElement(inst, 0);
     case Opcode::kAsyncUpdate: return inst.operand(0).Is(Opcode::kTuple) ? &inst.operand(0) : nullptr;
     case Opcode::kAsyncStart: {
       Computation* const calls = inst.attrs<AsyncAttrs>().calls;
