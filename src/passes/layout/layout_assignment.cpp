@@ -35,7 +35,7 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
 
 // bitcast(x) => transpose(reshape(transpose(x))): into memory order, to the result's dimensions in memory order, and
 // into their logical order.
-Result<bool> SayBitcast(Instruction& bitcast) {
+Result<bool> ReplaceBitcast(Instruction& bitcast) {
   const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
   if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;
   if (from.type() != to.type())
@@ -126,7 +126,7 @@ Result<bool> AssignLayouts(Module& module, const PassContext&) {
   const uint64_t before = fingerprints.Of(module);
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kBitcast)) TRY(SayBitcast(*inst));
+      if (inst->Is(Opcode::kBitcast)) TRY(ReplaceBitcast(*inst));
     }
   }
   for (Computation* computation : module.PostOrder()) {

@@ -28,7 +28,7 @@ Instruction& Named(Instruction& like, Instruction& value, const Shape& shape) {
 
 // copy(x) => bitcast(transpose(bitcast(x))). The inner bitcast gives x's dimensions their memory order, and the
 // transpose changes it to the result's memory order.
-bool SayCopy(Instruction& copy) {
+bool ReplaceCopy(Instruction& copy) {
   Instruction& x = copy.operand(0);
   if (!copy.shape().IsArray() || copy.shape().IsBuffer() || copy.shape().HasDynamicDims()) return false;
   if (x.shape().type() != copy.shape().type() || x.shape().layout() == copy.shape().layout()) return false;
@@ -36,9 +36,9 @@ bool SayCopy(Instruction& copy) {
   if (!copy.control_predecessors().empty() || !copy.common().sharding.empty()) return false;
   const Order from = MajorToMinor(x.shape()), to = MajorToMinor(copy.shape());
   Instruction& bytes = Named(copy, x, InOrder(x.shape(), from));
-  Instruction& turned = copy.computation().AddLike(copy, Opcode::kTranspose, InOrder(copy.shape(), to), {&bytes},
-                                                   DimensionsAttrs{TransposeBetween(from, to)});
-  Instruction& result = Named(copy, turned, copy.shape());
+  Instruction& transposed = copy.computation().AddLike(copy, Opcode::kTranspose, InOrder(copy.shape(), to), {&bytes},
+                                                       DimensionsAttrs{TransposeBetween(from, to)});
+  Instruction& result = Named(copy, transposed, copy.shape());
   if (LOGS_WHY())
     LogWhy("layout_normalization", copy, "=> a transpose between bitcasts", "a copy is a kernel of its own");
   copy.ReplaceAllUses(result);
@@ -55,7 +55,7 @@ Result<bool> NormalizeLayouts(Module& module, const PassContext& context) {
     for (const Instruction* before : inst->control_predecessors()) awaited[before->place()] = true;
   }
   for (Instruction* inst : entry.Instructions()) {
-    if (!inst->Is(Opcode::kCopy) || awaited[inst->place()] || !context.ConsumeFuel() || !SayCopy(*inst)) continue;
+    if (!inst->Is(Opcode::kCopy) || awaited[inst->place()] || !context.ConsumeFuel() || !ReplaceCopy(*inst)) continue;
     entry.Remove(*inst);
     changed = true;
   }
