@@ -58,7 +58,7 @@ bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(L
   return changed;
 }
 
-Instruction& HandIn(Loop& loop, Instruction& value) {
+Instruction& AddInvariantElement(Loop& loop, Instruction& value) {
   std::vector<Instruction*> first(loop.init->operands().begin(), loop.init->operands().end());
   Instruction& root = loop.body->root();
   std::vector<Instruction*> next(root.operands().begin(), root.operands().end());

@@ -36,7 +36,7 @@ bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(L
 
 // Adds `value`, of the loop's computation, to the state as an invariant element. Returns the element in the body, and
 // updates `loop`.
-Instruction& HandIn(Loop& loop, Instruction& value);
+Instruction& AddInvariantElement(Loop& loop, Instruction& value);
 
 // Replaces invariant elements that start as constants by these constants in body and condition, which must have no
 // other caller (while_constant_sinking.cpp). Returns whether something changed.

@@ -74,7 +74,7 @@ class Hoisting {
     Instruction& all =
         loop_.loop->computation().AddLike(dot_, Opcode::kDot, shape_, {operands[0], operands[1]}, attrs_);
     all.SetOrigin(-1);  // No single trip computes it.
-    Instruction& inside = HandIn(loop_, all);
+    Instruction& inside = AddInvariantElement(loop_, all);
     Computation& body = *loop_.body;
     Instruction& place = product_.slice.place();
     Instruction& zero = body.AddConstant(Literal(place.shape()));

@@ -155,7 +155,7 @@ class Sinking {
     const Shape shape(value.shape().type(), dims);
     Computation &caller = loop_.loop->computation(), &body = *loop_.body;
     Instruction& zero = caller.AddConstant(Literal(Shape::Scalar(shape.type())));
-    Instruction& inside = HandIn(loop_, caller.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{}));
+    Instruction& inside = AddInvariantElement(loop_, caller.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{}));
     dims[0] = 1;
     Instruction& row = body.AddLike(value, Opcode::kReshape, Shape(shape.type(), dims), {&value});
     std::vector<Instruction*> operands(2 + shape.rank(), &body.AddConstant(Literal(place.shape())));

@@ -55,7 +55,7 @@ class Motion {
     if (std::ranges::none_of(facts_, [](const Fact& fact) { return fact.moves; }) || !context.ConsumeFuel())
       return false;
     CopyOut();
-    HandIn();
+    AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
       // Remove unused get-tuple-elements, which would keep tuples that moved.
       const bool goes = Of(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
@@ -145,7 +145,7 @@ class Motion {
   }
 
   // Adds the moved values to the state, where the remaining instructions read them.
-  void HandIn() {
+  void AddMovedToState() {
     Computation& body = *loop_.body;
     Instruction& root = body.root();
     std::vector<Instruction*> first(loop_.init->operands().begin(), loop_.init->operands().end());

@@ -91,7 +91,7 @@ bool Sink(Loop& loop, const PassContext& context) {
       continue;
     const auto needs_it = [&](const Instruction* user) { return user != loop.init && !user->IsDead(); };
     if (std::ranges::any_of(transpose.users(), needs_it) || !context.ConsumeFuel()) continue;
-    Instruction& inside = HandIn(loop, whole);
+    Instruction& inside = AddInvariantElement(loop, whole);
     for (Instruction* slice : slices) SliceBefore(*slice, inside, p);
     changed = true;
   }
