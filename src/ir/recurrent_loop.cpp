@@ -162,7 +162,7 @@ class Finder {
   Element ElementAt(int64_t i, const Shape& shape) {
     const Instruction& next = WithoutNames(body_.root().operand(i));
     if (next.Is(Opcode::kGetTupleElement) && &next.operand(0) == &state_ && next.tuple_index() == i)
-      return Element::kHandedOn;
+      return Element::kUnchanged;
     if (IsOneElement(shape)) return Element::kNumber;
     return IsFilled(i, next) ? Element::kFilled : Element::kColumns;
   }
@@ -262,7 +262,7 @@ class Finder {
     const Instruction& operand = WithoutNames(call.operand(product.weights));
     const bool stays =
         operand.Is(Opcode::kConstant) || (operand.Is(Opcode::kGetTupleElement) && &operand.operand(0) == &state_ &&
-                                          found_.state[operand.tuple_index()] == Element::kHandedOn);
+                                          found_.state[operand.tuple_index()] == Element::kUnchanged);
     if (!stays) return No(Str("the weights of '", call.name(), "' change from trip to trip"));
     const Instruction& gathered = WithoutNames(call.operand(product.left));
     if (in_columns(gathered)) {

@@ -33,10 +33,10 @@ namespace hlo {
 
 struct RecurrentLoop {
   enum class Element : uint8_t {
-    kNumber,    // One element, which each block computes.
-    kHandedOn,  // Unchanged by the loop and read in place.
-    kColumns,   // Passed from trip to trip, distributed by columns.
-    kFilled,    // Distributed by columns; each trip writes other positions and reads none.
+    kNumber,     // One element, which each block computes.
+    kUnchanged,  // Unchanged by the loop and read in place.
+    kColumns,    // Passed from trip to trip, distributed by columns.
+    kFilled,     // Distributed by columns; each trip writes other positions and reads none.
   };
   struct Product {
     const Instruction* call = nullptr;  // A library call in the body.

@@ -324,7 +324,7 @@ class BlockEmitter {
         state.emplace_back(MakeFilled(filled->second));
         continue;
       }
-      if (IsHandedOn(loop, static_cast<int64_t>(i)) || std::holds_alternative<std::monostate>(init[i])) {
+      if (IsPassedOn(loop, static_cast<int64_t>(i)) || std::holds_alternative<std::monostate>(init[i])) {
         state.push_back(init[i]);
       } else if (std::holds_alternative<Array>(init[i])) {
         const bool is_shared = columns_ && space_.recurrent->state[i] == RecurrentLoop::Element::kColumns;
@@ -348,7 +348,7 @@ class BlockEmitter {
     std::vector<Move> moves;
     for (size_t i = 0; i < state.size(); ++i) {
       const auto element = static_cast<int64_t>(i);
-      if (IsHandedOn(loop, element)) continue;
+      if (IsPassedOn(loop, element)) continue;
       if (const auto* variable = std::get_if<Variable>(&state[i])) values.emplace_back(*variable, ValueOf(next[i]));
       const auto* array = std::get_if<Array>(&state[i]);
       if (array == nullptr || std::get<Array>(next[i]) == *array) continue;

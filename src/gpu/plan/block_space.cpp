@@ -271,7 +271,7 @@ const Instruction* OnlyLoopOf(const Instruction& region) {
   return loop;
 }
 
-bool IsHandedOn(const Instruction& loop, int64_t element) {
+bool IsPassedOn(const Instruction& loop, int64_t element) {
   const Computation& body = *loop.attrs<WhileAttrs>().body;
   return body.root().Is(Opcode::kTuple) && IsElementOf(body.root().operand(element), body.parameter(0), element);
 }

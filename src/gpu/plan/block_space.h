@@ -44,7 +44,7 @@ Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool
 const Instruction* OnlyLoopOf(const Instruction& region);
 
 // Whether the loop's body passes this element of the state on unchanged.
-bool IsHandedOn(const Instruction& loop, int64_t element);
+bool IsPassedOn(const Instruction& loop, int64_t element);
 
 }  // namespace hlo::gpu
 

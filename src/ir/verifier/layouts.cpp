@@ -69,7 +69,7 @@ Status CheckAsyncState(const Instruction& inst) {
   return CheckSame(inst.shape(), state[1], ErrorAtResult, inst, "result is");
 }
 
-Status CheckHandedOn(const Instruction& inst) {
+Status CheckCallLayouts(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCall:
     case Opcode::kFusion: {
@@ -235,7 +235,7 @@ std::string LayoutFault(const Shape& array) {
 Status CheckLayoutsFit(const Module& module) {
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->instructions()) {
-      TRY(CheckHandedOn(*inst));
+      TRY(CheckCallLayouts(*inst));
       TRY(CheckKept(*inst));
     }
   }
@@ -243,7 +243,7 @@ Status CheckLayoutsFit(const Module& module) {
 }
 
 Status CheckLayouts(const Instruction& inst) {
-  TRY(CheckHandedOn(inst));
+  TRY(CheckCallLayouts(inst));
   TRY(CheckKept(inst));
   TRY(CheckMemory(inst));
   if (inst.Is(Opcode::kScan) && !inst.attrs<ScanAttrs>().is_associative)

@@ -16,18 +16,18 @@ namespace hlo {
 namespace {
 
 // Returns for each state element whether a trip passes it on unchanged, possibly to another position.
-std::vector<bool> HandedOn(const Loop& loop) {
-  std::vector<bool> handed(loop.Size(), true);
+std::vector<bool> PassedOnElements(const Loop& loop) {
+  std::vector<bool> passed_on(loop.Size(), true);
   for (bool again = true; again;) {
     again = false;
     for (int64_t i = 0; i < loop.Size(); ++i) {
-      if (!handed[i]) continue;
+      if (!passed_on[i]) continue;
       const auto source = loop.ElementInBody(loop.Next(i));
-      handed[i] = source && handed[*source];
-      again |= !handed[i];
+      passed_on[i] = source && passed_on[*source];
+      again |= !passed_on[i];
     }
   }
-  return handed;
+  return passed_on;
 }
 
 // Returns whether a kernel can compute `inst` for single elements of its result.
@@ -42,13 +42,13 @@ bool IsPartOfKernel(const Instruction& inst) {
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
-  const std::vector<bool> handed = HandedOn(*loop);
+  const std::vector<bool> passed_on = PassedOnElements(*loop);
   std::vector<bool> changes(loop->body->place_limit(), false);
   for (const Instruction* part : loop->body->PostOrder()) {
     if (part->Is(Opcode::kParameter)) continue;
     if (!IsPartOfKernel(*part)) return false;
     if (const auto element = loop->ElementInBody(*part)) {
-      changes[part->place()] = !handed[*element] && !InductionOf(inst, *element);
+      changes[part->place()] = !passed_on[*element] && !InductionOf(inst, *element);
       continue;
     }
     for (const Instruction* operand : part->operands()) {
