@@ -69,7 +69,7 @@ class FusionMerger {
     const auto is_array = [](const Instruction* root) { return root->shape().IsArray(); };
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
     return fusion.control_predecessors().empty() && fusion.attrs<FusionAttrs>().aliases.empty() &&
-           TakenOneByOne(fusion) && !roots.empty() && std::ranges::all_of(roots, is_array);
+           IsUsedByElements(fusion) && !roots.empty() && std::ranges::all_of(roots, is_array);
   }
 
   static Kernel KernelOf(const Instruction& fusion) {

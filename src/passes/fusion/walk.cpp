@@ -47,7 +47,7 @@ const Instruction& HeroOf(const Instruction& root) {
 
 }  // namespace
 
-bool TakenOneByOne(const Instruction& fusion) {
+bool IsUsedByElements(const Instruction& fusion) {
   const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };
   return !fusion.shape().IsTuple() || (!fusion.IsRoot() && std::ranges::all_of(fusion.users(), is_element));
 }
@@ -55,11 +55,11 @@ bool TakenOneByOne(const Instruction& fusion) {
 namespace {
 
 // Returns the reason why the kernel cannot be joined with others, if there is one.
-std::optional<FusionNote> OwnWay(const Instruction& fusion, std::span<const Instruction* const> roots) {
+std::optional<FusionNote> WhyNotMergeable(const Instruction& fusion, std::span<const Instruction* const> roots) {
   if (!fusion.control_predecessors().empty())
     return FusionNote{FusionReason::kControlled, fusion.control_predecessors().front()};
   if (!fusion.attrs<FusionAttrs>().aliases.empty()) return FusionNote{FusionReason::kUpdatesInPlace};
-  if (!TakenOneByOne(fusion)) return FusionNote{FusionReason::kUsedWhole};
+  if (!IsUsedByElements(fusion)) return FusionNote{FusionReason::kUsedWhole};
   if (roots.empty()) return FusionNote{FusionReason::kSeveralValues};  // An empty tuple has no iteration.
   for (size_t i = 0; i < roots.size(); ++i) {
     const Instruction& hero = HeroOf(*roots[i]);
@@ -77,7 +77,7 @@ std::optional<FusionNote> OwnWay(const Instruction& fusion, std::span<const Inst
 
 std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not) {
   const std::vector<const Instruction*> roots = FusionRoots(fusion);
-  if (const auto note = OwnWay(fusion, roots)) {
+  if (const auto note = WhyNotMergeable(fusion, roots)) {
     if (why_not != nullptr) *why_not = *note;
     return std::nullopt;
   }

@@ -27,7 +27,7 @@ std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
 void Join(const Walk& other, Walk* walk);
 
 // Whether only get-tuple-elements use the results of a fusion with several roots.
-bool TakenOneByOne(const Instruction& fusion);
+bool IsUsedByElements(const Instruction& fusion);
 
 // Whether the value of `root`, a root of a kernel, depends on a reduction of it.
 bool IsReduced(const Instruction& root);
