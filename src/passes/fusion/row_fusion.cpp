@@ -82,7 +82,7 @@ class RowFusion {
   }
 
   void JoinIfItMay(const Instruction& producer, const Instruction& launch) {
-    const std::string_view why_not = WhyNotJoined(producer, launch);
+    const std::string_view why_not = JoinOrWhyNot(producer, launch);
     if (!logs_) return;
     if (why_not.empty()) {
       Say(launch, Str("=> one region with ", producer.name()), "a row of it needs the same row of that alone");
@@ -92,7 +92,7 @@ class RowFusion {
   }
 
   // Joins the groups of the two launches, or returns the reason why not.
-  std::string_view WhyNotJoined(const Instruction& producer, const Instruction& launch) {
+  std::string_view JoinOrWhyNot(const Instruction& producer, const Instruction& launch) {
     const Group a = GroupOf(producer), b = GroupOf(launch);
     if (a.dots + b.dots > 2) return "together they have more than two products";
     if (attention_ && a.dots == 2) return "behind its second product an attention ends";
