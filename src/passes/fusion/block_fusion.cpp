@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kMostState = 64 * 1024;    // Elements of the loop's state.
 constexpr int64_t kMostInstructions = 4000;  // Instructions of a region's code.
 constexpr int64_t kMostPointers = 128;       // Operands and results.
-constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried with each launch.
+constexpr size_t kGroupsTried = 8;           // Number of recent groups that are tried with each launch.
 constexpr double kMostProducts = 1 << 18;    // Products that are not worth a library call.
 // Limit on nested loops, because the time of compilers grows fast with the depth.
 constexpr int kMostNested = 8;
@@ -145,7 +145,7 @@ class BlockFusion {
     for (const Instruction* other : last_) JoinIfItMay(*other, launch);
     std::erase_if(last_, [&](const Instruction* other) { return graph_.AreOne(*other, launch); });
     last_.push_back(&launch);
-    if (last_.size() > kGroupsAsked) last_.erase(last_.begin());
+    if (last_.size() > kGroupsTried) last_.erase(last_.begin());
   }
 
   static void Say(const Instruction& inst, std::string_view became, std::string_view why) {

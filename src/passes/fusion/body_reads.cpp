@@ -17,7 +17,7 @@ double Elements(const Instruction& inst) {
 
 // For each user that reads a value at an index of its own, the number of elements it needs. The key is null for the
 // roots.
-using Askers = std::map<const Instruction*, double>;
+using Readers = std::map<const Instruction*, double>;
 
 }  // namespace
 
@@ -39,26 +39,26 @@ double EvaluationsFor(const Instruction& inst, const Instruction& user, double o
 std::vector<BodyRead> BodyReads(const Instruction& fusion) {
   const Computation& body = FusedComputation(fusion);
   const Instruction& root = body.root();
-  std::unordered_map<const Instruction*, Askers> askers;
+  std::unordered_map<const Instruction*, Readers> readers_of;
   std::unordered_map<const Instruction*, BodyRead> reads;
   const std::vector<Instruction*> order = body.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
     const Instruction& inst = *order[i];
-    Askers& asked = askers[&inst];
-    if (&inst == &root) asked[nullptr] = Elements(inst);
+    Readers& readers = readers_of[&inst];
+    if (&inst == &root) readers[nullptr] = Elements(inst);
     for (const Instruction* user : inst.users()) {
       if (user == &root && user->Is(Opcode::kTuple)) {
-        asked[nullptr] = Elements(inst);
+        readers[nullptr] = Elements(inst);
       } else if (KeepsIndex(*user, inst)) {
-        asked.insert(askers[user].begin(), askers[user].end());
+        readers.insert(readers_of[user].begin(), readers_of[user].end());
       } else {
-        asked[user] = EvaluationsFor(inst, *user, reads[user].evaluations);
+        readers[user] = EvaluationsFor(inst, *user, reads[user].evaluations);
       }
     }
     BodyRead& read = reads[&inst];
-    for (const auto& [asker, evaluations] : asked) {
+    for (const auto& [reader, evaluations] : readers) {
       read.evaluations += evaluations;
-      read.copies += asker == nullptr ? 1 : reads[asker].copies;
+      read.copies += reader == nullptr ? 1 : reads[reader].copies;
     }
     read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Each step of a chain of prefix sums doubles it.
   }

@@ -34,22 +34,22 @@ enum class Place : uint8_t {
 
 // A member that reads another at an index of its own, by its number in IdSpan, and its number of copies. kAtRoot is for
 // reads at the index of the root.
-using Asker = std::pair<int, int64_t>;
-constexpr Asker kAtRoot = {-1, 1};
+using Reader = std::pair<int, int64_t>;
+constexpr Reader kAtRoot = {-1, 1};
 
-// A part of a table: of members_ or of askers_.
+// A part of a table: of members_ or of readers_.
 struct Range {
   int begin = 0, end = 0;
   bool operator==(const Range&) const = default;
 };
-constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in askers_.
+constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in readers_.
 
 // The use of an instruction in one kernel.
 struct Member {
   GroupId kernel;
   double evaluations;  // Elements computed in total, with repetitions.
   Place place;
-  Range askers;         // Sorted.
+  Range readers;        // Sorted.
   int64_t copies = 1;   // Copies in the kernel's code, one for each index.
   bool places = false;  // It is only needed for start indices of slices.
 };
@@ -152,7 +152,7 @@ class InstructionFusion {
         graph_(computation, SplitTrivial(computation), context),
         ids_(graph_.order()),
         roles_(ids_.size()),
-        askers_({kAtRoot}) {}
+        readers_({kAtRoot}) {}
 
   bool Run() {
     const std::vector<Instruction*>& order = graph_.order();
@@ -251,7 +251,7 @@ class InstructionFusion {
     // Each reader needs one copy of the code for each of its own copies.
     for (Member& join : joins_) {
       join.copies = 0;
-      for (int i = join.askers.begin; i < join.askers.end; ++i) join.copies += askers_[i].second;
+      for (int i = join.readers.begin; i < join.readers.end; ++i) join.copies += readers_[i].second;
     }
     if (IsTrivial(inst)) {
       const auto alone = std::ranges::find_if(joins_, [&](const Member& join) { return kernels_[join.kernel].alone; });
@@ -273,7 +273,7 @@ class InstructionFusion {
       use.place = Place::kElsewhere;
     }
     if (!KeepsIndex(user, inst)) {
-      use.askers = AddAskers([&](auto out) { *out = Asker(static_cast<int>(ids_.Of(user)), role.copies); });
+      use.readers = AddReaders([&](auto out) { *out = Reader(static_cast<int>(ids_.Of(user)), role.copies); });
     }
     // Finds the kernel in joins_ in constant time, because a value may have many users.
     size_t& at = kernels_[use.kernel].join;
@@ -284,12 +284,13 @@ class InstructionFusion {
     }
     Member& join = joins_[at];
     join.places &= use.places;
-    if (join.askers != use.askers) {
-      const auto asked = [&](Range range) { return askers_.begin() + range.begin; };
-      std::vector<Asker> both;
-      std::set_union(asked(join.askers), asked(join.askers) + (join.askers.end - join.askers.begin), asked(use.askers),
-                     asked(use.askers) + (use.askers.end - use.askers.begin), std::back_inserter(both));
-      join.askers = AddAskers([&](auto out) { std::ranges::copy(both, out); });
+    if (join.readers != use.readers) {
+      const auto first = [&](Range range) { return readers_.begin() + range.begin; };
+      std::vector<Reader> both;
+      std::set_union(first(join.readers), first(join.readers) + (join.readers.end - join.readers.begin),
+                     first(use.readers), first(use.readers) + (use.readers.end - use.readers.begin),
+                     std::back_inserter(both));
+      join.readers = AddReaders([&](auto out) { std::ranges::copy(both, out); });
     }
     if (join.place == use.place && use.place != Place::kElsewhere) {
       join.evaluations = std::max(join.evaluations, use.evaluations);
@@ -300,10 +301,10 @@ class InstructionFusion {
   }
 
   template <class Fill>
-  Range AddAskers(Fill fill) {
-    const int begin = static_cast<int>(askers_.size());
-    fill(std::back_inserter(askers_));
-    return {begin, static_cast<int>(askers_.size())};
+  Range AddReaders(Fill fill) {
+    const int begin = static_cast<int>(readers_.size());
+    fill(std::back_inserter(readers_));
+    return {begin, static_cast<int>(readers_.size())};
   }
 
   const Instruction& RootOf(const Member& join) const { return *graph_.Members(join.kernel).front(); }
@@ -390,7 +391,7 @@ class InstructionFusion {
   const IdSpan ids_;
   std::vector<Range> roles_;     // Indexed by id, ranges of members_; empty if not in a kernel.
   std::vector<Member> members_;  // Uses of one instruction are adjacent.
-  std::vector<Asker> askers_;
+  std::vector<Reader> readers_;
   std::vector<Subtree> subtrees_;  // Indexed by id.
   std::vector<Kernel> kernels_;    // Indexed by group.
   std::vector<Member> joins_;      // Uses of the current instruction.

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kMostElements = 4 << 20;   // Elements of a kernel; a larger one fills the device.
 constexpr int64_t kMostPointers = 1200;      // So many pointers fit a kernel's parameters.
 constexpr int64_t kMostInstructions = 4000;  // Instructions of kernels with different code.
-constexpr size_t kGroupsAsked = 8;           // Number of recent groups that are tried.
+constexpr size_t kGroupsTried = 8;           // Number of recent groups that are tried.
 
 class SegmentFusion {
  public:
@@ -99,7 +99,7 @@ class SegmentFusion {
     }
     groups_[&kernel] = std::move(one);
     last_.push_back(&kernel);
-    if (last_.size() > kGroupsAsked) last_.erase(last_.begin());
+    if (last_.size() > kGroupsTried) last_.erase(last_.begin());
   }
 
   RegionGraph graph_;

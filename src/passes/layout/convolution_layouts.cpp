@@ -232,11 +232,11 @@ int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order
 
 // Adds the costs of transposes of one value to the graph.
 void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>& uses) {
-  struct Asker {
+  struct Reader {
     CutGraph::Node node;  // 0 for a user that stays as it is.
     bool first, second;   // The sides on which the user wants this order.
   };
-  std::map<Order, std::vector<Asker>> asked;
+  std::map<Order, std::vector<Reader>> readers_of;
   std::map<Order, bool> in_loops;
   const Order identity = IdentityOrder(base);
   for (const Use& use : uses) {
@@ -244,31 +244,31 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
     const CutGraph::Node node = use.user == nullptr ? 0 : nodes_[ids_.Of(*use.user)];
     Order last = node == 0 ? Order() : OrderOfOperand(*use.user, use.operand, SpaceOf(*use.user));
     last = last.empty() ? now : use.view.empty() ? last : BeforeView(use.view, last);
-    asked[now].push_back({node, last == now, true});
-    if (last != now) asked[last].push_back({node, true, false});
+    readers_of[now].push_back({node, last == now, true});
+    if (last != now) readers_of[last].push_back({node, true, false});
     const bool in_loop = use.user != nullptr && IsLoop(*use.user);
     for (const Order& order : {now, last}) in_loops.try_emplace(order, true).first->second &= in_loop;
   }
   const CutGraph::Node node = nodes_[ids_.Of(base)];
   Order last = node == 0 ? identity : OrderOfResult(base, SpaceOf(base));
   if (last.empty()) last = identity;
-  for (const auto& [order, askers] : asked) {
+  for (const auto& [order, readers] : readers_of) {
     // A transpose directly after a convolution would separate it from its epilogue.
     const bool on_the_way = IsLoop(base) || (in_loops.at(order) && !base.Is(Opcode::kConvolution));
-    const bool always = std::ranges::any_of(askers, [](const Asker& a) { return a.first && a.second; });
+    const bool always = std::ranges::any_of(readers, [](const Reader& a) { return a.first && a.second; });
     if (last != identity && order == identity) {  // Needed if the value has its channels last.
       const int64_t cost = CostOfTranspose(base, last, order, on_the_way);
       const CutGraph::Node made = always ? CutGraph::kSecond : graph_.Add();
       graph_.Connect(node, made, cost);
-      for (const Asker& a : askers) {
+      for (const Reader& a : readers) {
         if (!always && a.second) graph_.Connect(made, a.node, CutGraph::kNever);
       }
     } else if (last != identity && order == last) {  // Needed if the value has its channels first.
       const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
-      const bool now = std::ranges::any_of(askers, &Asker::second);
+      const bool now = std::ranges::any_of(readers, &Reader::second);
       const CutGraph::Node made = now ? CutGraph::kFirst : graph_.Add();
       graph_.Connect(made, node, cost);
-      for (const Asker& a : askers) {
+      for (const Reader& a : readers) {
         if (!now) graph_.Connect(a.node, made, CutGraph::kNever);
       }
     } else if (order != identity && !always) {  // Needed in any case if a user wants it.
@@ -276,7 +276,7 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
       const CutGraph::Node made_first = graph_.Add(), made_second = graph_.Add();
       graph_.Connect(made_first, CutGraph::kSecond, cost);
       graph_.Connect(CutGraph::kFirst, made_second, cost);
-      for (const Asker& a : askers) {
+      for (const Reader& a : readers) {
         if (a.first) graph_.Connect(a.node, made_first, CutGraph::kNever);
         else graph_.Connect(made_second, a.node, CutGraph::kNever);
       }
