@@ -58,7 +58,7 @@ Instruction& CallSites::Inline(Computation& caller, const Computation& callee, s
   return *copies[callee.root().place()];
 }
 
-bool HasWaits(const Computation& computation) {
+bool HasControlEdges(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     if (!inst->control_predecessors().empty()) return true;
   }

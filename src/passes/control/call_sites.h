@@ -36,7 +36,7 @@ class CallSites {
 };
 
 // Whether the computation has control edges. A pass that removes an instruction must preserve them.
-bool HasWaits(const Computation& computation);
+bool HasControlEdges(const Computation& computation);
 
 // Element `i` of a tuple value: an operand of the tuple, or a new get-tuple-element.
 Instruction& ElementOf(Instruction& whole, int64_t i);

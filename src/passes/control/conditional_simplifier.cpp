@@ -206,7 +206,7 @@ Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
   bool changed = false;
   // Callees come first, so that simplified branches are copied.
   for (Computation* computation : SequentialComputations(module)) {
-    const bool waits = HasWaits(*computation);
+    const bool waits = HasControlEdges(*computation);
     for (Instruction* inst : computation->PostOrder()) {
       if (!inst->Is(Opcode::kConditional) || (inst->IsDead() && !HasSideEffect(*inst))) continue;
       if (!context.ConsumeFuel()) continue;

@@ -50,7 +50,7 @@ bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(L
     for (Instruction* inst : computation->PostOrder()) {
       if (inst->IsDead()) continue;
       auto loop = ReadLoop(*inst);
-      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasControlEdges(*loop->body))
         continue;
       changed |= change(*loop, context);
     }

@@ -198,7 +198,7 @@ Result<bool> MoveLoopInvariants(Module& module, const PassContext& context) {
     for (Instruction* inst : computation->PostOrder()) {
       if (inst->IsDead()) continue;
       const auto loop = ReadLoop(*inst);
-      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasControlEdges(*loop->body))
         continue;
       if (const auto trips = DerivedTripCount(*inst); trips && *trips <= 1) continue;
       changed |= Motion(*loop, inflating).Run(context);

@@ -42,7 +42,7 @@ class ShortLoops {
     const std::vector<Computation*> order = SequentialComputations(module_);
     for (size_t i = order.size(); i-- > 0;) {
       if (!reached.contains(order[i])) continue;
-      if (!HasWaits(*order[i])) {
+      if (!HasControlEdges(*order[i])) {
         std::vector<Instruction*> worklist = order[i]->PostOrder();
         for (size_t k = 0; k < worklist.size(); ++k) {
           if (worklist[k]->Is(Opcode::kWhile) && !worklist[k]->IsDead())
@@ -301,7 +301,7 @@ struct Simplified {
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {
   const auto& attrs = inst.attrs<WhileAttrs>();
   const bool owns = !waits && calls.Count(*attrs.body) == 1 && calls.Count(*attrs.condition) == 1 &&
-                    !HasWaits(*attrs.body) && !HasWaits(*attrs.condition);
+                    !HasControlEdges(*attrs.body) && !HasControlEdges(*attrs.condition);
   Simplified result;
   if (owns && inst.shape().IsTuple() && HoldsTuple(inst.shape()) && context.ConsumeFuel())
     result.changed |= FlattenState(inst);
@@ -335,7 +335,7 @@ Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
   for (bool again = true; again;) {
     again = false;
     for (Computation* computation : SequentialComputations(module)) {
-      const bool waits = HasWaits(*computation);
+      const bool waits = HasControlEdges(*computation);
       for (Instruction* inst : computation->PostOrder()) {
         if (inst->removed() || inst->IsDead() || !inst->Is(Opcode::kWhile)) continue;
         const Simplified result = SimplifyLoop(*inst, calls, waits, context);

@@ -85,7 +85,7 @@ class Unroller {
     bool changed = false;
     // Callees come first, because an unrolled inner loop counts in the size of the outer body.
     for (Computation* computation : SequentialComputations(module_)) {
-      if (HasWaits(*computation)) continue;
+      if (HasControlEdges(*computation)) continue;
       for (Instruction* inst : computation->PostOrder()) {
         if (!inst->Is(Opcode::kWhile) || inst->IsDead()) continue;
         const auto trips = TripsOf(*inst);
