@@ -37,10 +37,10 @@ bool OpenFusionsOfLibraryCalls(Module& module) {
       const Operands operands(inst->operands().begin(), inst->operands().end());
       Instruction& call = computation->AddLike(*inst, Opcode::kCall, inst->shape(), operands, CallAttrs{&fused});
       for (Instruction* before : inst->control_predecessors()) call.AddControlPredecessor(*before);
-      InPlaceOfGone gone = {{inst, {&call}}};
+      Replacements gone = {{inst, {&call}}};
       inst->ReplaceAllUses(call);
       computation->Remove(*inst);
-      MoveWaits(*computation, gone);
+      MoveControlEdges(*computation, gone);
       any = true;
     }
   }

@@ -13,7 +13,7 @@ std::vector<Instruction*> RunsAfter(const Instruction& inst) {
   return before;
 }
 
-void MoveWaits(const Computation& computation, const InPlaceOfGone& gone) {
+void MoveControlEdges(const Computation& computation, const Replacements& gone) {
   if (gone.empty()) return;
   for (Instruction* inst : computation.waiting()) {
     if (inst->removed()) continue;
@@ -34,9 +34,9 @@ void MoveWaits(const Computation& computation, const InPlaceOfGone& gone) {
   }
 }
 
-bool CloseGaps(Computation& computation, const InPlaceOfGone& gone) {
+bool CloseGaps(Computation& computation, const Replacements& gone) {
   if (gone.empty()) return false;
-  MoveWaits(computation, gone);
+  MoveControlEdges(computation, gone);
   if (computation.module().header.is_scheduled) computation.SetOrder(computation.PostOrder());
   return true;
 }

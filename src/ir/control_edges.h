@@ -12,7 +12,7 @@ namespace hlo {
 class Computation;
 
 // For each removed instruction its replacements. A replacement may itself be removed.
-using InPlaceOfGone = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
+using Replacements = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
 // The control predecessors and operands of `inst`. If `inst` is removed without a replacement, its control successors
 // wait for these instead.
@@ -20,10 +20,10 @@ std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
 // Instructions that had a removed control predecessor get its replacements as control predecessors. Module::Sweep does
 // the same for the remaining removed instructions.
-void MoveWaits(const Computation& computation, const InPlaceOfGone& gone);
+void MoveControlEdges(const Computation& computation, const Replacements& gone);
 
-// Calls MoveWaits and restores a valid order if the module is scheduled. Returns false if `gone` is empty.
-bool CloseGaps(Computation& computation, const InPlaceOfGone& gone);
+// Calls MoveControlEdges and restores a valid order if the module is scheduled. Returns false if `gone` is empty.
+bool CloseGaps(Computation& computation, const Replacements& gone);
 
 }  // namespace hlo
 

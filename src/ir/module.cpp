@@ -441,7 +441,7 @@ int64_t Module::InstructionCount() const {
 void Module::Sweep() {
   for (const auto& computation : computations_) {
     if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
-    MoveWaits(*computation, std::exchange(computation->gone_, {}));
+    MoveControlEdges(*computation, std::exchange(computation->gone_, {}));
     std::erase_if(computation->waiting_, [](const Instruction* inst) { return inst->removed_; });
     // Frees the last instruction first, so that new ones reuse the memory in order.
     for (size_t i = computation->instructions_.size(); i-- > 0;) {

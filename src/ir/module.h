@@ -157,7 +157,7 @@ class Computation {
   std::vector<Instruction*> instructions_;  // In the module's pool; removed instructions stay until Sweep.
   std::vector<Instruction*> parameters_;
   std::vector<Instruction*> waiting_;
-  InPlaceOfGone gone_;  // Instructions removed since the last Sweep; only recorded if `waiting_` is not empty.
+  Replacements gone_;  // Instructions removed since the last Sweep; only recorded if `waiting_` is not empty.
   int64_t live_count_ = 0;
   uint64_t version_ = 0;
   mutable Kept<std::vector<Instruction*>> post_order_;  // Empty if it is equal to Instructions().

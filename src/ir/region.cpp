@@ -148,7 +148,7 @@ using GroupsOf = std::function<std::optional<RegionGroups>(const Instruction&)>;
 bool TakeApart(Computation& computation, const GroupsOf& groups_of) {
   const std::vector<Instruction*> before = computation.Instructions();
   std::vector<Instruction*> order;
-  InPlaceOfGone apart;
+  Replacements apart;
   for (Instruction* inst : before) {
     if (inst->removed()) continue;
     const std::optional<RegionGroups> groups = IsRegion(*inst) ? groups_of(*inst) : std::nullopt;
@@ -161,7 +161,7 @@ bool TakeApart(Computation& computation, const GroupsOf& groups_of) {
     apart[inst].assign(order.begin() + first, order.end());
   }
   if (apart.empty()) return false;
-  MoveWaits(computation, apart);
+  MoveControlEdges(computation, apart);
   std::erase_if(order, [](const Instruction* inst) { return inst->removed(); });
   if (computation.module().header.is_scheduled) computation.SetOrder(order);
   return true;
@@ -342,14 +342,14 @@ void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> f
   for (Instruction*& inst : order) {
     if (next != flat.end() && inst == next->region) inst = next++->fusion;
   }
-  InPlaceOfGone gone;
+  Replacements gone;
   for (const auto& [region, fusion] : flat) {
     for (Instruction* before : region->control_predecessors()) fusion->AddControlPredecessor(*before);
     region->ReplaceAllUses(*fusion);
     computation.Remove(*region);
     gone[region] = {fusion};
   }
-  MoveWaits(computation, gone);
+  MoveControlEdges(computation, gone);
   if (computation.module().header.is_scheduled) computation.SetOrder(order);
 }
 

@@ -37,7 +37,7 @@ class Inliner {
       Inline(call, callee, &calls);
       std::reverse(calls.begin() + static_cast<std::ptrdiff_t>(first_new), calls.end());
     }
-    MoveWaits(caller_, ends_);
+    MoveControlEdges(caller_, ends_);
     return !ends_.empty();
   }
 
@@ -75,7 +75,7 @@ class Inliner {
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  InPlaceOfGone ends_;  // Such replacements for each removed call.
+  Replacements ends_;  // Such replacements for each removed call.
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {

@@ -35,7 +35,7 @@ bool TellsParts(const Instruction& marker) {
 Result<bool> RemoveMarkers(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : module.Computations()) {
-    InPlaceOfGone gone;
+    Replacements gone;
     for (Instruction* inst : computation->Instructions()) {
       if (!IsIdentityMarker(*inst) || TellsParts(*inst) || !context.ConsumeFuel()) continue;
       if (!inst->users().empty() || inst->IsRoot()) inst->ReplaceAllUses(ValueOf(*inst));

@@ -29,7 +29,7 @@ class Stub {
  public:
   Stub(Policy policy, const LoadOptions& load) : policy_(std::move(policy)), load_(load) {}
 
-  Status Replace(Instruction& call, InPlaceOfGone* gone) {
+  Status Replace(Instruction& call, Replacements* gone) {
     Instruction* const value = TRY(ValueOf(call));
     call.ReplaceAllUses(*value);
     (*gone)[&call] = RunsAfter(call);
@@ -175,7 +175,7 @@ Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<co
   }
   if (stubs.empty()) return std::vector<CustomCallStub>();
   for (Computation* computation : module.Computations()) {
-    InPlaceOfGone gone;
+    Replacements gone;
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->Is(Opcode::kCustomCall)) continue;
       const auto stub = stubs.find(inst->attrs<CustomCallAttrs>().target);

@@ -170,7 +170,7 @@ Result<bool> SimplifyForOneDevice(Module& module, const PassContext& context) {
   if (module.header.replica_count != 1 || module.header.num_partitions != 1) return false;
   bool changed = false;
   for (Computation* computation : module.Computations()) {
-    InPlaceOfGone gone;
+    Replacements gone;
     for (Instruction* inst : computation->PostOrder()) {
       const bool is_one = inst->Is(kCollective) || inst->Is(Opcode::kPartitionId) || inst->Is(Opcode::kReplicaId) ||
                           inst->Is(Opcode::kCopyStart) || inst->Is(Opcode::kCopyDone) ||

@@ -11,7 +11,7 @@ namespace {
 
 // all-reduce(x) => all-reduce-done(all-reduce-start(x)), so that independent instructions can be scheduled between
 // them. Control predecessors move to the start, control successors to the done.
-void Split(Instruction& inst, InPlaceOfGone* ends) {
+void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
                                            {inst.operands().begin(), inst.operands().end()}, inst.attributes());
@@ -23,12 +23,12 @@ void Split(Instruction& inst, InPlaceOfGone* ends) {
 }
 
 bool SplitIn(Computation& computation, const PassContext& context) {
-  InPlaceOfGone ends;
+  Replacements ends;
   for (Instruction* inst : computation.Instructions()) {
     if (inst->Is(Opcode::kAllReduce) && context.ConsumeFuel()) Split(*inst, &ends);
   }
   if (ends.empty()) return false;
-  MoveWaits(computation, ends);
+  MoveControlEdges(computation, ends);
   for (Instruction* inst : computation.Instructions()) {
     if (ends.contains(inst)) computation.Remove(*inst);
   }

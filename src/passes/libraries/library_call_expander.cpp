@@ -46,7 +46,7 @@ Operands Expand(const Instruction& call, const Module& meaning) {
   return results;
 }
 
-void Replace(Instruction& call, Operands results, InPlaceOfGone* gone) {
+void Replace(Instruction& call, Operands results, Replacements* gone) {
   (*gone)[&call] = {results.begin(), results.end()};
   Instruction* value = results.front();
   if (call.shape().IsTuple()) {
@@ -63,7 +63,7 @@ void Replace(Instruction& call, Operands results, InPlaceOfGone* gone) {
 Result<bool> ExpandLibraryCalls(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
-    InPlaceOfGone gone;
+    Replacements gone;
     for (Instruction* inst : computation->Instructions()) {
       if (!HasMeaning(*inst)) continue;
       const auto meaning = MeaningOf(*inst);
