@@ -95,14 +95,14 @@ class AttentionKernel {
     }
   }
 
-  TileWay Lines(int64_t pitch) {
+  FillAxis Lines(int64_t pitch) {
     return {.bind = [this](Value line) { BindParts(space_.lines, line); },
             .size = line_count_,
             .from = line0_,
             .steps = tiles_.lines,
             .pitch = pitch};
   }
-  TileWay Along(const RowsSpace::Variable& variable, Value from, int64_t steps, int64_t pitch, bool is_term) {
+  FillAxis Along(const RowsSpace::Variable& variable, Value from, int64_t steps, int64_t pitch, bool is_term) {
     return {.bind = [this, e = variable.e](Value value) { emission_.Bind(e, value); },
             .size = variable.size,
             .from = from,
@@ -114,9 +114,9 @@ class AttentionKernel {
   // Fills the panel with some keys, or with their values. Lanes run along the dimension that is contiguous in memory.
   void FillPanel(NodeId node, const Instruction& dot, Value key0, int64_t keys, TilePitches pitches,
                  const RowsSpace::Variable& other, int64_t other_steps, bool is_first) {
-    const TileWay along_keys =
+    const FillAxis along_keys =
         Along(space_.minor(), key0, keys, is_first ? pitches.line : pitches.term, /*is_term=*/!is_first);
-    const TileWay along_other =
+    const FillAxis along_other =
         Along(other, k_.Index(0), other_steps, is_first ? pitches.term : pitches.line, /*is_term=*/is_first);
     const Type declared = KernelTypeOf(dot.shape().type());
     if (space_.RunsAlong(node, space_.minor()))

@@ -111,7 +111,7 @@ class PackedProduct {
 
   // Part of a variable: its start, its greatest length, and the distance of its neighbours in the panel. `of_element`
   // values of the variable form one element of the panel.
-  struct Way {
+  struct Axis {
     const Dimension& variable;
     Value from;
     int64_t steps, pitch;
@@ -216,7 +216,7 @@ class PackedProduct {
   }
 
   // Warps step along `line`, and their lanes run along `lane`. `put` stores each value.
-  void Pack(const Operand& operand, const Way& line, const Way& lane,
+  void Pack(const Operand& operand, const Axis& line, const Axis& lane,
             const std::function<void(Value line, Value lane, Value value)>& put) {
     emission_.SetLane(lane.variable.e);
     const int64_t most = lane.steps / lane.of_element;
@@ -225,14 +225,14 @@ class PackedProduct {
     const bool in_runs = std::ranges::all_of(operand.conditions, [&](const IndexCondition& condition) {
       return space_.StepOf(condition.expression, lane.variable) == 0;
     });
-    const auto count = [&](const Way& way) {
-      const Value left = Left(way.from, way.steps, way.variable.size);
-      return way.of_element == 1 ? left : left / way.of_element;
+    const auto count = [&](const Axis& axis) {
+      const Value left = Left(axis.from, axis.steps, axis.variable.size);
+      return axis.of_element == 1 ? left : left / axis.of_element;
     };
     const Value lines = count(line), lanes = count(lane);
     // Binds the k-th value of an element.
-    const auto bind = [&](const Way& way, Value i, int64_t k) {
-      emission_.Bind(way.variable.e, way.of_element == 1 ? way.from + i : way.from + (i * way.of_element + k));
+    const auto bind = [&](const Axis& axis, Value i, int64_t k) {
+      emission_.Bind(axis.variable.e, axis.of_element == 1 ? axis.from + i : axis.from + (i * axis.of_element + k));
     };
     k_.Warps([&] {
       k_.Loop(k_.warp(), lines, warps_, [&](Value i) {
@@ -260,11 +260,11 @@ class PackedProduct {
 
   // Packs the terms from term0 on, behind `before` others.
   void PackPanels(Value term0, Value before) {
-    const Way rows{space_.row(), row0_, tile_rows_, lhs_is_transposed_ ? 1 : lhs_pitch_};
-    const Way columns{space_.column(), column0_, tile_columns_, 1};
-    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_transposed_ ? lhs_pitch_ : 1, of_element_};
-    const Way rhs_terms{space_.term(), term0, panel_, rhs_pitch_, of_element_};
-    const auto into = [&](const Array& panel, const Way& line, const Way& lane) {
+    const Axis rows{space_.row(), row0_, tile_rows_, lhs_is_transposed_ ? 1 : lhs_pitch_};
+    const Axis columns{space_.column(), column0_, tile_columns_, 1};
+    const Axis lhs_terms{space_.term(), term0, panel_, lhs_is_transposed_ ? lhs_pitch_ : 1, of_element_};
+    const Axis rhs_terms{space_.term(), term0, panel_, rhs_pitch_, of_element_};
+    const auto into = [&](const Array& panel, const Axis& line, const Axis& lane) {
       const int64_t pitch = line.variable.role == Role::kReduced ? line.pitch : lane.pitch;
       const Value first = before * pitch;
       return [&, first, line_pitch = line.pitch, lane_pitch = lane.pitch](Value i, Value j, Value value) {

@@ -7,11 +7,11 @@ namespace hlo::gpu {
 using kernel::Value;
 
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
-              kernel::Type declared, std::span<const IndexCondition> conditions, const TileWay& line,
-              const TileWay& lane, IndexExpr lane_index) {
+              kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
+              const FillAxis& lane, IndexExpr lane_index) {
   const Value zero = kernel::IsFloat(tile.type()) ? k.Constant(tile.type(), 0.0) : k.Constant(tile.type(), int64_t{0});
-  const auto within = [&](Value index, const TileWay& way) {
-    return way.size % way.steps == 0 ? index : Min(index, k.Index(way.size - 1));
+  const auto within = [&](Value index, const FillAxis& axis) {
+    return axis.size % axis.steps == 0 ? index : Min(index, k.Index(axis.size - 1));
   };
   emission.SetLane(lane_index);
   k.Warps([&] {
@@ -28,8 +28,8 @@ void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array&
         lane.bind(within(at_lane, lane));
         Value value = Convert(Convert(emission.Emit(node), declared), tile.type());
         if (!conditions.empty()) value = Select(emission.All(conditions), value, zero);
-        for (const auto& [way, at] : {std::pair(&line, at_line), std::pair(&lane, at_lane)}) {
-          if (way->counted && *way->counted % way->steps != 0) value = Select(at < *way->counted, value, zero);
+        for (const auto& [axis, at] : {std::pair(&line, at_line), std::pair(&lane, at_lane)}) {
+          if (axis->counted && *axis->counted % axis->steps != 0) value = Select(at < *axis->counted, value, zero);
         }
         tile.Store(i * line.pitch + j * lane.pitch, value);
       });

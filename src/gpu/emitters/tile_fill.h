@@ -17,7 +17,7 @@ struct TilePitches {
 };
 
 // One index of a tile: its start, its steps, and its pitch in the tile.
-struct TileWay {
+struct FillAxis {
   std::function<void(kernel::Value)> bind;
   int64_t size;  // The number of elements. The last one is read again for larger indices.
   kernel::Value from;
@@ -29,8 +29,8 @@ struct TileWay {
 // `lane_index`; its steps are 32 times a power of 2, at most 16. `node` is converted to `declared` and then to the
 // tile's type. Where a condition does not hold, the element is 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
-              kernel::Type declared, std::span<const IndexCondition> conditions, const TileWay& line,
-              const TileWay& lane, IndexExpr lane_index);
+              kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
+              const FillAxis& lane, IndexExpr lane_index);
 
 }  // namespace hlo::gpu
 

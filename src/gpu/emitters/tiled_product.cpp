@@ -78,26 +78,26 @@ void TiledProduct::Emit() {
 }
 
 // Indices beyond the end read the last element, and terms beyond the end are 0 on both sides.
-TileWay TiledProduct::Along(const Way& way) {
-  const Dimension& variable = way.variable;
+FillAxis TiledProduct::Along(const Axis& axis) {
+  const Dimension& variable = axis.variable;
   const bool is_term = &variable == &space_.term();
   return {.bind = [this, e = variable.e](Value value) { emission_.Bind(e, value); },
           .size = variable.size,
-          .from = way.from,
-          .steps = way.steps,
-          .pitch = way.pitch,
+          .from = axis.from,
+          .steps = axis.steps,
+          .pitch = axis.pitch,
           .counted = is_term ? std::optional(variable.size) : std::nullopt};
 }
 
-void TiledProduct::Fill(const Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,
-                        const Way& lane) {
+void TiledProduct::Fill(const Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Axis& line,
+                        const Axis& lane) {
   FillTile(k_, emission_, tile, node, declared_, conditions, Along(line), Along(lane), lane.variable.e);
 }
 
 void TiledProduct::FillTiles(Value term0) {
-  const Way rows{space_.row(), row0_, tile_rows_, lhs_pitches_.line};
-  const Way columns{space_.column(), column0_, tile_columns_, rhs_pitches_.line};
-  const auto terms = [&](TilePitches pitches) { return Way{space_.term(), term0, panel_, pitches.term}; };
+  const Axis rows{space_.row(), row0_, tile_rows_, lhs_pitches_.line};
+  const Axis columns{space_.column(), column0_, tile_columns_, rhs_pitches_.line};
+  const auto terms = [&](TilePitches pitches) { return Axis{space_.term(), term0, panel_, pitches.term}; };
   if (tile_rows_ % 32 == 0 && space_.RunsAlong(space_.lhs, space_.row())) {
     Fill(lhs_tile_, space_.lhs, space_.lhs_conditions, terms(lhs_pitches_), rows);
   } else {

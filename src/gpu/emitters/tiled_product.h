@@ -46,15 +46,15 @@ class TiledProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  struct Way {
+  struct Axis {
     const Dimension& variable;
     kernel::Value from;
     int64_t steps, pitch;
   };
 
-  TileWay Along(const Way& way);
-  void Fill(const kernel::Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,
-            const Way& lane);
+  FillAxis Along(const Axis& axis);
+  void Fill(const kernel::Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Axis& line,
+            const Axis& lane);
   void FillTiles(kernel::Value term0);
 };
 
