@@ -35,7 +35,7 @@ Mask Interleaved(int elements, int per_part, int run, bool upper) {
 
 // Selects element i of line `upper`. If bit `distance` of i is not `upper`, it selects element i ^ distance of the
 // other line.
-Mask Crossed(int elements, int distance, bool upper) {
+Mask SwapMask(int elements, int distance, bool upper) {
   Mask mask;
   for (int i = 0; i < elements; ++i) {
     const bool other = static_cast<bool>(i & distance) != upper;
@@ -64,7 +64,7 @@ void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Valu
   for (int i = 0; i < elements; ++i) ordered[i / per_part * per_part + BitsReversed(i % per_part, per_part)] = lines[i];
   std::copy(ordered.begin(), ordered.end(), lines.begin());
   for (int distance = per_part; distance < elements; distance *= 2) {
-    Exchange(b, lines, distance, Crossed(elements, distance, false), Crossed(elements, distance, true));
+    Exchange(b, lines, distance, SwapMask(elements, distance, false), SwapMask(elements, distance, true));
   }
 }
 
