@@ -340,25 +340,28 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
 }
 
 // Effect of a user that has a state as its operand `i`.
-enum class Taker : uint8_t {
-  kNone,     // Not allowed (V177).
-  kHandsOn,  // Its value is or holds the state.
-  kEnds,     // Ends the chain, or hides it from the check.
-  kWaits,    // Only orders instructions.
+enum class UserEffect : uint8_t {
+  kNone,       // Not allowed (V177).
+  kPassesOn,   // Its value is or holds the state.
+  kEndsChain,  // Ends the chain, or hides it from the check.
+  kOrders,     // Only orders instructions.
 };
-Taker TakerOf(const Instruction& user, int64_t i) {
+UserEffect EffectOf(const Instruction& user, int64_t i) {
   switch (user.opcode()) {
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
     case Opcode::kOptimizationBarrier:
     case Opcode::kDomain:
-    case Opcode::kCopy: return Taker::kHandsOn;
-    case Opcode::kAsyncUpdate: return i == 0 ? Taker::kHandsOn : Taker::kNone;
-    case Opcode::kAsyncDone: return i == 0 ? Taker::kEnds : Taker::kNone;
+    case Opcode::kCopy: return UserEffect::kPassesOn;
+    case Opcode::kAsyncUpdate: return i == 0 ? UserEffect::kPassesOn : UserEffect::kNone;
+    case Opcode::kAsyncDone: return i == 0 ? UserEffect::kEndsChain : UserEffect::kNone;
     case Opcode::kWhile:
     case Opcode::kCall:
-    case Opcode::kConditional: return Taker::kEnds;
-    default: return IsMetadataCall(user) ? Taker::kHandsOn : IsControlCall(user) ? Taker::kWaits : Taker::kNone;
+    case Opcode::kConditional: return UserEffect::kEndsChain;
+    default:
+      return IsMetadataCall(user)  ? UserEffect::kPassesOn
+             : IsControlCall(user) ? UserEffect::kOrders
+                                   : UserEffect::kNone;
   }
 }
 
@@ -366,7 +369,7 @@ Taker TakerOf(const Instruction& user, int64_t i) {
 Status AsyncChecker::CheckUsers(const Instruction& inst) {
   for (const Instruction* user : inst.users()) {
     for (int64_t i = 0; i < user->operand_count(); ++i) {
-      if (&user->operand(i) != &inst || TakerOf(*user, i) != Taker::kNone) continue;
+      if (&user->operand(i) != &inst || EffectOf(*user, i) != UserEffect::kNone) continue;
       Error error = ErrorAtOperand(*user, i, "V177",
                                    Str("'", user->opcode(), "' cannot take the state of '", inst.opcode(),
                                        "', only async-update and async-done can"));
@@ -385,8 +388,8 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
     ready.pop_back();
     if (at->IsRoot() || findings_.IsWrong(*at)) return;
     for (const Instruction* user : at->users()) {
-      const Taker taker = TakerOf(*user, 0);
-      if (taker == Taker::kEnds || taker == Taker::kNone) return;
+      const UserEffect effect = EffectOf(*user, 0);
+      if (effect == UserEffect::kEndsChain || effect == UserEffect::kNone) return;
       if (seen.insert(user).second) ready.push_back(user);
     }
   }
