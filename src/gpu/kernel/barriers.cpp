@@ -5,32 +5,32 @@
 namespace hlo::kernel {
 namespace {
 
-constexpr int32_t kNobody = -1, kSeveral = -2;
+constexpr int32_t kNoWriter = -1, kSeveral = -2;
 
 // The arrays that statements access, by index into Kernel::arrays.
 struct Touched {
   std::vector<bool> reads;
   std::vector<bool> far_reads;   // Reads of the arrays of other blocks.
-  std::vector<int32_t> writers;  // The statement that writes the array, kNobody or kSeveral.
+  std::vector<int32_t> writers;  // The statement that writes the array, kNoWriter or kSeveral.
 
-  explicit Touched(size_t arrays) : reads(arrays), far_reads(arrays), writers(arrays, kNobody) {}
+  explicit Touched(size_t arrays) : reads(arrays), far_reads(arrays), writers(arrays, kNoWriter) {}
 
   void Write(size_t array, int32_t statement) {
     int32_t& writer = writers[array];
-    writer = writer == kNobody || writer == statement ? statement : kSeveral;
+    writer = writer == kNoWriter || writer == statement ? statement : kSeveral;
   }
 
   void Merge(const Touched& other) {
     for (size_t i = 0; i < reads.size(); ++i) {
       if (other.reads[i]) reads[i] = true;
       if (other.far_reads[i]) far_reads[i] = true;
-      if (other.writers[i] != kNobody) Write(i, other.writers[i]);
+      if (other.writers[i] != kNoWriter) Write(i, other.writers[i]);
     }
   }
 
   bool ConflictsWith(const Touched& other) const {
     for (size_t i = 0; i < reads.size(); ++i) {
-      const bool writes = writers[i] != kNobody, other_writes = other.writers[i] != kNobody;
+      const bool writes = writers[i] != kNoWriter, other_writes = other.writers[i] != kNoWriter;
       if ((writes && other.reads[i]) || (reads[i] && other_writes)) return true;
       const bool same_statement = writers[i] == other.writers[i] && writers[i] != kSeveral;
       if (writes && other_writes && !same_statement) return true;
@@ -41,7 +41,7 @@ struct Touched {
   // Returns whether the accesses need a barrier of the cluster between them.
   bool ConflictsAfar(const Touched& other) const {
     for (size_t i = 0; i < reads.size(); ++i) {
-      const bool writes = writers[i] != kNobody, other_writes = other.writers[i] != kNobody;
+      const bool writes = writers[i] != kNoWriter, other_writes = other.writers[i] != kNoWriter;
       if ((writes && other.far_reads[i]) || (far_reads[i] && other_writes)) return true;
     }
     return false;
