@@ -356,7 +356,7 @@ class TransposedRowKernel {
       return sums;
     };
     const Value columns = k_.Index(columns_);
-    if (whole == first) return k_.Tile(1, columns, [&](Value j) { Leave(tiles, i, j, begin(j)); });
+    if (whole == first) return k_.Tile(1, columns, [&](Value j) { StoreSums(tiles, i, j, begin(j)); });
     std::vector<Slot> slots;
     for (const Type type : types) slots.push_back(k_.MakeSlot(type));
     const auto get = [&] {
@@ -375,12 +375,12 @@ class TransposedRowKernel {
         set(sums);
       });
     });
-    k_.Tile(1, columns, [&](Value j) { Leave(tiles, i, j, get()); });
+    k_.Tile(1, columns, [&](Value j) { StoreSums(tiles, i, j, get()); });
   }
 
   // Combines `sums` with the rest of the row and stores them in the tiles. The last vector begins before the rest, so
   // that it is whole.
-  void Leave(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
+  void StoreSums(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
     const int64_t left = row_ % columns_;
     if (left > 0) {
       const std::vector<Value> more = body_.Combine(sums, TermsAt(row_ - columns_ + j));
