@@ -64,7 +64,7 @@ TEST(NameTable, AnswersDoNotDependOnSorting) {
   }
   for (size_t begin = 0; begin < texts.size(); begin += 20) {
     NameTable late, early;
-    early.Settle();
+    early.SplitNames();
     for (size_t i = begin; i < begin + 20; ++i) EXPECT_EQ(late.Claim(texts[i]), early.Claim(texts[i])) << texts[i];
     for (size_t i = begin; i < begin + 20; ++i) EXPECT_EQ(late.Unique(texts[i]), early.Unique(texts[i])) << texts[i];
   }

@@ -386,10 +386,10 @@ void Module::ClaimNames(Computation& computation) {
       computation.instructions_.size(), [&](size_t i) { return computation.instructions_[i]->name(); },
       [&](size_t i) {
         Instruction& inst = *computation.instructions_[i];
-        const std::string_view wish = inst.name();
-        inst.SetName(names_.Unique(wish, texts_));
+        const std::string_view wanted = inst.name();
+        inst.SetName(names_.Unique(wanted, texts_));
         if (!inst.HasCommon() || !inst.metadata().scheduling_name.is_own) return;
-        inst.mutable_common().metadata.scheduling_name = {.other = wish};  // The name has changed.
+        inst.mutable_common().metadata.scheduling_name = {.other = wanted};  // The name has changed.
       });
 }
 
@@ -506,9 +506,9 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   if (entry_ != nullptr) copy->entry_ = computations[entry_->id_];
   copy->next_id_ = next_id_;
   copy->names_ = names_;
-  copy->names_.Settle();  // The copied names are in the memory of this module.
+  copy->names_.SplitNames();  // The copied names are in the memory of this module.
   copy->computation_names_ = computation_names_;
-  copy->computation_names_.Settle();
+  copy->computation_names_.SplitNames();
   return copy;
 }
 

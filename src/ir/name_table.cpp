@@ -142,9 +142,9 @@ std::string NameTable::NextOf(uint32_t stem, bool has_number) {
   return NumberedName(stems_[stem].text, number, has_number);
 }
 
-void NameTable::Settle() {
-  if (settled_) return;
-  settled_ = true;
+void NameTable::SplitNames() {
+  if (split_) return;
+  split_ = true;
   for (const std::string_view name : claimed_.names()) {
     const auto [text, number] = SplitName(name);
     Take(StemOf(text), number);
@@ -154,21 +154,21 @@ void NameTable::Settle() {
   next_.clear();
 }
 
-std::string NameTable::Unique(std::string_view wish) {
-  Settle();
-  const auto [text, number] = SplitName(wish);
+std::string NameTable::Unique(std::string_view wanted) {
+  SplitNames();
+  const auto [text, number] = SplitName(wanted);
   const uint32_t stem = StemOf(text);
-  const bool has_number = text.size() < wish.size();
-  if (Take(stem, number)) return has_number ? Str(text, ".", number) : std::string(wish);
+  const bool has_number = text.size() < wanted.size();
+  if (Take(stem, number)) return has_number ? Str(text, ".", number) : std::string(wanted);
   return NextOf(stem, has_number);
 }
 
-std::string_view NameTable::Unique(std::string_view wish, Arena& memory) {
-  const std::string_view plain = PlainText(wish);
-  if (settled_ || plain.empty()) return memory.Copy(Unique(wish));
-  if (claimed_.Insert(claimed_.Prepare(plain))) return wish;
-  const auto [stem, number] = SplitName(wish);
-  const bool has_number = stem.size() < wish.size();
+std::string_view NameTable::Unique(std::string_view wanted, Arena& memory) {
+  const std::string_view plain = PlainText(wanted);
+  if (split_ || plain.empty()) return memory.Copy(Unique(wanted));
+  if (claimed_.Insert(claimed_.Prepare(plain))) return wanted;
+  const auto [stem, number] = SplitName(wanted);
+  const bool has_number = stem.size() < wanted.size();
   for (int64_t& next = next_[std::string(stem)];;) {
     const int64_t tried = next++;
     const std::string name = NumberedName(stem, tried, has_number);
@@ -179,26 +179,26 @@ std::string_view NameTable::Unique(std::string_view wish, Arena& memory) {
   }
 }
 
-NameTable::Wish NameTable::Prepare(std::string_view name) const {
-  Wish wish = {name, {}};
-  if (settled_) return wish;
-  if (const std::string_view plain = PlainText(name); !plain.empty()) wish.plain = claimed_.Prepare(plain);
-  return wish;
+NameTable::PreparedName NameTable::Prepare(std::string_view name) const {
+  PreparedName prepared = {name, {}};
+  if (split_) return prepared;
+  if (const std::string_view plain = PlainText(name); !plain.empty()) prepared.plain = claimed_.Prepare(plain);
+  return prepared;
 }
 
-bool NameTable::Claim(const Wish& wish) {
-  if (!settled_) {
-    if (!wish.plain.name.empty()) return claimed_.Insert(wish.plain);
-    Settle();
+bool NameTable::Claim(const PreparedName& prepared) {
+  if (!split_) {
+    if (!prepared.plain.name.empty()) return claimed_.Insert(prepared.plain);
+    SplitNames();
   }
-  const auto [text, number] = SplitName(wish.name);
+  const auto [text, number] = SplitName(prepared.name);
   return Take(StemOf(text), number);
 }
 
 bool NameTable::Claim(std::string_view name) { return Claim(Prepare(name)); }
 
 void NameTable::Release(std::string_view name) {
-  Settle();
+  SplitNames();
   if (taken_.empty()) return;
   const auto [text, number] = SplitName(name);
   const uint32_t stem = StemOf(text);

@@ -42,14 +42,14 @@ class NameSet {
 // The names in use, and numbers for new names. `add.5` has number 5 of the stem `add`, and `add` has number 0.
 //
 // Most modules are only read, and few of their names need new numbers. So claimed names are first kept as they are.
-// Settle, called by the first operation that needs it, splits them into stems and numbers.
+// SplitNames, called by the first operation that needs it, splits them into stems and numbers.
 class NameTable {
  public:
-  // Returns `wish` if it is free, otherwise the next number of its stem.
-  std::string Unique(std::string_view wish);
-  // The same. A name other than `wish` is stored in `memory`, which must outlive the table.
-  std::string_view Unique(std::string_view wish, Arena& memory);
-  // Returns false if the name is taken. The text must live as long as the table or until Settle.
+  // Returns `wanted` if it is free, otherwise the next number of its stem.
+  std::string Unique(std::string_view wanted);
+  // The same. A name other than `wanted` is stored in `memory`, which must outlive the table.
+  std::string_view Unique(std::string_view wanted, Arena& memory);
+  // Returns false if the name is taken. The text must live as long as the table or until SplitNames.
   bool Claim(std::string_view name);
   // Claims `count` names, name(i), and calls taken(i) for those that are taken. Looks up several names at once, because
   // their texts are far apart in memory.
@@ -58,7 +58,7 @@ class NameTable {
   void Release(std::string_view name);
   void Reserve(size_t names) { claimed_.Reserve(names); }
   // Copies all texts, so that no text of a caller is needed from now on.
-  void Settle();
+  void SplitNames();
 
  private:
   struct Stem {
@@ -73,21 +73,21 @@ class NameTable {
     enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
   };
 
-  // A name to be claimed. `plain` is used until Settle.
-  struct Wish {
+  // A name to be claimed. `plain` is used until SplitNames.
+  struct PreparedName {
     std::string_view name;
     NameSet::Prepared plain;  // Without a text for unusual spellings, such as `add.07`.
   };
-  Wish Prepare(std::string_view name) const;
-  bool Claim(const Wish& wish);
+  PreparedName Prepare(std::string_view name) const;
+  bool Claim(const PreparedName& prepared);
 
   uint32_t StemOf(std::string_view text);
   Taken& Find(uint32_t stem, int64_t number);
   bool Take(uint32_t stem, int64_t number);  // False if it is taken.
   std::string NextOf(uint32_t stem, bool has_number);
 
-  bool settled_ = false;
-  NameSet claimed_;  // The names until Settle; next_ has the next numbers of stems that needed one.
+  bool split_ = false;
+  NameSet claimed_;  // The names until SplitNames; next_ has the next numbers of stems that needed one.
   std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;
@@ -99,11 +99,11 @@ class NameTable {
 template <class NameOf, class IsTaken>
 void NameTable::Claim(size_t count, NameOf&& name, IsTaken&& taken) {
   constexpr size_t kAhead = 8;
-  Wish wishes[kAhead];
+  PreparedName names[kAhead];
   for (size_t i = 0; i < count + kAhead; ++i) {
-    Wish& wish = wishes[i % kAhead];
-    if (i >= kAhead && !Claim(wish)) taken(i - kAhead);
-    if (i < count) wish = Prepare(name(i));
+    PreparedName& prepared = names[i % kAhead];
+    if (i >= kAhead && !Claim(prepared)) taken(i - kAhead);
+    if (i < count) prepared = Prepare(name(i));
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A requirement on a value, which is passed from a use towards parameters.
-struct Wish {
+struct Requirement {
   enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
   ClosedInterval interval;
   std::vector<ClosedInterval> components;
@@ -177,71 +177,74 @@ class Collector {
 
   Ranges Run() {
     for (const Computation* computation : module_.PostOrder()) {
-      for (const Instruction* inst : computation->Instructions()) AskFor(*inst);
+      for (const Instruction* inst : computation->Instructions()) RequireFor(*inst);
     }
     return std::move(ranges_);
   }
 
  private:
-  struct Asked {
+  struct Pending {
     const Instruction* inst;
     ShapeIndex path;
-    Wish wish;
+    Requirement requirement;
   };
 
   // ---- Uses ----
 
-  void AskFor(const Instruction& inst) {
+  void RequireFor(const Instruction& inst) {
     switch (inst.opcode()) {
-      case Opcode::kGather: return AskForGather(inst);
-      case Opcode::kScatter: return AskForScatter(inst);
-      case Opcode::kDynamicSlice: return AskForStarts(inst, 1, inst.operand(0).shape(), inst.shape());
-      case Opcode::kDynamicUpdateSlice: return AskForStarts(inst, 2, inst.operand(0).shape(), inst.operand(1).shape());
-      case Opcode::kSetDimensionSize: return AskForSize(inst);
-      case Opcode::kWhile: return AskForTrips(inst);
-      case Opcode::kConditional: return AskForBranch(inst);
-      case Opcode::kCompare: return AskForLabels(inst);
-      case Opcode::kReduce: return AskForReduce(inst);
-      case Opcode::kReduceWindow: return AskForInits(inst, *inst.attrs<ReduceWindowAttrs>().to_apply);
+      case Opcode::kGather: return RequireForGather(inst);
+      case Opcode::kScatter: return RequireForScatter(inst);
+      case Opcode::kDynamicSlice: return RequireStarts(inst, 1, inst.operand(0).shape(), inst.shape());
+      case Opcode::kDynamicUpdateSlice: return RequireStarts(inst, 2, inst.operand(0).shape(), inst.operand(1).shape());
+      case Opcode::kSetDimensionSize: return RequireSize(inst);
+      case Opcode::kWhile: return RequireTrips(inst);
+      case Opcode::kConditional: return RequireForBranch(inst);
+      case Opcode::kCompare: return RequireLabels(inst);
+      case Opcode::kReduce: return RequireForReduce(inst);
+      case Opcode::kReduceWindow: return RequireInits(inst, *inst.attrs<ReduceWindowAttrs>().to_apply);
       case Opcode::kSelectAndScatter:
-        AskForKeys(inst.operand(0), -1, 0);
-        return AskForInit(inst.operand(2), IdentitiesOf(*inst.attrs<SelectAndScatterAttrs>().scatter, 1)[0]);
-      case Opcode::kSort: return AskForSort(inst);
-      case Opcode::kTopK: return AskForKeys(inst.operand(0), inst.operand(0).shape().rank() - 1, Wish::kDistinct);
+        RequireKeys(inst.operand(0), -1, 0);
+        return RequireInit(inst.operand(2), IdentitiesOf(*inst.attrs<SelectAndScatterAttrs>().scatter, 1)[0]);
+      case Opcode::kSort: return RequireForSort(inst);
+      case Opcode::kTopK:
+        return RequireKeys(inst.operand(0), inst.operand(0).shape().rank() - 1, Requirement::kDistinct);
       case Opcode::kDivide:
       case Opcode::kRemainder:
         if (IsInteger(inst.shape().type()) && !ConstantOf(inst.operand(1)))
-          Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {1, kInfinity}});
-        return AskPositive(inst.operand(1), 0.25);
+          Require(inst.operand(1), {}, {.kind = Requirement::Kind::kInterval, .interval = {1, kInfinity}});
+        return RequirePositive(inst.operand(1), 0.25);
       case Opcode::kPower:
-        if (!ConstantOf(inst.operand(0))) AskPositive(inst.operand(0), 0.25);
-        Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {1, 8}});
+        if (!ConstantOf(inst.operand(0))) RequirePositive(inst.operand(0), 0.25);
+        Require(inst.operand(1), {}, {.kind = Requirement::Kind::kInterval, .interval = {1, 8}});
         return;
       case Opcode::kDot: {
         const DotAttrs& attrs = inst.attrs<DotAttrs>();
         if (!attrs.lhs_contracting.empty() && IsFloat(inst.shape().type())) {
-          Ask(inst.operand(0), {}, {.kind = Wish::Kind::kSummed, .dim = attrs.lhs_contracting.back()});
-          Ask(inst.operand(1), {},
-              {.kind = Wish::Kind::kSummed, .dim = attrs.rhs_contracting.back(), .flags = Wish::kRepeats});
+          Require(inst.operand(0), {}, {.kind = Requirement::Kind::kSummed, .dim = attrs.lhs_contracting.back()});
+          Require(inst.operand(1), {},
+                  {.kind = Requirement::Kind::kSummed,
+                   .dim = attrs.rhs_contracting.back(),
+                   .flags = Requirement::kRepeats});
         }
-        return AskForScale(inst, attrs.lhs_contracting);
+        return RequireScale(inst, attrs.lhs_contracting);
       }
-      case Opcode::kConvolution: return AskForScale(inst, {});
+      case Opcode::kConvolution: return RequireScale(inst, {});
       default:
-        if (const FloatFunction* function = FloatFunctionOf(inst.opcode())) AskForArgument(inst, *function);
+        if (const FloatFunction* function = FloatFunctionOf(inst.opcode())) RequireForArgument(inst, *function);
     }
   }
 
-  void AskForGather(const Instruction& inst) {
+  void RequireForGather(const Instruction& inst) {
     const GatherAttrs& attrs = inst.attrs<GatherAttrs>();
     std::vector<ClosedInterval> ranges;
     for (const int64_t d : attrs.start_index_map)
       ranges.push_back({0, static_cast<double>(inst.operand(0).shape().dim(d) - attrs.slice_sizes[d])});
-    AskIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim,
-             attrs.indices_are_sorted ? Wish::kSorted | Wish::kPromised : 0);
+    RequireIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim,
+                 attrs.indices_are_sorted ? Requirement::kSorted | Requirement::kPromised : 0);
   }
 
-  void AskForScatter(const Instruction& inst) {
+  void RequireForScatter(const Instruction& inst) {
     const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
     const int64_t arrays = (inst.operand_count() - 1) / 2;
     const Shape &operand = inst.operand(0).shape(), &updates = inst.operand(arrays + 1).shape();
@@ -257,37 +260,38 @@ class Collector {
     std::vector<ClosedInterval> ranges;
     for (const int64_t d : attrs.scatter_dims_to_operand_dims)
       ranges.push_back({0, static_cast<double>(operand.dim(d) - extent[d])});
-    AskIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim,
-             (attrs.indices_are_sorted ? Wish::kSorted | Wish::kPromised : 0) |
-                 (attrs.unique_indices ? Wish::kUnique | Wish::kPromised : 0));
+    RequireIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim,
+                 (attrs.indices_are_sorted ? Requirement::kSorted | Requirement::kPromised : 0) |
+                     (attrs.unique_indices ? Requirement::kUnique | Requirement::kPromised : 0));
   }
 
-  void AskIndex(const Instruction& indices, std::vector<ClosedInterval> ranges, int64_t dim, int flags) {
-    Wish wish{.kind = Wish::Kind::kIndex, .components = std::move(ranges), .component_dim = dim, .flags = flags};
-    if (wish.components.empty()) return;
-    if (dim >= indices.shape().rank() || wish.components.size() == 1) wish.Flatten();
-    Ask(indices, {}, std::move(wish));
+  void RequireIndex(const Instruction& indices, std::vector<ClosedInterval> ranges, int64_t dim, int flags) {
+    Requirement requirement{
+        .kind = Requirement::Kind::kIndex, .components = std::move(ranges), .component_dim = dim, .flags = flags};
+    if (requirement.components.empty()) return;
+    if (dim >= indices.shape().rank() || requirement.components.size() == 1) requirement.Flatten();
+    Require(indices, {}, std::move(requirement));
   }
 
-  void AskForStarts(const Instruction& inst, int64_t first, const Shape& whole, const Shape& slice) {
+  void RequireStarts(const Instruction& inst, int64_t first, const Shape& whole, const Shape& slice) {
     for (int64_t d = 0; d + first < inst.operand_count(); ++d) {
       if (!inst.operand(first + d).shape().IsScalar()) return;
-      Ask(inst.operand(first + d), {},
-          {.kind = Wish::Kind::kIndex,
-           .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))},
-           .flags = Wish::kStart});
+      Require(inst.operand(first + d), {},
+              {.kind = Requirement::Kind::kIndex,
+               .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))},
+               .flags = Requirement::kStart});
     }
   }
 
   // In no input profile a size exceeds the dimension, because this would be an error (R006) and not a result to
   // compare.
-  void AskForSize(const Instruction& inst) {
+  void RequireSize(const Instruction& inst) {
     const int64_t most = inst.operand(0).shape().dim(inst.attrs<OneDimensionAttrs>().dimension.value);
-    Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
+    Require(inst.operand(1), {}, {.kind = Requirement::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
   }
 
   // The integers that the condition compares stay small, so that loops end soon.
-  void AskForTrips(const Instruction& loop) {
+  void RequireTrips(const Instruction& loop) {
     const Instruction& root = loop.attrs<WhileAttrs>().condition->root();
     std::vector<const Instruction*> pending{&root};
     while (!pending.empty()) {
@@ -299,18 +303,18 @@ class Collector {
       }
       if (!inst->Is(Opcode::kCompare) || !IsInteger(inst->operand(0).shape().type())) continue;
       for (const Instruction* operand : inst->operands())
-        Ask(*operand, {}, {.kind = Wish::Kind::kInterval, .interval = {0, 8}, .flags = Wish::kTrips});
+        Require(*operand, {}, {.kind = Requirement::Kind::kInterval, .interval = {0, 8}, .flags = Requirement::kTrips});
     }
   }
 
-  void AskForBranch(const Instruction& inst) {
+  void RequireForBranch(const Instruction& inst) {
     if (inst.operand(0).shape().type() == PrimitiveType::kPred) return;
     const double branches = static_cast<double>(inst.attrs<ConditionalAttrs>().branches().size());
-    Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {-1, branches}});
+    Require(inst.operand(0), {}, {.kind = Requirement::Kind::kInterval, .interval = {-1, branches}});
   }
 
   // compare(labels, iota) makes one-hot rows, so labels are indices into the iota's dimension.
-  void AskForLabels(const Instruction& inst) {
+  void RequireLabels(const Instruction& inst) {
     if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
       return;
     for (int64_t side = 0; side < 2; ++side) {
@@ -320,42 +324,43 @@ class Collector {
         iota = &iota->operand(0);
       if (!iota->Is(Opcode::kIota)) continue;
       const int64_t size = iota->shape().dim(iota->attrs<IotaAttrs>().iota_dimension);
-      Ask(inst.operand(1 - side), {}, {.kind = Wish::Kind::kIndex, .interval = {0, static_cast<double>(size - 1)}});
+      Require(inst.operand(1 - side), {},
+              {.kind = Requirement::Kind::kIndex, .interval = {0, static_cast<double>(size - 1)}});
     }
   }
 
-  void AskForReduce(const Instruction& inst) {
+  void RequireForReduce(const Instruction& inst) {
     const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
-    AskForInits(inst, *attrs.to_apply);
+    RequireInits(inst, *attrs.to_apply);
     const int64_t arrays = inst.operand_count() / 2, dim = attrs.dimensions.empty() ? -1 : attrs.dimensions.back();
     const Instruction& root = attrs.to_apply->root();
     if (arrays == 1 && root.Is(Opcode::kAdd) && IsFloat(inst.shape().type()))
-      return Ask(inst.operand(0), {}, {.kind = Wish::Kind::kSummed, .dim = dim});
+      return Require(inst.operand(0), {}, {.kind = Requirement::Kind::kSummed, .dim = dim});
     if (arrays == 1) return;
     const auto identities = IdentitiesOf(*attrs.to_apply, arrays);
     for (int64_t k = 0; k < arrays; ++k) {
-      if (identities[k] && std::isinf(*identities[k])) AskForKeys(inst.operand(k), dim, 0);
+      if (identities[k] && std::isinf(*identities[k])) RequireKeys(inst.operand(k), dim, 0);
     }
   }
 
-  void AskForInits(const Instruction& inst, const Computation& body) {
+  void RequireInits(const Instruction& inst, const Computation& body) {
     const int64_t arrays = inst.operand_count() / 2;
     const auto identities = IdentitiesOf(body, arrays);
-    for (int64_t k = 0; k < arrays; ++k) AskForInit(inst.operand(arrays + k), identities[k]);
+    for (int64_t k = 0; k < arrays; ++k) RequireInit(inst.operand(arrays + k), identities[k]);
   }
 
-  void AskForInit(const Instruction& init, std::optional<double> identity) {
-    if (identity) Ask(init, {}, {.kind = Wish::Kind::kExactly, .number = *identity});
+  void RequireInit(const Instruction& init, std::optional<double> identity) {
+    if (identity) Require(init, {}, {.kind = Requirement::Kind::kExactly, .number = *identity});
   }
 
-  void AskForKeys(const Instruction& keys, int64_t dim, int flags) {
-    Ask(keys, {}, {.kind = Wish::Kind::kKey, .dim = dim, .flags = flags});
+  void RequireKeys(const Instruction& keys, int64_t dim, int flags) {
+    Require(keys, {}, {.kind = Requirement::Kind::kKey, .dim = dim, .flags = flags});
   }
 
   // The operands that the comparator reads are keys. Equal keys matter only in a stable sort or with further operands.
-  void AskForSort(const Instruction& inst) {
+  void RequireForSort(const Instruction& inst) {
     const SortAttrs& attrs = inst.attrs<SortAttrs>();
-    const int flags = inst.operand_count() > 1 || attrs.is_stable ? Wish::kDistinct : 0;
+    const int flags = inst.operand_count() > 1 || attrs.is_stable ? Requirement::kDistinct : 0;
     std::set<const Instruction*> seen;
     std::vector<const Instruction*> pending{&attrs.to_apply->root()};
     while (!pending.empty()) {
@@ -363,14 +368,14 @@ class Collector {
       pending.pop_back();
       if (!seen.insert(at).second) continue;
       if (at->Is(Opcode::kParameter))
-        AskForKeys(inst.operand(at->parameter_number() / 2), attrs.dimension.value, flags);
+        RequireKeys(inst.operand(at->parameter_number() / 2), attrs.dimension.value, flags);
       for (const Instruction* operand : at->operands()) pending.push_back(operand);
     }
   }
 
   // Sums of K products keep their size if one side has variance 1/K. Uniform numbers in [-s, s] have variance s^2 / 3.
   // The side that is a parameter, possibly after moves, counts as the weights.
-  void AskForScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
+  void RequireScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
     if (!IsFloat(inst.shape().type())) return;
     double terms = 1;
     if (inst.Is(Opcode::kDot)) {
@@ -392,78 +397,83 @@ class Collector {
         from = &from->operand(0);
       }
       if (!from->Is(Opcode::kParameter) && !from->Is(Opcode::kElidedConstant)) continue;
-      Ask(inst.operand(side), {}, {.kind = Wish::Kind::kScale, .number = std::sqrt(3 / terms)});
+      Require(inst.operand(side), {}, {.kind = Requirement::Kind::kScale, .number = std::sqrt(3 / terms)});
       return;
     }
   }
 
-  void AskForArgument(const Instruction& inst, const FloatFunction& function) {
+  void RequireForArgument(const Instruction& inst, const FloatFunction& function) {
     const auto [low, high] = function.facts.made_up;
     if (high < kInfinity && IsFloat(inst.shape().type()))
-      return Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {low, high}});
-    if (high == kInfinity && low > -kInfinity) AskPositive(inst.operand(0), low);
+      return Require(inst.operand(0), {}, {.kind = Requirement::Kind::kInterval, .interval = {low, high}});
+    if (high == kInfinity && low > -kInfinity) RequirePositive(inst.operand(0), low);
   }
 
-  void AskPositive(const Instruction& inst, double low) {
+  void RequirePositive(const Instruction& inst, double low) {
     if (!IsFloat(inst.shape().type())) return;
-    Ask(inst, {}, {.kind = Wish::Kind::kPositive, .interval = {low, kInfinity}});
+    Require(inst, {}, {.kind = Requirement::Kind::kPositive, .interval = {low, kInfinity}});
   }
 
   // ---- Walking backward ----
 
   // `path` is a leaf of a tuple-shaped `inst`. A repeated requirement has no new effect, so it is followed only once.
-  void Ask(const Instruction& inst, const ShapeIndex& path, Wish wish) {
-    asks_.push_back({&inst, path, std::move(wish)});
-    if (asks_at_work_) return;
-    asks_at_work_ = true;
-    while (!asks_.empty()) {
-      Asked ask = std::move(asks_.back());
-      asks_.pop_back();
-      if (!IsNew(ask)) continue;
-      const size_t before = asks_.size();
-      Step(*ask.inst, ask.path, std::move(ask.wish));
-      std::reverse(asks_.begin() + static_cast<int64_t>(before), asks_.end());  // The first one is followed first.
+  void Require(const Instruction& inst, const ShapeIndex& path, Requirement requirement) {
+    pending_.push_back({&inst, path, std::move(requirement)});
+    if (is_following_) return;
+    is_following_ = true;
+    while (!pending_.empty()) {
+      Pending pending = std::move(pending_.back());
+      pending_.pop_back();
+      if (!IsNew(pending)) continue;
+      const size_t before = pending_.size();
+      Step(*pending.inst, pending.path, std::move(pending.requirement));
+      // The first one is followed first.
+      std::reverse(pending_.begin() + static_cast<int64_t>(before), pending_.end());
     }
-    asks_at_work_ = false;
+    is_following_ = false;
   }
 
   // A counter whose step is in a fusion has another requirement in each iteration, without end. Hence only the first
   // requirements of a leaf count, which are more than the uses of an index in programs. Dropping one leaves an argument
   // less constrained.
-  bool IsNew(const Asked& ask) {
-    constexpr int kMostWishes = 100;
-    const Wish& wish = ask.wish;
-    const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
-    const bool is_new = asked_
-                            .emplace(ask.inst->id(), ask.path, static_cast<int>(wish.kind), wish.flags, wish.dim,
-                                     wish.interval.low, last, wish.number)
-                            .second;
-    return is_new && ++wishes_[{ask.inst->id(), ask.path}] <= kMostWishes;
+  bool IsNew(const Pending& pending) {
+    constexpr int kMostRequirements = 100;
+    const Requirement& requirement = pending.requirement;
+    const double last = requirement.components.empty() ? requirement.interval.high : requirement.components.back().high;
+    const bool is_new =
+        seen_
+            .emplace(pending.inst->id(), pending.path, static_cast<int>(requirement.kind), requirement.flags,
+                     requirement.dim, requirement.interval.low, last, requirement.number)
+            .second;
+    return is_new && ++requirement_count_[{pending.inst->id(), pending.path}] <= kMostRequirements;
   }
 
-  void Step(const Instruction& inst, const ShapeIndex& path, Wish wish) {
+  void Step(const Instruction& inst, const ShapeIndex& path, Requirement requirement) {
     const auto tail = [&] { return ShapeIndex(path.begin() + 1, path.end()); };
     switch (inst.opcode()) {
-      case Opcode::kParameter: return AtParameter(inst, path, std::move(wish));
+      case Opcode::kParameter: return AtParameter(inst, path, std::move(requirement));
       case Opcode::kElidedConstant:
         ranges_.elided[inst.id()].resize(inst.shape().LeafCount());
-        return Record(inst, ranges_.elided[inst.id()], path, std::move(wish));
-      case Opcode::kTuple: return Ask(inst.operand(path.front()), tail(), std::move(wish));
+        return Record(inst, ranges_.elided[inst.id()], path, std::move(requirement));
+      case Opcode::kTuple: return Require(inst.operand(path.front()), tail(), std::move(requirement));
       case Opcode::kGetTupleElement: {
         ShapeIndex longer{inst.tuple_index()};
         longer.insert(longer.end(), path.begin(), path.end());
-        return Ask(inst.operand(0), longer, std::move(wish));
+        return Require(inst.operand(0), longer, std::move(requirement));
       }
-      case Opcode::kCall: return Ask(inst.attrs<CallAttrs>().to_apply->root(), path, std::move(wish));
-      case Opcode::kFusion: return Ask(inst.attrs<FusionAttrs>().calls->root(), path, std::move(wish));
+      case Opcode::kCall: return Require(inst.attrs<CallAttrs>().to_apply->root(), path, std::move(requirement));
+      case Opcode::kFusion: return Require(inst.attrs<FusionAttrs>().calls->root(), path, std::move(requirement));
       case Opcode::kConditional:
-        for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) Ask(branch->root(), path, wish);
+        for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches())
+          Require(branch->root(), path, requirement);
         return;
-      case Opcode::kWhile: Ask(inst.operand(0), path, wish); return AskBody(inst, path, std::move(wish));
+      case Opcode::kWhile:
+        Require(inst.operand(0), path, requirement);
+        return RequireOfBody(inst, path, std::move(requirement));
       case Opcode::kOptimizationBarrier:
       case Opcode::kCopy:
       case Opcode::kConvert:
-      case Opcode::kReducePrecision: return Ask(inst.operand(0), path, std::move(wish));
+      case Opcode::kReducePrecision: return Require(inst.operand(0), path, std::move(requirement));
       case Opcode::kBitcast:
         if (inst.shape().type() != inst.operand(0).shape().type()) return;
         [[fallthrough]];
@@ -475,113 +485,113 @@ class Collector {
       case Opcode::kReverse:
       case Opcode::kShuffle:
       case Opcode::kGather:
-        wish.dim = OperandDim(inst, wish.dim);
+        requirement.dim = OperandDim(inst, requirement.dim);
         if (inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kDynamicSlice) || inst.Is(Opcode::kGather))
-          wish.Drop(Wish::kSorted | Wish::kUnique);
+          requirement.Drop(Requirement::kSorted | Requirement::kUnique);
         if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kReverse) || inst.Is(Opcode::kShuffle))
-          wish.Drop(Wish::kSorted);
-        if (inst.Is(Opcode::kReshape) && wish.component_dim == inst.shape().rank() - 1 &&
+          requirement.Drop(Requirement::kSorted);
+        if (inst.Is(Opcode::kReshape) && requirement.component_dim == inst.shape().rank() - 1 &&
             inst.operand(0).shape().rank() > 0 &&
-            inst.operand(0).shape().dims().back() == static_cast<int64_t>(wish.components.size())) {
-          wish.component_dim = inst.operand(0).shape().rank() - 1;
+            inst.operand(0).shape().dims().back() == static_cast<int64_t>(requirement.components.size())) {
+          requirement.component_dim = inst.operand(0).shape().rank() - 1;
         } else {
-          wish.Flatten();
+          requirement.Flatten();
         }
-        return Ask(inst.operand(0), {}, std::move(wish));
+        return Require(inst.operand(0), {}, std::move(requirement));
       case Opcode::kPad:
       case Opcode::kDynamicUpdateSlice:
-        wish.Flatten();
-        wish.Drop(Wish::kSorted | Wish::kUnique);
-        Ask(inst.operand(0), {}, wish);
-        return Ask(inst.operand(1), {}, std::move(wish));
-      case Opcode::kConcatenate: return AtConcatenate(inst, std::move(wish));
+        requirement.Flatten();
+        requirement.Drop(Requirement::kSorted | Requirement::kUnique);
+        Require(inst.operand(0), {}, requirement);
+        return Require(inst.operand(1), {}, std::move(requirement));
+      case Opcode::kConcatenate: return AtConcatenate(inst, std::move(requirement));
       case Opcode::kSelect:
-        if (!IsWrapped(inst.operand(1), inst.operand(2))) Ask(inst.operand(1), {}, wish);
-        if (!IsWrapped(inst.operand(2), inst.operand(1))) Ask(inst.operand(2), {}, std::move(wish));
+        if (!IsWrapped(inst.operand(1), inst.operand(2))) Require(inst.operand(1), {}, requirement);
+        if (!IsWrapped(inst.operand(2), inst.operand(1))) Require(inst.operand(2), {}, std::move(requirement));
         return;
       default: break;
     }
-    if (wish.kind == Wish::Kind::kSummed) return SummedThrough(inst, std::move(wish));
-    if (wish.kind == Wish::Kind::kPositive) return PositiveThrough(inst, wish);
-    if (wish.kind == Wish::Kind::kIndex || wish.kind == Wish::Kind::kInterval)
-      return IntervalThrough(inst, std::move(wish));
+    if (requirement.kind == Requirement::Kind::kSummed) return SummedThrough(inst, std::move(requirement));
+    if (requirement.kind == Requirement::Kind::kPositive) return PositiveThrough(inst, requirement);
+    if (requirement.kind == Requirement::Kind::kIndex || requirement.kind == Requirement::Kind::kInterval)
+      return IntervalThrough(inst, std::move(requirement));
   }
 
   // Passes a requirement on to the value for the next iteration. Counters are excluded, because the trip count limits
   // them.
-  void AskBody(const Instruction& loop, const ShapeIndex& path, Wish wish) {
+  void RequireOfBody(const Instruction& loop, const ShapeIndex& path, Requirement requirement) {
     const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
     size_t depth = 0;
     while (root->Is(Opcode::kTuple) && depth < path.size()) root = &root->operand(path[depth++]);
     if (root->Is(Opcode::kAdd) || root->Is(Opcode::kSubtract)) return;
-    Ask(*root, ShapeIndex(path.begin() + depth, path.end()), std::move(wish));
+    Require(*root, ShapeIndex(path.begin() + depth, path.end()), std::move(requirement));
   }
 
-  void AtConcatenate(const Instruction& inst, Wish wish) {
+  void AtConcatenate(const Instruction& inst, Requirement requirement) {
     const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
-    wish.Drop(Wish::kSorted | Wish::kUnique);  // Rows of several operands.
-    if (dim != wish.component_dim) {
-      wish.Flatten();
-      for (const Instruction* operand : inst.operands()) Ask(*operand, {}, wish);
+    requirement.Drop(Requirement::kSorted | Requirement::kUnique);  // Rows of several operands.
+    if (dim != requirement.component_dim) {
+      requirement.Flatten();
+      for (const Instruction* operand : inst.operands()) Require(*operand, {}, requirement);
       return;
     }
     size_t first = 0;
     for (const Instruction* operand : inst.operands()) {
-      Wish part = wish;
+      Requirement part = requirement;
       const size_t count = static_cast<size_t>(operand->shape().dim(dim));
-      part.components.assign(wish.components.begin() + first,
-                             wish.components.begin() + std::min(first + count, wish.components.size()));
+      part.components.assign(requirement.components.begin() + first,
+                             requirement.components.begin() + std::min(first + count, requirement.components.size()));
       first += count;
       if (part.components.size() == 1) part.Flatten();
-      Ask(*operand, {}, std::move(part));
+      Require(*operand, {}, std::move(part));
     }
   }
 
   // A sum of products cancels if one factor cancels and the other factors come in equal pairs.
-  void SummedThrough(const Instruction& inst, Wish wish) {
-    if (inst.Is(Opcode::kNegate)) return Ask(inst.operand(0), {}, std::move(wish));
+  void SummedThrough(const Instruction& inst, Requirement requirement) {
+    if (inst.Is(Opcode::kNegate)) return Require(inst.operand(0), {}, std::move(requirement));
     if (!inst.Is(Opcode::kMultiply)) return;
-    Ask(inst.operand(0), {}, wish);
-    wish.flags |= Wish::kRepeats;
-    Ask(inst.operand(1), {}, std::move(wish));
+    Require(inst.operand(0), {}, requirement);
+    requirement.flags |= Requirement::kRepeats;
+    Require(inst.operand(1), {}, std::move(requirement));
   }
 
   // Sums, products and quotients of positive numbers are positive. Squares and exponentials are positive anyway.
-  void PositiveThrough(const Instruction& inst, const Wish& wish) {
+  void PositiveThrough(const Instruction& inst, const Requirement& requirement) {
     const auto both = [&](double low) {
       for (int64_t i = 0; i < 2; ++i) {
         if (!ConstantOf(inst.operand(i)))
-          Ask(inst.operand(i), {}, {.kind = Wish::Kind::kPositive, .interval = {low, kInfinity}});
+          Require(inst.operand(i), {}, {.kind = Requirement::Kind::kPositive, .interval = {low, kInfinity}});
       }
     };
     switch (inst.opcode()) {
-      case Opcode::kAdd: return both(wish.interval.low);
+      case Opcode::kAdd: return both(requirement.interval.low);
       case Opcode::kMultiply:
         if (&inst.operand(0) == &inst.operand(1)) return;
-        return both(wish.interval.low);
-      case Opcode::kDivide: return both(std::max(wish.interval.low, 0.25));
+        return both(requirement.interval.low);
+      case Opcode::kDivide: return both(std::max(requirement.interval.low, 0.25));
       case Opcode::kSqrt:
-      case Opcode::kCbrt: return Ask(inst.operand(0), {}, wish);
+      case Opcode::kCbrt: return Require(inst.operand(0), {}, requirement);
       case Opcode::kMaximum: {
         const auto a = ConstantOf(inst.operand(0)), b = ConstantOf(inst.operand(1));
         if ((a && *a > 0) || (b && *b > 0)) return;
-        return both(wish.interval.low);
+        return both(requirement.interval.low);
       }
-      case Opcode::kReduce: return Ask(inst.operand(0), {}, wish);
+      case Opcode::kReduce: return Require(inst.operand(0), {}, requirement);
       default: return;
     }
   }
 
   // Inverts index arithmetic with constants.
-  void IntervalThrough(const Instruction& inst, Wish wish) {
+  void IntervalThrough(const Instruction& inst, Requirement requirement) {
     if (inst.operand_count() < 1) return;
     // Inside the interval a clamp has no effect.
-    if (inst.Is(Opcode::kClamp)) return Ask(inst.operand(1), {}, std::move(wish));
+    if (inst.Is(Opcode::kClamp)) return Require(inst.operand(1), {}, std::move(requirement));
     if (inst.Is(Opcode::kNegate)) {
-      wish.Flatten();
-      wish.Drop(Wish::kSorted);
-      wish.interval = {-wish.interval.high, -wish.interval.low};
-      return Ask(inst.operand(0), {}, std::move(wish));
+      requirement.Flatten();
+      requirement.Drop(Requirement::kSorted);
+      requirement.interval = {-requirement.interval.high, -requirement.interval.low};
+      return Require(inst.operand(0), {}, std::move(requirement));
     }
     if (inst.operand_count() != 2) return;
     const auto a = ConstantOf(inst.operand(0)), b = ConstantOf(inst.operand(1));
@@ -590,14 +600,14 @@ class Collector {
     const double c = left ? *b : *a;
     const Instruction& rest = inst.operand(left ? 0 : 1);
     const auto shift = [&](auto&& map) {
-      wish.interval = map(wish.interval);
-      for (ClosedInterval& component : wish.components) component = map(component);
-      Ask(rest, {}, wish);
+      requirement.interval = map(requirement.interval);
+      for (ClosedInterval& component : requirement.components) component = map(component);
+      Require(rest, {}, requirement);
     };
     switch (inst.opcode()) {
       case Opcode::kAdd: return shift([&](ClosedInterval i) { return ClosedInterval{i.low - c, i.high - c}; });
       case Opcode::kSubtract:
-        if (!left) wish.Drop(Wish::kSorted);
+        if (!left) requirement.Drop(Requirement::kSorted);
         if (left) return shift([&](ClosedInterval i) { return ClosedInterval{i.low + c, i.high + c}; });
         return shift([&](ClosedInterval i) { return ClosedInterval{c - i.high, c - i.low}; });
       case Opcode::kMultiply:
@@ -606,27 +616,29 @@ class Collector {
       case Opcode::kMaximum:
       case Opcode::kMinimum:
       case Opcode::kRemainder:
-      case Opcode::kAnd: wish.Drop(Wish::kSorted | Wish::kUnique); return shift([](ClosedInterval i) { return i; });
+      case Opcode::kAnd:
+        requirement.Drop(Requirement::kSorted | Requirement::kUnique);
+        return shift([](ClosedInterval i) { return i; });
       default: return;
     }
   }
 
-  void AtParameter(const Instruction& parameter, const ShapeIndex& path, Wish wish) {
+  void AtParameter(const Instruction& parameter, const ShapeIndex& path, Requirement requirement) {
     const Computation& computation = parameter.computation();
     if (computation.IsEntry())
-      return Record(parameter, ranges_.parameters[parameter.parameter_number()], path, std::move(wish));
+      return Record(parameter, ranges_.parameters[parameter.parameter_number()], path, std::move(requirement));
     for (const Instruction* caller : callers_[&computation]) {
       switch (caller->opcode()) {
         case Opcode::kCall:
-        case Opcode::kFusion: Ask(caller->operand(parameter.parameter_number()), path, wish); break;
+        case Opcode::kFusion: Require(caller->operand(parameter.parameter_number()), path, requirement); break;
         case Opcode::kWhile:
-          Ask(caller->operand(0), path, wish);
-          AskBody(*caller, path, wish);
+          Require(caller->operand(0), path, requirement);
+          RequireOfBody(*caller, path, requirement);
           break;
         case Opcode::kConditional: {
           const auto branches = caller->attrs<ConditionalAttrs>().branches();
           for (size_t i = 0; i < branches.size(); ++i) {
-            if (branches[i] == &computation) Ask(caller->operand(i + 1), path, wish);
+            if (branches[i] == &computation) Require(caller->operand(i + 1), path, requirement);
           }
           break;
         }
@@ -636,60 +648,61 @@ class Collector {
   }
 
   // `source` is a parameter or an elided constant.
-  void Record(const Instruction& source, std::vector<LeafRange>& leaves, const ShapeIndex& path, Wish wish) {
+  void Record(const Instruction& source, std::vector<LeafRange>& leaves, const ShapeIndex& path,
+              Requirement requirement) {
     int64_t leaf = 0, at = 0;
     ForEachLeaf(source.shape(), [&](const ShapeIndex& index, const Shape&) {
       if (index == path) leaf = at;
       ++at;
     });
     LeafRange& range = leaves[leaf];
-    switch (wish.kind) {
-      case Wish::Kind::kExactly: range.exactly = wish.number; return;
-      case Wish::Kind::kScale: range.scale = std::min(range.scale, wish.number); return;
-      case Wish::Kind::kKey:
+    switch (requirement.kind) {
+      case Requirement::Kind::kExactly: range.exactly = requirement.number; return;
+      case Requirement::Kind::kScale: range.scale = std::min(range.scale, requirement.number); return;
+      case Requirement::Kind::kKey:
         range.is_key = true;
-        range.distinct = range.distinct || wish.Has(Wish::kDistinct);
-        if (range.key_dim < 0) range.key_dim = wish.dim;
+        range.distinct = range.distinct || requirement.Has(Requirement::kDistinct);
+        if (range.key_dim < 0) range.key_dim = requirement.dim;
         return;
-      case Wish::Kind::kSummed:
+      case Requirement::Kind::kSummed:
         if (range.is_summed) return;
         range.is_summed = true;
-        range.repeats = wish.Has(Wish::kRepeats);
-        range.summed_dim = wish.dim;
+        range.repeats = requirement.Has(Requirement::kRepeats);
+        range.summed_dim = requirement.dim;
         return;
       default: break;
     }
-    if (wish.kind == Wish::Kind::kIndex) range.is_index = true;
-    range.is_promised = range.is_promised || wish.Has(Wish::kPromised);
-    range.is_start = range.is_start || wish.Has(Wish::kStart);
-    range.is_trip_count = range.is_trip_count || wish.Has(Wish::kTrips);
-    range.rows_sorted = range.rows_sorted || wish.Has(Wish::kSorted);
-    range.rows_unique = range.rows_unique || wish.Has(Wish::kUnique);
-    if (!wish.components.empty() && range.components.empty()) {
-      range.components = wish.components;
-      range.component_dim = wish.component_dim;
+    if (requirement.kind == Requirement::Kind::kIndex) range.is_index = true;
+    range.is_promised = range.is_promised || requirement.Has(Requirement::kPromised);
+    range.is_start = range.is_start || requirement.Has(Requirement::kStart);
+    range.is_trip_count = range.is_trip_count || requirement.Has(Requirement::kTrips);
+    range.rows_sorted = range.rows_sorted || requirement.Has(Requirement::kSorted);
+    range.rows_unique = range.rows_unique || requirement.Has(Requirement::kUnique);
+    if (!requirement.components.empty() && range.components.empty()) {
+      range.components = requirement.components;
+      range.component_dim = requirement.component_dim;
       return;
     }
-    wish.Flatten();
-    const ClosedInterval meet{std::max(range.interval.low, wish.interval.low),
-                              std::min(range.interval.high, wish.interval.high)};
+    requirement.Flatten();
+    const ClosedInterval meet{std::max(range.interval.low, requirement.interval.low),
+                              std::min(range.interval.high, requirement.interval.high)};
     if (meet.low <= meet.high) {
       range.interval = meet;
       return;
     }
     range.conflict = Str("'", source.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
-                         "] and in [", wish.interval.low, ", ", wish.interval.high, "]");
-    if (wish.kind == Wish::Kind::kIndex) range.interval = wish.interval;  // Indices take priority.
+                         "] and in [", requirement.interval.low, ", ", requirement.interval.high, "]");
+    if (requirement.kind == Requirement::Kind::kIndex) range.interval = requirement.interval;  // Indices take priority.
   }
 
   const Module& module_;
   Ranges ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
-  std::map<std::pair<int, ShapeIndex>, int> wishes_;  // Count by instruction and leaf.
+  std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> seen_;
+  std::map<std::pair<int, ShapeIndex>, int> requirement_count_;  // Count by instruction and leaf.
   // Requirements to follow, the next one last. This avoids recursion, because chains of operands and calls are long.
-  std::vector<Asked> asks_;
-  bool asks_at_work_ = false;
+  std::vector<Pending> pending_;
+  bool is_following_ = false;
 };
 
 }  // namespace
