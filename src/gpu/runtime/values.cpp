@@ -58,7 +58,7 @@ class Finder {
       UseOf(value, end);
       outputs_.push_back(value);
     }
-    Settle();
+    ResolveValues();
     return std::move(found_);
   }
 
@@ -216,7 +216,7 @@ class Finder {
     return inner == loop;
   }
 
-  void Settle() {
+  void ResolveValues() {
     for (Leaves& leaves : found_.of_instruction) {
       for (int& value : leaves) value = Same(value);
     }
