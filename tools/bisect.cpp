@@ -74,8 +74,8 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
   const std::vector<std::string> positionals = TRY(flags.Parse(all));
   if (!positionals.empty())
     FAIL(UsageError("F003", Str("--flags_bad: '", Escaped(positionals.front()), "' is no flag")));
-  TRY(SettleRunFlags(&f));
-  SettleRecording(flags, &f.run);
+  TRY(ResolveRunFlags(&f));
+  ResolveRecording(flags, &f.run);
   TakeRecording(path, &f.run);
   targets->push_back(f.passes.device);  // The pipeline's device is part of the target.
   return f.run;
@@ -131,7 +131,7 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
 }
 
 // Nothing is measured or written.
-Status SettleLock(BisectOptions* options) {
+Status ResolveLock(BisectOptions* options) {
   gpu::TuningOptions& tuning = options->run.tuning;
   const Property& property = options->property;
   if (tuning.read_from.empty())
@@ -166,7 +166,7 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
   if (!f.out.empty()) options.directory = Str(f.out, "/bisect-", FileNamePart(stem));
   if (options.measured && options.property.kind != PropertyKind::kSlower)
     FAIL(UsageError("F004", "--metric=time is of --property=slower"));
-  if (options.over == BisectOver::kAutotune) TRY(SettleLock(&options));
+  if (options.over == BisectOver::kAutotune) TRY(ResolveLock(&options));
   if (options.over == BisectOver::kFlags && options.flags.empty())
     FAIL(UsageError("F004", "--over=flags wants --flags_bad").Hint("--flags_bad='--pipeline=2022 --nolibraries'"));
   if (options.over == BisectOver::kFlags) {

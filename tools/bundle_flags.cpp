@@ -63,7 +63,7 @@ Result<std::string> WithCopy(std::string_view value, const Row& row, std::vector
 
 }  // namespace
 
-Status SettleBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle) {
+Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle) {
   if (bundle->directory.empty()) return {};
   while (bundle->directory.size() > 1 && bundle->directory.ends_with('/')) bundle->directory.pop_back();
   std::error_code error;

@@ -17,7 +17,7 @@ namespace hlo {
 // Of the flags that `flags` were given, those that others need to see the same; copies of the files that they name.
 // `flag` has the folder written. Errors: a folder that is there already, so that it is said before hours of work; a
 // file that cannot be read.
-Status SettleBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
+Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
 // `args` with the flags of the bundle among its files in front, as far as the command knows them. Of several files none
 // has a say. A note on stderr of what changed since the bundle was written.

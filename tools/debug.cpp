@@ -36,7 +36,7 @@ Result<ExitCode> DebugCommand(Args args) {
     FAIL(flags.WrongFiles(Str("one module is wanted, found ", positionals.size()), positionals)
              .Hint("commands come from stdin, modules from files"));
   TRY(Apply(log));
-  SettleRecording(flags, &run);
+  ResolveRecording(flags, &run);
   TakeRecordedArguments(positionals[0], &run);
   const auto module = TRY(LoadModule(positionals[0], run.load));
   const auto filled = TRY(FillElided(*module, run.load, static_cast<uint64_t>(run.seed), run.memory_limit));

@@ -99,7 +99,7 @@ Result<ExitCode> DiffCommand(Args args) {
   }
   if (files.size() != 2) FAIL(flags.WrongFiles(Str("expected two files or directories, got ", files.size()), files));
   if (files[0] == "-" && files[1] == "-") FAIL(UsageError("F004", "both of them are stdin"));
-  TRY(SettleRunFlags(&f.run));
+  TRY(ResolveRunFlags(&f.run));
   DiffFilesOptions options = TRY(OptionsOf(f));
   Progress progress(f.run.quiet);
   const std::optional<std::string>& json = f.run.json;

@@ -74,7 +74,7 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
   flags.Alias("seed", "random_seed");
 }
 
-void SettleRecording(const FlagSet& flags, RunOptions* run) {
+void ResolveRecording(const FlagSet& flags, RunOptions* run) {
   const auto is_given = [&](std::initializer_list<std::string_view> names) {
     return !flags.GivenOf({}, std::vector<std::string_view>(names)).empty();
   };
@@ -371,8 +371,8 @@ Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules
   FAIL(UsageError("F004", "--pipeline=-: the module comes from stdin already"));
 }
 
-void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
-                      ReproducerOptions* reproducer) {
+void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
+                       ReproducerOptions* reproducer) {
   reproducer->target = passes.target;
   if (passes.target.empty() && passes.device != nullptr)
     reproducer->target = Str("sm_", passes.device->device.compute_capability);

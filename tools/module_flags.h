@@ -61,7 +61,7 @@ void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 // Where arguments come from.
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
 // Leaves the recorded arguments of a snapshot unused where a flag gives arguments or how to make them.
-void SettleRecording(const FlagSet& flags, RunOptions* run);
+void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // --target, which AddPassFlags has too.
 void AddTargetFlag(FlagSet& flags, std::string* target);
@@ -95,8 +95,8 @@ void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] when the pipeline and a module would both be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
 // What the command of a reproducer needs. After ReadTargetFlag.
-void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
-                      ReproducerOptions* reproducer);
+void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
+                       ReproducerOptions* reproducer);
 // Finds the device that --target names, before PipelineOf: it is the pipeline's, and must outlive that.
 Status ReadTargetFlag(PassFlags* passes);
 // `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a

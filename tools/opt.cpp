@@ -404,7 +404,7 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(CheckFlags(f));
   TRY(Apply(f.log));
   TRY(OneStdin(f.passes, positionals));
-  SettleRecording(flags, &f.run);
+  ResolveRecording(flags, &f.run);
   if (f.check_each_pass) TakeRecordedArguments(positionals[0], &f.run);
   // Code for this machine is planned for this machine.
   const std::optional<LowerStage> lower = LowerStageOf(f.stage);
@@ -414,7 +414,7 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(ReadTargetFlag(&f.passes));
   if (!f.lock.empty() && f.passes.device == nullptr)
     f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);
-  SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
+  ResolveReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   // The decisions of a lock are for the steps of runs, which have this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));

@@ -221,7 +221,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
 namespace {
 
 // --profile may have no value, or true or false as XLA's --xla_hlo_profile.
-Status SettleProfile(RunFlags* f) {
+Status ResolveProfile(RunFlags* f) {
   ProfileOptions& profile = f->run.profile;
   const std::string word = f->profile.value_or("false");
   if (word.empty() || word == "true" || word == "1") profile.detail = "summary";
@@ -254,14 +254,14 @@ Status CheckTolerance(const RunFlags& f) {
 
 }  // namespace
 
-Status SettleRunFlags(RunFlags* f) {
+Status ResolveRunFlags(RunFlags* f) {
   RunOptions& run = f->run;
-  TRY(SettleProfile(f));
+  TRY(ResolveProfile(f));
   f->quiet |= f->silent;
   if (f->command_buffers) run.cuda_graphs &= !f->command_buffers->empty();
   if (f->concurrent) run.concurrency = *f->concurrent ? gpu::Concurrency::kAlways : gpu::Concurrency::kNever;
   TRY(ReadTargetFlag(&f->passes));
-  TRY(SettleTuningFlags(f->tuning, f->inject, &run));
+  TRY(ResolveTuningFlags(f->tuning, f->inject, &run));
   // Measured code is planned for the device on which it runs.
   const bool for_speed = run.bench || run.tuning.any();
   run.obeys_plans = for_speed && f->passes.device == nullptr;
@@ -269,7 +269,7 @@ Status SettleRunFlags(RunFlags* f) {
     f->passes.device = TargetOfPlatform(run.platform, for_speed, run.library_path, &run.why_no_target);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   run.cache = CacheOf(f->cache);
-  SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);
+  ResolveReproducer(f->passes, f->log, f->inject, &run.reproducer);
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {
     if (fault.starts_with("pass:") || fault.starts_with(kCrash) || fault == kWrongCandidate) continue;
@@ -597,9 +597,9 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
     return std::ranges::find(positionals, arg) != positionals.end() || arg.starts_with("--html=");
   });
   TRY(OneStdin(f.passes, positionals));
-  TRY(SettleRunFlags(&f));
-  SettleRecording(flags, &f.run);
-  TRY(SettleBundle(flags, "--bundle", &f.run.bundle));
+  TRY(ResolveRunFlags(&f));
+  ResolveRecording(flags, &f.run);
+  TRY(ResolveBundle(flags, "--bundle", &f.run.bundle));
   if (!f.html.empty() && (f.triage.asked() || f.isolate.asked() || f.ablate.asked()))
     FAIL(UsageError("F004", "--html is the page of a run, not of --triage, --isolate or --ablate"));
   f.run.of_kernels = FlagsOfKernels(flags, f.run);

@@ -42,7 +42,7 @@ struct RunFlags {
 // them.
 void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches = false);
 // What they mean, once they are read.
-Status SettleRunFlags(RunFlags* f);
+Status ResolveRunFlags(RunFlags* f);
 
 }  // namespace hlo
 

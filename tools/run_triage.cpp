@@ -32,7 +32,7 @@ Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const Tri
   std::string directory = *flags.directory;
   if (directory.empty()) directory = "hlo-out/triage-" + FileNamePart(std::filesystem::path(path).stem().string());
   run.bundle.directory = directory + "/repro";
-  TRY(SettleBundle(given, "--triage", &run.bundle));
+  TRY(ResolveBundle(given, "--triage", &run.bundle));
   TakeRecording(path, &run);
   const TriageOptions options{.run = run,
                               .directory = directory,

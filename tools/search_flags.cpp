@@ -40,8 +40,8 @@ Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const st
   run->run.flags = WithoutFlags({args.begin(), args.end()}, own_flags, run->path);
   std::erase(run->run.flags, run->path);
   TRY(OneStdin(run->passes, positionals));
-  TRY(SettleRunFlags(run));
-  SettleRecording(flags, &run->run);
+  TRY(ResolveRunFlags(run));
+  ResolveRecording(flags, &run->run);
   return run->path;
 }
 

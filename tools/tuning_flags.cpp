@@ -56,7 +56,7 @@ void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
              "choose plans by the model only: measure nothing and read no lock file");
 }
 
-Status SettleTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run) {
+Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run) {
   gpu::TuningOptions& options = run->tuning;
   const bool names_lock = !tuning.cache.empty() || !tuning.load.empty() || !tuning.dump.empty();
   if (tuning.deterministic && (tuning.level > 0 || names_lock || tuning.require_cached))

@@ -21,7 +21,7 @@ struct TuningFlags {
 Result<std::string> LockFile(const std::string& path, bool written);
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning);
 // What they and --inject mean for a run. Errors [F004]: flags of which one says to measure and one not to.
-Status SettleTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run);
+Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run);
 
 }  // namespace hlo
 
