@@ -33,7 +33,7 @@ class Crash : public testing::Test {
 
   void Tells() const {
     fs::current_path(folder_);
-    TellOfCrashes({.tool = "hlo-run", .version = "7.7", .command_line = "hlo run m.hlo", .advice = "try --this"});
+    ReportCrashes({.tool = "hlo-run", .version = "7.7", .command_line = "hlo run m.hlo", .advice = "try --this"});
     SetStageAtHand("optimizing");
   }
 

@@ -161,7 +161,7 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
                         .directory = {},
                         .flags = SplitXlaFlags(f.flags_bad),
                         .with_flags = {},
-                        .on_known = [](const std::string& known) { TellWhenInterrupted(Str("so far: ", known)); }};
+                        .on_known = [](const std::string& known) { SetInterruptionNote(Str("so far: ", known)); }};
   const std::string stem = f.run.path == "-" ? "stdin" : std::filesystem::path(f.run.path).stem().string();
   if (!f.out.empty()) options.directory = Str(f.out, "/bisect-", FileNamePart(stem));
   if (options.measured && options.property.kind != PropertyKind::kSlower)
@@ -192,15 +192,15 @@ Result<ExitCode> BisectCommand(Args args) {
   TakeRecording(f.run.path, &f.run.run);
   std::vector<std::shared_ptr<const Target>> targets;
   const BisectOptions options = TRY(OptionsOf(f, &targets));
-  TellWhenInterrupted("nothing is known yet");
+  SetInterruptionNote("nothing is known yet");
   if (options.over == BisectOver::kAutotune) f.run.run.flags = WithoutFlags(f.run.run.flags, kLockFlags, f.run.path);
   auto found = Bisect(f.run.path, options, ProgressLine(f.run.path, f.run.quiet));
   ClearProgressLine(f.run.quiet);
   if (!found) FAIL(std::move(found).error());
   const std::optional<std::string>& json = f.run.json;
   if (json) TRY(WriteFile(json->empty() ? "-" : *json, JsonOf(*found, f)));
-  const bool is_told = (json && json->empty()) || f.run.silent;
-  if (!is_told) std::fputs(TextOf(*found, f, options.property).c_str(), stdout);
+  const bool is_silent = (json && json->empty()) || f.run.silent;
+  if (!is_silent) std::fputs(TextOf(*found, f, options.property).c_str(), stdout);
   const bool certain = found->bad_with == options.confirm && found->good_without == options.confirm;
   return certain ? ExitCode::kOk : ExitCode::kInconclusive;
 }

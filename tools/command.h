@@ -30,7 +30,7 @@ Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
 // What a user who interrupts the command is told besides; "": nothing.
-void TellWhenInterrupted(std::string_view line);
+void SetInterruptionNote(std::string_view line);
 
 // Where --json asks for JSON: "" for stdout, else a file. It counts also when other flags cannot be read.
 std::optional<std::string> JsonAsked(Args args);

@@ -239,7 +239,7 @@ bool ReaderIsGone() {
 
 }  // namespace
 
-void TellWhenInterrupted(std::string_view line) {
+void SetInterruptionNote(std::string_view line) {
   interrupt_advice_size = 0;
   const size_t size = std::min(line.size(), sizeof interrupt_advice - 1);
   std::ranges::copy(line.substr(0, size), interrupt_advice);
@@ -287,7 +287,7 @@ int Main(int argc, char** argv) {
     args.clear();
   }
   const CommandRow* command = FindCommand(name);
-  TellOfCrashes(CrashesOf(name, args));
+  ReportCrashes(CrashesOf(name, args));
   const Result<ExitCode> outcome =
       command != nullptr ? Run(*command, args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
   const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";

@@ -288,8 +288,8 @@ std::string TimesText(const PipelineReport& report, std::string_view form) {
 }
 
 // Prints the reports on the passes to stderr.
-Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
-            const PipelineOptions& pipeline) {
+Status PrintReports(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
+                    const PipelineOptions& pipeline) {
   for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
   for (const std::string& end : report.unmet) Note(f, Str(end, ": no such pass instance was come to"));
   for (const std::string& note : observers.watch.Notes()) Note(f, note);
@@ -358,7 +358,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
       if (keeps) FAIL(Reproduced(std::move(report).error(), *input, RunOptionsOf(f, pipeline)));
       FAIL(std::move(report).error());
     }
-    if (report) TRY(Tell(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
+    if (report) TRY(PrintReports(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
   const bool is_judged = observers.check.has_value();
   if (!f.lock.empty()) TRY(ObeyLock(*module, f, pipeline));

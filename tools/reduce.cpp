@@ -106,11 +106,11 @@ Result<ExitCode> ReduceCommand(Args args) {
   if (options.property.IsFigure() && !options.property.limit)
     FAIL(UsageError("F004", Str("--property=", options.property.text, " wants a number: ", options.property.text,
                                 ":N, more than N")));
-  TellWhenInterrupted(options.output == "-" ? "nothing is kept: -o=FILE has the smallest so far at any time"
+  SetInterruptionNote(options.output == "-" ? "nothing is kept: -o=FILE has the smallest so far at any time"
                                             : "nothing smaller was found yet");
   if (options.output != "-")
     options.on_smaller = [&](int64_t instructions) {
-      TellWhenInterrupted(Str("the smallest so far: ", options.output, ", ", Counted(instructions, "instruction"),
+      SetInterruptionNote(Str("the smallest so far: ", options.output, ", ", Counted(instructions, "instruction"),
                               "; hlo-reduce goes on from it when it is given in the place of the module"));
     };
   const bool to_stdout = options.output == "-", quiet = f.run.quiet;

@@ -85,8 +85,8 @@ Result<ExitCode> AblateModules(const std::vector<std::string>& paths, const RunO
   if (!f.svg.empty()) TRY(WriteFile(f.svg, AblationSvg(ablations, options)));
   if (json) TRY(WriteFile(json->empty() ? "-" : *json, AblationJson(ablations, options)));
   if (!f.csv.empty()) TRY(WriteFile(f.csv, AblationCsv(ablations)));
-  const bool is_told = (json && json->empty()) || f.csv == "-";
-  if (!is_told) std::fputs(AblationText(ablations, options).c_str(), stdout);
+  const bool is_silent = (json && json->empty()) || f.csv == "-";
+  if (!is_silent) std::fputs(AblationText(ablations, options).c_str(), stdout);
   return exit;
 }
 

@@ -38,19 +38,19 @@ Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const Tri
                               .directory = directory,
                               .seconds = flags.seconds,
                               .jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
-  const bool is_told = !json || !json->empty();
-  TellWhenInterrupted("nothing was found yet");
+  const bool prints_text = !json || !json->empty();
+  SetInterruptionNote("nothing was found yet");
   const auto found = Triage(path, options, ProgressLine(path, quiet), [&](const TriageReport& report) {
     ClearProgressLine(quiet);
-    if (is_told) std::fputs(ToLine(report.steps.back(), report.steps.size()).c_str(), stdout);
+    if (prints_text) std::fputs(ToLine(report.steps.back(), report.steps.size()).c_str(), stdout);
     std::fflush(stdout);
-    TellWhenInterrupted(
+    SetInterruptionNote(
         Str("found so far, in ", directory, "/REPORT.md: ", Counted(std::ssize(report.steps), "step"), ""));
   });
   ClearProgressLine(quiet);
   if (!found) FAIL(found.error());
   if (json) TRY(WriteFile(json->empty() ? "-" : *json, TriageJson(*found)));
-  if (is_told) std::printf("report: %s/REPORT.md\n", directory.c_str());
+  if (prints_text) std::printf("report: %s/REPORT.md\n", directory.c_str());
   return found->steady ? ExitCode::kNo : ExitCode::kInconclusive;
 }
 

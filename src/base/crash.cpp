@@ -28,9 +28,9 @@ namespace {
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HLO_HAS_FEATURE(address_sanitizer) || \
     HLO_HAS_FEATURE(thread_sanitizer) || HLO_HAS_FEATURE(memory_sanitizer)
-constexpr bool kSanitizerTells = true;
+constexpr bool kSanitizerReports = true;
 #else
-constexpr bool kSanitizerTells = false;
+constexpr bool kSanitizerReports = false;
 #endif
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -67,7 +67,7 @@ struct Line {
   std::string_view text() const { return {bytes, size}; }
 };
 
-enum class Mode : uint8_t { kSilent, kTells, kChild };
+enum class Mode : uint8_t { kSilent, kReports, kChild };
 
 struct Kept {
   Mode mode = Mode::kSilent;
@@ -77,7 +77,7 @@ struct Kept {
 };
 Kept g_kept;
 std::atomic_flag g_crashed;
-thread_local bool t_tells = false;
+thread_local bool t_reports = false;
 
 template <size_t N>
 void Keep(std::string_view text, char (&kept)[N]) {
@@ -150,7 +150,7 @@ bool WriteReport(std::string_view what, Line* path) {
   return true;
 }
 
-void Tell(std::string_view what) {
+void PrintReport(std::string_view what) {
   Line path, line;
   const bool is_reported = WriteReport(what, &path);
   line.Add("FAILED(crash)  ").Add(what).Add("\n");
@@ -168,14 +168,14 @@ void Tell(std::string_view what) {
 
 // Lets one crash report. Other threads wait here for the process to end. A second crash of the same thread, inside of
 // the report, ends the process.
-void LetOneTell() {
-  if (t_tells) _exit(kExit);
-  t_tells = true;
+void LetOneReport() {
+  if (t_reports) _exit(kExit);
+  t_reports = true;
   while (g_crashed.test_and_set()) pause();
 }
 
 void OnCrash(int number) {
-  LetOneTell();
+  LetOneReport();
   Line what;
   what.Add(NameOf(number));
   AddAtHand(&what);
@@ -188,24 +188,24 @@ void OnCrash(int number) {
   Line first;
   first.Add(g_kept.tool).Add(": internal error: [I014] ").Add(what.text()).Add("\n");
   WriteAll(STDERR_FILENO, first.text());
-  Tell(what.text());
+  PrintReport(what.text());
   _exit(kExit);
 }
 
 }  // namespace
 
-bool CrashesAreReported() { return !kSanitizerTells; }
+bool CrashesAreReported() { return !kSanitizerReports; }
 
 void SetStageAtHand(std::string_view stage) { Keep(stage, g_kept.stage); }
 
-void TellOfCrashes(const CrashOptions& options) {
+void ReportCrashes(const CrashOptions& options) {
   Keep(options.tool, g_kept.tool);
   Keep(options.version, g_kept.version);
   Keep(options.command_line, g_kept.command_line);
   Keep(options.advice, g_kept.advice);
   g_kept.says_json = options.says_json;
-  g_kept.mode = Mode::kTells;
-  if (kSanitizerTells) return;
+  g_kept.mode = Mode::kReports;
+  if (kSanitizerReports) return;
   // Handlers have their own stack, because the crash may be a stack overflow.
   alignas(16) static char stack[1 << 16];
   const stack_t on = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
@@ -219,19 +219,19 @@ void TellOfCrashes(const CrashOptions& options) {
 void LeaveCrashesToParent(int file) {
   g_kept.mode = Mode::kChild;
   g_kept.parent = file;
-  if (file >= 0 || kSanitizerTells) return;
+  if (file >= 0 || kSanitizerReports) return;
   for (const int number : kSignals) signal(number, SIG_DFL);
 }
 
 namespace internal {
 
 void EndAfterCheck(const char* place, int line) {
-  if (g_kept.mode == Mode::kTells) {
-    LetOneTell();
+  if (g_kept.mode == Mode::kReports) {
+    LetOneReport();
     Line what;
     what.Add("check at ").Add(place).Add(":").AddNumber(static_cast<uint64_t>(line), 10);
     AddAtHand(&what);
-    Tell(what.text());
+    PrintReport(what.text());
   } else {
     constexpr std::string_view kAsk = "please report this with the module that caused it\n";
     WriteAll(STDERR_FILENO, kAsk);

@@ -48,7 +48,7 @@ struct CrashOptions {
 };
 // Installs signal handlers that report a crash and end the process with exit code 70. Builds with a sanitizer keep the
 // sanitizer's handlers.
-void TellOfCrashes(const CrashOptions& options);
+void ReportCrashes(const CrashOptions& options);
 
 // For a child process: the parent sees the signal itself. If `file` is given, the handler first writes the AtHand
 // objects of the thread to it.

@@ -94,7 +94,7 @@ class Differ {
   }
 
   std::string Take() {
-    if (untold_ > 0) out_ += Str("... and ", untold_, untold_ == 1 ? " computation more\n" : " computations more\n");
+    if (omitted_ > 0) out_ += Str("... and ", omitted_, omitted_ == 1 ? " computation more\n" : " computations more\n");
     return std::move(out_);
   }
 
@@ -130,11 +130,11 @@ class Differ {
     while (next < from.end) take();
   }
 
-  bool is_full() const { return options_.most_lines > 0 && told_ >= options_.most_lines; }
+  bool is_full() const { return options_.most_lines > 0 && printed_ >= options_.most_lines; }
 
   void Head(const ModuleLines::Part& part, const std::string& what) {
     if (is_full()) {
-      ++untold_;
+      ++omitted_;
       return;
     }
     const std::string line =
@@ -144,9 +144,9 @@ class Differ {
 
   void Append(const std::vector<std::string>& lines) {
     if (is_full()) return;
-    const size_t left = options_.most_lines > told_ ? options_.most_lines - told_ : 0;
+    const size_t left = options_.most_lines > printed_ ? options_.most_lines - printed_ : 0;
     const size_t most = options_.most_lines == 0 ? lines.size() : std::min(lines.size(), left);
-    told_ += most;
+    printed_ += most;
     for (size_t i = 0; i < most; ++i) {
       const std::string& line = lines[i];
       if (line.empty()) out_ += "   ...\n";
@@ -158,8 +158,8 @@ class Differ {
   }
 
   const DiffOptions options_;
-  size_t told_ = 0;    // Lines so far.
-  size_t untold_ = 0;  // Computations that are left out.
+  size_t printed_ = 0;  // Lines so far.
+  size_t omitted_ = 0;  // Computations that are left out.
   std::string out_;
 };
 

@@ -209,7 +209,7 @@ void AppendTiles(std::string& out, const Tiles& tiles) {
 
 void AppendShardingMetadata(std::string& out, const Sharding& sharding) {
   std::vector<Metadata> metadata = sharding.metadata;
-  if (TellsReduction(sharding)) metadata.push_back(MetadataOf(sharding.reduction));
+  if (NeedsReduction(sharding)) metadata.push_back(MetadataOf(sharding.reduction));
   if (metadata.empty()) return;
   const bool named = sharding.kind == ShardingKind::kNamed;
   out += named ? ", metadata=" : " metadata=";
@@ -279,7 +279,7 @@ Metadata MetadataOf(Reduction reduction) {
   return metadata;
 }
 
-bool TellsReduction(const Sharding& sharding) {
+bool NeedsReduction(const Sharding& sharding) {
   const auto& subgroups = sharding.tiles->subgroups;
   return sharding.kind == ShardingKind::kUnreduced ||
          std::find(subgroups.begin(), subgroups.end(), ShardingKind::kUnreduced) != subgroups.end();

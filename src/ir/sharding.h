@@ -105,7 +105,7 @@ struct Sharding {
 };
 
 // Whether a part is unreduced, so that a reduction is needed. A named sharding has its own list of unreduced axes.
-bool TellsReduction(const Sharding& sharding);
+bool NeedsReduction(const Sharding& sharding);
 
 // The normal form of a tiled sharding. If only one kind of subgroup is left, it is that kind and not tiled. `subgroups`
 // are the kinds of the last dims, in any order. The number of devices must be the product of `dims`.

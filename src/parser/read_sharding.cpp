@@ -203,7 +203,7 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
   value.group_id = parts.group_id;
   value.metadata = std::move(parts.metadata);
   for (const Reduction reduction : {Reduction::kSum, Reduction::kMax, Reduction::kMin}) {
-    if (!TellsReduction(value) || std::erase(value.metadata, MetadataOf(reduction)) == 0) continue;
+    if (!NeedsReduction(value) || std::erase(value.metadata, MetadataOf(reduction)) == 0) continue;
     value.reduction = reduction;
   }
   return true;

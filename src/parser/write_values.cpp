@@ -244,7 +244,7 @@ void WriteSharding(const Sharding& sharding, MessageWriter& out) {
             EnumNumber(S::shard_group_type, sharding.group == Sharding::Group::kAs ? "AS" : "LIKE"));
   }
   if (sharding.kind == ShardingKind::kNamed) return;
-  if (TellsReduction(sharding)) WriteMetadata(MetadataOf(sharding.reduction), "", out.Add(S::metadata));
+  if (NeedsReduction(sharding)) WriteMetadata(MetadataOf(sharding.reduction), "", out.Add(S::metadata));
   for (const Metadata& metadata : sharding.metadata) WriteMetadata(metadata, "", out.Add(S::metadata));
 }
 

@@ -24,7 +24,7 @@ Instruction& ValueOf(Instruction& marker) {
 }
 
 // Returns whether a user splits the value into parts, according to the sharding of this marker.
-bool TellsParts(const Instruction& marker) {
+bool IsSplitByUser(const Instruction& marker) {
   return std::ranges::any_of(marker.users(), [](const Instruction* user) {
     return MarkerOf(*user) == Marker::kShard && !IsIdentityMarker(*user);
   });
@@ -37,7 +37,7 @@ Result<bool> RemoveMarkers(Module& module, const PassContext& context) {
   for (Computation* computation : module.Computations()) {
     Replacements gone;
     for (Instruction* inst : computation->Instructions()) {
-      if (!IsIdentityMarker(*inst) || TellsParts(*inst) || !context.ConsumeFuel()) continue;
+      if (!IsIdentityMarker(*inst) || IsSplitByUser(*inst) || !context.ConsumeFuel()) continue;
       if (!inst->users().empty() || inst->IsRoot()) inst->ReplaceAllUses(ValueOf(*inst));
       gone[inst] = RunsAfter(*inst);
       computation->Remove(*inst);

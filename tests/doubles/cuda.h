@@ -55,8 +55,8 @@ struct Watcher {
 void SetWatcher(const Watcher* watcher);
 // Runs the work and informs the watcher. `node` is null or in an instantiated graph.
 int RunWatched(const Work& work, const void* node, bool in_body = false);
-void TellQueued(uint32_t correlation);
-void TellCloned(const void* node, const void* copy);
+void RecordQueued(uint32_t correlation);
+void RecordClone(const void* node, const void* copy);
 
 }  // namespace hlo::doubles
 

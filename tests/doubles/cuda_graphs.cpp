@@ -431,7 +431,7 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
   ForEachGraph(*found, [&](const Graph& each) {
     for (const auto& node : each.nodes) {
       auto& copy = made->copies[node.get()] = std::make_unique<char>();
-      TellCloned(node.get(), copy.get());
+      RecordClone(node.get(), copy.get());
     }
   });
   Trace(Words("> graph of ", Counted(found->nodes)));

@@ -19,8 +19,8 @@ struct Stream {
   bool spoilt = false;        // The capture is invalid, because an operation was not permitted.
   std::vector<Edge> after;    // The predecessors of the next captured node.
   // The same, as the last query returned it.
-  std::vector<const void*> told_nodes;
-  std::vector<EdgeData> told_edges;
+  std::vector<const void*> reported_nodes;
+  std::vector<EdgeData> reported_edges;
 };
 struct Event {
   Stream* recorded_on = nullptr;
@@ -83,10 +83,10 @@ uint64_t SystemNow() {
 }  // namespace
 
 void SetWatcher(const Watcher* watcher) { the_watcher = watcher; }
-void TellQueued(uint32_t correlation) {
+void RecordQueued(uint32_t correlation) {
   if (the_watcher != nullptr) the_watcher->queued(correlation);
 }
-void TellCloned(const void* node, const void* copy) {
+void RecordClone(const void* node, const void* copy) {
   if (the_watcher != nullptr) the_watcher->cloned(node, copy);
 }
 
@@ -106,7 +106,7 @@ int Enqueue(const Entry& entry, void* stream, Work work) {
     on->after = {{AddNode(entry, *on->captured, std::move(work), on->after)}};
   } else {
     static uint32_t calls = 0;
-    TellQueued(work.correlation = ++calls);
+    RecordQueued(work.correlation = ++calls);
     on->queue.push_back(std::move(work));
   }
   return CUDA_SUCCESS;
@@ -244,18 +244,18 @@ int cuStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* /*i
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *status = found->captured == nullptr ? kNone : found->spoilt ? kInvalidated : kActive;
   if (*status != kActive) return CUDA_SUCCESS;
-  found->told_nodes.clear();
-  found->told_edges.clear();
+  found->reported_nodes.clear();
+  found->reported_edges.clear();
   bool is_plain = true;
   for (const Edge& edge : found->after) {
     is_plain = is_plain && !edge.is_early;
-    found->told_nodes.push_back(edge.from);
-    found->told_edges.push_back(edge.is_early ? EdgeData{.from_port = 1, .type = 1} : EdgeData());
+    found->reported_nodes.push_back(edge.from);
+    found->reported_edges.push_back(edge.is_early ? EdgeData{.from_port = 1, .type = 1} : EdgeData());
   }
   if (edges == nullptr && !is_plain) return entry.Violates(CUDA_ERROR_LOSSY_QUERY, "edges of a kind are not asked for");
   *graph = found->captured;
-  *after = found->told_nodes.data();
-  if (edges != nullptr) *edges = is_plain ? nullptr : found->told_edges.data();
+  *after = found->reported_nodes.data();
+  if (edges != nullptr) *edges = is_plain ? nullptr : found->reported_edges.data();
   *count = found->after.size();
   return CUDA_SUCCESS;
 }

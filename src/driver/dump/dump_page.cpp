@@ -191,10 +191,10 @@ class Page {
     std::string links;
     int64_t count = 0;
     for (const DumpFile* file : module.files) {
-      const bool is_told = file->instance >= 0 || file->stage == "before_optimizations" ||
-                           file->stage == "after_optimizations" || file->stage == "left_out" ||
-                           file->stage == kRecordedGraph;
-      if (is_told) continue;
+      const bool is_shown = file->instance >= 0 || file->stage == "before_optimizations" ||
+                            file->stage == "after_optimizations" || file->stage == "left_out" ||
+                            file->stage == kRecordedGraph;
+      if (is_shown) continue;
       ++count;
       links += Str("<li>", Link(file->name, file->suffix), "<span class=\"s\">",
                    HumanBytes(static_cast<double>(file->bytes)), "</span></li>\n");

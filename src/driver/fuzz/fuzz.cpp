@@ -139,15 +139,15 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
   EachPassCheck check(options, std::nullopt, {}, progress);
   if (const Status begun = check.Begin(grown); !begun) return AddError(begun.error(), "passes", outcome);
   PipelineOptions pipeline = options.pipeline;
-  const auto tell = [&](std::string_view what, const PassRun& run) {
+  const auto announce = [&](std::string_view what, const PassRun& run) {
     if (doing) doing(Str(what, " ", NameOf(run)));
   };
   pipeline.before = [&](const PassRun& run, Module& module) {
-    tell("running", run);
+    announce("running", run);
     return check.Before(run, module);
   };
   pipeline.after = [&](const PassRun& run, Module& module) {
-    tell("judging", run);
+    announce("judging", run);
     return check.After(run, module);
   };
   const auto report = Optimize(*grown.Clone(), std::move(pipeline), nullptr);

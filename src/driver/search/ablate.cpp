@@ -117,10 +117,10 @@ void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<Abl
   }
 }
 
-using Tell = std::function<void(const std::string&)>;
+using Announce = std::function<void(const std::string&)>;
 
 void MeasureAll(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
-                std::vector<AblationRow>& rows_of_all, Ablation* ablation, const Tell& tell) {
+                std::vector<AblationRow>& rows_of_all, Ablation* ablation, const Announce& announce) {
   // Besides the baseline. So many modules are in memory at once.
   constexpr size_t kTogether = 7;
   std::vector<double> baseline_ms = ablation->baseline.ms;
@@ -132,14 +132,14 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
     processes.push_back(std::make_unique<VariantProcess>(path, options.run, /*runs=*/true));
     processes.back()->outcome();
     for (size_t i = first; i < end; ++i) {
-      tell(Str("judging without ", rows_of_all[i].name, ", ", i + 1, " of ", rows_of_all.size()));
+      announce(Str("judging without ", rows_of_all[i].name, ", ", i + 1, " of ", rows_of_all.size()));
       if (!rows_of_all[i].outcome.failure.empty() || rows_of_all[i].same) continue;
       const auto candidate = std::ranges::find(candidates, rows_of_all[i].name, &Candidate::name);
       processes.push_back(std::make_unique<VariantProcess>(path, Without(options.run, *candidate), /*runs=*/true));
       processes.back()->outcome();  // Judging uses all cores.
       rows.push_back(&rows_of_all[i]);
     }
-    tell(Str("measuring ", first + 1, " to ", end, " of ", rows_of_all.size()));
+    announce(Str("measuring ", first + 1, " to ", end, " of ", rows_of_all.size()));
     Measure(processes, rows, options, static_cast<uint64_t>(options.run.seed) + first);
     ablation->baseline.outcome = baseline.outcome;
     baseline_ms.insert(baseline_ms.end(), baseline.ms.begin(), baseline.ms.end());
@@ -152,10 +152,10 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
 // The device's description gives the estimated effect.
 std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& options,
                                  const std::vector<Candidate>& candidates, const VariantOutcome& baseline,
-                                 const Tell& tell) {
+                                 const Announce& announce) {
   std::vector<AblationRow> rows;
   for (const Candidate& candidate : candidates) {
-    tell(Str("without ", candidate.name, ", ", rows.size() + 1, " of ", candidates.size()));
+    announce(Str("without ", candidate.name, ", ", rows.size() + 1, " of ", candidates.size()));
     AblationRow row{.name = candidate.name, .outcome = {}, .ms = {}};
     row.outcome = VariantProcess(path, Without(options.run, candidate), /*runs=*/false).outcome();
     row.same = row.outcome.fingerprint == baseline.fingerprint;
@@ -168,7 +168,7 @@ std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& o
 
 // Pairs the rows with the largest effects. Passes that do each other's work have an effect only together.
 void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
-              Ablation* ablation, const Tell& tell) {
+              Ablation* ablation, const Announce& announce) {
   std::vector<const AblationRow*> most;
   for (const AblationRow& row : ablation->rows) {
     if (row.outcome.failure.empty()) most.push_back(&row);
@@ -188,8 +188,8 @@ void TryPairs(const std::string& path, const AblateOptions& options, const std::
       pairs.push_back(std::move(pair));
     }
   }
-  ablation->pairs = TryEach(path, options, pairs, ablation->baseline.outcome, tell);
-  if (options.measured) MeasureAll(path, options, pairs, ablation->pairs, ablation, tell);
+  ablation->pairs = TryEach(path, options, pairs, ablation->baseline.outcome, announce);
+  if (options.measured) MeasureAll(path, options, pairs, ablation->pairs, ablation, announce);
   for (AblationRow& row : ablation->pairs) {
     for (const AblationRow* one : rows_of.at(row.name)) {
       row.both.push_back(one->name);
@@ -219,10 +219,10 @@ std::optional<AblateBy> AblateByFromText(std::string_view text) {
 
 double AblationRow::milliseconds() const { return ms.empty() ? 1e3 * outcome.seconds : Median(ms); }
 
-Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, const Tell& tell) {
+Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, const Announce& announce) {
   Ablation ablation{.path = path, .baseline = {}, .rows = {}, .pairs = {}, .unchanged = {}};
   TRY(LoadModule(path, options.run.load));  // Reports an error in the module at its place.
-  tell("the baseline");
+  announce("the baseline");
   ablation.baseline.name = "nothing";
   ablation.baseline.outcome = VariantProcess(path, options.run, /*runs=*/false).outcome();
   const VariantOutcome& baseline = ablation.baseline.outcome;
@@ -237,9 +237,9 @@ Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, c
       FAIL(UsageError("F004", MetNothing("ablate", options.pattern,
                                          Str("nothing that changed the module has such a name, ", path))));
   }
-  ablation.rows = TryEach(path, options, candidates, baseline, tell);
-  if (options.measured) MeasureAll(path, options, candidates, ablation.rows, &ablation, tell);
-  if (options.pairs > 0) TryPairs(path, options, candidates, &ablation, tell);
+  ablation.rows = TryEach(path, options, candidates, baseline, announce);
+  if (options.measured) MeasureAll(path, options, candidates, ablation.rows, &ablation, announce);
+  if (options.pairs > 0) TryPairs(path, options, candidates, &ablation, announce);
   std::ranges::stable_sort(ablation.rows, [](const AblationRow& a, const AblationRow& b) {
     if (a.outcome.failure.empty() != b.outcome.failure.empty()) return a.outcome.failure.empty();
     return a.effect > b.effect;

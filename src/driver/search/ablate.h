@@ -67,9 +67,9 @@ struct Ablation {
   int passes = 0;  // Number of distinct passes that ran.
 };
 
-// `tell` receives progress messages. Errors: failures of the baseline; a pattern without a match (usage).
+// `announce` receives progress messages. Errors: failures of the baseline; a pattern without a match (usage).
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
-                        const std::function<void(const std::string&)>& tell);
+                        const std::function<void(const std::string&)>& announce);
 
 std::string AblationText(std::span<const Ablation> ablations, const AblateOptions& options);
 std::string AblationJson(std::span<const Ablation> ablations, const AblateOptions& options);  // "hlo.ablate/1"

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kSlower = 1.2;  // Limit relative to the good end's time, if none is given.
 
-using Tell = std::function<void(const std::string&)>;
+using Announce = std::function<void(const std::string&)>;
 using Text = std::shared_ptr<const SourceText>;
 
 enum class Answer : uint8_t { kGood, kBad, kUntried };
@@ -157,8 +157,12 @@ class Judge {
 
 class Bisector {
  public:
-  Bisector(std::string path, Text text, const BisectOptions& options, const Tell& tell)
-      : path_(std::move(path)), text_(std::move(text)), options_(options), tell_(tell), judge_(path_, options) {}
+  Bisector(std::string path, Text text, const BisectOptions& options, const Announce& announce)
+      : path_(std::move(path)),
+        text_(std::move(text)),
+        options_(options),
+        announce_(announce),
+        judge_(path_, options) {}
 
   Result<Bisection> Run() {
     switch (options_.over) {
@@ -180,7 +184,7 @@ class Bisector {
 
   // Checks both ends, each options_.confirm times.
   Status ConfirmEnds(const Variant& good, const Variant& bad) {
-    tell_("confirming both ends");
+    announce_("confirming both ends");
     result_.symptom = TRY(judge_.LookAtEnds(bad.text, bad.run, good.text, good.run));
     const int bad_times = judge_.Count(bad.text, bad.run, Answer::kBad, /*known=*/1);
     if (bad_times < options_.confirm)
@@ -207,7 +211,7 @@ class Bisector {
     return "hlo-run says who is wrong";
   }
 
-  void TellKnown(const std::string& known) const {
+  void AnnounceFinding(const std::string& known) const {
     if (options_.on_known) options_.on_known(known);
   }
 
@@ -228,7 +232,7 @@ class Bisector {
   }
 
   Answer AskLimit(int64_t limit) {
-    tell_(Str("--opt_bisect_limit=", limit));
+    announce_(Str("--opt_bisect_limit=", limit));
     const Answer answer = judge_.Ask(text_, Limited(limit));
     Note(Str("limit ", limit), answer);
     return answer;
@@ -253,8 +257,8 @@ class Bisector {
       const Answer answer = AskLimit(*limit);
       if (answer == Answer::kUntried) untried.insert(*limit);
       else (answer == Answer::kBad ? bad : good) = *limit;
-      TellKnown(Str("good with ", good, " pass instances, bad with ", bad, "; hlo-bisect --opt_bisect_limit=", bad,
-                    " goes on from there"));
+      AnnounceFinding(Str("good with ", good, " pass instances, bad with ", bad,
+                          "; hlo-bisect --opt_bisect_limit=", bad, " goes on from there"));
     }
     TRY(NameInstance(good, bad));
     // Only limits are tried with a script.
@@ -298,7 +302,7 @@ class Bisector {
       result_.without_flags = Str("--xla_disable_hlo_passes=", name);
     }
     result_.show_flags = Str("--opt_bisect_limit=", bad);
-    TellKnown(Str("culprit: ", result_.culprit));
+    AnnounceFinding(Str("culprit: ", result_.culprit));
     return {};
   }
 
@@ -307,7 +311,7 @@ class Bisector {
     constexpr int64_t kMostFuel = int64_t{1} << 20;
     const std::string pass(PassOf(result_.guilty.front()));
     const auto ask = [&](int64_t fuel) {
-      tell_(Str("--xla_fuel=", pass, "=", fuel));
+      announce_(Str("--xla_fuel=", pass, "=", fuel));
       const Answer answer = judge_.Ask(text_, Fueled(limit, pass, fuel));
       rewrites_[fuel] = judge_.last().rewrites;
       Note(Str("fuel ", fuel), answer);
@@ -393,7 +397,7 @@ class Bisector {
     if (all.empty()) FAIL(NotHeld(Str("there is no ", noun, " that could have brought it")));
     TRY(ConfirmEnds(TRY(make({})), TRY(make(all))));
     const auto is_bad = [&](const Items& items) -> Result<bool> {
-      tell_(Str(items.size(), " of ", all.size(), " ", noun, "s"));
+      announce_(Str(items.size(), " of ", all.size(), " ", noun, "s"));
       const Variant variant = TRY(make(items));
       const Answer answer = judge_.Ask(variant.text, variant.run);
       Note(items.size() == 1 ? items.front() : Str(items.size(), " ", noun, "s"), answer);
@@ -410,7 +414,7 @@ class Bisector {
       } else {
         break;
       }
-      TellKnown(Str("bad with ", Counted(std::ssize(items), noun), " of ", all.size(), ": ", Join(items, ", ")));
+      AnnounceFinding(Str("bad with ", Counted(std::ssize(items), noun), " of ", all.size(), ": ", Join(items, ", ")));
     }
     result_.guilty = items;
     result_.culprit = Str(noun, items.size() == 1 ? " " : "s ", Join(items, ", "));
@@ -439,7 +443,7 @@ class Bisector {
   }
 
   Status OverRules() {
-    tell_("which rules are applied");
+    announce_("which rules are applied");
     const Symptom run = PassesOf(options_.run);
     Items rules;
     for (const auto& [rule, count] : run.rewrites) {
@@ -472,7 +476,7 @@ class Bisector {
 
   // The instructions of fusions that are not kept become instructions of the entry.
   Status OverFusions() {
-    tell_("the optimized module");
+    announce_("the optimized module");
     const std::unique_ptr<Module> optimized = OptimizedAs(text_, options_.run);
     if (optimized == nullptr) FAIL(NotHeld("the passes fail, so that there are no fusions"));
     std::map<std::string, int> ids;
@@ -517,7 +521,7 @@ class Bisector {
 
   // Steps without a decision get the choice that is made without measuring.
   Status OverDecisions() {
-    tell_("which decisions of the lock count for the module");
+    announce_("which decisions of the lock count for the module");
     const gpu::Lock lock = TRY(gpu::Lock::Parse(TRY(ReadSource(options_.run.tuning.read_from))));
     RunOptions run = options_.run;
     run.tuning.names_defaults = true;
@@ -570,7 +574,7 @@ class Bisector {
   const std::string path_;
   const Text text_;
   const BisectOptions& options_;
-  const Tell& tell_;
+  const Announce& announce_;
   Judge judge_;
   Bisection result_;
   std::map<int64_t, std::map<std::string, int64_t>> rewrites_;  // Keys are amounts of fuel.
@@ -579,9 +583,9 @@ class Bisector {
 
 }  // namespace
 
-Result<Bisection> Bisect(const std::string& path, const BisectOptions& options, const Tell& tell) {
+Result<Bisection> Bisect(const std::string& path, const BisectOptions& options, const Announce& announce) {
   Text text = TRY(ReadSource(ModuleFile(path), options.run.load.max_input));
-  return Bisector(path, std::move(text), options, tell).Run();
+  return Bisector(path, std::move(text), options, announce).Run();
 }
 
 }  // namespace hlo

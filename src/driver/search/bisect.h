@@ -57,7 +57,7 @@ struct Bisection {
 // Errors: a module that cannot be read; N003 if the property does not hold at the bad end, holds at the good end, or is
 // not reproducible.
 Result<Bisection> Bisect(const std::string& path, const BisectOptions& options,
-                         const std::function<void(const std::string&)>& tell);
+                         const std::function<void(const std::string&)>& announce);
 
 }  // namespace hlo
 

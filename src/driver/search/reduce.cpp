@@ -30,7 +30,7 @@
 namespace hlo {
 namespace {
 
-using Tell = std::function<void(const std::string&)>;
+using Announce = std::function<void(const std::string&)>;
 using Edit = std::function<bool(Module&)>;
 
 int64_t LineCount(std::string_view text) { return std::ranges::count(text, '\n'); }
@@ -60,8 +60,9 @@ struct Candidate {
 
 class Reducer {
  public:
-  Reducer(std::shared_ptr<const SourceText> text, const ReduceOptions& options, const Tell& tell, const Tell& line)
-      : options_(options), tell_(tell), line_(line), text_(std::move(text)) {
+  Reducer(std::shared_ptr<const SourceText> text, const ReduceOptions& options, const Announce& announce,
+          const Announce& line)
+      : options_(options), announce_(announce), line_(line), text_(std::move(text)) {
     trial_.property = options.property;
     trial_.threads = std::max(1, threads_ / std::max(1, options.jobs));
     SetThreads(1);  // A child process does not have the parent's pool of threads.
@@ -81,7 +82,7 @@ class Reducer {
   Status LookAtWhatFails() {
     constexpr double kFirst = 120, kTimes = 10, kMore = 10;
     trial_.seconds = options_.trial_seconds > 0 ? options_.trial_seconds : kFirst;
-    tell_("looking at what fails");
+    announce_("looking at what fails");
     result_.text = text_->text();
     for (int i = 0; i < options_.confirm; ++i) {
       Trial trial(text_, options_.run, Trying(trial_, i == 0));
@@ -188,7 +189,7 @@ class Reducer {
 
   // If generated arguments fail, the given ones need not be kept, and shapes may shrink.
   bool FailsOnMadeUp() {
-    tell_("with made-up arguments");
+    announce_("with made-up arguments");
     Trial trial(text_, OnMadeUp(), trial_);
     return IsTheSame(trial.symptom());
   }
@@ -212,7 +213,7 @@ class Reducer {
     }
     for (const int64_t height : {0, 1, 2, 3, 5, 8, 13, 21, -1})
       pieces.emplace_back([&, height] { return Piece(base_.module.get(), symptom.input, height); });
-    tell_("the accused alone");
+    announce_("the accused alone");
     const auto taken = Take(pieces.size(), [&](size_t i) -> std::optional<Candidate> {
       std::unique_ptr<Module> piece = pieces[i]();
       return piece == nullptr ? std::nullopt : CandidateOf(std::move(piece));
@@ -265,17 +266,17 @@ class Reducer {
 
   // Removes remarks on instructions, and makes shapes and types smaller.
   void Simplify(const std::string& title) {
-    tell_(title + "what is said of instructions");
+    announce_(title + "what is said of instructions");
     for (const Remark remark :
          {Remark::kMetadata, Remark::kSharding, Remark::kPlan, Remark::kConfig, Remark::kLayout, Remark::kPrecision})
       TakeEdits({[remark](Module& m) { return ForgetRemarks(m, remark); }});
     if (keeps_arguments_) return;  // The shapes of given arguments are fixed.
     for (const int64_t size : SizesOf(*base_.module)) {
       if (IsOver()) return;
-      tell_(Str(title, "dimensions of ", size));
+      announce_(Str(title, "dimensions of ", size));
       ShrinkDimension(size);
     }
-    tell_(title + "types");
+    announce_(title + "types");
     for (const auto& [from, to] :
          {std::pair(PrimitiveType::kF64, PrimitiveType::kF32), std::pair(PrimitiveType::kBF16, PrimitiveType::kF32),
           std::pair(PrimitiveType::kF16, PrimitiveType::kF32), std::pair(PrimitiveType::kS64, PrimitiveType::kS32)}) {
@@ -324,7 +325,7 @@ class Reducer {
         if (renumbers) left.erase(left.begin(), left.begin() + static_cast<ptrdiff_t>(std::min(passed, left.size())));
         else std::erase_if(left, [&](int id) { return seen.contains(id); });
         if (left.empty()) break;
-        tell_(Str(what, ", ", left.size(), " in chunks of ", chunk));
+        announce_(Str(what, ", ", left.size(), " in chunks of ", chunk));
         const size_t chunks = (left.size() + chunk - 1) / chunk;
         const auto of = [&](size_t i) {
           return std::span<const int>(left).subspan(i * chunk, std::min(chunk, left.size() - i * chunk));
@@ -480,7 +481,7 @@ class Reducer {
 
   void DropLines(size_t chunk, std::vector<std::string>* lines) {
     for (size_t at = 0; at < lines->size() && !IsOver();) {
-      tell_(Str(lines->size(), " lines in chunks of ", chunk));
+      announce_(Str(lines->size(), " lines in chunks of ", chunk));
       const size_t chunks = (lines->size() - at + chunk - 1) / chunk;
       const auto without = [&](size_t i) {
         std::vector<std::string> left = *lines;
@@ -507,7 +508,7 @@ class Reducer {
     TRY(std::move(wrote_));
     const auto text = std::make_shared<const SourceText>(NameOfCandidates(), result_.text);
     for (int i = 0; i < options_.confirm; ++i) {
-      tell_("once more");
+      announce_("once more");
       // Tries the whole run, including the parts that were left out for speed.
       Trial trial(text, base_.run, Trying(trial_, true));
       result_.reproduced += IsTheSame(trial.symptom());
@@ -522,8 +523,8 @@ class Reducer {
 
   const int threads_ = Threads();
   const ReduceOptions& options_;
-  const Tell& tell_;
-  const Tell& line_;
+  const Announce& announce_;
+  const Announce& line_;
   const std::shared_ptr<const SourceText> text_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   TrialOptions trial_;
@@ -540,13 +541,13 @@ class Reducer {
 }  // namespace
 
 Result<ReducedModule> Reduce(const std::shared_ptr<const SourceText>& text, const ReduceOptions& options,
-                             const Tell& tell, const Tell& line) {
-  return Reducer(text, options, tell, line).Run();
+                             const Announce& announce, const Announce& line) {
+  return Reducer(text, options, announce, line).Run();
 }
 
-Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options, const Tell& tell,
-                             const Tell& line) {
-  return Reduce(TRY(ReadSource(ModuleFile(path), options.run.load.max_input)), options, tell, line);
+Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options, const Announce& announce,
+                             const Announce& line) {
+  return Reduce(TRY(ReadSource(ModuleFile(path), options.run.load.max_input)), options, announce, line);
 }
 
 }  // namespace hlo

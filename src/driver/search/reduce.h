@@ -48,15 +48,15 @@ struct ReducedModule {
   std::string text, args;  // The smallest module; the file of its arguments, or "" for generated ones.
 };
 
-// `tell` receives progress messages, and `line` the result of each round. Errors: the error of a module that cannot be
-// loaded, unless that is the failure; F010 if nothing fails or it is not reproducible.
+// `announce` receives progress messages, and `line` the result of each round. Errors: the error of a module that cannot
+// be loaded, unless that is the failure; F010 if nothing fails or it is not reproducible.
 Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options,
-                             const std::function<void(const std::string&)>& tell,
+                             const std::function<void(const std::string&)>& announce,
                              const std::function<void(const std::string&)>& line);
 
 // The same for a text that `path` names.
 Result<ReducedModule> Reduce(const std::shared_ptr<const SourceText>& text, const ReduceOptions& options,
-                             const std::function<void(const std::string&)>& tell,
+                             const std::function<void(const std::string&)>& announce,
                              const std::function<void(const std::string&)>& line);
 
 }  // namespace hlo

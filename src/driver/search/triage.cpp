@@ -23,7 +23,7 @@ namespace hlo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Tell = std::function<void(const std::string&)>;
+using Announce = std::function<void(const std::string&)>;
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -44,9 +44,9 @@ std::string ReportOf(const TriageReport& report) {
 
 class Triager {
  public:
-  Triager(std::string path, std::shared_ptr<const SourceText> text, const TriageOptions& options, const Tell& tell,
-          const std::function<void(const TriageReport&)>& found)
-      : text_(std::move(text)), options_(options), tell_(tell), found_(found) {
+  Triager(std::string path, std::shared_ptr<const SourceText> text, const TriageOptions& options,
+          const Announce& announce, const std::function<void(const TriageReport&)>& found)
+      : text_(std::move(text)), options_(options), announce_(announce), found_(found) {
     report_.path = std::move(path);
   }
 
@@ -67,7 +67,7 @@ class Triager {
  private:
   template <class Ask>
   Status Step(std::string name, Ask ask) {
-    tell_(name);
+    announce_(name);
     const Clock::time_point start = Clock::now();
     std::string found = ask();
     report_.steps.push_back({std::move(name), std::move(found), SecondsSince(start)});
@@ -154,7 +154,7 @@ class Triager {
                                .directory = options_.directory + "/pass",
                                .flags = {},
                                .with_flags = {}};
-    const auto found = Bisect(report_.path, bisect, tell_);
+    const auto found = Bisect(report_.path, bisect, announce_);
     if (!found) return Str("not found: ", found.error().message());
     report_.change = found->change;
     return Str(found->culprit, found->rewrite.empty() ? "" : Str("; ", found->rewrite),
@@ -216,7 +216,7 @@ class Triager {
     std::string found;
     for (const Change& change : changes) {
       if (!change.applies) continue;
-      tell_(change.name);
+      announce_(change.name);
       RunOptions other = run;
       change.make(other);
       const Symptom symptom = Try(other, in_code ? Depth::kRun : depth_, change.threads);
@@ -237,7 +237,7 @@ class Triager {
                                .seconds = SecondsLeft(),
                                .trial_seconds = 0,
                                .confirm = 1};
-    const auto reduced = Reduce(text_, reduce, tell_, [](const std::string&) {});
+    const auto reduced = Reduce(text_, reduce, announce_, [](const std::string&) {});
     if (!reduced) return Str("no: ", reduced.error().message());
     report_.module = output;
     args_ = reduced->args;
@@ -272,7 +272,7 @@ class Triager {
 
   const std::shared_ptr<const SourceText> text_;
   const TriageOptions& options_;
-  const Tell& tell_;
+  const Announce& announce_;
   const std::function<void(const TriageReport&)>& found_;
   const Clock::time_point start_ = Clock::now();
   TriageReport report_;
@@ -282,10 +282,10 @@ class Triager {
 
 }  // namespace
 
-Result<TriageReport> Triage(const std::string& path, const TriageOptions& options, const Tell& tell,
+Result<TriageReport> Triage(const std::string& path, const TriageOptions& options, const Announce& announce,
                             const std::function<void(const TriageReport&)>& found) {
   auto text = TRY(ReadSource(ModuleFile(path), options.run.load.max_input));
-  return Triager(path, std::move(text), options, tell, found).Run();
+  return Triager(path, std::move(text), options, announce, found).Run();
 }
 
 std::string ToLine(const TriageStep& step, size_t number) {

@@ -35,10 +35,10 @@ struct TriageReport {
   std::string bundle;  // The folder, or "".
 };
 
-// `tell` receives progress messages, and `found` the findings so far. Errors: N003 if nothing is wrong; failures of
+// `announce` receives progress messages, and `found` the findings so far. Errors: N003 if nothing is wrong; failures of
 // reading the file and writing the folder.
 Result<TriageReport> Triage(const std::string& path, const TriageOptions& options,
-                            const std::function<void(const std::string&)>& tell,
+                            const std::function<void(const std::string&)>& announce,
                             const std::function<void(const TriageReport&)>& found);
 
 // "  3 located        pass instance 19, ..."

@@ -271,7 +271,7 @@ class CuptiLog : public ActivityLog {
 
  private:
   // CUPTI's clock between two readings of ours. The nearest readings of three attempts count.
-  Status TellTime() {
+  Status SynchronizeClocks() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {
       uint64_t theirs = 0;
@@ -287,7 +287,7 @@ class CuptiLog : public ActivityLog {
 
   // Numbers belong to calls, so calls are recorded, too.
   Status Enable() {
-    TRY(TellTime());
+    TRY(SynchronizeClocks());
     for (const ActivityKind kind :
          {kExternalCorrelation, kDriverCalls, kRuntimeCalls, kMemcpy, kMemset, kConcurrentKernel, kEnvironment}) {
       CUPTI_TRY("cuptiActivityEnable", api_.enable(kind));

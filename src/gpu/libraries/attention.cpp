@@ -385,12 +385,12 @@ class Reader {
       way.push_back(at);
     }
     // After a bitcast or reshape, only the order of the bytes is known.
-    bool is_told = true;
+    bool is_order_known = true;
     for (size_t i = way.size(); i-- > 0;) {
       const Instruction& inst = *way[i];
-      if (inst.Is(Opcode::kConvert) && !is_told) return No("its result is rounded under another shape");
+      if (inst.Is(Opcode::kConvert) && !is_order_known) return No("its result is rounded under another shape");
       if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kCopy)) {
-        if (!is_told) return No("its result is moved under another shape");
+        if (!is_order_known) return No("its result is moved under another shape");
         Dims moved;
         for (int64_t d = 0; d < std::ssize(order); ++d)
           moved.push_back(inst.Is(Opcode::kTranspose) ? order[inst.dimensions()[d]] : order[d]);
@@ -399,8 +399,8 @@ class Reader {
       if (inst.Is(Opcode::kReshape) && !(inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout()))
         return No("its result is reshaped in another order than it lies");
       const Dims lies = LayoutStrides(inst.shape());
-      if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape)) is_told = false;
-      for (size_t d = 0; is_told && d < order.size(); ++d) strides[order[d]] = lies[d];
+      if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape)) is_order_known = false;
+      for (size_t d = 0; is_order_known && d < order.size(); ++d) strides[order[d]] = lies[d];
     }
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
     problem_.result.type = fused.root().shape().type();

@@ -46,9 +46,9 @@ struct CudnnCall : LibraryCall {
   bool is_whole() const override { return !finish && !sums; }
   std::string algorithm() const override { return Str(!is_whole() ? kParts : kHeuristic, choice->number); }
   std::vector<std::string> algorithms() const override {
-    constexpr int kMostAsked = 8;
+    constexpr int kMostEngines = 8;
     std::vector<std::string> names;
-    for (int i = 0; i < kMostAsked; ++i) {
+    for (int i = 0; i < kMostEngines; ++i) {
       names.push_back(Str(kHeuristic, i));
       names.push_back(Str(kParts, i));
     }

@@ -240,7 +240,7 @@ class Builder {
 };
 
 // Equal keys mean equal graphs.
-struct Told {
+struct GraphRecipe {
   std::string key;
   std::function<Result<Graph>(const Api& api, const cudnn::Where& where)> make;
   PrimitiveType type;
@@ -248,22 +248,23 @@ struct Told {
 };
 
 struct AttentionCall : LibraryCall {
-  AttentionCall(const Api& api, Told told, bool allow_tf32) : api(api), told(std::move(told)), allow_tf32(allow_tf32) {}
+  AttentionCall(const Api& api, GraphRecipe recipe, bool allow_tf32)
+      : api(api), recipe(std::move(recipe)), allow_tf32(allow_tf32) {}
 
   std::string how() const override { return Str("cuDNN ", api.VersionText(), " attention, engine ", choice->engine); }
   std::string algorithm() const override { return Str(kHeuristic, choice->number); }
   std::vector<std::string> algorithms() const override {
-    constexpr int kMostAsked = 8;
+    constexpr int kMostEngines = 8;
     std::vector<std::string> names;
-    for (int i = 0; i < kMostAsked; ++i) names.push_back(Str(kHeuristic, i));
+    for (int i = 0; i < kMostEngines; ++i) names.push_back(Str(kHeuristic, i));
     return names;
   }
-  int64_t WorkspaceOffset() const { return AlignedBytes(told.stored_bytes); }
+  int64_t WorkspaceOffset() const { return AlignedBytes(recipe.stored_bytes); }
   int64_t ScratchBytes() const override { return WorkspaceOffset() + choice->plan.workspace; }
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
 
   const Api& api;
-  const Told told;
+  const GraphRecipe recipe;
   const bool allow_tf32;
   std::shared_ptr<const cudnn::Choice> choice;
 };
@@ -331,43 +332,45 @@ std::string TextOf(const AttentionTensor& tensor) {
   return Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]{", Join(tensor.strides, ","), "}");
 }
 
-Told Tell(const AttentionProblem& problem) {
-  Told told{.key = Str("attention ", std::bit_cast<uint64_t>(problem.scale)),
-            .make = [problem](const Api& api, const cudnn::Where& where) { return Builder(api, where).Build(problem); },
-            .type = problem.result.type};
-  if (problem.masked) told.key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
+GraphRecipe RecipeOf(const AttentionProblem& problem) {
+  GraphRecipe recipe{
+      .key = Str("attention ", std::bit_cast<uint64_t>(problem.scale)),
+      .make = [problem](const Api& api, const cudnn::Where& where) { return Builder(api, where).Build(problem); },
+      .type = problem.result.type};
+  if (problem.masked) recipe.key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
   for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value, &problem.result})
-    told.key += TextOf(*tensor);
-  if (problem.bias) told.key += TextOf(*problem.bias);
-  return told;
+    recipe.key += TextOf(*tensor);
+  if (problem.bias) recipe.key += TextOf(*problem.bias);
+  return recipe;
 }
 
-Told Tell(const AttentionGradientProblem& problem) {
+GraphRecipe RecipeOf(const AttentionGradientProblem& problem) {
   constexpr int64_t kBytes = 4;
   const std::vector<int64_t>& dims = problem.query.dims;
-  Told told{.key = Str("gradient of attention ", std::bit_cast<uint64_t>(problem.scale)),
-            .make = [problem](const Api& api, const cudnn::Where& where) { return Builder(api, where).Build(problem); },
-            .type = problem.query.type,
-            .stored_bytes = dims[0] * dims[1] * dims[2] * kBytes};
-  if (problem.masked) told.key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
+  GraphRecipe recipe{
+      .key = Str("gradient of attention ", std::bit_cast<uint64_t>(problem.scale)),
+      .make = [problem](const Api& api, const cudnn::Where& where) { return Builder(api, where).Build(problem); },
+      .type = problem.query.type,
+      .stored_bytes = dims[0] * dims[1] * dims[2] * kBytes};
+  if (problem.masked) recipe.key += Str(" masked ", std::bit_cast<uint64_t>(*problem.masked));
   for (const AttentionTensor* tensor :
        {&problem.query, &problem.key, &problem.value, &problem.result, &problem.gradient, &problem.statistics,
         &problem.of_query, &problem.of_key, &problem.of_value})
-    told.key += TextOf(*tensor);
-  for (const int64_t number : problem.numbers) told.key += Str(" ", number);
-  return told;
+    recipe.key += TextOf(*tensor);
+  for (const int64_t number : problem.numbers) recipe.key += Str(" ", number);
+  return recipe;
 }
 
 Result<std::unique_ptr<BoundCall>> AttentionCall::Bind(Device& device) const {
   TRY(device.MakeCurrent());
   cudnn::OnDevice& on = *TRY(On(api, device));
-  const auto make = [&](const cudnn::Where& where) { return told.make(api, where); };
-  auto bound = TRY(ChoiceOn(on, choice, told.key, make, told.type, allow_tf32));
+  const auto make = [&](const cudnn::Where& where) { return recipe.make(api, where); };
+  auto bound = TRY(ChoiceOn(on, choice, recipe.key, make, recipe.type, allow_tf32));
   return std::make_unique<BoundAttentionCall>(*this, std::move(bound), device, on);
 }
 
-Result<LibraryAnswer> MakeCall(const Api& api, Told told, Device& device, const LibraryOptions& options) {
-  cudnn::Terms terms{told.type};
+Result<LibraryAnswer> MakeCall(const Api& api, GraphRecipe recipe, Device& device, const LibraryOptions& options) {
+  cudnn::Terms terms{recipe.type};
   if (!options.algorithm.empty() &&
       !(options.algorithm.starts_with(kHeuristic) &&
         ParseInt(std::string_view(options.algorithm).substr(kHeuristic.size()), &terms.number) && terms.number >= 0))
@@ -375,9 +378,9 @@ Result<LibraryAnswer> MakeCall(const Api& api, Told told, Device& device, const 
                   "0 and so on"));
   TRY(device.MakeCurrent());
   cudnn::OnDevice& on = *TRY(On(api, device));
-  auto call = std::make_unique<AttentionCall>(api, std::move(told), options.allow_tf32);
-  const auto make = [&](const cudnn::Where& where) { return call->told.make(api, where); };
-  auto choice = ChooseOnce(on, call->told.key, make, terms, options);
+  auto call = std::make_unique<AttentionCall>(api, std::move(recipe), options.allow_tf32);
+  const auto make = [&](const cudnn::Where& where) { return call->recipe.make(api, where); };
+  auto choice = ChooseOnce(on, call->recipe.key, make, terms, options);
   if (!choice) {
     cudnn::NotePassedOver(options.notes, "a graph of cuDNN", choice.error());
     return No(choice.error().message());
@@ -390,7 +393,7 @@ template <class Problem>
 Result<LibraryAnswer> AskFor(const Problem& problem, Device& device, const LibraryOptions& options, const Api& api) {
   std::string why_not = WhyNotAsked(problem);
   if (!why_not.empty()) return No(std::move(why_not));
-  auto answer = MakeCall(api, Tell(problem), device, options);
+  auto answer = MakeCall(api, RecipeOf(problem), device, options);
   if (answer) return answer;
   cudnn::NotePassedOver(options.notes, "cuDNN's attention", answer.error());
   return No(answer.error().message());
@@ -411,9 +414,9 @@ Result<std::vector<CudnnEngine>> EnginesOf(const Problem& problem, const std::st
   const std::string why_not = WhyNotAsked(problem);
   if (!why_not.empty()) FAIL(DeviceError("R018", why_not));
   const Api& api = *TRY(cudnn::GetApi(options.search));
-  const Told told = Tell(problem);
-  const auto make = [&](const cudnn::Where& where) { return told.make(api, where); };
-  return cudnn::EnginesFor(make, told.type, /*compiles=*/true, device_json, options);
+  const GraphRecipe recipe = RecipeOf(problem);
+  const auto make = [&](const cudnn::Where& where) { return recipe.make(api, where); };
+  return cudnn::EnginesFor(make, recipe.type, /*compiles=*/true, device_json, options);
 }
 
 std::string WhyNotByRule(PrimitiveType type, int64_t queries, int64_t score_count) {

@@ -102,13 +102,13 @@ void Binding::ListDonated() {
   }
 }
 
-Status Binding::TellLoops(int64_t stop_after, int64_t most_trips) {
-  if (told_ == std::pair(stop_after, most_trips)) return {};
+Status Binding::SetLoopLimits(int64_t stop_after, int64_t most_trips) {
+  if (loop_limits_ == std::pair(stop_after, most_trips)) return {};
   std::array<int64_t, kTripFields> trips = {};
   trips[kStopAfter] = stop_after;
   trips[kMostTrips] = most_trips;
   for (const CountedLoops& one : loops_) TRY(device_.CopyIn(Pointer(one.trips), trips.data(), sizeof(trips)));
-  told_ = {stop_after, most_trips};
+  loop_limits_ = {stop_after, most_trips};
   return {};
 }
 
@@ -124,7 +124,7 @@ Result<std::vector<int64_t>> Binding::ReadLoops() const {
 }
 
 Status Binding::ResetCounters() {
-  told_ = {-1, -1};
+  loop_limits_ = {-1, -1};
   if (program_->counter_bytes == 0) return {};
   return device_.Fill(counters_.data(), 0, 8, program_->counter_bytes / 8);
 }

@@ -89,14 +89,14 @@ class Binding {
   // The trips of a loop when its condition was last evaluated; -1 if unknown for these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops within one kernel that count their trips on the device. TellLoops sets their inputs (TripField) only if they
-  // changed, because loops do not modify them.
+  // Loops within one kernel that count their trips on the device. SetLoopLimits sets their inputs (TripField) only if
+  // they changed, because loops do not modify them.
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
   };
   std::span<const CountedLoops> loops() const { return loops_; }
-  Status TellLoops(int64_t stop_after, int64_t most_trips);
+  Status SetLoopLimits(int64_t stop_after, int64_t most_trips);
   // The kTripFields numbers of each entry of loops().
   Result<std::vector<int64_t>> ReadLoops() const;
 
@@ -157,7 +157,7 @@ class Binding {
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // Indexed by number in Program::places.
   std::vector<CountedLoops> loops_;
-  std::pair<int64_t, int64_t> told_ = {-1, -1};  // The inputs set by TellLoops; -1 if not set.
+  std::pair<int64_t, int64_t> loop_limits_ = {-1, -1};  // The inputs set by SetLoopLimits; -1 if not set.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false, host_decides_ = false, launches_late_ = false;

@@ -55,10 +55,10 @@ class SerialRunner {
   }
 
   // Before a run: limits the trips of loops inside kernels.
-  Status TellLoops() {
+  Status SetLoopLimits() {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
-    return binding_.TellLoops(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
+    return binding_.SetLoopLimits(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
   }
   // After a run: an error if such a loop reached max_loop_iterations.
   Status CheckLoops() {
@@ -636,7 +636,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   runner.timeline().Begin();
   const auto run = [&]() -> Status {
     Device& device = binding.device();
-    TRY(runner.TellLoops());
+    TRY(runner.SetLoopLimits());
     if (options.device_ms != nullptr) TRY(device.StartClock());
     TRY(runner.RunBlock(binding.program().block));
     if (options.device_ms != nullptr) *options.device_ms = TRY(device.StopClock());
