@@ -119,7 +119,7 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
   json.Open('{').Key("schema").Value("hlo.bisect/1").Key("path").Value(f.run.path).Key("over").Value(f.over);
   json.Key("property").Value(found.symptom.detail);
   list("trials", found.trials);
-  list("guilty", found.guilty);
+  list("guilty", found.culprits);
   json.Key("culprit").Value(found.culprit).Key("rewrite").Value(found.rewrite);
   json.Key("bad_with").Value(found.bad_with).Key("good_without").Value(found.good_without);
   json.Key("confirm").Value(f.search.confirm).Key("others").Value(found.others).Key("change").Value(found.change);

@@ -292,7 +292,7 @@ class Bisector {
     }
     if (name.starts_with("pass ")) name = name.substr(5);
     result_.good_without = judge_.Count(text_, Limited(good), Answer::kGood, /*known=*/1);
-    result_.guilty = {name};
+    result_.culprits = {name};
     result_.culprit = Str("pass instance ", bad - good > 1 ? Str(good + 1, " to ") : "", bad, ", ", name,
                           stage.empty() ? "" : Str(" of ", stage));
     RunOptions without = options_.run;
@@ -309,7 +309,7 @@ class Bisector {
   // Finds the smallest fuel of the culprit pass with which the module is still bad.
   Status NameRewrite(int64_t limit) {
     constexpr int64_t kMostFuel = int64_t{1} << 20;
-    const std::string pass(PassOf(result_.guilty.front()));
+    const std::string pass(PassOf(result_.culprits.front()));
     const auto ask = [&](int64_t fuel) {
       announce_(Str("--xla_fuel=", pass, "=", fuel));
       const Answer answer = judge_.Ask(text_, Fueled(limit, pass, fuel));
@@ -349,7 +349,7 @@ class Bisector {
 
   // If making the bad module crashes, this process cannot make it.
   Status ShowChange(int64_t good, int64_t bad) {
-    const std::string pass(PassOf(result_.guilty.front()));
+    const std::string pass(PassOf(result_.culprits.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);
     const RunOptions after = fuel_ > 0 ? Fueled(bad, pass, fuel_) : Limited(bad);
     const bool dies = result_.symptom.way.starts_with("crash") || result_.symptom.way.starts_with("no end") ||
@@ -416,7 +416,7 @@ class Bisector {
       }
       AnnounceFinding(Str("bad with ", Counted(std::ssize(items), noun), " of ", all.size(), ": ", Join(items, ", ")));
     }
-    result_.guilty = items;
+    result_.culprits = items;
     result_.culprit = Str(noun, items.size() == 1 ? " " : "s ", Join(items, ", "));
     const Variant with = TRY(make(items)), without = TRY(make(Without(all, items)));
     result_.bad_with = judge_.Count(with.text, with.run, Answer::kBad);
@@ -454,14 +454,14 @@ class Bisector {
       for (const std::string& rule : Without(rules, enabled)) options.pipeline.disabled_rules.push_back(rule);
       return Variant{text_, options};
     }));
-    for (const std::string& rule : result_.guilty) {
+    for (const std::string& rule : result_.culprits) {
       const std::vector<const Rule*> rows = FindRules(rule);
       if (!rows.empty()) result_.culprit += Str("   ", rows.front()->law);
     }
     RunOptions without = options_.run;
-    std::ranges::copy(result_.guilty, std::back_inserter(without.pipeline.disabled_rules));
-    result_.without_flags = Str("--disable_rules=", Join(result_.guilty, ","));
-    const Items others = Without(rules, result_.guilty);
+    std::ranges::copy(result_.culprits, std::back_inserter(without.pipeline.disabled_rules));
+    result_.without_flags = Str("--disable_rules=", Join(result_.culprits, ","));
+    const Items others = Without(rules, result_.culprits);
     if (!others.empty()) result_.show_flags = Str("--disable_rules=", Join(others, ","));
     return Show("rules", OptimizedAs(text_, without), OptimizedAs(text_, options_.run));
   }
@@ -470,7 +470,7 @@ class Bisector {
     TRY(OverSet(options_.flags, "flag", [&](const Items& flags) -> Result<Variant> {
       return Variant{text_, TRY(options_.with_flags(flags))};
     }));
-    result_.show_flags = Join(result_.guilty, " ");
+    result_.show_flags = Join(result_.culprits, " ");
     return {};
   }
 
@@ -499,7 +499,7 @@ class Bisector {
       variant.run.pipeline.passes = "";
       return variant;
     }));
-    TRY(Show("fusions", with(Without(fusions, result_.guilty)), with(fusions)));
+    TRY(Show("fusions", with(Without(fusions, result_.culprits)), with(fusions)));
     if (!result_.files.empty()) result_.show_flags = Str("--passes= ", result_.files.back());
     return {};
   }
@@ -545,8 +545,8 @@ class Bisector {
       variant.run.tuning.keys = keys_of(kept);
       return variant;
     }));
-    for (const std::string& item : result_.guilty) result_.change += ChangeOf(decisions.at(item));
-    return WriteLocks(lock, keys_of(result_.guilty));
+    for (const std::string& item : result_.culprits) result_.change += ChangeOf(decisions.at(item));
+    return WriteLocks(lock, keys_of(result_.culprits));
   }
 
   static std::string ChangeOf(const Symptom::Decision& decision) {
@@ -556,13 +556,13 @@ class Bisector {
   }
 
   // Writes a lock with only the culprit decisions and one without them.
-  Status WriteLocks(const gpu::Lock& lock, const std::vector<std::string>& guilty) {
+  Status WriteLocks(const gpu::Lock& lock, const std::vector<std::string>& culprits) {
     if (options_.directory.empty()) return {};
     TRY(MakeDirectories(options_.directory));
     for (const bool with : {true, false}) {
       const std::string file = Str(options_.directory, with ? "/guilty.lock" : "/without.lock");
       const auto keeps = [&](const gpu::Decision& decision) {
-        return (std::ranges::find(guilty, decision.key) != guilty.end()) == with;
+        return (std::ranges::find(culprits, decision.key) != culprits.end()) == with;
       };
       TRY(WriteFile(file, lock.Only(keeps).ToString()));
       (with ? result_.show_flags : result_.without_flags) =

@@ -44,7 +44,7 @@ struct Bisection {
   Symptom symptom;                     // The symptom at the bad end.
   std::string good_end, bad_end;       // "no pass", "all 65 pass instances"
   std::vector<std::string> trials;     // "limit 32 bad"
-  std::vector<std::string> guilty;     // One entry, unless several are needed together.
+  std::vector<std::string> culprits;   // One entry, unless several are needed together.
   std::string culprit;                 // "pass instance 19, algsimp#1 of simplification"
   int bad_with = 0, good_without = 0;  // In `confirm` trials.
   std::string rewrite;  // "rewrite 2 of algsimp, by A.mul.3 (...)", or "" if single rewrites are unknown.

@@ -138,13 +138,13 @@ class Triager {
   }
 
   std::string Location() {
-    if (IsOfAPass()) return GuiltyRewrite();
-    if (report_.symptom.accused == Culprit::Kind::kKernel) return GuiltyInstruction();
+    if (IsOfAPass()) return CulpritRewrite();
+    if (report_.symptom.accused == Culprit::Kind::kKernel) return CulpritInstruction();
     if (report_.symptom.accused == Culprit::Kind::kLibrary) return "a library call is one piece";
     return "there is nothing in it to search";
   }
 
-  std::string GuiltyRewrite() {
+  std::string CulpritRewrite() {
     const BisectOptions bisect{.run = options_.run,
                                .property = PropertyOfSymptom(),
                                .over = BisectOver::kPasses,
@@ -175,7 +175,7 @@ class Triager {
     return child.ReadLine();
   }
 
-  std::string GuiltyInstruction() const {
+  std::string CulpritInstruction() const {
     RunOptions run = options_.run;
     run.bundle = {};
     run.first_divergence = true;
