@@ -78,7 +78,7 @@ Value NarrowDouble(Value a, Type type) {
 
 // Returns a 64-bit integer that f64 holds exactly, and that each narrower float rounds like `a`. From 2^53 on, the last
 // bit that is kept tells whether any dropped bit is set.
-Value Odd(Value a) {
+Value RoundToOdd(Value a) {
   constexpr int64_t kDropped = (int64_t{1} << 12) - 1, kExact = int64_t{1} << 53;
   const Value last = Select((a & kDropped) == 0, ConstantLike(a, int64_t{0}), ConstantLike(a, kDropped + 1));
   const Value is_exact = IsSigned(a.type()) ? (a < kExact) & (a > -kExact) : a < kExact;
@@ -282,7 +282,7 @@ Value Convert(Value a, Type type) {
   if (via_f32) return Convert(Convert(a, Type::kF32), type);
   // f64 holds every 32-bit integer.
   if (to_small && IsInteger(from))
-    return Convert(Convert(from == Type::kS64 || from == Type::kU64 ? Odd(a) : a, Type::kF64), type);
+    return Convert(Convert(from == Type::kS64 || from == Type::kU64 ? RoundToOdd(a) : a, Type::kF64), type);
   if (IsByteFloat(type)) return AsByte(EncodeByteFloat(FormatOf(type), a), type);
   return a.builder().Record(Op::kConvert, type, {a});
 }
