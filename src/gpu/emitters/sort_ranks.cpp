@@ -376,7 +376,7 @@ class DigitPass {
         ranked_(sort),
         part_(static_cast<int>(ranked_.part())),
         before_(k_.MakeSlot(line_.word(), part_)),
-        asked_(k_.MakeSlot(Type::kIndex, part_)),
+        first_tile_(k_.MakeSlot(Type::kIndex, part_)),
         waits_(k_.MakeSlot(Type::kU32, part_)),
         waiting_(k_.MakeSlot(Type::kU32)) {}
 
@@ -422,7 +422,7 @@ class DigitPass {
   }
 
  private:
-  static constexpr int kKeysAtOnce = 4, kAskedAtOnce = 8;
+  static constexpr int kKeysAtOnce = 4, kTilesAtOnce = 8;
 
   // Publishes the tile's own count. In the first tile it is the count of all tiles up to it.
   void Announce(Value digit, int64_t i) {
@@ -437,7 +437,7 @@ class DigitPass {
     k_.Phase([&] {
       for (int i = 0; i < part_; ++i) {
         before_.Set(i, k_.Constant(line_.word(), 0));
-        asked_.Set(i, sort_.tile());
+        first_tile_.Set(i, sort_.tile());
         waits_.Set(i, Convert(has_before & (ranked_.Digit(i) < sort_.shape().digits), Type::kU32));
       }
     });
@@ -451,15 +451,15 @@ class DigitPass {
     };
     k_.While(waits, [&] {
       k_.Phase([&] {
-        for (int i = 0; i < part_; ++i) k_.If(waits_.Get(i) != 0, [&] { Ask(ranked_.Digit(i), i); });
+        for (int i = 0; i < part_; ++i) k_.If(waits_.Get(i) != 0, [&] { LookAtTiles(ranked_.Digit(i), i); });
       });
     });
   }
 
-  void Ask(Value digit, int i) {
+  void LookAtTiles(Value digit, int i) {
     std::vector<Value> states;
-    const Value nearest = asked_.Get(i) - 1;
-    for (int back = 0; back < kAskedAtOnce; ++back) {
+    const Value nearest = first_tile_.Get(i) - 1;
+    for (int back = 0; back < kTilesAtOnce; ++back) {
       const Value at = line_.StateAt(Max(nearest - back, k_.Index(0)), digit);
       states.push_back(line_.states().AtomicFetch(AtomicOp::kOr, at, k_.Constant(line_.word(), 0)));
     }
@@ -468,7 +468,7 @@ class DigitPass {
     for (const Value state : states) {
       const Value takes = goes_on & line_.IsKnown(state);
       before_.Set(i, Select(takes, before_.Get(i) + line_.CountIn(state), before_.Get(i)));
-      asked_.Set(i, Select(takes, asked_.Get(i) - 1, asked_.Get(i)));
+      first_tile_.Set(i, Select(takes, first_tile_.Get(i) - 1, first_tile_.Get(i)));
       is_done = is_done | (takes & line_.IsOfAll(state));
       goes_on = takes & ~line_.IsOfAll(state);
     }
@@ -483,7 +483,7 @@ class DigitPass {
   int part_;
   // Slots with an element for each of the thread's digits: its keys in earlier tiles, the first tile that these
   // include, and whether to go on.
-  Slot before_, asked_, waits_;
+  Slot before_, first_tile_, waits_;
   Slot waiting_;
 };
 
