@@ -172,35 +172,35 @@ void Send(FILE* out, char kind, const std::string& text) {
 
 // While it lives, the first Ctrl-C or SIGTERM ends the child and makes the command print its tally. The second signal
 // ends the process.
-class StopAsked {
+class Interruption {
  public:
-  StopAsked() {
-    struct sigaction ask{};
-    ask.sa_handler = [](int) {
-      asked_ = true;
+  Interruption() {
+    struct sigaction action{};
+    action.sa_handler = [](int) {
+      is_interrupted_ = true;
       if (const pid_t child = child_) kill(child, SIGKILL);
     };
-    ask.sa_flags = SA_RESETHAND;
-    sigaction(SIGINT, &ask, &interrupt_);
-    sigaction(SIGTERM, &ask, &terminate_);
+    action.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &action, &interrupt_);
+    sigaction(SIGTERM, &action, &terminate_);
   }
-  ~StopAsked() { Restore(); }
-  StopAsked(const StopAsked&) = delete;
+  ~Interruption() { Restore(); }
+  Interruption(const Interruption&) = delete;
 
   // A child restores the handlers, too, because it must end at once.
   void Restore() const {
     sigaction(SIGINT, &interrupt_, nullptr);
     sigaction(SIGTERM, &terminate_, nullptr);
   }
-  explicit operator bool() const { return asked_; }
+  explicit operator bool() const { return is_interrupted_; }
   // 0: there is no child.
   void SetChild(pid_t child) const {
     child_ = child;
-    if (asked_ && child != 0) kill(child, SIGKILL);
+    if (is_interrupted_ && child != 0) kill(child, SIGKILL);
   }
 
  private:
-  static inline std::atomic<bool> asked_ = false;
+  static inline std::atomic<bool> is_interrupted_ = false;
   static inline std::atomic<pid_t> child_ = 0;
   struct sigaction interrupt_{}, terminate_{};
 };
@@ -345,7 +345,7 @@ std::string LastWords(FILE* file) {
 }
 
 // The child may judge only a part of [first, end). Returns the next seed.
-Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const StopAsked& stop, Totals* totals) {
+Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const Interruption& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();
   if (words == nullptr || pipe(ends) != 0)
@@ -389,7 +389,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, cons
 
 // Returns the seed after the last judged module.
 Result<uint64_t> JudgeAll(const FuzzFlags& f, uint64_t first, uint64_t end, Totals* totals) {
-  const StopAsked stop;
+  const Interruption stop;
   Progress progress;
   progress.Stage("fuzzing");
   uint64_t seed = first;
