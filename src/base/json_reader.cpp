@@ -59,13 +59,13 @@ class JsonReader {
 
   bool Object(JsonValue& value) {
     JsonValue::Object object;
-    for (SkipBlanks(); !Take('}');) {
-      if (!object.keys.empty() && !Take(',')) return Fail("expected ',' or '}'");
+    for (SkipBlanks(); !Accept('}');) {
+      if (!object.keys.empty() && !Accept(',')) return Fail("expected ',' or '}'");
       SkipBlanks();
       if (Peek() != '"') return Fail("expected a member's name in quotes");
       if (!String(object.keys.emplace_back())) return false;
       SkipBlanks();
-      if (!Take(':')) return Fail("expected ':'");
+      if (!Accept(':')) return Fail("expected ':'");
       if (!Value(object.values.emplace_back())) return false;
       SkipBlanks();
     }
@@ -75,8 +75,8 @@ class JsonReader {
 
   bool Array(JsonValue& value) {
     JsonValue::Array items;
-    for (SkipBlanks(); !Take(']');) {
-      if (!items.empty() && !Take(',')) return Fail("expected ',' or ']'");
+    for (SkipBlanks(); !Accept(']');) {
+      if (!items.empty() && !Accept(',')) return Fail("expected ',' or ']'");
       if (!Value(items.emplace_back())) return false;
       SkipBlanks();
     }
@@ -99,13 +99,13 @@ class JsonReader {
       while (Peek() >= '0' && Peek() <= '9') ++at_;
       return at_ > first;
     };
-    Take('-');
-    const bool zero = Take('0');
+    Accept('-');
+    const bool zero = Accept('0');
     bool good = zero || digits();
     bool integer = true;
-    if (good && Take('.')) good = digits(), integer = false;
-    if (good && (Take('e') || Take('E'))) {
-      if (!Take('+')) Take('-');
+    if (good && Accept('.')) good = digits(), integer = false;
+    if (good && (Accept('e') || Accept('E'))) {
+      if (!Accept('+')) Accept('-');
       good = digits();
       integer = false;
     }
@@ -164,7 +164,7 @@ class JsonReader {
     const bool high = unit >= 0xD800 && unit < 0xDC00;
     const size_t behind = at_;
     uint32_t low = 0;
-    if (high && Take('\\') && Peek() == 'u' && HexUnit(low) && low >= 0xDC00 && low < 0xE000) {
+    if (high && Accept('\\') && Peek() == 'u' && HexUnit(low) && low >= 0xDC00 && low < 0xE000) {
       AppendCodePoint(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00), out);
       return true;
     }
@@ -184,7 +184,7 @@ class JsonReader {
   }
 
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool Take(char c) {
+  bool Accept(char c) {
     if (Peek() != c || at_ == text_.size()) return false;
     ++at_;
     return true;

@@ -52,7 +52,7 @@ class ProtoReader {
     }
   }
 
-  bool Take(char c) {
+  bool Accept(char c) {
     SkipBlanks();
     if (next_ >= text_.size() || text_[next_] != c) return false;
     ++next_;
@@ -78,7 +78,7 @@ class ProtoReader {
         if (text_[next_] == '\\' && next_ + 1 < text_.size()) ++next_;
         value += text_[next_];
       }
-      if (!Take(quote)) FAIL(At(Here(), "expected the end of a string"));
+      if (!Accept(quote)) FAIL(At(Here(), "expected the end of a string"));
       return value;
     }
     const SourceRange range = Here();
@@ -97,14 +97,14 @@ class ProtoReader {
         if (depth > 0) FAIL(At(Here(), "expected '}'"));
         return message;
       }
-      if (depth > 0 && Take('}')) return message;
+      if (depth > 0 && Accept('}')) return message;
       ProtoField field;
       field.range = Here();
       field.name = Word();
       if (field.name.empty()) FAIL(At(field.range, "expected the name of a field"));
       field.range.end = static_cast<uint32_t>(next_);
-      const bool colon = Take(':');
-      if (Take('{')) field.message = TRY(Message(depth + 1));
+      const bool colon = Accept(':');
+      if (Accept('{')) field.message = TRY(Message(depth + 1));
       else if (colon) field.value = TRY(Value());
       else FAIL(At(Here(), Str("expected ':' or '{' after '", field.name, "'")));
       message.push_back(std::move(field));

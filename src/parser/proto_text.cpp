@@ -56,7 +56,7 @@ class Encoder {
       }
     }
   }
-  bool Take(char c) {
+  bool Accept(char c) {
     SkipSpace();
     if (at_ == text_.size() || Peek() != c) return false;
     ++at_;
@@ -100,10 +100,10 @@ class Encoder {
 Status Encoder::Fields(ProtoType type, char close, int64_t depth) {
   for (;;) {
     SkipSpace();
-    if (close != '\0' && Take(close)) return {};
+    if (close != '\0' && Accept(close)) return {};
     if (close == '\0' && at_ == text_.size()) return {};
     TRY(Field(type, depth));
-    if (!Take(',')) Take(';');
+    if (!Accept(',')) Accept(';');
   }
 }
 
@@ -111,8 +111,8 @@ Status Encoder::Field(ProtoType type, int64_t depth) {
   const size_t begin = at_;
   if (Peek() == '[') {  // An extension, or the type of an Any.
     at_ = std::min(text_.find(']', at_), text_.size());
-    if (!Take(']')) FAIL(Expected("']'"));
-    Take(':');
+    if (!Accept(']')) FAIL(Expected("']'"));
+    Accept(':');
     const std::string_view extension = text_.substr(begin, at_ - begin);
     if (!TRY(SkipValue(depth))) AddUnread(out_.unread, type, 0, extension, begin);
     return {};
@@ -121,17 +121,17 @@ Status Encoder::Field(ProtoType type, int64_t depth) {
   const std::string_view name = Word();
   const auto fields = FieldsOf(type);
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const ProtoField& f) { return f.name == name; });
-  Take(':');
+  Accept(':');
   SkipSpace();
   if (found == fields.end()) {
     if (!TRY(SkipValue(depth))) AddUnread(out_.unread, type, 0, name, begin);
     return {};
   }
-  if (!Take('[')) return Value(*found, depth);
-  while (!Take(']')) {
+  if (!Accept('[')) return Value(*found, depth);
+  while (!Accept(']')) {
     TRY(Value(*found, depth));
     SkipSpace();
-    if (!Take(',') && Peek() != ']') FAIL(Expected("',' or ']'"));
+    if (!Accept(',') && Peek() != ']') FAIL(Expected("',' or ']'"));
   }
   return {};
 }
@@ -274,13 +274,13 @@ Result<bool> Encoder::SkipValue(int64_t depth) {
   if (depth >= max_depth_) FAIL(TooDeep());
   ++at_;
   bool empty = true;
-  while (!Take(close)) {
+  while (!Accept(close)) {
     if (at_ == text_.size()) FAIL(Expected(Str("'", close, "'")));
-    if (Take(',') || Take(';')) continue;
+    if (Accept(',') || Accept(';')) continue;
     if (open != '[' && (IsLetter(Peek()) || Peek() == '[')) {  // Name of a field or of an extension.
       if (Peek() == '[') TRY(SkipValue(depth + 1));
       else Word();
-      Take(':');
+      Accept(':');
     }
     if (!TRY(SkipValue(depth + 1))) empty = false;
   }

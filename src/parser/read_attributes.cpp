@@ -191,7 +191,7 @@ bool Reader::ReadControlPredecessors(std::vector<Instruction*>& predecessors) {
     const bool again = std::find(predecessors.begin(), predecessors.end(), *found) != predecessors.end();
     if (*found != nullptr && !again) predecessors.push_back(*found);
     Advance();
-  } while (Take(','));
+  } while (Accept(','));
   return Expect('}', "',' or '}'");
 }
 

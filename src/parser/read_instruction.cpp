@@ -150,7 +150,7 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   if (ReadPlainHead(p, outer)) {
     if (!FinishPlainHead(p, outer)) return false;
   } else {
-    Take('=');
+    Accept('=');
     if (!ReadHead(outer)) return false;
     if (token_.kind == TokenKind::kName) ReadPlainOperands(BeginBytes(), outer);
   }
@@ -227,7 +227,7 @@ void Reader::WarnOfMissingOperand() { Warn("W010", "no operand stands here; that
 bool Reader::ReadHead(Pending& pending) {
   if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
   if (!ReadOpcode(pending)) return false;
-  if (!Take('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
+  if (!Accept('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
   pending.attributes = RowOf(pending.opcode).make_attrs();
   return ReadSpecialOperands(pending);
 }
@@ -413,7 +413,7 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
 
 // Reads name#1#0. Each distinct path has one get-tuple-element, made where the path occurs first.
 bool Reader::ReadProjections(Instruction*& inst) {
-  while (Take('#')) {
+  while (Accept('#')) {
     const SourceRange range = token_.range();
     int64_t index = 0;
     if (!ReadInt(index, "a tuple index")) return false;

@@ -110,7 +110,7 @@ bool Reader::ReadHeader() {
   module_->SetName(std::string(token_.text));
   Advance();
   std::vector<std::string_view> seen;
-  while (Take(',')) {
+  while (Accept(',')) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("a header attribute (name=value)");
     const Token name = token_;
     if (std::find(seen.begin(), seen.end(), name.text) != seen.end()) {
@@ -137,7 +137,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
   while (!token_.Is('}')) {
     std::string old, text;
     if (!array(old) || !Expect(':', "':'") || !array(text)) return false;
-    if (Take(',')) {
+    if (Accept(',')) {
       const SourceRange range = token_.range();
       std::string module_text;
       if (!Read(module_text)) return false;
@@ -178,7 +178,7 @@ bool Reader::ReadDebugAttributes(RawText& table) {
     if (!Expect('{', "'{' of debug attributes")) return false;
     do {
       if (!attribute()) return false;
-    } while (Take(','));
+    } while (Accept(','));
     return Expect('}', "',' or '}'");
   };
   const char* const begin = BeginBytes();
@@ -195,11 +195,11 @@ bool Reader::ReadDebugAttributes(RawText& table) {
       if (!Expect('(', "'{' or '('")) return false;
       while (!token_.Is(')')) {
         if (!attributes()) return false;
-        if (!Take(',') && !token_.Is(')')) return FailExpected("',' or ')'");
+        if (!Accept(',') && !token_.Is(')')) return FailExpected("',' or ')'");
       }
       Advance();
     }
-    if (!Take(',') && !token_.Is('}')) return FailExpected("',' or '}'");
+    if (!Accept(',') && !token_.Is('}')) return FailExpected("',' or '}'");
   }
   table.text = OnOneLine({begin, lexer_.Pointer(token_.end)});
   Advance();
@@ -344,7 +344,7 @@ bool Reader::ReadComputation() {
   } else if (result) {
     CompareParameters(signature, computation);
   }
-  if (Take(',')) {
+  if (Accept(',')) {
     if (!ExpectAttributeName("execution_thread", "execution_thread=")) return false;
     if (!Read(computation.execution_thread)) return false;
   }
@@ -365,7 +365,7 @@ bool Reader::ReadSignature(Signature& signature) {
     Advance();
     if (!Read(parameter.shape)) return false;
     parameter.range.end = last_end_;
-    if (!Take(',') && !token_.Is(')')) return FailExpected("',' or ')'");
+    if (!Accept(',') && !token_.Is(')')) return FailExpected("',' or ')'");
   }
   Advance();
   signature.range = {parameters_begin, last_end_};

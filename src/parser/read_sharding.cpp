@@ -97,7 +97,7 @@ bool Reader::ReadTileDevices(ShardingParts& parts) {
     ids.clear();
     do {
       if (!ReadInt(ids.emplace_back(), "the id of a device or '<='")) return false;
-    } while (Take(','));
+    } while (Accept(','));
     devices = static_cast<int64_t>(ids.size());
     if (devices == 1) return Fail("P037", "tiles of one device; expected maximal device=", {begin, last_end_});
   }
@@ -214,14 +214,14 @@ bool Reader::Read(Sharding& value) {
   if (!Expect('{', "'{' of a sharding")) return false;
   if (token_.Is('{') || token_.Is('}')) {  // A tuple has a sharding for each leaf.
     value.kind = ShardingKind::kTuple;
-    if (Take('}')) return true;
+    if (Accept('}')) return true;
     do {
       if (!token_.Is('{')) return FailExpected("'{' of a sharding");
       const SourceRange brace = token_.range();
       if (!Read(value.leaves.emplace_back())) return false;
       if (value.leaves.back().kind == ShardingKind::kTuple)
         return Fail("P037", "a tuple of shardings holds no tuples: its leaves stand side by side", brace);
-    } while (Take(','));
+    } while (Accept(','));
     return Expect('}', "',' or '}'");
   }
   if (token_.IsWord("mesh") || token_.IsWord("maximal_mesh") || token_.IsWord("single_device")) {
@@ -319,7 +319,7 @@ bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
   } else {
     return Fail("P037", Str("the mesh has no axis '", Escaped(name), "'"), range);
   }
-  if (!Take(':')) return true;
+  if (!Accept(':')) return true;
   if (!Expect('(', "'('") || !ReadInt(ref.before, "the size of the parts before") || !Expect(')', "')'") ||
       !ReadInt(ref.size, "a size"))
     return false;
@@ -335,7 +335,7 @@ bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
 bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) {
   return ReadList('{', '}', [&] {
     if (open != nullptr && *open) return Fail("P037", "'?' stands last", token_.range());
-    if (open != nullptr && Take('?')) {
+    if (open != nullptr && Accept('?')) {
       *open = true;
       return true;
     }
@@ -405,15 +405,15 @@ bool Reader::ReadNamedSharding(Sharding& value) {
   NamedSharding& named = value.named.Mutable();
   if (!ReadMesh(named.mesh)) return false;
   if (!named.mesh.single_device) {
-    Take(',');
+    Accept(',');
     if (token_.kind == TokenKind::kAttribute && token_.text == "device_ids") {
       Advance();
       if (!ReadMeshDevices(named.mesh)) return false;
-      Take(',');
+      Accept(',');
     }
     if (!ReadNamedSpec(named, value.reduction)) return false;
   }
-  while (Take(',')) {
+  while (Accept(',')) {
     const Token name = token_;
     if (name.kind != TokenKind::kAttribute) return FailExpected("replicated=, unreduced=, manual= or metadata=");
     Advance();
@@ -441,7 +441,7 @@ bool Reader::ReadNamedSharding(Sharding& value) {
 bool Reader::Read(Domain& value) {
   if (!Expect('{', "'{' of a domain")) return false;
   bool has_kind = false, has_entry = false, has_exit = false;
-  for (bool more = Take(','); more || !token_.Is('}'); more = Take(',')) {
+  for (bool more = Accept(','); more || !token_.Is('}'); more = Accept(',')) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("kind=, entry= or exit=");
     const Token name = token_;
     Advance();
@@ -492,7 +492,7 @@ bool Reader::Read(ReplicaGroups& value) {
     const uint32_t begin = token_.begin;
     MeshGroups& groups = value.groups.emplace<MeshGroups>();
     if (!ReadMesh(groups.mesh)) return false;
-    if (Take(',')) {
+    if (Accept(',')) {
       if (!ExpectAttributeName("device_ids", "device_ids= or the axes of groups, {'x'}")) return false;
       if (!ReadMeshDevices(groups.mesh)) return false;
     }

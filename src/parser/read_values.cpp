@@ -285,7 +285,7 @@ bool Reader::Read(SliceRanges& value) {
     SliceDim& dim = value.dims.emplace_back();
     if (!Expect('[', "'[' of a range") || !ReadInt(dim.start, "the start of a range")) return false;
     if (!Expect(':', "':'") || !ReadInt(dim.limit, "the limit of a range")) return false;
-    if (Take(':') && !ReadInt(dim.stride, "a stride")) return false;
+    if (Accept(':') && !ReadInt(dim.stride, "a stride")) return false;
     return Expect(']', "']' or ':'");
   });
 }
@@ -294,7 +294,7 @@ bool Reader::Read(SliceRanges& value) {
 bool Reader::ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must) {
   if (!Read(output) || !Expect(':', "':'") || !Expect('(', "'('") || !ReadInt(number, "a number")) return false;
   if (!Expect(',', "','") || !Read(index)) return false;
-  if (must != nullptr && Take(',')) {
+  if (must != nullptr && Accept(',')) {
     if (!token_.IsWord("must-alias") && !token_.IsWord("may-alias")) return FailExpected("may-alias or must-alias");
     *must = token_.IsWord("must-alias");
     Advance();
@@ -460,7 +460,7 @@ bool Reader::ReadOriginTree(std::string& text) {
 bool Reader::Read(Origin& value) {
   if (!Expect('{', "'{' of an origin")) return false;
   std::string text = "{";
-  if (Take('[')) {
+  if (Accept('[')) {
     if (!token_.IsWord("synthetic_call")) return FailExpected("synthetic_call");
     Advance();
     text += "[synthetic_call]";
@@ -469,7 +469,7 @@ bool Reader::Read(Origin& value) {
     text += "()";
   } else {
     if (!ReadOriginTree(text)) return false;
-    if (Take(',') && token_.Is('[')) {  // The chain of calls.
+    if (Accept(',') && token_.Is('[')) {  // The chain of calls.
       std::vector<std::string> calls;
       if (!ReadList('[', ']', [&] { return Read(calls.emplace_back()); })) return false;
       for (std::string& call : calls) call = Quoted(call);
@@ -525,10 +525,10 @@ bool Reader::Read(SparsePattern& value) {
 
 // Reads name=value pairs in braces, with optional commas.
 bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const char* what) {
-  if (!Take('{')) return FailExpected(Str("'{' of ", what));
+  if (!Accept('{')) return FailExpected(Str("'{' of ", what));
   uint64_t seen = 0;
   size_t next = 0;
-  for (bool more = Take(','); more || !token_.Is('}'); more = Take(',')) {
+  for (bool more = Accept(','); more || !token_.Is('}'); more = Accept(',')) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, more ? "" : " or '}'"));
     const AttributeRow* row = FindRow(rows, token_.text, next);
     const Token name = token_;

@@ -126,12 +126,12 @@ class Reader {
     last_end_ = token_.end;
     lexer_.Next(token_);
   }
-  bool Take(char punctuation) {  // If it is the next token.
+  bool Accept(char punctuation) {  // If it is the next token.
     if (!token_.Is(punctuation)) return false;
     Advance();
     return true;
   }
-  bool Expect(char punctuation, const char* what) { return Take(punctuation) || FailExpected(what); }
+  bool Expect(char punctuation, const char* what) { return Accept(punctuation) || FailExpected(what); }
   bool ExpectAttributeName(std::string_view name, const char* what);
   bool FailExpected(std::string_view what);  // At the next token.
   bool Fail(const char* code, std::string message, SourceRange range);
@@ -314,9 +314,9 @@ class Reader {
 template <class Item>
 bool Reader::ReadBraced(Item&& item) {
   if (!Expect('{', "'{'")) return false;
-  while (!Take('}')) {
+  while (!Accept('}')) {
     if (!item()) return false;
-    if (Take(',')) continue;
+    if (Accept(',')) continue;
     if (!token_.Is('}')) return FailExpected("',' or '}'");
   }
   return true;
@@ -324,12 +324,12 @@ bool Reader::ReadBraced(Item&& item) {
 
 template <class Item>
 bool Reader::ReadList(char open, char close, Item&& item) {
-  if (!Take(open)) return FailExpected(Str("'", open, "'"));
-  if (Take(close)) return true;
+  if (!Accept(open)) return FailExpected(Str("'", open, "'"));
+  if (Accept(close)) return true;
   do {
     if (!item()) return false;
-  } while (Take(','));
-  return Take(close) || FailExpected(Str("',' or '", close, "'"));
+  } while (Accept(','));
+  return Accept(close) || FailExpected(Str("',' or '", close, "'"));
 }
 
 template <class T, class ReadNew>

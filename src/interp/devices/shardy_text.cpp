@@ -15,7 +15,7 @@ class Scanner {
     SkipSpace();
     return left_.empty();
   }
-  bool Take(std::string_view token) {
+  bool Accept(std::string_view token) {
     SkipSpace();
     if (!left_.starts_with(token)) return false;
     left_.remove_prefix(token.size());
@@ -32,7 +32,7 @@ class Scanner {
     return size == 0 ? std::nullopt : std::optional(Cut(size));
   }
   std::optional<std::string_view> Quoted() {
-    if (!Take("\"")) return std::nullopt;
+    if (!Accept("\"")) return std::nullopt;
     const size_t end = left_.find('"');
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view text = Cut(end);
@@ -49,11 +49,11 @@ class Scanner {
   // Calls item() for each item up to `end`, with commas between them. Returns false if an item is wrong.
   template <class F>
   bool List(std::string_view end, F&& item) {
-    if (Take(end)) return true;
+    if (Accept(end)) return true;
     do {
       if (!item()) return false;
-    } while (Take(","));
-    return Take(end);
+    } while (Accept(","));
+    return Accept(end);
   }
 
  private:
@@ -70,11 +70,11 @@ class Scanner {
 
 // Reads ["x"=2, "y"=4], device_ids=[3, 2, 1, 0]>.
 bool ReadMesh(Scanner& in, Mesh& mesh) {
-  if (!in.Take("[")) return false;
+  if (!in.Accept("[")) return false;
   int64_t count = 1;
   const bool axes = in.List("]", [&] {
     const auto name = in.Quoted();
-    if (!name || !in.Take("=")) return false;
+    if (!name || !in.Accept("=")) return false;
     const auto size = in.Int();
     // A larger size is not a number of devices.
     if (!size || *size < 1 || *size > (1 << 20) / count) return false;
@@ -84,30 +84,30 @@ bool ReadMesh(Scanner& in, Mesh& mesh) {
   });
   if (!axes) return false;
   mesh.devices = CountingOrder(count);
-  if (in.Take(",")) {
+  if (in.Accept(",")) {
     std::vector<int64_t> ids;
     const auto id = [&] {
       const auto value = in.Int();
       if (value) ids.push_back(*value);
       return value.has_value();
     };
-    if (!in.Take("device_ids") || !in.Take("=") || !in.Take("[") || !in.List("]", id)) return false;
+    if (!in.Accept("device_ids") || !in.Accept("=") || !in.Accept("[") || !in.List("]", id)) return false;
     if (static_cast<int64_t>(ids.size()) != count) return false;
     if (mesh.axes.empty()) mesh.single_device = ids[0];
     mesh.devices = {std::move(ids), {}, {}};
   }
-  return in.Take(">");
+  return in.Accept(">");
 }
 
 // Finds @mesh in {mesh = #sdy.mesh<["x"=2]>, other = ...}.
 std::optional<Mesh> FindMesh(std::string_view name, std::string_view meshes) {
   Scanner in(meshes);
   std::optional<Mesh> found;
-  if (!in.Take("{")) return std::nullopt;
+  if (!in.Accept("{")) return std::nullopt;
   in.List("}", [&] {
     const auto key = in.Name();
     Mesh mesh;
-    if (!key || !in.Take("=") || !in.Take("#sdy.mesh<") || !ReadMesh(in, mesh)) return false;
+    if (!key || !in.Accept("=") || !in.Accept("#sdy.mesh<") || !ReadMesh(in, mesh)) return false;
     if (*key == name) found = std::move(mesh);
     return true;
   });
@@ -121,10 +121,10 @@ bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
   const auto axis = std::ranges::find(mesh.axes, *name, &MeshAxis::name);
   if (axis == mesh.axes.end()) return false;
   AxisRef ref = {axis - mesh.axes.begin()};
-  if (in.Take(":")) {
-    if (!in.Take("(")) return false;
+  if (in.Accept(":")) {
+    if (!in.Accept("(")) return false;
     const auto before = in.Int();
-    if (!before || !in.Take(")")) return false;
+    if (!before || !in.Accept(")")) return false;
     const auto size = in.Int();
     if (!size || *before < 1 || *size < 1 || *before > axis->size || *size > axis->size ||
         axis->size % (*before * *size) != 0)
@@ -138,33 +138,33 @@ bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
 
 // Reads {"x", "y", ?}p1.
 bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim) {
-  if (!in.Take("{")) return false;
+  if (!in.Accept("{")) return false;
   const bool fine = in.List("}", [&] {
-    if (!in.Take("?")) return ReadAxis(in, mesh, dim.axes);
+    if (!in.Accept("?")) return ReadAxis(in, mesh, dim.axes);
     dim.open = true;
     return true;
   });
-  return fine && (!in.Take("p") || in.Int().has_value());
+  return fine && (!in.Accept("p") || in.Int().has_value());
 }
 
 // Reads @mesh, [{"x"}, {}], replicated={"y"}>.
 bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
-  if (in.Take("@")) {
+  if (in.Accept("@")) {
     const auto name = in.Name();
     auto mesh = name ? FindMesh(*name, meshes) : std::nullopt;
     if (!mesh) return false;
     sharding.mesh = std::move(*mesh);
-  } else if (!in.Take("mesh<") || !ReadMesh(in, sharding.mesh)) {
+  } else if (!in.Accept("mesh<") || !ReadMesh(in, sharding.mesh)) {
     return false;
   }
-  if (!in.Take(",") || !in.Take("[")) return false;
+  if (!in.Accept(",") || !in.Accept("[")) return false;
   if (!in.List("]", [&] { return ReadDim(in, sharding.mesh, sharding.dims.emplace_back()); })) return false;
-  while (in.Take(",")) {
+  while (in.Accept(",")) {
     std::vector<AxisRef> axes;
-    if (!in.Name() || !in.Take("=") || !in.Take("{")) return false;
+    if (!in.Name() || !in.Accept("=") || !in.Accept("{")) return false;
     if (!in.List("}", [&] { return ReadAxis(in, sharding.mesh, axes); })) return false;
   }
-  return in.Take(">");
+  return in.Accept(">");
 }
 
 }  // namespace
@@ -172,26 +172,26 @@ bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
 std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes) {
   Scanner in(text);
   std::vector<NamedSharding> shardings;
-  if (in.Take("#sdy.sharding<")) {
+  if (in.Accept("#sdy.sharding<")) {
     if (!ReadOne(in, meshes, shardings.emplace_back()) || !in.AtEnd()) return std::nullopt;
     return shardings;
   }
-  if (!in.Take("#sdy.sharding_per_value<") || !in.Take("[")) return std::nullopt;
-  const bool fine = in.List("]", [&] { return in.Take("<") && ReadOne(in, meshes, shardings.emplace_back()); });
-  if (!fine || !in.Take(">") || !in.AtEnd()) return std::nullopt;
+  if (!in.Accept("#sdy.sharding_per_value<") || !in.Accept("[")) return std::nullopt;
+  const bool fine = in.List("]", [&] { return in.Accept("<") && ReadOne(in, meshes, shardings.emplace_back()); });
+  if (!fine || !in.Accept(">") || !in.AtEnd()) return std::nullopt;
   return shardings;
 }
 
 std::optional<std::vector<std::string_view>> ReadShardyAxes(std::string_view text) {
   Scanner in(text);
   std::vector<std::string_view> names;
-  if (!in.Take("#sdy<") || !in.Take("manual_axes") || !in.Take("{")) return std::nullopt;
+  if (!in.Accept("#sdy<") || !in.Accept("manual_axes") || !in.Accept("{")) return std::nullopt;
   const bool fine = in.List("}", [&] {
     const auto name = in.Quoted();
     if (name) names.push_back(*name);
     return name.has_value();
   });
-  if (!fine || !in.Take(">") || !in.AtEnd()) return std::nullopt;
+  if (!fine || !in.Accept(">") || !in.AtEnd()) return std::nullopt;
   return names;
 }
 
