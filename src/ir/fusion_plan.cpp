@@ -115,9 +115,9 @@ class Reader {
     for (size_t i = 0; i < object->keys.size(); ++i) {
       const std::string& key = object->keys[i];
       const JsonValue& value = object->values[i];
-      if (key == "target") Take(key, value, plan.target);
-      else if (key == "slow") Take(key, value, plan.slow);
-      else if (key == "refused") Take(key, value, plan.refused);
+      if (key == "target") ReadField(key, value, plan.target);
+      else if (key == "slow") ReadField(key, value, plan.slow);
+      else if (key == "refused") ReadField(key, value, plan.refused);
       else if (key != "kernels")
         Fail(Str("a plan has no \"", key, "\"", DidYouMean(key, {"target", "kernels", "slow", "refused"})));
       else if (value.Items() == nullptr) Fail("\"kernels\" wants a list");
@@ -149,12 +149,12 @@ class Reader {
     }
     plan.kind = static_cast<KernelKind>(row - kKinds);
     for (size_t i = 0; i < object->keys.size(); ++i) {
-      if (object->keys[i] != "kind") Take(*row, object->keys[i], object->values[i], plan);
+      if (object->keys[i] != "kind") ReadField(*row, object->keys[i], object->values[i], plan);
     }
     return plan;
   }
 
-  void Take(const KindRow& kind, const std::string& key, const JsonValue& value, KernelPlan& plan) {
+  void ReadField(const KindRow& kind, const std::string& key, const JsonValue& value, KernelPlan& plan) {
     const auto field = std::ranges::find(kFields, key, &Field::name);
     if (field == std::end(kFields) || (kind.fields & field->bit) == 0) {
       std::vector<std::string_view> known;
@@ -166,10 +166,10 @@ class Reader {
     }
     least_ = field->least;
     most_ = field->most;
-    std::visit([&](auto member) { Take(key, value, plan.*member); }, field->member);
+    std::visit([&](auto member) { ReadField(key, value, plan.*member); }, field->member);
   }
 
-  void Take(std::string_view key, const JsonValue& value, int64_t& number) {
+  void ReadField(std::string_view key, const JsonValue& value, int64_t& number) {
     const std::optional<int64_t> read = value.Int();
     if (read && *read >= least_ && *read <= most_) {
       number = *read;
@@ -178,22 +178,22 @@ class Reader {
     const std::string range = most_ == kAny ? Str(least_, " or more") : Str(least_, " to ", most_);
     Fail(Str("\"", key, "\" wants a number, ", range, ", not ", value.ToString()));
   }
-  void Take(std::string_view key, const JsonValue& value, bool& flag) {
+  void ReadField(std::string_view key, const JsonValue& value, bool& flag) {
     if (!value.Bool()) Fail(Str("\"", key, "\" wants true or false, not ", value.ToString()));
     flag = value.IsTrue();
   }
-  void Take(std::string_view key, const JsonValue& value, std::string& text) {
+  void ReadField(std::string_view key, const JsonValue& value, std::string& text) {
     if (value.String() == nullptr) Fail(Str("\"", key, "\" wants a string, not ", value.ToString()));
     else text = *value.String();
   }
   template <class T>
-  void Take(std::string_view key, const JsonValue& value, std::vector<T>& list) {
+  void ReadField(std::string_view key, const JsonValue& value, std::vector<T>& list) {
     if (value.Items() == nullptr) {
       Fail(Str("\"", key, "\" wants a list, not ", value.ToString()));
       return;
     }
     list.resize(value.Items()->size());
-    for (size_t i = 0; i < list.size(); ++i) Take(key, (*value.Items())[i], list[i]);
+    for (size_t i = 0; i < list.size(); ++i) ReadField(key, (*value.Items())[i], list[i]);
   }
 
   std::string wrong_;

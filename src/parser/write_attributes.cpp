@@ -111,19 +111,20 @@ class AttributeWriter {
   void Write(std::string_view name, const T& value) {
     if constexpr (std::same_as<Struct, ScatterAttrs>) {
       if (name == "index_vector_dim")
-        return Put({name, Scatter::index_vector_dim, I::scatter_dimension_numbers}, value);
+        return WriteField({name, Scatter::index_vector_dim, I::scatter_dimension_numbers}, value);
     } else if constexpr (std::same_as<Struct, GatherAttrs>) {
-      if (name == "index_vector_dim") return Put({name, Gather::index_vector_dim, I::gather_dimension_numbers}, value);
+      if (name == "index_vector_dim")
+        return WriteField({name, Gather::index_vector_dim, I::gather_dimension_numbers}, value);
     } else if constexpr (std::same_as<Struct, CholeskyAttrs>) {
-      return Put({name, proto::CholeskyOptions::lower, I::cholesky_options}, value);
+      return WriteField({name, proto::CholeskyOptions::lower, I::cholesky_options}, value);
     } else if constexpr (std::same_as<Struct, TriangularSolveAttrs>) {
-      if (name == "lower") return Put({name, Solve::lower, I::triangular_solve_options}, value);
+      if (name == "lower") return WriteField({name, Solve::lower, I::triangular_solve_options}, value);
     } else if constexpr (std::same_as<Struct, RngBitGeneratorAttrs>) {
-      return Put({name, I::rng_algorithm}, value);
+      return WriteField({name, I::rng_algorithm}, value);
     } else if constexpr (std::same_as<Struct, RaggedDotAttrs> && std::same_as<T, std::vector<int64_t>>) {
       is_ragged_ = true;
     } else if constexpr (std::same_as<Struct, ReshapeAttrs>) {
-      if (value >= 0) Put({name, I::dimensions}, value);
+      if (value >= 0) WriteField({name, I::dimensions}, value);
       return;
     } else if constexpr (std::same_as<Struct, ScanAttrs> && std::same_as<T, bool>) {
       if (name == "is_associative")
@@ -148,26 +149,28 @@ class AttributeWriter {
     return out_.Part(place.message);
   }
 
-  void Put(const Place& place, bool value) { Message(place).Int(place.field, value ? 1 : 0); }
-  void Put(const Place& place, int64_t value) { Message(place).Int(place.field, value); }
-  void Put(const Place& place, double value) { Message(place).Real(place.field, value); }
-  void Put(const Place& place, OneDimension value) { Message(place).Ints(place.field, std::vector{value.value}); }
-  void Put(const Place& place, const std::vector<int64_t>& values) { Message(place).Ints(place.field, values); }
-  void Put(const Place& place, const std::string& value) {
+  void WriteField(const Place& place, bool value) { Message(place).Int(place.field, value ? 1 : 0); }
+  void WriteField(const Place& place, int64_t value) { Message(place).Int(place.field, value); }
+  void WriteField(const Place& place, double value) { Message(place).Real(place.field, value); }
+  void WriteField(const Place& place, OneDimension value) {
+    Message(place).Ints(place.field, std::vector{value.value});
+  }
+  void WriteField(const Place& place, const std::vector<int64_t>& values) { Message(place).Ints(place.field, values); }
+  void WriteField(const Place& place, const std::string& value) {
     if (!value.empty()) Message(place).Bytes(place.field, value);
   }
   template <class Enum>
     requires std::is_enum_v<Enum>
-  void Put(const Place& place, Enum value) {
-    if (place.field.kind == ProtoKind::kBytes) Put(place, std::string(ToString(value)));
+  void WriteField(const Place& place, Enum value) {
+    if (place.field.kind == ProtoKind::kBytes) WriteField(place, std::string(ToString(value)));
     else Message(place).Int(place.field, EnumNumber(place.field, ToString(value)));
   }
 
   // ---- Values: one overload for each type that Put cannot write ----
   template <class T>
   void Value(std::string_view name, const T& value) {
-    if constexpr (requires { Put(Place(), value); }) {
-      if (const Place* place = FindPlace(name)) Put(*place, value);
+    if constexpr (requires { WriteField(Place(), value); }) {
+      if (const Place* place = FindPlace(name)) WriteField(*place, value);
     }
   }
   template <class T>

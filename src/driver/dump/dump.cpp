@@ -213,11 +213,11 @@ Status Dumper::Write(std::string_view suffix, const Files& files) {
 }
 
 Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
-  if (active()) Put(FileName(suffix), bytes);
+  if (active()) AddFile(FileName(suffix), bytes);
   return {};
 }
 
-void Dumper::Put(std::string_view name, std::string_view bytes) const {
+void Dumper::AddFile(std::string_view name, std::string_view bytes) const {
   const int64_t limit = limit_mib_ << 20, size = std::ssize(bytes);
   bool fits = false;
   {
@@ -234,11 +234,11 @@ void Dumper::Put(std::string_view name, std::string_view bytes) const {
       end_->bytes += size;
     }
   }
-  if (!fits) PutInAnyCase(FileName("left_out.txt"), Str("The dump ends here: ", end_->message, ".\n"));
-  else PutInAnyCase(name, bytes);
+  if (!fits) AddFileInAnyCase(FileName("left_out.txt"), Str("The dump ends here: ", end_->message, ".\n"));
+  else AddFileInAnyCase(name, bytes);
 }
 
-void Dumper::PutInAnyCase(std::string_view name, std::string_view bytes) const {
+void Dumper::AddFileInAnyCase(std::string_view name, std::string_view bytes) const {
   if (to_stdout_) {
     // XLA prints the same texts, and it writes no files of these kinds.
     if (name.ends_with(".json") || name.ends_with(".html") || name.ends_with(".diff")) return;
@@ -263,7 +263,7 @@ bool Dumper::WantsEmitter(std::string_view emitter) const {
 Status Dumper::Snapshot(const Module& module, std::span<const Literal> arguments, const Literal& result) {
   if (!active() || !snapshots_) return {};
   const auto proto = WriteSnapshot(module, arguments, result);
-  if (proto) Put(FileName("execution_0000.hlo_snapshot.pb"), *proto);
+  if (proto) AddFile(FileName("execution_0000.hlo_snapshot.pb"), *proto);
   else notes_.push_back(Str("--xla_dump_hlo_snapshots: ", proto.error().message()));
   return WriteIndex();
 }
@@ -285,7 +285,7 @@ Status Dumper::Passes(const PipelineReport& report) {
   for (const auto& [rule, rewrites] : report.rewrites)
     json.Open('{').Key("rule").Value(rule).Key("rewrites").Value(rewrites).Close('}');
   json.Close(']').Close('}');
-  if (active() || end_->by_limit) PutInAnyCase(FileName("passes.json"), json.text() + "\n");
+  if (active() || end_->by_limit) AddFileInAnyCase(FileName("passes.json"), json.text() + "\n");
   return WriteIndex();
 }
 
@@ -294,8 +294,8 @@ Status Dumper::WriteIndex() const {
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
   // The index ignores --dump_limit_mib, because it names the files that were left out.
-  PutInAnyCase("index.json", DumpIndexJson(files));
-  PutInAnyCase("index.html", DumpIndexHtml(directory_, files));
+  AddFileInAnyCase("index.json", DumpIndexJson(files));
+  AddFileInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};
 }
 

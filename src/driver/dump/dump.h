@@ -85,8 +85,8 @@ class Dumper {
   void NoteMissing(std::string_view flag, const Error& error);
   Status Write(std::string_view suffix, const Files& files);
   // Writes a file to the directory. A failure or the limit ends the dump.
-  void Put(std::string_view name, std::string_view bytes) const;
-  void PutInAnyCase(std::string_view name, std::string_view bytes) const;
+  void AddFile(std::string_view name, std::string_view bytes) const;
+  void AddFileInAnyCase(std::string_view name, std::string_view bytes) const;
   Status Flush(std::string_view next_pass);
 
   std::string directory_;

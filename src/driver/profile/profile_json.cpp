@@ -140,49 +140,49 @@ class Writer {
   template <class T>
   Writer& operator()(std::string_view key, T& value) {
     json_.Key(key);
-    Put(value);
+    Write(value);
     return *this;
   }
 
  private:
-  void Put(std::string& text) { json_.Value(text); }
-  void Put(uint64_t fingerprint) { json_.Value(Format("%016llx", static_cast<unsigned long long>(fingerprint))); }
+  void Write(std::string& text) { json_.Value(text); }
+  void Write(uint64_t fingerprint) { json_.Value(Format("%016llx", static_cast<unsigned long long>(fingerprint))); }
   template <class T>
     requires(std::is_arithmetic_v<T>)
-  void Put(const T& number) {
+  void Write(const T& number) {
     json_.Value(number);
   }
   template <class T>
     requires(std::is_enum_v<T>)
-  void Put(const T& word) {
+  void Write(const T& word) {
     json_.Value(ToString(word));
   }
   template <class T>
   void PutAll(T& items) {
     json_.Open('[');
-    for (auto& item : items) Put(item);
+    for (auto& item : items) Write(item);
     json_.Close(']');
   }
   template <class T>
-  void Put(std::vector<T>& items) {
+  void Write(std::vector<T>& items) {
     PutAll(items);
   }
   template <class T, size_t kSize>
-  void Put(std::array<T, kSize>& items) {
+  void Write(std::array<T, kSize>& items) {
     PutAll(items);
   }
   template <class T>
-  void Put(std::map<int, T>& items) {
+  void Write(std::map<int, T>& items) {
     json_.Open('{');
     for (auto& [key, item] : items) {
       json_.Key(Str(key));
-      Put(item);
+      Write(item);
     }
     json_.Close('}');
   }
   template <class T>
     requires(std::is_class_v<T>)
-  void Put(T& part) {
+  void Write(T& part) {
     json_.Open('{');
     Fields(*this, part);
     json_.Close('}');
@@ -198,53 +198,53 @@ class Reader {
 
   template <class T>
   Reader& operator()(std::string_view key, T& value) {
-    Take((*json_)[key], value);
+    Read((*json_)[key], value);
     return *this;
   }
 
  private:
-  static void Take(const JsonValue& json, std::string& text) {
+  static void Read(const JsonValue& json, std::string& text) {
     if (json.String() != nullptr) text = *json.String();
   }
-  static void Take(const JsonValue& json, bool& value) { value = json.IsTrue(); }
-  static void Take(const JsonValue& json, double& value) { value = json.Number().value_or(0); }
-  static void Take(const JsonValue& json, uint64_t& value) {
+  static void Read(const JsonValue& json, bool& value) { value = json.IsTrue(); }
+  static void Read(const JsonValue& json, double& value) { value = json.Number().value_or(0); }
+  static void Read(const JsonValue& json, uint64_t& value) {
     if (json.String() != nullptr) value = std::strtoull(json.String()->c_str(), nullptr, 16);
   }
   template <class T>
     requires(std::is_integral_v<T>)
-  static void Take(const JsonValue& json, T& value) {
+  static void Read(const JsonValue& json, T& value) {
     value = static_cast<T>(json.Int().value_or(0));
   }
   template <class T>
-  static void TakeWord(const JsonValue& json, std::span<const T> words, T& value) {
+  static void ReadWord(const JsonValue& json, std::span<const T> words, T& value) {
     for (const T word : words) {
       if (json.String() != nullptr && ToString(word) == *json.String()) value = word;
     }
   }
-  static void Take(const JsonValue& json, gpu::StepKind& value) { TakeWord<gpu::StepKind>(json, kSorts, value); }
-  static void Take(const JsonValue& json, Bound& value) { TakeWord<Bound>(json, kBoundWords, value); }
+  static void Read(const JsonValue& json, gpu::StepKind& value) { ReadWord<gpu::StepKind>(json, kSorts, value); }
+  static void Read(const JsonValue& json, Bound& value) { ReadWord<Bound>(json, kBoundWords, value); }
   template <class T>
-  static void Take(const JsonValue& json, std::vector<T>& items) {
+  static void Read(const JsonValue& json, std::vector<T>& items) {
     if (json.Items() == nullptr) return;
-    for (const JsonValue& item : *json.Items()) Take(item, items.emplace_back());
+    for (const JsonValue& item : *json.Items()) Read(item, items.emplace_back());
   }
   template <class T, size_t kSize>
-  static void Take(const JsonValue& json, std::array<T, kSize>& items) {
+  static void Read(const JsonValue& json, std::array<T, kSize>& items) {
     if (json.Items() == nullptr) return;
-    for (size_t i = 0; i < std::min(kSize, json.Items()->size()); ++i) Take((*json.Items())[i], items[i]);
+    for (size_t i = 0; i < std::min(kSize, json.Items()->size()); ++i) Read((*json.Items())[i], items[i]);
   }
   template <class T>
-  static void Take(const JsonValue& json, std::map<int, T>& items) {
+  static void Read(const JsonValue& json, std::map<int, T>& items) {
     if (json.AsObject() == nullptr) return;
     for (size_t i = 0; i < json.AsObject()->keys.size(); ++i) {
       int64_t key = 0;
-      if (ParseInt(json.AsObject()->keys[i], &key)) Take(json.AsObject()->values[i], items[static_cast<int>(key)]);
+      if (ParseInt(json.AsObject()->keys[i], &key)) Read(json.AsObject()->values[i], items[static_cast<int>(key)]);
     }
   }
   template <class T>
     requires(std::is_class_v<T>)
-  static void Take(const JsonValue& json, T& part) {
+  static void Read(const JsonValue& json, T& part) {
     Reader reader(json);
     Fields(reader, part);
   }

@@ -21,7 +21,7 @@ T Little(std::string_view bytes, size_t at) {
 }
 
 template <class T>
-void Put(std::string& out, T value) {
+void AppendRaw(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 

@@ -175,7 +175,7 @@ std::string NpyHeader(const Literal& literal) {
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   std::string out = Str(kMagic, '\1', '\0');
-  Put(out, static_cast<uint16_t>(header.size()));
+  AppendRaw(out, static_cast<uint16_t>(header.size()));
   return out + header;
 }
 
