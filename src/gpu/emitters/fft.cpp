@@ -190,7 +190,7 @@ class Lines {
   }
 
   Number Get(Value at) const { return {real_.Load(from_half() + at), imag_.Load(from_half() + at)}; }
-  void Put(Value at, Number x) {
+  void StoreAt(Value at, Number x) {
     real_.Store(to_half() + at, x.real);
     imag_.Store(to_half() + at, x.imag);
   }
@@ -214,7 +214,7 @@ class Lines {
           x.push_back(element);
         }
         Small(x, turns_back());
-        for (int64_t t = 0; t < radix; ++t) Put(((i - turn) * radix + turn + t * before) * width + column, x[t]);
+        for (int64_t t = 0; t < radix; ++t) StoreAt(((i - turn) * radix + turn + t * before) * width + column, x[t]);
       });
       Swap();
       done *= radix;
@@ -228,7 +228,7 @@ class Lines {
     const int64_t rows = form_.first, columns = form_.second;
     ForEach(lines_ * form_.size, [&](Value to) {
       const Value row = to % rows, line = to / rows % lines_, column = to / (rows * lines_);
-      Put(to, Get((row * lines_ + line) * columns + column) * roots_.Load(row * column));
+      StoreAt(to, Get((row * lines_ + line) * columns + column) * roots_.Load(row * column));
     });
     Swap();
     Columns(columns, lines_ * rows, form_.of_second);
@@ -253,7 +253,7 @@ class Lines {
     const Table spectrum = MakeTable("spectrum", size, [&](int64_t i) { return filter[i]; });
     ForEach(lines_ * size, [&](Value to) {
       const auto [line, k] = InputPosition(to);
-      Put(to, Conjugate(Get(InOrder(line, k)) * spectrum.Load(k)));
+      StoreAt(to, Conjugate(Get(InOrder(line, k)) * spectrum.Load(k)));
     });
     Swap();
   }
@@ -324,7 +324,7 @@ class Lines {
         const Value zero = kernel::ConstantLike(x.real, 0.0), is_read = j < n;
         x = {Select(is_read, x.real, zero), Select(is_read, x.imag, zero)};
       }
-      Put(at, x);
+      StoreAt(at, x);
     });
     Swap();
   }

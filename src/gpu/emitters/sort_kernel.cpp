@@ -272,7 +272,7 @@ kernel::Value MovedKeys::CarriedAt(kernel::Value i) const {
   return sort_.at().pass == 0 ? sort_.CarriedAt(position) : carried_.Load(sort_.InLine(position));
 }
 
-void MovedKeys::Put(kernel::Value place, kernel::Value key, kernel::Value carried) const {
+void MovedKeys::StoreAt(kernel::Value place, kernel::Value key, kernel::Value carried) const {
   if (sort_.at().is_last) return sort_.Results(place, key, carried);
   keys_to_.Store(sort_.InLine(place), key);
   if (carried) carried_to_.Store(sort_.InLine(place), carried);

@@ -110,7 +110,7 @@ class MovedKeys {
   // The key of the i-th element of the tile.
   kernel::Value KeyAt(kernel::Value i) const;
   kernel::Value CarriedAt(kernel::Value i) const;
-  void Put(kernel::Value place, kernel::Value key, kernel::Value carried) const;
+  void StoreAt(kernel::Value place, kernel::Value key, kernel::Value carried) const;
 
  private:
   SortKernel& sort_;

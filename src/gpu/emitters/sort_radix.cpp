@@ -72,7 +72,7 @@ EmittedKernel EmitMove(SortSpace& space, const EmitRequest& request, const SortS
   k.Loop(0, sort.shape().digits, 1, [&](Value digit) { counters.Store(digit, counts.Load(CountAt(sort, digit))); });
   Digits(sort, at.pass)
       .Move(counters, SourceOf(keys), sort.count(), [&](Value to, Value key, const std::function<Value()>& carried) {
-        keys.Put(to, key, carries ? carried() : Value());
+        keys.StoreAt(to, key, carries ? carried() : Value());
       });
   return std::move(sort).Finish("sort, keys to their places by digit");
 }

@@ -412,7 +412,7 @@ class DigitPass {
             const Value i = item * k_.threads() + k_.thread();
             const auto put = [&] {
               const Value key = keys.Load(i), start = starts.Load(AsIndex(ranked_.DigitOf(key, shift)));
-              moved_.Put(AsIndex(start + Convert(i, Type::kU32)), key, carries ? carried.Load(i) : Value());
+              moved_.StoreAt(AsIndex(start + Convert(i, Type::kU32)), key, carries ? carried.Load(i) : Value());
             };
             if (count) k_.If(i < count, put);
             else put();

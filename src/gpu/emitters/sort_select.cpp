@@ -106,7 +106,7 @@ class Candidates {
   }
   Value KeyAt(Value i) const { return keys_.Load(At(i)); }
   Value CarriedAt(Value i) const { return carried_.Load(At(i)); }
-  void Put(Value i, Value key, Value carried) const {
+  void StoreAt(Value i, Value key, Value carried) const {
     const Value at = At(sort_.tile() * sort_.space().kept + i);
     keys_.Store(at, key);
     if (carried) carried_.Store(at, carried);
@@ -135,7 +135,7 @@ EmittedKernel EmitSelect(SortSpace& space, const EmitRequest& request, const Sor
   const Candidates candidates(sort);
   if (at.step == SortStep::kSelectTiles) {
     Selection(sort).Select(elements, sort.count(),
-                           [&](Value i, Value key, Value carried) { candidates.Put(i, key, carried); });
+                           [&](Value i, Value key, Value carried) { candidates.StoreAt(i, key, carried); });
     return std::move(sort).Finish("sort, the first of tiles");
   }
   const DigitSource left = {[&](Value i) { return candidates.KeyAt(i); },

@@ -104,7 +104,7 @@ Result<Lock> Lock::Parse(std::shared_ptr<const SourceText> source) {
       wrong = ReadDecision(line, &decision);
       if (wrong.empty()) {
         const Decision* const there = lock.Find(context, decision.key);
-        if (there == nullptr) lock.Put(context, std::move(decision));
+        if (there == nullptr) lock.SetDecision(context, std::move(decision));
         else if (there->choice != decision.choice) ++lock.conflicts_;
       }
     }
@@ -160,7 +160,7 @@ const Decision* Lock::Find(const LockContext& context, std::string_view key) con
   return nullptr;
 }
 
-void Lock::Put(const LockContext& context, Decision decision) {
+void Lock::SetDecision(const LockContext& context, Decision decision) {
   Section& section = SectionOf(context);
   for (const auto& [name, version] : context.libraries) section.context.libraries[name] = version;
   std::string key = decision.key;
@@ -171,7 +171,7 @@ Lock Lock::Only(const std::function<bool(const Decision&)>& keeps) const {
   Lock some;
   for (const Section& section : sections_) {
     for (const auto& [key, decision] : section.decisions) {
-      if (keeps(decision)) some.Put(section.context, decision);
+      if (keeps(decision)) some.SetDecision(section.context, decision);
     }
   }
   return some;

@@ -63,7 +63,7 @@ class Lock {
 
   const Decision* Find(const LockContext& context, std::string_view key) const;
   // Replaces the decision with the same key.
-  void Put(const LockContext& context, Decision decision);
+  void SetDecision(const LockContext& context, Decision decision);
   // The decisions for which `keeps` is true.
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // Adds the decisions of `other` that are missing here.

@@ -166,7 +166,7 @@ class Tuner {
   Status Plan(const Group& group, const Decision& decision) {
     for (Instruction* step : group.steps)
       SetPlan(*step, TRY(ReadChoice(decision.choice, *step, compile_.target->name)));
-    report_.used.Put(context_, decision);
+    report_.used.SetDecision(context_, decision);
     return {};
   }
 
@@ -240,7 +240,7 @@ class Tuner {
                         .check = winner.check,
                         .key = group.key};
       TRY(Plan(group, tuned.decision));
-      measured_.Put(context_, tuned.decision);
+      measured_.SetDecision(context_, tuned.decision);
       VLOG(1, "autotune: '", step.name(), "': ", winner.words);
     }
     tuned.race = std::move(*result);
