@@ -27,7 +27,7 @@ class ProtoReader {
 
   Result<ProtoMessage> Read() { return Message(0); }
 
-  Error At(SourceRange range, std::string message) const {
+  Error ErrorAt(SourceRange range, std::string message) const {
     Error error = Rejected("A017", std::move(message), range);
     error.source = source_;
     return error;
@@ -78,35 +78,35 @@ class ProtoReader {
         if (text_[next_] == '\\' && next_ + 1 < text_.size()) ++next_;
         value += text_[next_];
       }
-      if (!Accept(quote)) FAIL(At(Here(), "expected the end of a string"));
+      if (!Accept(quote)) FAIL(ErrorAt(Here(), "expected the end of a string"));
       return value;
     }
     const SourceRange range = Here();
     std::string word = Word();
-    if (word.empty()) FAIL(At(range, "expected a value"));
+    if (word.empty()) FAIL(ErrorAt(range, "expected a value"));
     return word;
   }
 
   Result<ProtoMessage> Message(int depth) {
     constexpr int kMostDepth = 50;
-    if (depth > kMostDepth) FAIL(At(Here(), Str("messages nest deeper than ", kMostDepth)));
+    if (depth > kMostDepth) FAIL(ErrorAt(Here(), Str("messages nest deeper than ", kMostDepth)));
     ProtoMessage message;
     for (;;) {
       SkipBlanks();
       if (next_ >= text_.size()) {
-        if (depth > 0) FAIL(At(Here(), "expected '}'"));
+        if (depth > 0) FAIL(ErrorAt(Here(), "expected '}'"));
         return message;
       }
       if (depth > 0 && Accept('}')) return message;
       ProtoField field;
       field.range = Here();
       field.name = Word();
-      if (field.name.empty()) FAIL(At(field.range, "expected the name of a field"));
+      if (field.name.empty()) FAIL(ErrorAt(field.range, "expected the name of a field"));
       field.range.end = static_cast<uint32_t>(next_);
       const bool colon = Accept(':');
       if (Accept('{')) field.message = TRY(Message(depth + 1));
       else if (colon) field.value = TRY(Value());
-      else FAIL(At(Here(), Str("expected ':' or '{' after '", field.name, "'")));
+      else FAIL(ErrorAt(Here(), Str("expected ':' or '{' after '", field.name, "'")));
       message.push_back(std::move(field));
     }
   }
@@ -131,13 +131,13 @@ class Config {
   // Errors: the number is missing or not above 0.
   Result<double> Number(std::string_view name) const {
     const ProtoField* field = Find(info_, name);
-    if (field == nullptr) FAIL(reader_.At({}, Str("gpu_device_info has no ", name)));
+    if (field == nullptr) FAIL(reader_.ErrorAt({}, Str("gpu_device_info has no ", name)));
     return Number(*field);
   }
   Result<double> Number(const ProtoField& field) const {
     double value = 0;
     if (!ParseDouble(field.value, &value) || !(value > 0) || value > 1e18)
-      FAIL(reader_.At(field.range, Str(field.name, " wants a number above 0, not '", Escaped(field.value), "'")));
+      FAIL(reader_.ErrorAt(field.range, Str(field.name, " wants a number above 0, not '", Escaped(field.value), "'")));
     return value;
   }
 
@@ -153,7 +153,7 @@ class Config {
       double rate = 2e9 * cores;
       for (const std::string_view part : {"clock_rate_ghz", "units_per_core", "ops_per_clock"}) {
         const ProtoField* field = Find(value->message, part);
-        if (field == nullptr) FAIL(reader_.At(row.range, Str("it has no ", part)));
+        if (field == nullptr) FAIL(reader_.ErrorAt(row.range, Str("it has no ", part)));
         rate *= TRY(Number(*field));
       }
       return rate;
@@ -168,22 +168,23 @@ class Config {
 
 Result<DeviceDescription> DescriptionOf(const ProtoReader& reader, const ProtoMessage& file) {
   const ProtoField* info = Find(file, "gpu_device_info");
-  if (info == nullptr) FAIL(reader.At({}, "expected gpu_device_info { ... }: a target configuration of XLA as text"));
+  if (info == nullptr)
+    FAIL(reader.ErrorAt({}, "expected gpu_device_info { ... }: a target configuration of XLA as text"));
   const Config config(reader, info->message);
   const ProtoField* capability = Find(info->message, "cuda_compute_capability");
-  if (capability == nullptr) FAIL(reader.At(info->range, "gpu_device_info has no cuda_compute_capability"));
+  if (capability == nullptr) FAIL(reader.ErrorAt(info->range, "gpu_device_info has no cuda_compute_capability"));
   const ProtoField* major = Find(capability->message, "major");
-  if (major == nullptr) FAIL(reader.At(capability->range, "cuda_compute_capability has no major"));
+  if (major == nullptr) FAIL(reader.ErrorAt(capability->range, "cuda_compute_capability has no major"));
   int64_t minor = 0;
   if (const ProtoField* field = Find(capability->message, "minor"); field != nullptr && !ParseInt(field->value, &minor))
-    FAIL(reader.At(field->range, "minor wants a number"));
+    FAIL(reader.ErrorAt(field->range, "minor wants a number"));
   // The default device has values for missing fields.
   DeviceDescription device = DefaultDevice();
   device.compute_capability = static_cast<int>(10 * TRY(config.Number(*major)) + static_cast<double>(minor));
   if (device.compute_capability < 80 || device.compute_capability > 999)
-    FAIL(reader.At(capability->range, Str("kernels need sm_80 or later, not sm_", device.compute_capability)));
+    FAIL(reader.ErrorAt(capability->range, Str("kernels need sm_80 or later, not sm_", device.compute_capability)));
   const double cores = TRY(config.Number("core_count"));
-  if (cores > 4096) FAIL(reader.At({}, Str("a core_count of ", cores, " is more than 4096")));
+  if (cores > 4096) FAIL(reader.ErrorAt({}, Str("a core_count of ", cores, " is more than 4096")));
   device.multiprocessors = static_cast<int>(cores);
   device.shared_memory_bytes = static_cast<int64_t>(TRY(config.Number("shared_memory_per_block_optin")));
   device.memory_bytes = static_cast<int64_t>(TRY(config.Number("device_memory_size")));

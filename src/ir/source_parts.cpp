@@ -179,8 +179,8 @@ std::string WithWrittenName(const Instruction& inst, std::string message) {
                       : message.insert(at + name.size(), Str(" (made by ", pass, " from '", written, "')"));
 }
 
-Error At(const Instruction& inst, SourceRange range, std::string code, std::string message,
-         ExitCode exit = ExitCode::kRejected) {
+Error MakeError(const Instruction& inst, SourceRange range, std::string code, std::string message,
+                ExitCode exit = ExitCode::kRejected) {
   Error error(exit, std::move(code), WithWrittenName(inst, std::move(message)), range);
   error.source = inst.module().source;
   const std::string_view written = WrittenName(inst);
@@ -227,23 +227,23 @@ SourceRange AttributeRange(const Instruction& inst, std::string_view name) {
 }
 
 Error ErrorAt(const Instruction& inst, std::string code, std::string message, ExitCode exit) {
-  return At(inst, inst.range(), std::move(code), std::move(message), exit);
+  return MakeError(inst, inst.range(), std::move(code), std::move(message), exit);
 }
 
 Error UnsupportedAt(const Instruction& inst, std::string code, std::string message) {
-  return At(inst, inst.range(), std::move(code), std::move(message), ExitCode::kUnsupported);
+  return MakeError(inst, inst.range(), std::move(code), std::move(message), ExitCode::kUnsupported);
 }
 
 Error ErrorAtResult(const Instruction& inst, std::string code, std::string message) {
-  return At(inst, ResultRange(inst), std::move(code), std::move(message));
+  return MakeError(inst, ResultRange(inst), std::move(code), std::move(message));
 }
 
 Error ErrorAtOpcode(const Instruction& inst, std::string code, std::string message) {
-  return At(inst, OpcodeRange(inst), std::move(code), std::move(message));
+  return MakeError(inst, OpcodeRange(inst), std::move(code), std::move(message));
 }
 
 Error ErrorAtOperand(const Instruction& inst, int64_t operand, std::string code, std::string message) {
-  Error error = At(inst, OperandRange(inst, operand), std::move(code), std::move(message));
+  Error error = MakeError(inst, OperandRange(inst, operand), std::move(code), std::move(message));
   if (operand >= inst.operand_count()) return error;
   const Instruction& definition = inst.operand(operand);
   if (definition.range().empty()) return error;
@@ -253,11 +253,11 @@ Error ErrorAtOperand(const Instruction& inst, int64_t operand, std::string code,
 }
 
 Error ErrorAtOperandListEnd(const Instruction& inst, std::string code, std::string message) {
-  return At(inst, OperandListEnd(inst), std::move(code), std::move(message));
+  return MakeError(inst, OperandListEnd(inst), std::move(code), std::move(message));
 }
 
 Error ErrorAtAttribute(const Instruction& inst, std::string_view name, std::string code, std::string message) {
-  return At(inst, AttributeRange(inst, name), std::move(code), std::move(message));
+  return MakeError(inst, AttributeRange(inst, name), std::move(code), std::move(message));
 }
 
 }  // namespace hlo

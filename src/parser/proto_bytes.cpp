@@ -83,7 +83,7 @@ Status ProtoBytes::CheckUnread(std::vector<Diagnostic>* warnings) const {
   return {};
 }
 
-Error ProtoBytes::At(std::string code, std::string message, const char* place) const {
+Error ProtoBytes::ErrorAt(std::string code, std::string message, const char* place) const {
   return AtOffset(std::move(code), std::move(message), place - wire().data());
 }
 

@@ -29,7 +29,7 @@ class ProtoBytes {
 
   // An error at `place`, a pointer into the wire bytes. A text gets a source range; for a binary file the message has
   // the byte offset.
-  Error At(std::string code, std::string message, const char* place) const;
+  Error ErrorAt(std::string code, std::string message, const char* place) const;
 
  private:
   ProtoBytes(std::shared_ptr<const SourceText> source, bool is_text) : source_(std::move(source)), is_text_(is_text) {}

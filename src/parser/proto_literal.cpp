@@ -56,12 +56,13 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
   const std::string text = ShapeText(shape_proto);
   const auto shape = ParseShape(text);
   if (!shape)
-    FAIL(bytes.At(shape.error().code(), Str("a literal's shape: ", shape.error().message()), literal.begin()));
+    FAIL(bytes.ErrorAt(shape.error().code(), Str("a literal's shape: ", shape.error().message()), literal.begin()));
   const ProtoField* field = LiteralField(shape->type());
   if (field == nullptr || std::any_of(shape->dims().begin(), shape->dims().end(), [](int64_t d) { return d < 0; }))
-    FAIL(bytes.At("P043", Str("no literal has the shape ", *shape), literal.begin()));
+    FAIL(bytes.ErrorAt("P043", Str("no literal has the shape ", *shape), literal.begin()));
   const auto wrong_count = [&](size_t found) {
-    return bytes.At("P041", Str("a literal of ", *shape, " has ", found, " in '", field->name, "'"), literal.begin());
+    return bytes.ErrorAt("P041", Str("a literal of ", *shape, " has ", found, " in '", field->name, "'"),
+                         literal.begin());
   };
   const int64_t count = shape->NumElements();
   if (field->kind == ProtoKind::kInt) {

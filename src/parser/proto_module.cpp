@@ -70,7 +70,7 @@ Status ModuleWriter::ReadNames() {
   for (const WireMessage& computation : computations_) {
     const int64_t id = computation.Int(C::id);
     if (!computation_names_.emplace(id, SanitizedName(computation.Bytes(C::name))).second)
-      FAIL(bytes_.At("P021", Str("two computations have the id ", id), computation.begin()));
+      FAIL(bytes_.ErrorAt("P021", Str("two computations have the id ", id), computation.begin()));
   }
   using S = proto::SequencesEntry;
   for (const WireMessage& entry : module_.Message(M::schedule).Messages(proto::HloScheduleProto::sequences)) {
@@ -124,7 +124,7 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
   instructions_.clear();
   for (const WireMessage& inst : instructions) {
     if (!instructions_.emplace(inst.Int(I::id), &inst).second)
-      FAIL(bytes_.At("P022", Str("two instructions have the id ", inst.Int(I::id)), inst.begin()));
+      FAIL(bytes_.ErrorAt("P022", Str("two instructions have the id ", inst.Int(I::id)), inst.begin()));
   }
   std::vector<const WireMessage*> order;
   if (const auto sequence = schedule_.find(id); sequence != schedule_.end()) {
@@ -205,7 +205,7 @@ Result<std::string> ModuleWriter::Operands(Opcode opcode, const WireMessage& ins
 
 Result<std::string> ModuleWriter::Constant(const WireMessage& inst) {
   if (!inst.Has(I::literal)) {
-    FAIL(bytes_.At("P040", Str("constant '", NameOf(inst), "' was written without its elements"), inst.begin())
+    FAIL(bytes_.ErrorAt("P040", Str("constant '", NameOf(inst), "' was written without its elements"), inst.begin())
              .Hint("dump with --xla_dump_large_constants"));
   }
   return Elided(TRY(LiteralFromProto(bytes_, inst.Message(I::literal))), false);
@@ -227,8 +227,8 @@ Result<std::vector<std::string>> ModuleWriter::Called(const WireMessage& inst) c
   for (const int64_t id : inst.Ints(I::called_computation_ids)) {
     const auto found = computation_names_.find(id);
     if (found == computation_names_.end())
-      FAIL(bytes_.At("V163", Str("'", NameOf(inst), "' calls computation ", id, ", which does not exist"),
-                     inst.begin()));
+      FAIL(bytes_.ErrorAt("V163", Str("'", NameOf(inst), "' calls computation ", id, ", which does not exist"),
+                          inst.begin()));
     names.push_back(found->second);
   }
   return names;
@@ -237,9 +237,9 @@ Result<std::vector<std::string>> ModuleWriter::Called(const WireMessage& inst) c
 Result<const WireMessage*> ModuleWriter::Instruction(int64_t id, const WireMessage& user, std::string_view what) const {
   const auto found = instructions_.find(id);
   if (found != instructions_.end()) return found->second;
-  FAIL(bytes_.At("V008",
-                 Str(what, " of '", NameOf(user), "' names instruction ", id, ", which its computation does not have"),
-                 user.begin()));
+  FAIL(bytes_.ErrorAt(
+      "V008", Str(what, " of '", NameOf(user), "' names instruction ", id, ", which its computation does not have"),
+      user.begin()));
 }
 
 }  // namespace

@@ -27,18 +27,18 @@ class Encoder {
   }
 
  private:
-  Error At(std::string message, size_t begin) const {
+  Error ErrorAt(std::string message, size_t begin) const {
     const auto at = [&](size_t offset) { return static_cast<uint32_t>(std::min(offset, text_.size())); };
     Error error = Rejected("P010", std::move(message), {at(begin), at(begin + 1)});
     error.source = source_;
     return error;
   }
   Error Expected(std::string_view what) const {
-    return At(Str("expected ", what, at_ == text_.size() ? ", found the end of the text" : ""), at_);
+    return ErrorAt(Str("expected ", what, at_ == text_.size() ? ", found the end of the text" : ""), at_);
   }
 
   Error TooDeep() const {
-    Error error = At(Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), at_);
+    Error error = ErrorAt(Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), at_);
     error.exit = ExitCode::kLimit;
     error.diagnostics[0].code = "P091";
     return error;
@@ -179,7 +179,7 @@ Status Encoder::Scalar(const ProtoField& field) {
   if (field.kind == ProtoKind::kEnum && !word.empty() && IsLetter(word[0])) {
     const auto words = WordsOf(static_cast<ProtoEnum>(field.of));
     const auto found = std::find(words.begin(), words.end(), word);
-    if (found == words.end()) FAIL(At(Str("'", field.name, "' has no value '", Escaped(word), "'"), begin));
+    if (found == words.end()) FAIL(ErrorAt(Str("'", field.name, "' has no value '", Escaped(word), "'"), begin));
     AppendVarint(out_.wire, found - words.begin());
     return {};
   }
@@ -202,7 +202,8 @@ Result<uint64_t> Encoder::Integer(std::string_view word, size_t begin) const {
   }
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (error != std::errc() || end != digits.data() + digits.size()) FAIL(At("expected an integer of 64 bits", begin));
+  if (error != std::errc() || end != digits.data() + digits.size())
+    FAIL(ErrorAt("expected an integer of 64 bits", begin));
   return negative ? -value : value;
 }
 
@@ -214,7 +215,7 @@ Result<double> Encoder::Real(std::string_view word, size_t begin) const {
   if (digits == "nan") return std::copysign(std::nan(""), sign);
   if (digits.ends_with('f') || digits.ends_with('F')) digits.remove_suffix(1);
   double value = 0;
-  if (!ParseDouble(digits, &value)) FAIL(At("expected a number", begin));
+  if (!ParseDouble(digits, &value)) FAIL(ErrorAt("expected a number", begin));
   return sign * value;
 }
 
@@ -244,11 +245,11 @@ Status Encoder::String(std::string& value) {
       unsigned code = 0;
       const auto [end, error] =
           std::from_chars(text_.data() + std::min(first, limit), text_.data() + limit, code, hex ? 16 : 8);
-      if (error != std::errc() || code > 0xFF) FAIL(At("unknown escape in a string", escape));
+      if (error != std::errc() || code > 0xFF) FAIL(ErrorAt("unknown escape in a string", escape));
       value += static_cast<char>(code);
       at_ = end - text_.data() - 1;
     }
-    if (at_ >= text_.size() || Peek() != quote) FAIL(At("a string that does not end", begin));
+    if (at_ >= text_.size() || Peek() != quote) FAIL(ErrorAt("a string that does not end", begin));
     ++at_;
     SkipSpace();
   }

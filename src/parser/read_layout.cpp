@@ -47,7 +47,7 @@ struct Reader::LayoutText {
     return Skip();
   }
   // Whether the next part is `name`(...). The parts have a fixed order, and each occurs at most once.
-  bool At(std::string_view name) const {
+  bool IsAt(std::string_view name) const {
     if (!std::string_view(p, reader.lexer_.end() - p).starts_with(name)) return false;
     const char* after = p + name.size();
     while (*after == ' ') ++after;
@@ -55,7 +55,7 @@ struct Reader::LayoutText {
   }
   // Reads an optional part such as L(2).
   bool NumberOf(char name, int64_t& value) {
-    if (!At({&name, 1})) return true;
+    if (!IsAt({&name, 1})) return true;
     ++p;
     return Expect('(') && Number(value, "a number") && Expect(')');
   }
@@ -88,7 +88,7 @@ bool Reader::LayoutText::Dimensions(DimOrder& minor_to_major) {
 
 // Reads level types of dimensions, D(D,C+). This older form has no meaning any more.
 bool Reader::LayoutText::LevelTypes() {
-  if (!At("D")) return true;
+  if (!IsAt("D")) return true;
   ++p;
   if (!Expect('(')) return false;
   for (bool first = true; *p != ')'; first = false) {
@@ -107,7 +107,7 @@ bool Reader::LayoutText::LevelTypes() {
 
 // Reads T(8,128)(2,1).
 bool Reader::LayoutText::Tiles(Tiling& tiling) {
-  if (!At("T")) return true;
+  if (!IsAt("T")) return true;
   if (!Skip()) return false;
   while (*p == '(') {
     std::vector<int64_t>& tile = tiling.tiles.emplace_back();
@@ -128,7 +128,7 @@ bool Reader::LayoutText::Tiles(Tiling& tiling) {
 
 // Reads #(u32). `()` means the default.
 bool Reader::LayoutText::IntegerType(char name, Tiling& tiling) {
-  if (!At({&name, 1})) return true;
+  if (!IsAt({&name, 1})) return true;
   ++p;
   if (!Expect('(')) return false;
   const std::string_view word(p, WordEnd(p, reader.lexer_.end()) - p);
@@ -144,7 +144,7 @@ bool Reader::LayoutText::IntegerType(char name, Tiling& tiling) {
 
 // Reads the splits of dimensions: SC(0:3)(1:2,4).
 bool Reader::LayoutText::Splits(Tiling& tiling) {
-  if (!At("SC")) return true;
+  if (!IsAt("SC")) return true;
   p += 2;
   if (!SkipSpace()) return false;
   tiling.others += "SC";
@@ -169,7 +169,7 @@ bool Reader::LayoutText::Parts(Tiling& tiling) {
       !IntegerType('*', tiling) || !NumberOf('E', tiling.element_size_in_bits) || !NumberOf('S', tiling.memory_space) ||
       !Splits(tiling))
     return false;
-  if (At("P")) return Fail("a physical shape belongs to a sparse array, which this is not", p);
+  if (IsAt("P")) return Fail("a physical shape belongs to a sparse array, which this is not", p);
   int64_t prefix_bytes = 0;
   if (!NumberOf('M', prefix_bytes)) return false;
   if (prefix_bytes > 0) tiling.others += Str("M(", prefix_bytes, ")");

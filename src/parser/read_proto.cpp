@@ -29,7 +29,7 @@ Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> sou
   TRY(bytes->CheckUnread(options.warnings));
   const WireMessage module = ModuleIn(*bytes);
   if (!module.Has(proto::HloModuleProto::computations))
-    FAIL(bytes->At("P011", "there is no module: the protocol buffer has no computations", module.begin()));
+    FAIL(bytes->ErrorAt("P011", "there is no module: the protocol buffer has no computations", module.begin()));
   ModuleText written = TRY(TextOfProto(*bytes, module));
   ParseOptions parse = options;
   parse.piece = {};

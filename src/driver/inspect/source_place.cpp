@@ -20,7 +20,7 @@ int64_t FieldOf(std::string_view entry, std::string_view name) {
 }
 
 template <class T>
-const T* At(const std::vector<T>& items, int64_t id) {
+const T* Find(const std::vector<T>& items, int64_t id) {
   return id >= 1 && id <= std::ssize(items) ? &items[id - 1] : nullptr;
 }
 
@@ -51,20 +51,20 @@ std::string SourcePlaces::Of(const Instruction& inst) const {
 }
 
 std::string SourcePlaces::TextOf(int64_t id) const {
-  const Frame* const frame = At(frames_, id);
-  const auto* const location = frame != nullptr ? At(locations_, frame->location) : nullptr;
-  const std::string* const file = location != nullptr ? At(files_, location->first) : nullptr;
+  const Frame* const frame = Find(frames_, id);
+  const auto* const location = frame != nullptr ? Find(locations_, frame->location) : nullptr;
+  const std::string* const file = location != nullptr ? Find(files_, location->first) : nullptr;
   return file != nullptr ? Str(*file, ":", location->second) : "";
 }
 
 std::vector<std::string> SourcePlaces::CallsOf(const Instruction& inst) const {
   std::vector<std::string> calls = {Of(inst)};
   if (!inst.metadata().source_file.empty()) return calls;
-  const Frame* frame = At(frames_, inst.metadata().stack_frame_id);
+  const Frame* frame = Find(frames_, inst.metadata().stack_frame_id);
   // The tables of a foreign file may have a cycle.
   for (size_t depth = 0; frame != nullptr && depth < frames_.size(); ++depth) {
     const int64_t parent = frame->parent;
-    frame = At(frames_, parent);
+    frame = Find(frames_, parent);
     if (frame != nullptr) calls.insert(calls.begin(), TextOf(parent));
   }
   return calls;

@@ -437,18 +437,18 @@ class Compiler {
     value_at_.push_back(value);
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
-  PlaceNumber At(int value) {
+  PlaceNumber AddPlaceOf(int value) {
     return Add(program_.buffers.place_of[value], program_.buffers.values.values[value].bytes, value);
   }
-  PlaceNumber At(const Instruction& inst, int leaf) {
-    return At(program_.buffers.values.of_instruction[inst.id()][leaf]);
+  PlaceNumber AddPlaceOf(const Instruction& inst, int leaf) {
+    return AddPlaceOf(program_.buffers.values.of_instruction[inst.id()][leaf]);
   }
   // Close() sets the count.
   PlaceRange Open() const { return {static_cast<PlaceNumber>(program_.places.size()), 0}; }
   void Close(PlaceRange& range) const { range.count = static_cast<int32_t>(program_.places.size()) - range.first; }
   PlaceRange AllLeaves(const Instruction& inst) {
     PlaceRange range = Open();
-    for (int leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) At(inst, leaf);
+    for (int leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) AddPlaceOf(inst, leaf);
     Close(range);
     return range;
   }
@@ -458,7 +458,7 @@ class Compiler {
     const auto found = program_.buffers.copies.find(position);
     if (found == program_.buffers.copies.end()) return work;
     for (const PlannedCopy& copy : found->second) {
-      work.push_back({At(copy.from), At(copy.to), program_.buffers.values.values[copy.to].bytes});
+      work.push_back({AddPlaceOf(copy.from), AddPlaceOf(copy.to), program_.buffers.values.values[copy.to].bytes});
     }
     return work;
   }
@@ -488,7 +488,7 @@ class Compiler {
     node->known_trips = TripCount(loop).value_or(-1);
     node->enter = CopiesAt(values.position_of[loop.id()]);
     node->condition = MakeBlock(*attrs.condition);
-    node->predicate = At(attrs.condition->root(), 0);
+    node->predicate = AddPlaceOf(attrs.condition->root(), 0);
     PlaceRange body = Open();
     node->body = MakeBlock(*attrs.body);
     Close(body);
@@ -513,7 +513,7 @@ class Compiler {
     const Values& values = program_.buffers.values;
     auto node = std::make_unique<BranchNode>();
     node->conditional = &conditional;
-    node->selector = At(conditional.operand(0), 0);
+    node->selector = AddPlaceOf(conditional.operand(0), 0);
     const std::vector<Computation*> branches = conditional.attrs<ConditionalAttrs>().branches();
     for (size_t i = 0; i < branches.size(); ++i) {
       node->branches.push_back({MakeBlock(*branches[i]), CopiesAt(values.ends_of[conditional.id()][i])});
@@ -564,11 +564,11 @@ class Compiler {
   LibraryWork MakeCall(StepPlan& plan) {
     LibraryWork work{.call = static_cast<int>(program_.calls.size())};
     work.operands = Open();
-    for (const Instruction* operand : plan.inst->operands()) At(*operand, 0);
+    for (const Instruction* operand : plan.inst->operands()) AddPlaceOf(*operand, 0);
     Close(work.operands);
     work.results = AllLeaves(*plan.inst);
-    if (plan.scratch_value.contains(kCallScratch)) work.scratch = At(plan.scratch_value.at(kCallScratch));
-    if (plan.scratch_value.contains(kCallPacked)) work.packed = At(plan.scratch_value.at(kCallPacked));
+    if (plan.scratch_value.contains(kCallScratch)) work.scratch = AddPlaceOf(plan.scratch_value.at(kCallScratch));
+    if (plan.scratch_value.contains(kCallPacked)) work.packed = AddPlaceOf(plan.scratch_value.at(kCallPacked));
     work.pack_once = plan.scratch.contains(kCallPacked);
     if (work.pack_once) work.packed = Add(plan.scratch.at(kCallPacked), plan.call->PackedBytes());
     if (const std::string fault = FaultOf(plan); !fault.empty()) {
@@ -591,7 +591,7 @@ class Compiler {
     uint64_t pattern = 0;
     const int width = static_cast<int>(ByteWidth(plan.fill->shape().type()));
     std::copy_n(plan.fill->literal().raw(), width, reinterpret_cast<std::byte*>(&pattern));
-    return {At(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
+    return {AddPlaceOf(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
   }
 
   // In the order of CompileKernels.
@@ -603,16 +603,16 @@ class Compiler {
       switch (buffer.kind) {
         case KernelBuffer::Kind::kOperand: {
           const Instruction& operand = inst.operand(buffer.operand);
-          At(operand, LeafNumber(operand.shape(), buffer.index));
+          AddPlaceOf(operand, LeafNumber(operand.shape(), buffer.index));
           break;
         }
-        case KernelBuffer::Kind::kOutput: At(inst, LeafNumber(inst.shape(), buffer.index)); break;
+        case KernelBuffer::Kind::kOutput: AddPlaceOf(inst, LeafNumber(inst.shape(), buffer.index)); break;
         case KernelBuffer::Kind::kScratch: {
           const auto counter = plan.scratch.find(buffer.scratch);
           if (counter != plan.scratch.end()) {
             Add(counter->second, buffer.bytes);
           } else {
-            At(plan.scratch_value.at(buffer.scratch));
+            AddPlaceOf(plan.scratch_value.at(buffer.scratch));
           }
           break;
         }
