@@ -113,7 +113,7 @@ struct Parts {
   bool found = false;
 };
 
-Parts PartsOf(const Instruction& inst) {
+Parts SourcePartsOf(const Instruction& inst) {
   Parts parts;
   const auto& source = inst.module().source;
   const SourceRange range = inst.range();
@@ -192,33 +192,33 @@ Error MakeError(const Instruction& inst, SourceRange range, std::string code, st
 }  // namespace
 
 SourceRange NameRange(const Instruction& inst) {
-  const Parts parts = PartsOf(inst);
+  const Parts parts = SourcePartsOf(inst);
   return parts.found && !parts.name.empty() ? parts.name : inst.range();
 }
 
 SourceRange ResultRange(const Instruction& inst) {
-  const Parts parts = PartsOf(inst);
+  const Parts parts = SourcePartsOf(inst);
   return parts.found ? parts.result : inst.range();
 }
 
 SourceRange OpcodeRange(const Instruction& inst) {
-  const Parts parts = PartsOf(inst);
+  const Parts parts = SourcePartsOf(inst);
   return parts.found ? parts.opcode : inst.range();
 }
 
 SourceRange OperandRange(const Instruction& inst, int64_t operand) {
-  const Parts parts = PartsOf(inst);
+  const Parts parts = SourcePartsOf(inst);
   if (!parts.found) return inst.range();
   return operand < static_cast<int64_t>(parts.operands.size()) ? parts.operands[operand] : parts.end;
 }
 
 SourceRange OperandListEnd(const Instruction& inst) {
-  const Parts parts = PartsOf(inst);
+  const Parts parts = SourcePartsOf(inst);
   return parts.found ? parts.end : inst.range();
 }
 
 SourceRange AttributeRange(const Instruction& inst, std::string_view name) {
-  const Parts parts = PartsOf(inst);
+  const Parts parts = SourcePartsOf(inst);
   if (!parts.found) return inst.range();
   for (const auto& [written, range] : parts.attributes) {
     if (written == name) return range;

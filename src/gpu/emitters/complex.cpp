@@ -228,16 +228,16 @@ using ComplexFunction = std::vector<Value> (*)(const Instruction&, Parts);
 
 Number First(Parts v) { return {v[0], v[1]}; }
 Number Second(Parts v) { return {v[2], v[3]}; }
-std::vector<Value> PartsOf(Number z) { return {z.real, z.imag}; }
+std::vector<Value> ComponentsOf(Number z) { return {z.real, z.imag}; }
 
 // Computes f in f64 and rounds its parts once.
 template <class F>
 std::vector<Value> InWide(Parts v, F f) {
-  return PartsOf(To(v[0].type(), f(To(Type::kF64, First(v)))));
+  return ComponentsOf(To(v[0].type(), f(To(Type::kF64, First(v)))));
 }
 template <class F>
 std::vector<Value> InWideOfTwo(Parts v, F f) {
-  return PartsOf(To(v[0].type(), f(To(Type::kF64, First(v)), To(Type::kF64, Second(v)))));
+  return ComponentsOf(To(v[0].type(), f(To(Type::kF64, First(v)), To(Type::kF64, Second(v)))));
 }
 
 std::vector<Value> EmitConvert(const Instruction& inst, Parts v) {
@@ -245,8 +245,8 @@ std::vector<Value> EmitConvert(const Instruction& inst, Parts v) {
   const Type type = KernelTypeOf(to);
   if (to == PrimitiveType::kPred) return {First(v) != Real(Like(v[0], 0.0))};
   if (!IsComplex(to)) return {Convert(v[0], type)};
-  if (v.size() == 1) return PartsOf(Real(Convert(v[0], type)));
-  return PartsOf(To(type, First(v)));
+  if (v.size() == 1) return ComponentsOf(Real(Convert(v[0], type)));
+  return ComponentsOf(To(type, First(v)));
 }
 
 // A row for each of kComplexOps. A missing row is a build error with the op's name.
@@ -259,8 +259,8 @@ struct ComplexRow;
     static std::vector<Value> Emit([[maybe_unused]] const Instruction& inst, Parts v) { __VA_ARGS__ } \
   };
 // EXACT computes in the type of the parts. FUNCTION computes in f64.
-#define EXACT(Name, ...) ROW(Name, const Number x = First(v); return PartsOf(__VA_ARGS__);)
-#define EXACT_OF_TWO(Name, ...) ROW(Name, const Number x = First(v), y = Second(v); return PartsOf(__VA_ARGS__);)
+#define EXACT(Name, ...) ROW(Name, const Number x = First(v); return ComponentsOf(__VA_ARGS__);)
+#define EXACT_OF_TWO(Name, ...) ROW(Name, const Number x = First(v), y = Second(v); return ComponentsOf(__VA_ARGS__);)
 #define FUNCTION(Name, ...) ROW(Name, return InWide(v, [](Number x) { return __VA_ARGS__; });)
 #define FUNCTION_OF_TWO(Name, ...) ROW(Name, return InWideOfTwo(v, [](Number x, Number y) { return __VA_ARGS__; });)
 
@@ -295,7 +295,7 @@ EXACT(Negate, -x)
 FUNCTION_OF_TWO(Power, PowerOf(x, y))
 ROW(Real, return {v[0]};)
 FUNCTION(Rsqrt, Real(Like(x.real, 1.0)) / SqrtOf(x))
-ROW(Select, return PartsOf(Choose(v[0], {v[1], v[2]}, {v[3], v[4]}));)
+ROW(Select, return ComponentsOf(Choose(v[0], {v[1], v[2]}, {v[3], v[4]}));)
 FUNCTION(Sign, SignOf(x))
 FUNCTION(Sin, TimesMinusI(SinhOf(TimesI(x))))
 FUNCTION(Sinh, SinhOf(x))

@@ -290,7 +290,7 @@ void Emission::HoistLoads(const ElementNode& guard) {
     const auto array = node.kind == Kind::kLoad ? leaves_.find(node.leaf) : leaves_.end();
     if (array == leaves_.end() || !Ready(id)) continue;
     const auto& offset = pool_[node.offset];
-    const int64_t elements = array->second.elements() / PartsOf(node.inst->shape().type());
+    const int64_t elements = array->second.elements() / ComponentCount(node.inst->shape().type());
     if (offset.low >= 0 && offset.high < elements) EmitAll(id);
   }
 }
@@ -299,12 +299,12 @@ std::vector<Value> Emission::Compute(NodeId id) {
   const ElementNode& node = graph_.node(id);
   switch (node.kind) {
     case Kind::kLoad: {
-      return LoadElement(leaves_.at(node.leaf), Lower(node.offset), PartsOf(node.inst->shape().type()));
+      return LoadElement(leaves_.at(node.leaf), Lower(node.offset), ComponentCount(node.inst->shape().type()));
     }
     case Kind::kLiteral: {
       const Literal& literal = node.inst->literal();
       if (pool_.IsConstant(node.offset)) return LiteralValue(k_, literal, pool_[node.offset].constant);
-      return LoadElement(literals_.at(node.inst), Lower(node.offset), PartsOf(literal.shape().type()));
+      return LoadElement(literals_.at(node.inst), Lower(node.offset), ComponentCount(literal.shape().type()));
     }
     case Kind::kIota: {
       // An iota of narrow integers wraps, and an iota of floats rounds as a conversion does, so both start from a wide
@@ -326,9 +326,9 @@ std::vector<Value> Emission::Compute(NodeId id) {
     case Kind::kResult: {
       const Shape& results = node.inst->shape();
       int first = 0;
-      for (int i = 0; i < node.which; ++i) first += PartsOf(results.element(i).type());
+      for (int i = 0; i < node.which; ++i) first += ComponentCount(results.element(i).type());
       const auto begin = EmitAll(node.operands[0]).begin() + first;
-      return {begin, begin + PartsOf(results.element(node.which).type())};
+      return {begin, begin + ComponentCount(results.element(node.which).type())};
     }
     case Kind::kGiven: CHECK(false, "'", node.inst->name(), "' is needed where its emitter does not give it"); break;
   }
@@ -336,7 +336,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
 }
 
 std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
-  const size_t parts = PartsOf(node.inst->shape().type());
+  const size_t parts = ComponentCount(node.inst->shape().type());
   if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
     // The condition is the same for the whole tile. Both sides are read, one with clamped indices, so that accesses
     // stay contiguous.
@@ -406,7 +406,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   std::vector<Type> types;
   if (node.operands.empty()) {
     const Type type = KernelTypeOf(node.inst->shape().type());
-    types.assign(PartsOf(node.inst->shape().type()), type);
+    types.assign(ComponentCount(node.inst->shape().type()), type);
     const Type accumulator = AccumulatorType(*node.inst, type);
     initial.assign(types.size(),
                    kernel::IsFloat(accumulator) ? k_.Constant(accumulator, 0.0) : k_.Constant(accumulator, int64_t{0}));

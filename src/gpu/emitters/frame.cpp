@@ -32,7 +32,7 @@ double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>
 
 std::vector<int64_t> TableOf(const Literal& literal) {
   std::vector<int64_t> bits;
-  const int64_t parts = literal.shape().NumElements() * PartsOf(literal.shape().type());
+  const int64_t parts = literal.shape().NumElements() * ComponentCount(literal.shape().type());
   for (int64_t i = 0; i < parts; ++i) bits.push_back(LiteralBits(literal, i));
   return bits;
 }
@@ -53,7 +53,7 @@ Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Lite
   const int64_t elements = literal.shape().NumElements();
   if (elements <= kTableElements) return k.Table(name, type, TableOf(literal));
   buffers.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
-  return k.Input(name, type, elements * PartsOf(literal.shape().type()));
+  return k.Input(name, type, elements * ComponentCount(literal.shape().type()));
 }
 
 std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
@@ -70,7 +70,7 @@ std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k) {
   std::map<IndexExpr, double> magnitudes;
   for (const NodeId id : needed) {
-    const int parts = PartsOf(graph.node(id).inst->shape());
+    const int parts = ComponentCount(graph.node(id).inst->shape());
     for (const IndexExpr e : graph.Expressions(id))
       k.CountsTo(static_cast<int64_t>(std::min(parts * Magnitude(graph.pool(), e, magnitudes), 0x1p62)));
   }
@@ -107,7 +107,7 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
   for (const int leaf : used) {
     const FusionBody::Leaf& from = graph.body().leaves()[leaf];
     leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()),
-                             from.shape->NumElements() * PartsOf(from.shape->type()));
+                             from.shape->NumElements() * ComponentCount(from.shape->type()));
     buffers_.push_back({.kind = KernelBuffer::Kind::kOperand,
                         .operand = from.operand,
                         .index = from.index,
@@ -121,7 +121,7 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
 Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {
   const kernel::Type type = KernelTypeOf(root.shape->type());
   const std::string name = Str("out", outputs_.size());
-  const int64_t values = root.shape->NumElements() * PartsOf(root.shape->type());
+  const int64_t values = root.shape->NumElements() * ComponentCount(root.shape->type());
   const Array array = read ? k_.InOut(name, type, values) : k_.Output(name, type, values);
   KernelBuffer buffer{.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()};
   if (in_place_leaf >= 0) {

@@ -341,7 +341,7 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
   // Number of the first part of each parameter.
   std::vector<int> first_part = {0};
   for (const Instruction* parameter : computation.parameters())
-    first_part.push_back(first_part.back() + PartsOf(parameter->shape()));
+    first_part.push_back(first_part.back() + ComponentCount(parameter->shape()));
   for (const Instruction* inst : computation.PostOrder()) {
     std::vector<Value> operands;
     for (const Instruction* operand : inst->operands()) {
@@ -352,7 +352,7 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
     const std::vector<Computation*> called = CalledComputations(*inst);
     if (inst->Is(Opcode::kParameter)) {
       const auto begin = arguments.begin() + first_part[inst->parameter_number()];
-      result = {begin, begin + PartsOf(inst->shape())};
+      result = {begin, begin + ComponentCount(inst->shape())};
     } else if (inst->Is(Opcode::kConstant)) result = LiteralValue(k, inst->literal(), 0);
     else if (inst->Is(Opcode::kTuple)) result = operands;
     else if (inst->Is(Opcode::kBitcast) && inst->shape().type() == inst->operand(0).shape().type()) result = operands;
@@ -380,7 +380,7 @@ Value EmitScalarPart(KernelBuilder& k, const Instruction& part, std::span<const 
 int64_t LiteralBits(const Literal& literal, int64_t part) {
   const PrimitiveType type = literal.shape().type();
   if (!IsFloat(type) && !IsComplex(type)) return literal.GetInt(part);
-  const int64_t bytes = ByteWidth(type) / PartsOf(type);
+  const int64_t bytes = ByteWidth(type) / ComponentCount(type);
   int64_t bits = 0;
   std::memcpy(&bits, literal.raw() + part * bytes, bytes);
   return bits;
@@ -388,7 +388,7 @@ int64_t LiteralBits(const Literal& literal, int64_t part) {
 
 std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
   const Type type = KernelTypeOf(literal.shape().type());
-  const int parts = PartsOf(literal.shape().type());
+  const int parts = ComponentCount(literal.shape().type());
   std::vector<Value> values;
   for (int i = 0; i < parts; ++i) {
     const int64_t bits = LiteralBits(literal, linear * parts + i);

@@ -98,7 +98,7 @@ class Scatter {
     const ScatterSpace::Output& output = space_.outputs[0];
     emission_.Bind(space_.window().e, at);
     const Value offset = start + emission_.Lower(output.offset);
-    std::vector<Value> arguments = LoadElement(out_, offset, PartsOf(root_.shape->type()));
+    std::vector<Value> arguments = LoadElement(out_, offset, ComponentCount(root_.shape->type()));
     emission_.EmitParts(output.value, &arguments);
     const Computation& update = *root_.inst->attrs<ScatterAttrs>().to_apply;
     StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments));

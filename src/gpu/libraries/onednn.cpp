@@ -116,7 +116,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (!api) return NotTaken(api.error().message());
   if (options->library.empty() && IsSlowWithAvx2(**api, product))
     return NotTaken("its second operand has rows a multiple of 2 KiB apart");
-  std::vector<ProductPart> parts = PartsOf(product);
+  std::vector<ProductPart> parts = ProductPartsOf(product);
   if (parts.size() == 1) return MakePart(**api, *options, product, parts[0], ThreadsFor(product), relu);
   std::vector<std::unique_ptr<LibraryCall>> calls;
   for (const ProductPart& part : parts) {

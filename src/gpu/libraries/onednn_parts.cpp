@@ -62,7 +62,7 @@ class ProductInParts : public LibraryCall {
 
 }  // namespace
 
-std::vector<ProductPart> PartsOf(const MatrixProduct& product) {
+std::vector<ProductPart> ProductPartsOf(const MatrixProduct& product) {
   // Smaller parts take hardly longer than handing them over. Larger products are not faster in parts
   // (2026-11-27-cpu-6.md).
   constexpr double kLeastFlop = 1e6, kMostFlop = 1e9;

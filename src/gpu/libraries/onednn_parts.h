@@ -24,7 +24,7 @@ struct ProductPart {
 // One part for each of our threads, if all parts are large enough. The parts are whole products of a batch, otherwise
 // rows. A single row is divided into columns; columns of several rows would be strided in the result, which oneDNN's
 // faster implementations do not support. Large products are left to the library, which divides them in two dimensions.
-std::vector<ProductPart> PartsOf(const MatrixProduct& product);
+std::vector<ProductPart> ProductPartsOf(const MatrixProduct& product);
 
 // The calls of all parts as one call, followed by a ReLU of `relu_elements`.
 std::unique_ptr<LibraryCall> InParts(std::vector<std::unique_ptr<LibraryCall>> parts, int64_t relu_elements);

@@ -80,7 +80,7 @@ Result<std::unique_ptr<MatrixSpace>> MatrixSpaceOf(const FusionBody& body) {
   if (space->work == MatrixWork::kSolve)
     space->others = inst.operand(1).shape().dim(batch_rank + (space->left ? 1 : 0));
   const kernel::Type type = TRY(KernelType(inst, a.type()));
-  if (SharedBytes(*space, type, PartsOf(a.type())) > kMostSharedBytes)
+  if (SharedBytes(*space, type, ComponentCount(a.type())) > kMostSharedBytes)
     FAIL(unsupported("of matrices that are larger than the shared memory of a block"));
   for (const FusionBody::Root& root : body.roots()) {
     const auto strides = StridesOf(*root.shape, batch_rank);

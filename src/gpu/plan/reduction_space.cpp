@@ -17,8 +17,8 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
     hero.initial.push_back(TRY(space.graph.Plan(reduce.operand(arrays + i), {})));
     const PrimitiveType declared = reduce.operand(arrays + i).shape().type();
     const kernel::Type type = TRY(KernelType(reduce, declared));
-    hero.types.insert(hero.types.end(), PartsOf(declared), type);
-    hero.accumulators.insert(hero.accumulators.end(), PartsOf(declared), AccumulatorType(reduce, type));
+    hero.types.insert(hero.types.end(), ComponentCount(declared), type);
+    hero.accumulators.insert(hero.accumulators.end(), ComponentCount(declared), AccumulatorType(reduce, type));
   }
   return hero;
 }

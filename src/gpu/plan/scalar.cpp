@@ -29,9 +29,9 @@ Result<Type> KernelType(const Instruction& inst, PrimitiveType type) {
   FAIL(UnsupportedAt(inst, "U101", Str("no kernels for element type ", type, " ('", inst.name(), "')")));
 }
 
-int PartsOf(const Shape& shape) {
+int ComponentCount(const Shape& shape) {
   int parts = 0;
-  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { parts += PartsOf(leaf.type()); });
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { parts += ComponentCount(leaf.type()); });
   return parts;
 }
 

@@ -20,9 +20,9 @@ Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
 // The same for types that are known to be supported.
 kernel::Type KernelTypeOf(PrimitiveType type);
 constexpr int kComplexParts = 2;
-inline int PartsOf(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
+inline int ComponentCount(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
 // The sum over all arrays of a shape.
-int PartsOf(const Shape& shape);
+int ComponentCount(const Shape& shape);
 
 // The ops in the table of emitters/scalar.cpp: the elementwise ones without kComplex.
 constexpr bool IsScalarOp(Opcode opcode, bool elementwise) { return elementwise && opcode != Opcode::kComplex; }

@@ -20,7 +20,7 @@ using Scalar = kernel::Value;
 constexpr size_t kMostInstructions = 32;
 
 bool IsOneElement(const Shape& shape) {
-  return shape.IsArray() && shape.NumElements() == 1 && PartsOf(shape.type()) == 1;
+  return shape.IsArray() && shape.NumElements() == 1 && ComponentCount(shape.type()) == 1;
 }
 
 bool IsSmall(const FusionBody& body) {

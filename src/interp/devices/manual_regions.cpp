@@ -39,7 +39,7 @@ class Region {
   Region(const Instruction& marker, const DeviceGrid& grid) : marker_(marker), grid_(grid) {}
 
   // Parts of value `i` of the marker.
-  Result<Parts> PartsOf(int64_t i, const Shape& whole, const Shape& part) const {
+  Result<Parts> DevicePartsOf(int64_t i, const Shape& whole, const Shape& part) const {
     if (whole == part || Compatible(whole, part)) return Same(whole);
     if (!whole.IsArray() || !part.IsArray() || whole.rank() != part.rank() || whole.type() != part.type())
       FAIL(Misfit(whole, part, "they differ in more than sizes"));
@@ -176,7 +176,8 @@ Result<Literal> BeginManualRegion(Evaluation& e) {
     }
     // A single partition has no part, in either direction.
     const bool begins = MarkerOf(e.inst) == Marker::kShard;
-    const Parts where = TRY(begins ? region.PartsOf(i, whole.shape(), shape) : region.PartsOf(i, shape, whole.shape()));
+    const Parts where =
+        TRY(begins ? region.DevicePartsOf(i, whole.shape(), shape) : region.DevicePartsOf(i, shape, whole.shape()));
     if (!place) FAIL(UnsupportedCall(e.inst, "of one partition alone"));
     const std::vector<int64_t>& start = where.start[place->partition];
     Literal part(shape);
@@ -194,7 +195,7 @@ Result<std::vector<Literal>> EndManualRegion(Gathering& g) {
   std::vector<std::vector<Literal>> values(partitions);
   for (int64_t i = 0; i < g.inst.operand_count(); ++i) {
     const Shape& whole = ResultShape(g.inst, i);
-    const Parts where = TRY(region.PartsOf(i, whole, g.inst.operand(i).shape()));
+    const Parts where = TRY(region.DevicePartsOf(i, whole, g.inst.operand(i).shape()));
     std::map<int, Literal> by_kind;
     for (int64_t p = 0; p < partitions; ++p) {
       const Literal& part = g.operands[p][i];
