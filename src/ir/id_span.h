@@ -24,7 +24,7 @@ class IdSpan {
   }
   size_t size() const { return static_cast<size_t>(std::max(0, highest_ - lowest_ + 1)); }
   // Instructions that were added later have a number of at least size().
-  size_t Of(const Instruction& inst) const { return static_cast<size_t>(inst.id() - lowest_); }
+  size_t IndexOf(const Instruction& inst) const { return static_cast<size_t>(inst.id() - lowest_); }
 
  private:
   int lowest_ = INT_MAX, highest_ = -1;

@@ -222,8 +222,8 @@ std::vector<bool> LiveElements(const Loop& loop) {
     while (!worklist.empty()) {
       const Instruction& inst = *worklist.back();
       worklist.pop_back();
-      if (&inst == &root || seen[ids.Of(inst)]) continue;
-      seen[ids.Of(inst)] = true;
+      if (&inst == &root || seen[ids.IndexOf(inst)]) continue;
+      seen[ids.IndexOf(inst)] = true;
       if (inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &loop.body->parameter(0)) mark(inst.tuple_index());
       worklist.insert(worklist.end(), inst.operands().begin(), inst.operands().end());
     }

@@ -171,14 +171,14 @@ class InstructionFusion {
   void EstimateSubtrees() {
     subtrees_.resize(ids_.size());
     for (const Instruction* inst : graph_.order()) {
-      Subtree& subtree = subtrees_[ids_.Of(*inst)];
+      Subtree& subtree = subtrees_[ids_.IndexOf(*inst)];
       if (!IsFusible(*inst) || inst->Is(Opcode::kReduce) || inst->Is(kStandsAlone)) {
         subtree.bytes = IsScalarConstant(*inst) ? 0 : Bytes(*inst);
         continue;
       }
       subtree.size = 1;
       for (const Instruction* operand : inst->operands()) {
-        const Subtree& below = subtrees_[ids_.Of(*operand)];
+        const Subtree& below = subtrees_[ids_.IndexOf(*operand)];
         // A slice reads only its part.
         subtree.bytes += below.bytes * std::min(1.0, Elements(*inst) / std::max(1.0, Elements(*operand)));
         subtree.size = std::min(subtree.size + below.size, kMostCopied + 1);  // Chains double it at every step.
@@ -221,13 +221,13 @@ class InstructionFusion {
   }
 
   std::span<const Member> RolesOf(const Instruction& inst) const {
-    const Range& range = roles_[ids_.Of(inst)];
+    const Range& range = roles_[ids_.IndexOf(inst)];
     return std::span(members_).subspan(range.begin, range.end - range.begin);
   }
   void SetRoles(const Instruction& inst, std::span<const Member> roles) {
     const int begin = static_cast<int>(members_.size());
     members_.insert(members_.end(), roles.begin(), roles.end());
-    roles_[ids_.Of(inst)] = {begin, static_cast<int>(members_.size())};
+    roles_[ids_.IndexOf(inst)] = {begin, static_cast<int>(members_.size())};
   }
 
   bool Refuse(FusionReason reason, const Instruction& about, double first = 0, double second = 0) {
@@ -243,7 +243,7 @@ class InstructionFusion {
     if (!inst.shape().IsArray()) return Refuse(FusionReason::kSeveralValues, inst);
     for (const Instruction* user : inst.users()) {
       if (!graph_.IsNeeded(*user)) continue;
-      if (roles_[ids_.Of(*user)] == Range())
+      if (roles_[ids_.IndexOf(*user)] == Range())
         return Refuse(user->IsRoot() && user->Is(Opcode::kTuple) ? FusionReason::kResult : FusionReason::kReadOutside,
                       *user);
       for (const Member& role : RolesOf(*user)) AddUse(inst, *user, role);
@@ -273,7 +273,7 @@ class InstructionFusion {
       use.place = Place::kElsewhere;
     }
     if (!KeepsIndex(user, inst)) {
-      use.readers = AddReaders([&](auto out) { *out = Reader(static_cast<int>(ids_.Of(user)), role.copies); });
+      use.readers = AddReaders([&](auto out) { *out = Reader(static_cast<int>(ids_.IndexOf(user)), role.copies); });
     }
     // Finds the kernel in joins_ in constant time, because a value may have many users.
     size_t& at = kernels_[use.kernel].join;
@@ -352,7 +352,7 @@ class InstructionFusion {
       const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate + idle;
       return again <= memory || Refuse(FusionReason::kAgainInOne, inst, again, memory);
     }
-    const Subtree& subtree = subtrees_[ids_.Of(inst)];
+    const Subtree& subtree = subtrees_[ids_.IndexOf(inst)];
     if (subtree.size > kMostCopied) return Refuse(FusionReason::kTooMuchAgain, inst, kernels, kMostCopied);
     if (InstructionCost(inst) >= kCostlyInstruction && kernels > 2)
       return Refuse(FusionReason::kCostlyAgain, inst, kernels, InstructionCost(inst));

@@ -85,7 +85,7 @@ class ConvolutionLayouts {
   // Returns whether a convolution should have another order.
   bool Spread() {
     for (const Instruction* inst : order_) {
-      for (const Instruction* before : inst->control_predecessors()) waits_[ids_.Of(*before)] = true;
+      for (const Instruction* before : inst->control_predecessors()) waits_[ids_.IndexOf(*before)] = true;
     }
     for (Instruction* inst : order_) {
       if (!PrefersChannelsLast(*inst, device_)) continue;
@@ -104,9 +104,9 @@ class ConvolutionLayouts {
   void Rewrite();
 
  private:
-  const Order& SpaceOf(const Instruction& inst) const { return spaces_[ids_.Of(inst)]; }  // Empty if `inst` stays.
+  const Order& SpaceOf(const Instruction& inst) const { return spaces_[ids_.IndexOf(inst)]; }  // Empty if `inst` stays.
   bool IsLast(const Instruction& inst) const {
-    const int node = nodes_.empty() ? 0 : nodes_[ids_.Of(inst)];
+    const int node = nodes_.empty() ? 0 : nodes_[ids_.IndexOf(inst)];
     return node > 0 && first_side_[node];
   }
 
@@ -117,7 +117,7 @@ class ConvolutionLayouts {
     if (!HasSpace(inst) || !is_plain(inst.shape())) return false;
     if (!std::ranges::all_of(inst.operands(), [&](const Instruction* operand) { return is_plain(operand->shape()); }))
       return false;
-    return inst.control_predecessors().empty() && !waits_[ids_.Of(inst)] && inst.common().sharding.empty() &&
+    return inst.control_predecessors().empty() && !waits_[ids_.IndexOf(inst)] && inst.common().sharding.empty() &&
            !HasSideEffect(inst);
   }
 
@@ -126,7 +126,7 @@ class ConvolutionLayouts {
     bool other = !IsIdentityPermutation(OrderOfResult(inst, space));
     for (int64_t i = 0; i < inst.operand_count(); ++i) other |= !IsIdentityPermutation(OrderOfOperand(inst, i, space));
     if (!other) return;
-    spaces_[ids_.Of(inst)] = space;
+    spaces_[ids_.IndexOf(inst)] = space;
     spread_.push_back(&inst);
   }
 
@@ -241,7 +241,7 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
   const Order identity = IdentityOrder(base);
   for (const Use& use : uses) {
     const Order& now = use.view.empty() ? identity : use.view;
-    const CutGraph::Node node = use.user == nullptr ? 0 : nodes_[ids_.Of(*use.user)];
+    const CutGraph::Node node = use.user == nullptr ? 0 : nodes_[ids_.IndexOf(*use.user)];
     Order last = node == 0 ? Order() : OrderOfOperand(*use.user, use.operand, SpaceOf(*use.user));
     last = last.empty() ? now : use.view.empty() ? last : BeforeView(use.view, last);
     readers_of[now].push_back({node, last == now, true});
@@ -249,7 +249,7 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
     const bool in_loop = use.user != nullptr && IsLoop(*use.user);
     for (const Order& order : {now, last}) in_loops.try_emplace(order, true).first->second &= in_loop;
   }
-  const CutGraph::Node node = nodes_[ids_.Of(base)];
+  const CutGraph::Node node = nodes_[ids_.IndexOf(base)];
   Order last = node == 0 ? identity : OrderOfResult(base, SpaceOf(base));
   if (last.empty()) last = identity;
   for (const auto& [order, readers] : readers_of) {
@@ -286,13 +286,14 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
 
 bool ConvolutionLayouts::Choose() {
   nodes_.assign(ids_.size(), 0);
-  for (const Instruction* inst : spread_) nodes_[ids_.Of(*inst)] = graph_.Add();
-  for (const Instruction* inst : seeds_) graph_.Connect(CutGraph::kFirst, nodes_[ids_.Of(*inst)], CostOfLibrary(*inst));
+  for (const Instruction* inst : spread_) nodes_[ids_.IndexOf(*inst)] = graph_.Add();
+  for (const Instruction* inst : seeds_)
+    graph_.Connect(CutGraph::kFirst, nodes_[ids_.IndexOf(*inst)], CostOfLibrary(*inst));
   std::vector<bool> connected(ids_.size());
   const auto connect = [&](Instruction& base) {
-    if (base.shape().IsArray() && base.shape().rank() > 1 && !connected[ids_.Of(base)])
+    if (base.shape().IsArray() && base.shape().rank() > 1 && !connected[ids_.IndexOf(base)])
       ConnectValue(base, UsesOf(base));
-    connected[ids_.Of(base)] = true;
+    connected[ids_.IndexOf(base)] = true;
   };
   for (Instruction* inst : spread_) {
     connect(*inst);
