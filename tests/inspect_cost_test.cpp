@@ -50,14 +50,14 @@ TEST(InspectCost, RowsCountTheRunsOfEachInstruction) {
     const TimeModel times(*module, DefaultDevice());
     std::map<const Instruction*, double> walked;
     Walk(module->entry(), 1, &walked);
-    std::erase_if(walked, [&](const auto& one) { return times.Of(*one.first).launches == 0; });
+    std::erase_if(walked, [&](const auto& one) { return times.TimeOf(*one.first).launches == 0; });
     const CostReport report = CostReportOf(*module, DefaultDevice());
     ASSERT_EQ(report.rows.size(), walked.size()) << path;
     double flops = 0, bytes = 0, seconds = 0;
     for (const CostRow& row : report.rows) {
       ASSERT_TRUE(walked.contains(row.inst)) << path << " " << row.inst->name();
       EXPECT_DOUBLE_EQ(row.runs, walked.at(row.inst)) << path << " " << row.inst->name();
-      EXPECT_NEAR(row.time.total(), row.runs * times.Of(*row.inst).total(), 1e-12 * row.time.total());
+      EXPECT_NEAR(row.time.total(), row.runs * times.TimeOf(*row.inst).total(), 1e-12 * row.time.total());
       flops += row.cost.flops;
       bytes += row.cost.bytes();
       seconds += row.time.total();

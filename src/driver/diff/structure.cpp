@@ -41,7 +41,7 @@ struct Side {
 };
 
 std::string SourceOf(const Side& side, const Instruction& inst) {
-  const std::string place = side.places.Of(inst);
+  const std::string place = side.places.PlaceOf(inst);
   const std::string_view op_name = inst.metadata().op_name;
   return Str(place, !place.empty() && !op_name.empty() ? " " : "", op_name);
 }
@@ -58,7 +58,7 @@ StructureFigures FiguresOf(const Side& side) {
       figures.fusions += IsFusion(*inst) && side.diff.RunsOf(*computation) > 0;
     }
   }
-  const TimeEstimate& time = side.times.Of(module.entry());
+  const TimeEstimate& time = side.times.TimeOf(module.entry());
   figures.launches = time.launches;
   figures.seconds = time.total();
   figures.bytes = side.times.costs().Of(module.entry()).bytes();
@@ -413,7 +413,7 @@ class Differ {
                          const std::vector<const Instruction*>& instructions, double sign) {
       const double runs = sign * side.diff.RunsOf(computation);
       for (const Instruction* inst : instructions) {
-        const TimeEstimate time = side.times.Of(*inst);
+        const TimeEstimate time = side.times.TimeOf(*inst);
         kernels->launches += runs * time.launches;
         kernels->seconds += runs * time.total();
         kernels->bytes += runs * side.times.costs().Of(*inst).bytes();

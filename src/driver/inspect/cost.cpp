@@ -138,11 +138,11 @@ TimeEstimate TimeEstimate::Times(double count) const {
 TimeModel::TimeModel(const Module& module, const DeviceDescription& device) : device_(device), costs_(module) {
   for (const Computation* computation : module.PostOrder()) {
     TimeEstimate& sum = sums_[computation];
-    for (const Instruction* inst : computation->instructions()) sum += Of(*inst);
+    for (const Instruction* inst : computation->instructions()) sum += TimeOf(*inst);
   }
 }
 
-TimeEstimate TimeModel::Of(const Instruction& inst) const {
+TimeEstimate TimeModel::TimeOf(const Instruction& inst) const {
   if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
     return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.Of(inst), device_);
   TimeEstimate time;
@@ -190,17 +190,17 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device, c
   if (&root != &module.entry()) report.computation = root.name();
   report.fused = kernels.kernels + kernels.libraries > 0;
   report.cost = costs.Of(root);
-  report.time = times.Of(root);
+  report.time = times.TimeOf(root);
   report.not_modelled = GapTexts(costs.gaps());
   for (const auto& [computation, runs] : Entered(module, root, options)) {
     for (const Instruction* inst : computation->Instructions()) {
-      const TimeEstimate time = times.Of(*inst).Times(runs);
+      const TimeEstimate time = times.TimeOf(*inst).Times(runs);
       if (time.launches == 0 || IsExpanded(*inst, options)) continue;
       const Instruction& origin = WithOrigin(*inst, places);
       report.rows.push_back({.inst = inst,
                              .kind = KindOf(*inst),
                              .op_name = std::string(origin.metadata().op_name),
-                             .source = places.Of(origin),
+                             .source = places.PlaceOf(origin),
                              .runs = runs,
                              .cost = costs.Of(*inst).Times(runs),
                              .time = time,

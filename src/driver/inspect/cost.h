@@ -42,8 +42,8 @@ class TimeModel {
   // Both arguments must outlive the object.
   TimeModel(const Module& module, const DeviceDescription& device);
 
-  TimeEstimate Of(const Instruction& inst) const;
-  const TimeEstimate& Of(const Computation& computation) const { return sums_.at(&computation); }
+  TimeEstimate TimeOf(const Instruction& inst) const;
+  const TimeEstimate& TimeOf(const Computation& computation) const { return sums_.at(&computation); }
   const CostAnalysis& costs() const { return costs_; }
 
  private:

@@ -44,7 +44,7 @@ SourcePlaces::SourcePlaces(const Module& module) {
   }
 }
 
-std::string SourcePlaces::Of(const Instruction& inst) const {
+std::string SourcePlaces::PlaceOf(const Instruction& inst) const {
   const Metadata& metadata = inst.metadata();
   if (!metadata.source_file.empty()) return Str(metadata.source_file, ":", metadata.source_line);
   return TextOf(metadata.stack_frame_id);
@@ -58,7 +58,7 @@ std::string SourcePlaces::TextOf(int64_t id) const {
 }
 
 std::vector<std::string> SourcePlaces::CallsOf(const Instruction& inst) const {
-  std::vector<std::string> calls = {Of(inst)};
+  std::vector<std::string> calls = {PlaceOf(inst)};
   if (!inst.metadata().source_file.empty()) return calls;
   const Frame* frame = Find(frames_, inst.metadata().stack_frame_id);
   // The tables of a foreign file may have a cycle.
@@ -71,7 +71,9 @@ std::vector<std::string> SourcePlaces::CallsOf(const Instruction& inst) const {
 }
 
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
-  const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
+  const auto says = [&](const Instruction& one) {
+    return !one.metadata().op_name.empty() || !places.PlaceOf(one).empty();
+  };
   if (says(inst) || !IsFusion(inst)) return inst;
   for (const Instruction* root : FusionRoots(inst)) {
     if (says(*root)) return *root;
@@ -88,20 +90,20 @@ const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& place
 
 std::string SourceOf(const Instruction& inst, const SourcePlaces& places) {
   const Instruction& said = WithOrigin(inst, places);
-  const std::string place = places.Of(said);
+  const std::string place = places.PlaceOf(said);
   return Str(place, place.empty() ? "" : "  ", said.metadata().op_name);
 }
 
 std::string NameWithSource(const Instruction& inst, const Module& module) {
   const SourcePlaces places(module);
-  const std::string place = places.Of(WithOrigin(inst, places));
+  const std::string place = places.PlaceOf(WithOrigin(inst, places));
   return Str("'", inst.name(), "'", place.empty() ? "" : Str(" (", place, ")"));
 }
 
 std::string SourceAtEnd(const Instruction& inst) {
   const SourcePlaces places(inst.module());
   const Instruction& said = WithOrigin(inst, places);
-  const std::string place = places.Of(said);
+  const std::string place = places.PlaceOf(said);
   const std::string_view op_name = said.metadata().op_name;
   return Str(place.empty() ? "" : Str("  ", place), op_name.empty() ? "" : Str("  op_name=\"", op_name, "\""));
 }

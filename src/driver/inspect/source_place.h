@@ -18,9 +18,9 @@ class SourcePlaces {
 
   // "model.py:12", from source_file and source_line of the metadata, otherwise from the innermost frame of
   // stack_frame_id. "" if unknown.
-  std::string Of(const Instruction& inst) const;
+  std::string PlaceOf(const Instruction& inst) const;
 
-  // The calls that lead to it, such as "model.py:80", the outermost first. The last one is Of(inst).
+  // The calls that lead to it, such as "model.py:80", the outermost first. The last one is PlaceOf(inst).
   std::vector<std::string> CallsOf(const Instruction& inst) const;
 
  private:

@@ -46,7 +46,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
     memory.at_peak.push_back({.name = NameOf(*held.value),
                               .shape = held.value->shape != nullptr ? Str(*held.value->shape) : "",
                               .op_name = std::string(inst.metadata().op_name),
-                              .source = places.Of(inst),
+                              .source = places.PlaceOf(inst),
                               .bytes = held.bytes,
                               .is_output = held.is_output,
                               .from = step_at(held.first),
@@ -140,7 +140,7 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
                       .kind = KindOf(info),
                       .how = info.how,
                       .op_name = std::string(origin.metadata().op_name),
-                      .source = places.Of(origin),
+                      .source = places.PlaceOf(origin),
                       .slow = info.plan.slow,
                       .refused = Join(info.plan.refused, "; "),
                       .cost = costs.Of(inst),
@@ -166,7 +166,7 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
     for (const Instruction* inst : computation->Instructions()) {
       if (inst->Is(Opcode::kWhile))
         profile.loops[inst->id()] = {std::string(inst->name()), std::string(inst->metadata().op_name),
-                                     places.Of(*inst)};
+                                     places.PlaceOf(*inst)};
     }
   }
   profile.memory = MemoryOf(executable, curve, places);
