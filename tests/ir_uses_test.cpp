@@ -117,14 +117,14 @@ TEST(Fingerprints, FollowChanges) {
   Instruction& product = main.Add(Opcode::kMultiply, kShape, {&x, &sum});
   main.SetRoot(product);
   Fingerprinter fingerprints;
-  uint64_t before = fingerprints.Of(module);
+  uint64_t before = fingerprints.FingerprintOf(module);
   const auto expect_another = [&](const char* change) {
-    const uint64_t now = fingerprints.Of(module);
+    const uint64_t now = fingerprints.FingerprintOf(module);
     EXPECT_NE(now, before) << change;
     EXPECT_EQ(now, Fingerprint(module)) << change;
     before = now;
   };
-  EXPECT_EQ(fingerprints.Of(module), before);
+  EXPECT_EQ(fingerprints.FingerprintOf(module), before);
   product.SetOperand(0, y);
   expect_another("operand");
   main.SetRoot(sum);

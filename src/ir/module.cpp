@@ -539,9 +539,9 @@ uint64_t Fingerprint(const Computation& computation) {
   return Mix(hash, position[computation.root().place()]);
 }
 
-uint64_t Fingerprint(const Module& module) { return Fingerprinter().Of(module); }
+uint64_t Fingerprint(const Module& module) { return Fingerprinter().FingerprintOf(module); }
 
-uint64_t Fingerprinter::Of(const Module& module) {
+uint64_t Fingerprinter::FingerprintOf(const Module& module) {
   uint64_t hash = module.header.is_scheduled;
   for (const InputOutputAlias& alias : module.header.aliases)
     hash = Mix(hash, static_cast<uint64_t>(alias.parameter) + 1);

@@ -273,7 +273,7 @@ uint64_t Fingerprint(const Computation& computation);
 // Repeated fingerprints of one module. Only computations with a new version are hashed again.
 class Fingerprinter {
  public:
-  uint64_t Of(const Module& module);
+  uint64_t FingerprintOf(const Module& module);
 
  private:
   struct Known {

@@ -9,11 +9,11 @@ namespace hlo {
 Result<bool> ScheduleModule(Module& module, const PassContext&) {
   const bool was_scheduled = module.header.is_scheduled;
   Fingerprinter fingerprints;
-  const uint64_t before = was_scheduled ? fingerprints.Of(module) : 0;
+  const uint64_t before = was_scheduled ? fingerprints.FingerprintOf(module) : 0;
   // Unreachable computations need an order too, for the module to be valid.
   for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   module.header.is_scheduled = true;
-  return !was_scheduled || fingerprints.Of(module) != before;
+  return !was_scheduled || fingerprints.FingerprintOf(module) != before;
 }
 
 }  // namespace hlo

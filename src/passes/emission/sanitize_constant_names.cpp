@@ -42,7 +42,7 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 // changed order is reported as a change: new constants are added at the end.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
-  const uint64_t before = fingerprints.Of(module);
+  const uint64_t before = fingerprints.FingerprintOf(module);
   for (Computation* computation : SequentialComputations(module)) {
     std::vector<bool> awaited(computation->place_limit());
     for (const Instruction* inst : computation->instructions()) {
@@ -57,7 +57,7 @@ Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
     }
     if (module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
   }
-  return fingerprints.Of(module) != before;
+  return fingerprints.FingerprintOf(module) != before;
 }
 
 }  // namespace hlo

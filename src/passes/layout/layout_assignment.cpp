@@ -123,7 +123,7 @@ bool FitEntry(Module& module) {
 Result<bool> AssignLayouts(Module& module, const PassContext&) {
   const bool logs = LOGS_WHY();
   Fingerprinter fingerprints;
-  const uint64_t before = fingerprints.Of(module);
+  const uint64_t before = fingerprints.FingerprintOf(module);
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
       if (inst->Is(Opcode::kBitcast)) TRY(ReplaceBitcast(*inst));
@@ -141,7 +141,7 @@ Result<bool> AssignLayouts(Module& module, const PassContext&) {
     }
   }
   FitEntry(module);
-  return fingerprints.Of(module) != before;
+  return fingerprints.FingerprintOf(module) != before;
 }
 
 }  // namespace hlo

@@ -84,7 +84,7 @@ class Runner {
     for (SliceEnd* end : {&from_, &before_, &after_}) {
       if (!end->text.empty()) end->where = TRY(ParseSelector(end->text, pipeline_));
     }
-    fingerprint_ = fingerprints_.Of(module_);
+    fingerprint_ = fingerprints_.FingerprintOf(module_);
     TRY(RunItems(pipeline_.items));
     for (const auto& [id, entry] : book_.entries) {
       if (entry.rewrites > 0) report_.rewrites[id] = entry.rewrites;
@@ -236,7 +236,7 @@ class Runner {
       if (now > 0) run.rewrites.emplace_back(rule, now);
     }
 
-    const uint64_t before = std::exchange(fingerprint_, fingerprints_.Of(module_));
+    const uint64_t before = std::exchange(fingerprint_, fingerprints_.FingerprintOf(module_));
     run.changed = before != fingerprint_;
     if (sound != nullptr) report_.planted += Fingerprint(*sound) != fingerprint_;
     run.misreported = run.changed != reported;
