@@ -100,7 +100,7 @@ void WriteSequence(const Computation& computation, const std::vector<Instruction
 
 void WriteModule(const Module& module, MessageWriter& out) {
   WriteHeader(module, out);
-  const std::vector<Computation*> computations = PrintOrder::Of(module, kListed.module_order);
+  const std::vector<Computation*> computations = PrintOrder::ComputationsOf(module, kListed.module_order);
   std::unordered_set<const Computation*> fused;
   for (const Computation* computation : computations) {
     for (const Instruction* inst : computation->instructions()) {

@@ -83,7 +83,7 @@ Status CheckBodies(const Module& module, int64_t most_instructions) {
     int64_t instructions = 0, depth = 0;
   };
   std::unordered_map<const Computation*, Size> sizes;
-  for (const Computation* computation : PrintOrder::Of(module)) {
+  for (const Computation* computation : PrintOrder::ComputationsOf(module)) {
     Size& size = sizes[computation];
     for (const Instruction* inst : computation->Instructions()) {
       ++size.instructions;

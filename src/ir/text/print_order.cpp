@@ -6,7 +6,7 @@
 
 namespace hlo {
 
-std::vector<Instruction*> PrintOrder::Of(const Computation& computation) {
+std::vector<Instruction*> PrintOrder::InstructionsOf(const Computation& computation) {
   state_.resize(computation.module().id_limit(), kNew);
   std::vector<Instruction*> order;
   std::vector<Instruction*> stack;
@@ -42,7 +42,7 @@ std::vector<Instruction*> PrintOrder::Of(const Computation& computation) {
   return order;
 }
 
-std::vector<Computation*> PrintOrder::Of(const Module& module, bool as_listed) {
+std::vector<Computation*> PrintOrder::ComputationsOf(const Module& module, bool as_listed) {
   const std::vector<Computation*> all = module.Computations();
   std::unordered_map<const Computation*, size_t> position;
   for (size_t i = 0; i < all.size(); ++i) position[all[i]] = i;

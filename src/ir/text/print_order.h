@@ -12,9 +12,9 @@ class PrintOrder {
  public:
   // Walks the call graph, callees first, from each computation that is not called. With `as_listed`, walks from each
   // computation in the module's order, which is kept if it has callees first.
-  static std::vector<Computation*> Of(const Module& module, bool as_listed = false);
+  static std::vector<Computation*> ComputationsOf(const Module& module, bool as_listed = false);
   // Walks operands first from each instruction without users, in the order of the text.
-  std::vector<Instruction*> Of(const Computation& computation);
+  std::vector<Instruction*> InstructionsOf(const Computation& computation);
 
  private:
   enum State : uint8_t { kNew, kOpen, kDone };

@@ -189,7 +189,7 @@ void Printer::FindUnwritten(std::span<Computation* const> computations) {
 
 void Printer::PrintModule(const Module& module) {
   PrintHeader(module);
-  const std::vector<Computation*> order = PrintOrder::Of(module, options_.module_order);
+  const std::vector<Computation*> order = PrintOrder::ComputationsOf(module, options_.module_order);
   FindUnwritten(order);
   for (const Computation* computation : order) {
     if (unwritten_.contains(computation)) continue;
@@ -290,7 +290,7 @@ void Printer::PrintComputation(const Computation& computation) {
     out_ += ' ';
   }
   if (computation.module().header.is_scheduled) return PrintBody(computation, computation.Instructions());
-  PrintBody(computation, options_.text_order ? computation.PostOrder() : order_.Of(computation));
+  PrintBody(computation, options_.text_order ? computation.PostOrder() : order_.InstructionsOf(computation));
 }
 
 void Printer::PrintBody(const Computation& computation, std::span<Instruction* const> order) {
@@ -526,7 +526,7 @@ void Printer::Value(Computation* called) {
   if (!options_.bodies) return Name(called->name());
   out_ += '\n';
   Indent();
-  PrintBody(*called, order_.Of(*called));
+  PrintBody(*called, order_.InstructionsOf(*called));
 }
 
 void Printer::Value(const Window& window) {
