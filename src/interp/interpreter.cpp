@@ -105,7 +105,7 @@ class Runner {
     }
     if (caller != nullptr && caller->dynamic) TRY(CheckParameters(*caller->inst, computation, args));
     Frame& frame = frames_.emplace_back();
-    frame.program = &programs_.Of(computation);
+    frame.program = &programs_.ProgramOf(computation);
     frame.slots.resize(frame.program->slots);
     // A fusion may have more operands than its computation has parameters.
     for (size_t i = 0; i < std::min(args.size(), frame.program->parameters.size()); ++i) {

@@ -150,10 +150,10 @@ class Plans {
  public:
   // Adds a computation whose callees are known.
   void Add(const Computation& computation);
-  const LivenessResult& Of(const Computation* computation, ArgumentUse use) const {
+  const LivenessResult& SimulationOf(const Computation* computation, ArgumentUse use) const {
     return known_.at({computation, use});
   }
-  const Program& ProgramOf(const Computation& computation) { return programs_.Of(computation); }
+  const Program& ProgramOf(const Computation& computation) { return programs_.ProgramOf(computation); }
 
  private:
   const InterpretOptions options_;
@@ -197,7 +197,7 @@ class LivenessSimulation {
   void Receive(ArgumentUse use) {
     int leaf = 0;
     const std::vector<Origin>* passed_on =
-        use == ArgumentUse::kLoopState ? &plans_.Of(&computation_, ArgumentUse::kKept).result : nullptr;
+        use == ArgumentUse::kLoopState ? &plans_.SimulationOf(&computation_, ArgumentUse::kKept).result : nullptr;
     for (const Instruction* parameter : computation_.parameters()) {
       const int slot = program_.parameters[parameter->parameter_number()];
       for (const int64_t bytes : LeafBytes(parameter->shape())) {
@@ -309,9 +309,9 @@ class LivenessSimulation {
 
   // Both are upper bounds: either no given buffer is freed early, or all arguments count in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
-    const LivenessResult& freed = plans_.Of(callee, ArgumentUse::kFreed);
+    const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);
-    Note(std::min(live_ + plans_.Of(callee, ArgumentUse::kKept).bytes, live_ - given + freed.bytes));
+    Note(std::min(live_ + plans_.SimulationOf(callee, ArgumentUse::kKept).bytes, live_ - given + freed.bytes));
   }
 
   // The module may be unverified.
@@ -320,7 +320,7 @@ class LivenessSimulation {
     for (size_t i = first; i < std::min(first + count, step.operands.size()); ++i) arguments += Operand(step, i).size();
     for (const Instruction* parameter : callee->parameters()) parameters += parameter->shape().LeafCount();
     return arguments == parameters &&
-           plans_.Of(callee, ArgumentUse::kKept).result.size() == static_cast<size_t>(result.LeafCount());
+           plans_.SimulationOf(callee, ArgumentUse::kKept).result.size() == static_cast<size_t>(result.LeafCount());
   }
 
   // Leaves of the result of `callee`, whose arguments are `count` operands from `first` on. kMade marks leaves that it
@@ -331,7 +331,7 @@ class LivenessSimulation {
     for (size_t i = first; i < first + count; ++i)
       arguments.insert(arguments.end(), Operand(step, i).begin(), Operand(step, i).end());
     Leaves result;
-    for (const Origin& origin : plans_.Of(callee, ArgumentUse::kKept).result) {
+    for (const Origin& origin : plans_.SimulationOf(callee, ArgumentUse::kKept).result) {
       result.push_back(origin.kind == Origin::kNew         ? kMade
                        : origin.kind == Origin::kParameter ? arguments[origin.leaf]
                                                            : kFree);
@@ -384,7 +384,7 @@ class LivenessSimulation {
     const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
     if (!Fits(step, attrs.body, 0, 1, shape)) return New(shape);
     const std::vector<int64_t> bytes = LeafBytes(shape);
-    const std::vector<Origin>& origins = plans_.Of(attrs.body, ArgumentUse::kKept).result;
+    const std::vector<Origin>& origins = plans_.SimulationOf(attrs.body, ArgumentUse::kKept).result;
     Leaves pattern = Operand(step, 0);
     std::set<int> given = Given(step);
     int64_t state = 0;
@@ -396,8 +396,8 @@ class LivenessSimulation {
       pattern[i] = kMade;
       state += bytes[i];
     }
-    const LivenessResult& body = plans_.Of(attrs.body, ArgumentUse::kLoopState);
-    const LivenessResult& condition = plans_.Of(attrs.condition, ArgumentUse::kKept);
+    const LivenessResult& body = plans_.SimulationOf(attrs.body, ArgumentUse::kLoopState);
+    const LivenessResult& condition = plans_.SimulationOf(attrs.condition, ArgumentUse::kKept);
     NoteCallee(body);
     NoteCallee(condition);
     Note(live_ - BytesOf(given) + std::max(body.bytes, state + condition.bytes));
@@ -529,7 +529,7 @@ Peak PlannedPeak(const Computation& computation) {
       for (const Computation* callee : CalledComputations(*inst)) stack.push_back({callee, false});
     }
   }
-  const LivenessResult& entry = plans.Of(&computation, ArgumentUse::kKept);
+  const LivenessResult& entry = plans.SimulationOf(&computation, ArgumentUse::kKept);
   Peak peak = {entry.bytes, entry.largest};
   for (const Instruction* parameter : computation.parameters()) peak.bytes += parameter->shape().ByteSize();
   return peak;

@@ -92,7 +92,7 @@ void FindLastUses(Program& program) {
 
 }  // namespace
 
-const Program& Programs::Of(const Computation& computation) {
+const Program& Programs::ProgramOf(const Computation& computation) {
   std::unique_ptr<Program>& known = programs_[&computation];
   if (known != nullptr) return *known;
   known = std::make_unique<Program>();

@@ -39,7 +39,7 @@ struct Program {
 class Programs {
  public:
   explicit Programs(const InterpretOptions& options) : options_(options) {}
-  const Program& Of(const Computation& computation);
+  const Program& ProgramOf(const Computation& computation);
 
  private:
   const InterpretOptions& options_;

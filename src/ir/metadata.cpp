@@ -23,7 +23,7 @@ void AppendTo(std::string& out, const Metadata& metadata, std::string_view own) 
     out += field.name;
     out += '=';
     const auto& value = metadata.*field.member;
-    if constexpr (std::is_same_v<decltype(value), const SchedulingName&>) AppendValue(out, value.Of(own));
+    if constexpr (std::is_same_v<decltype(value), const SchedulingName&>) AppendValue(out, value.NameFor(own));
     else AppendValue(out, value);
   });
   out += '}';

@@ -17,7 +17,7 @@ struct SchedulingName {
   Interned other;
   bool is_own = false;
   bool empty() const { return !is_own && other.empty(); }
-  std::string_view Of(std::string_view own) const { return is_own ? own : other.view(); }
+  std::string_view NameFor(std::string_view own) const { return is_own ? own : other.view(); }
   bool operator==(const SchedulingName&) const = default;
 };
 

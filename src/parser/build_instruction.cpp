@@ -214,7 +214,7 @@ bool Reader::WrapAsync(Pending& pending) {
     CommonAttrs copied = *pending.common;
     copied.sharding = {};
     SchedulingName& scheduled = copied.metadata.scheduling_name;
-    scheduled = {.other = scheduled.Of(defining_)};
+    scheduled = {.other = scheduled.NameFor(defining_)};
     root.mutable_common() = std::move(copied);
   }
   module_->ClaimNames(computation);

@@ -287,7 +287,7 @@ void WriteMetadata(const Metadata& metadata, std::string_view own, MessageWriter
   number(M::source_end_column, metadata.source_end_column);
   out.Ints(M::profile_type, metadata.profile_type);
   text(M::deduplicated_name, metadata.deduplicated_name.view());
-  text(M::scheduling_name, metadata.scheduling_name.Of(own));
+  text(M::scheduling_name, metadata.scheduling_name.NameFor(own));
   number(M::stack_frame_id, metadata.stack_frame_id);
   if (!metadata.payload.empty()) out.Part(M::metadata_payload).Bytes(proto::Payload::value, metadata.payload.view());
 }

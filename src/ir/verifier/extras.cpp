@@ -255,7 +255,7 @@ Status CheckAttributes(const Instruction& inst) {
 
 // V269, V271
 Status CheckNamesAndWidths(const Instruction& inst) {
-  const std::string_view scheduled = inst.metadata().scheduling_name.Of(inst.name());
+  const std::string_view scheduled = inst.metadata().scheduling_name.NameFor(inst.name());
   if (!scheduled.empty() && scheduled != inst.name() && inst.name().find(".remat") == std::string::npos &&
       inst.name().find(".clone") == std::string::npos) {
     FAIL(ErrorAtAttribute(
