@@ -73,7 +73,7 @@ class Scalars {
 class Counter {
  public:
   // Returns nullopt if the elements depend on anything except constants and scalars with known initial values.
-  static std::optional<Counter> Of(const Instruction& loop, std::vector<int64_t> elements, const ScalarOf& known) {
+  static std::optional<Counter> Make(const Instruction& loop, std::vector<int64_t> elements, const ScalarOf& known) {
     const Instruction &init = loop.operand(0), &next = loop.attrs<WhileAttrs>().body->root();
     if (!init.Is(Opcode::kTuple) || !next.Is(Opcode::kTuple)) return std::nullopt;
     Counter counter(next);
@@ -111,7 +111,7 @@ std::optional<int64_t> Interpreted(const Instruction& loop, int64_t most, const 
   Scalars condition;
   if (!condition.Add(again)) return std::nullopt;
   condition.Order(again.computation());
-  auto counter = Counter::Of(loop, condition.elements(), known);
+  auto counter = Counter::Make(loop, condition.elements(), known);
   if (!counter) return std::nullopt;
   for (int64_t trips = 0; trips <= most; ++trips) {
     if (!condition.Evaluate(counter->state())) return std::nullopt;
@@ -139,7 +139,7 @@ std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t t
         static_cast<uint64_t>(induction->first) + static_cast<uint64_t>(induction->step) * static_cast<uint64_t>(trips);
     return Literal::Scalar(loop.shape().element(i).type(), static_cast<int64_t>(last));
   }
-  auto counter = trips <= kMostInterpretedTrips ? Counter::Of(loop, {i}, known) : std::nullopt;
+  auto counter = trips <= kMostInterpretedTrips ? Counter::Make(loop, {i}, known) : std::nullopt;
   for (int64_t trip = 0; counter && trip < trips; ++trip) {
     if (!counter->Advance()) counter.reset();
   }

@@ -181,7 +181,7 @@ uint64_t HashOfComputation(const Computation& computation, const std::vector<uin
 
 }  // namespace
 
-Result<DiffModule> DiffModule::Of(const Module& module, const DiffIgnore& ignore, int64_t most) {
+Result<DiffModule> DiffModule::Make(const Module& module, const DiffIgnore& ignore, int64_t most) {
   DiffModule diff(module);
   diff.graphs_.resize(module.computation_id_limit());
   diff.hashes_.resize(module.computation_id_limit());

@@ -58,7 +58,7 @@ class DiffGraph {
 class DiffModule {
  public:
   // Errors: A021 (kLimit) for more than `most` nodes with fusions expanded.
-  static Result<DiffModule> Of(const Module& module, const DiffIgnore& ignore, int64_t most);
+  static Result<DiffModule> Make(const Module& module, const DiffIgnore& ignore, int64_t most);
 
   const Module& module() const { return *module_; }
   // All computations except fused ones; the entry is the last.

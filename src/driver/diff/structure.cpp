@@ -479,8 +479,8 @@ std::string_view ToString(KernelDiff::What what) {
 }
 
 Result<StructureDiff> DiffModules(const Module& left, const Module& right, const StructureOptions& options) {
-  const DiffModule was = TRY(DiffModule::Of(left, options.ignore, options.most_instructions));
-  const DiffModule is = TRY(DiffModule::Of(right, options.ignore, options.most_instructions));
+  const DiffModule was = TRY(DiffModule::Make(left, options.ignore, options.most_instructions));
+  const DiffModule is = TRY(DiffModule::Make(right, options.ignore, options.most_instructions));
   Side left_side(was, *options.device), right_side(is, *options.device);
   return Differ(left_side, right_side, options).Take();
 }

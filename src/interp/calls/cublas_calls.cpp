@@ -12,7 +12,7 @@ struct Epilogue {
   bool bias = false, aux = false;
   std::string activation;  // "", RELU, GELU or SILU.
 
-  static std::optional<Epilogue> Of(std::string_view name) {
+  static std::optional<Epilogue> FromName(std::string_view name) {
     Epilogue epilogue;
     if (name.empty() || name == "DEFAULT") return epilogue;
     if (name == "BIAS") return Epilogue{.bias = true};
@@ -47,7 +47,7 @@ Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
   config.dot.lhs_batch = IntsOf(numbers["lhs_batch_dimensions"]);
   config.dot.rhs_batch = IntsOf(numbers["rhs_batch_dimensions"]);
   const std::string* name = json["epilogue"].String();
-  const auto epilogue = Epilogue::Of(name == nullptr ? "" : *name);
+  const auto epilogue = Epilogue::FromName(name == nullptr ? "" : *name);
   if (!epilogue) FAIL(UnsupportedCall(inst, Str("with epilogue ", *name)));
   config.epilogue = *epilogue;
   return config;

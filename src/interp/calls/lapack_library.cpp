@@ -139,7 +139,7 @@ struct Svd {
   int rows, columns, stride, u_stride, vt_stride;
   std::vector<Real<T>> real_work;
 
-  static Result<Svd> Of(const Call& call) {
+  static Result<Svd> Make(const Call& call) {
     if (call.Option("transposed", 'F') == 'T') FAIL(UnsupportedCall(call.e().inst, "with transposed"));
     const char mode = VectorsOf(call);
     if (mode != 'A' && mode != 'S' && mode != 'N') FAIL(UnsupportedCall(call.e().inst, "with another mode"));
@@ -176,7 +176,7 @@ struct Svd {
 Result<Literal> CallGesdd(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
-    Svd<T> svd = TRY(Svd<T>::Of(call));
+    Svd<T> svd = TRY(Svd<T>::Make(call));
     const Library gesdd = TRY(Library::Find(call, type, "gesdd"));
     std::vector<int> int_work(std::max(1, 8 * std::min(svd.rows, svd.columns)));
     Work<T> work;
@@ -200,7 +200,7 @@ Result<Literal> CallGesdd(const Call& call) {
 Result<Literal> CallGesvd(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
-    Svd<T> svd = TRY(Svd<T>::Of(call));
+    Svd<T> svd = TRY(Svd<T>::Make(call));
     const Library gesvd = TRY(Library::Find(call, type, "gesvd"));
     Work<T> work;
     for (int64_t i = 0; i < svd.a.count(); ++i) {

@@ -54,7 +54,7 @@ void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t
     std::copy_n(static_cast<const float*>(in[0]) + begin, part, x);
     uint64_t left_out = 0;
     for (int64_t i = 0; i < part; ++i) left_out |= Function::Covers(x[i]) ? 0 : 1;
-    for (int64_t i = 0; i < part; ++i) r[i] = static_cast<float>(Function::Of(x[i]));
+    for (int64_t i = 0; i < part; ++i) r[i] = static_cast<float>(Function::Evaluate(x[i]));
     for (int64_t i = 0; i < part && left_out != 0; ++i) {
       if (!Function::Covers(x[i])) r[i] = F()(op, static_cast<float>(x[i]));
     }

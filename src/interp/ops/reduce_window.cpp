@@ -121,7 +121,8 @@ struct Running {
   int64_t before = 1, size = 0, out = 0, lanes = 1;
   int64_t first = 0;  // The window at position i has clamp(first + i, 0, size) elements.
 
-  static std::optional<Running> Of(const Window& window, std::span<const int64_t> base, std::span<const int64_t> out) {
+  static std::optional<Running> Make(const Window& window, std::span<const int64_t> base,
+                                     std::span<const int64_t> out) {
     Running running;
     const WindowDim* along = nullptr;
     for (size_t d = 0; d < base.size(); ++d) {
@@ -221,7 +222,7 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
     bytes.push_back(ByteWidth(inits[i].shape().type()));
   }
   for (Literal& result : results) out.push_back(result.mutable_raw());
-  if (const auto running = Running::Of(attrs.window, inputs[0].shape().dims(), out_shape.dims())) {
+  if (const auto running = Running::Make(attrs.window, inputs[0].shape().dims(), out_shape.dims())) {
     Arrays raw{.out = out, .bytes = bytes};
     for (size_t a = 0; a < arrays; ++a) {
       raw.in.push_back(inputs[a].raw());

@@ -52,10 +52,10 @@ inline double Clamp(double x, double most) { return x < -most ? -most : x > most
 // Rounded to f32, e^150 is infinite and e^-150 is 0.
 constexpr double kExpLimit = 150;
 
-// Each function is a struct whose Of(x) is the value for every f32 x for which Covers(x).
+// Each function is a struct whose Evaluate(x) is the value for every f32 x for which Covers(x).
 struct Exp {
   static bool Covers(double) { return true; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const auto [scale, part] = ExpOf(Clamp(x, kExpLimit));
     return std::fma(scale, part, scale);
   }
@@ -68,7 +68,7 @@ inline double Expm1Of(double x) {
 
 struct Expm1 {
   static bool Covers(double) { return true; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const double y = Expm1Of(Clamp(x, kExpLimit));
     return x == 0 ? x : y;
   }
@@ -76,13 +76,13 @@ struct Expm1 {
 
 struct Logistic {
   static bool Covers(double) { return true; }
-  static double Of(double x) { return 1 / (1 + Exp::Of(-x)); }
+  static double Evaluate(double x) { return 1 / (1 + Exp::Evaluate(-x)); }
 };
 
 // tanh x = (e^2x - 1) / (e^2x + 1), which is 1 in f64 for x = 20.
 struct Tanh {
   static bool Covers(double) { return true; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const double y = Expm1Of(2 * Clamp(x, 20));
     return x == 0 ? x : y / (y + 2);
   }
@@ -119,7 +119,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Log {
   static bool Covers(double x) { return x > 0 && x < kInfinity; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const auto [n, m] = SplitForLog(x);
     return LogOf(n, m - 1);
   }
@@ -127,7 +127,7 @@ struct Log {
 
 struct Log2 {
   static bool Covers(double x) { return x > 0 && x < kInfinity; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const auto [n, m] = SplitForLog(x);
     const auto [head, tail] = Log1pOf(m - 1);
     return std::fma(head + tail, kLog2E, n);
@@ -137,7 +137,7 @@ struct Log2 {
 // If 1 + x is in the middle range, x is more precise than the rounded 1 + x.
 struct Log1p {
   static bool Covers(double x) { return x > -1 && x < kInfinity; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const auto [n, m] = SplitForLog(1 + x);
     const double y = LogOf(n, n == 0 ? x : m - 1);
     return x == 0 ? x : y;
@@ -174,7 +174,7 @@ constexpr double kQuadrantLimit = 0x1p20;
 
 struct Sin {
   static bool Covers(double x) { return std::fabs(x) < kQuadrantLimit; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const auto [n, r] = QuadrantOf(x);
     const double y = SinOf(n, r);
     return x == 0 ? x : y;
@@ -183,7 +183,7 @@ struct Sin {
 
 struct Cos {
   static bool Covers(double x) { return std::fabs(x) < kQuadrantLimit; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const auto [n, r] = QuadrantOf(x);
     return SinOf(n + 1, r);
   }
@@ -214,7 +214,7 @@ constexpr ErfTable kErf = [] {
 // table. Rounded to f32, erf 4 is 1.
 struct Erf {
   static bool Covers(double) { return true; }
-  static double Of(double x) {
+  static double Evaluate(double x) {
     const double size = std::fabs(Clamp(x, 4)), shifted = std::fma(size, 16, kToInteger);
     const double c = (shifted - kToInteger) / 16, d = size - c;
     const uint64_t i = std::bit_cast<uint64_t>(shifted) & 127;
