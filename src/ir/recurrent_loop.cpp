@@ -56,7 +56,7 @@ class Follower {
     }
   }
 
-  Keeps Of(const Instruction& inst) const { return keeps_.at(&inst); }
+  Keeps KeepsOf(const Instruction& inst) const { return keeps_.at(&inst); }
 
  private:
   Keeps Follow(const Instruction& inst) const {
@@ -64,7 +64,7 @@ class Follower {
     if (&inst == dot_) return Keeps::kPlaces;
     Keeps least = Keeps::kAll;
     for (const Instruction* operand : inst.operands()) least = std::max(least, keeps_.at(operand));
-    if (updates_.contains(&inst)) return TakesRows(inst, 2) ? Of(inst.operand(1)) : Keeps::kNothing;
+    if (updates_.contains(&inst)) return TakesRows(inst, 2) ? KeepsOf(inst.operand(1)) : Keeps::kNothing;
     if (least == Keeps::kAll || least == Keeps::kNothing) return least;
     if (!inst.shape().IsArray() || !inst.shape().HasDefaultLayout()) return Keeps::kNothing;
     const bool renames = inst.Is(Opcode::kReshape) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy);
@@ -101,7 +101,7 @@ class Follower {
   // Whether the indices from operand `first` on are independent of values in columns.
   bool TakesRows(const Instruction& inst, int64_t first) const {
     for (int64_t i = first; i < inst.operand_count(); ++i) {
-      if (Of(inst.operand(i)) != Keeps::kAll) return false;
+      if (KeepsOf(inst.operand(i)) != Keeps::kAll) return false;
     }
     return true;
   }
@@ -356,7 +356,7 @@ class Finder {
     const RecurrentLoop::Product* const product = found_.ProductOf(inst);
     const Follower follower(inst, found_.period, product != nullptr ? product->dot : nullptr, of_operands, updates_);
     for (const Instruction* root : FusionRoots(inst)) {
-      const Keeps keeps = follower.Of(*root);
+      const Keeps keeps = follower.KeepsOf(*root);
       if (keeps == Keeps::kNothing || (product != nullptr && keeps != Keeps::kPlaces))
         return No(Str("'", inst.name(), "' reads state at other columns than it writes"));
     }

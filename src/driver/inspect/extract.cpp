@@ -38,7 +38,7 @@ class Piece {
   }
 
   bool Has(const Instruction& inst) const { return copies_.contains(&inst); }
-  Instruction& Of(const Instruction& inst) const { return *copies_.at(&inst); }
+  Instruction& CopyOf(const Instruction& inst) const { return *copies_.at(&inst); }
 
   void AddParameterFor(const Instruction& inst) {
     copies_[&inst] =
@@ -47,12 +47,12 @@ class Piece {
   // The copies of its operands must exist.
   void AddCopy(const Instruction& inst) {
     std::vector<Instruction*> operands;
-    for (const Instruction* operand : inst.operands()) operands.push_back(&Of(*operand));
+    for (const Instruction* operand : inst.operands()) operands.push_back(&CopyOf(*operand));
     copies_[&inst] = &entry_->AddClone(inst, operands);
   }
   void SetResults(const std::vector<const Instruction*>& results) {
     std::vector<Instruction*> copies;
-    for (const Instruction* result : results) copies.push_back(&Of(*result));
+    for (const Instruction* result : results) copies.push_back(&CopyOf(*result));
     entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(copies));
   }
 

@@ -7,21 +7,21 @@ using kernel::Type;
 Digits::Digits(SortKernel& sort, int pass)
     : sort_(sort), k_(sort.k()), digits_(sort.shape().digits), shift_(pass * DigitBits(sort.shape())) {}
 
-kernel::Value Digits::Of(Value key) const {
+kernel::Value Digits::DigitOf(Value key) const {
   return Convert(ShiftRightLogical(key, kernel::ConstantLike(key, shift_)) & (digits_ - 1), Type::kIndex);
 }
 
 void Digits::Count(Array counters, const DigitSource& source, Value count) {
   sort_.ForEach(k_.Index(digits_), [&](Value i) { counters.Store(i, k_.Constant(Type::kU32, 0)); });
   k_.Loop(k_.Index(0), count, 1, [&](Value i) {
-    const Value at = Of(source.key(i));
+    const Value at = DigitOf(source.key(i));
     counters.Store(at, counters.Load(at) + 1);
   });
 }
 
 void Digits::Move(Array counters, const DigitSource& source, Value count, const Mover& move) {
   k_.Loop(k_.Index(0), count, 1, [&](Value i) {
-    const Value key = source.key(i), at = Of(key), to = counters.Load(at);
+    const Value key = source.key(i), at = DigitOf(key), to = counters.Load(at);
     counters.Store(at, to + 1);
     move(Convert(to, Type::kIndex), key, [&] { return source.carried(i); });
   });

@@ -27,7 +27,7 @@ class Digits {
   void Move(Array counters, const DigitSource& source, Value count, const Mover& move);
 
  private:
-  Value Of(Value key) const;
+  Value DigitOf(Value key) const;
 
   SortKernel& sort_;
   kernel::KernelBuilder& k_;

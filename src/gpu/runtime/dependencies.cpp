@@ -25,7 +25,7 @@ class EffectsOfNodes {
  public:
   EffectsOfNodes(const Program& program, const Binding* binding) : program_(program), binding_(binding) {}
 
-  Effects Of(const Node& node) {
+  Effects EffectsOf(const Node& node) {
     effects_ = {};
     AddNode(node);
     return std::move(effects_);
@@ -173,7 +173,7 @@ std::vector<std::vector<int>> Dependencies(const Program& program, std::span<con
   int last_ordered = -1;
   std::vector<std::vector<int>> after(nodes.size());
   for (int node = 0; node < std::ssize(nodes); ++node) {
-    const Effects effects = effects_of.Of(nodes[node]);
+    const Effects effects = effects_of.EffectsOf(nodes[node]);
     std::set<int> waits;
     for (const Extent& extent : effects.reads) memory.Touch(extent, node, false, waits);
     for (const Extent& extent : effects.writes) memory.Touch(extent, node, true, waits);

@@ -50,11 +50,11 @@ class Finder {
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex&, const Shape& shape) {
         leaves.push_back(Add(ValueKind::kParameter, *parameter, leaf++, shape, 0));
       });
-      Of(*parameter) = leaves;
+      LeavesOf(*parameter) = leaves;
     }
     Walk(entry);
     const int64_t end = found_.positions++;
-    for (const int value : Of(entry.root())) {
+    for (const int value : LeavesOf(entry.root())) {
       UseOf(value, end);
       outputs_.push_back(value);
     }
@@ -63,7 +63,7 @@ class Finder {
   }
 
  private:
-  Leaves& Of(const Instruction& inst) { return found_.of_instruction[inst.id()]; }
+  Leaves& LeavesOf(const Instruction& inst) { return found_.of_instruction[inst.id()]; }
 
   int Add(ValueKind kind, const Instruction& inst, int leaf, const Shape& shape, int64_t position) {
     found_.values.push_back({kind, &inst, leaf, &shape, BytesInMemory(shape), loop_, position, false, {}});
@@ -90,28 +90,28 @@ class Finder {
     for (const Instruction* inst : RunOrder(computation)) {
       switch (inst->opcode()) {
         case Opcode::kParameter: break;  // Set where the computation is called.
-        case Opcode::kConstant: Of(*inst) = AddAll(ValueKind::kConstant, *inst, 0); break;
+        case Opcode::kConstant: LeavesOf(*inst) = AddAll(ValueKind::kConstant, *inst, 0); break;
         case Opcode::kTuple:
         case Opcode::kAfterAll: {
           Leaves leaves;
           if (inst->Is(Opcode::kTuple)) {
             for (const Instruction* operand : inst->operands())
-              leaves.insert(leaves.end(), Of(*operand).begin(), Of(*operand).end());
+              leaves.insert(leaves.end(), LeavesOf(*operand).begin(), LeavesOf(*operand).end());
           } else {
             leaves = AddAll(ValueKind::kConstant, *inst, 0);  // A token has no bytes.
           }
-          Of(*inst) = std::move(leaves);
+          LeavesOf(*inst) = std::move(leaves);
           break;
         }
         case Opcode::kGetTupleElement:
-          Of(*inst) = ElementLeaves(inst->operand(0).shape(), Of(inst->operand(0)), inst->tuple_index());
+          LeavesOf(*inst) = ElementLeaves(inst->operand(0).shape(), LeavesOf(inst->operand(0)), inst->tuple_index());
           break;
         case Opcode::kCall: WalkCall(*inst); break;
         case Opcode::kWhile: WalkWhile(*inst); break;
         case Opcode::kConditional: WalkConditional(*inst); break;
         default:
           if (IsControlOrView(*inst)) {
-            Of(*inst) = Of(inst->operand(0));
+            LeavesOf(*inst) = LeavesOf(inst->operand(0));
           } else {
             WalkStep(*inst);
           }
@@ -122,41 +122,41 @@ class Finder {
   void WalkStep(const Instruction& inst) {
     const int64_t position = found_.position_of[inst.id()] = found_.positions++;
     for (const Instruction* operand : inst.operands()) {
-      for (const int value : Of(*operand)) UseOf(value, position);
+      for (const int value : LeavesOf(*operand)) UseOf(value, position);
     }
-    Of(inst) = AddAll(ValueKind::kComputed, inst, position);
+    LeavesOf(inst) = AddAll(ValueKind::kComputed, inst, position);
     const auto shares = shares_.find(&inst);
     if (shares == shares_.end()) return;
     for (const Share& share : shares->second) {
-      found_.in_place.push_back({position, Of(inst.operand(share.operand))[share.operand_leaf],
-                                 Of(inst)[share.result_leaf], true, share.must});
+      found_.in_place.push_back({position, LeavesOf(inst.operand(share.operand))[share.operand_leaf],
+                                 LeavesOf(inst)[share.result_leaf], true, share.must});
     }
   }
 
   void WalkCall(const Instruction& call) {
     const Computation& callee = *call.attrs<CallAttrs>().to_apply;
-    for (int64_t i = 0; i < call.operand_count(); ++i) Of(callee.parameter(i)) = Of(call.operand(i));
+    for (int64_t i = 0; i < call.operand_count(); ++i) LeavesOf(callee.parameter(i)) = LeavesOf(call.operand(i));
     Walk(callee);
-    Of(call) = Of(callee.root());
+    LeavesOf(call) = LeavesOf(callee.root());
   }
 
   void WalkWhile(const Instruction& loop) {
     const auto& attrs = loop.attrs<WhileAttrs>();
-    const Leaves initial = Of(loop.operand(0));
+    const Leaves initial = LeavesOf(loop.operand(0));
     const int64_t enter = found_.position_of[loop.id()] = found_.positions++;
     const int outer = loop_;
     loops_.push_back({outer, 0});
     loop_ = static_cast<int>(loops_.size()) - 1;
     const int self = loop_;
     const Leaves state = AddAll(ValueKind::kState, loop, enter);
-    Of(attrs.condition->parameter(0)) = Of(attrs.body->parameter(0)) = state;
+    LeavesOf(attrs.condition->parameter(0)) = LeavesOf(attrs.body->parameter(0)) = state;
     Walk(*attrs.condition);
     const int64_t test = found_.positions++;
-    for (const int value : Of(attrs.condition->root())) UseOf(value, test);
+    for (const int value : LeavesOf(attrs.condition->root())) UseOf(value, test);
     // The loop ends after its condition, with the state as the result.
     for (const int value : state) UseOf(value, test);
     Walk(*attrs.body);
-    const Leaves next = Of(attrs.body->root());
+    const Leaves next = LeavesOf(attrs.body->root());
     const int64_t back = loops_[self].end = found_.positions++;
     found_.ends_of[loop.id()] = {back};
     for (size_t i = 0; i < state.size(); ++i) {
@@ -172,19 +172,19 @@ class Finder {
     for (size_t i = 0; i < state.size(); ++i) {
       if (Same(state[i]) == state[i]) UseOf(initial[i], enter);
     }
-    Of(loop) = state;
+    LeavesOf(loop) = state;
   }
 
   void WalkConditional(const Instruction& conditional) {
     const int64_t select = found_.position_of[conditional.id()] = found_.positions++;
-    for (const int value : Of(conditional.operand(0))) UseOf(value, select);
+    for (const int value : LeavesOf(conditional.operand(0))) UseOf(value, select);
     const std::vector<Computation*> branches = conditional.attrs<ConditionalAttrs>().branches();
     std::vector<int64_t>& ends = found_.ends_of[conditional.id()];
     std::vector<Leaves> results;
     for (size_t b = 0; b < branches.size(); ++b) {
-      Of(branches[b]->parameter(0)) = Of(conditional.operand(b + 1));
+      LeavesOf(branches[b]->parameter(0)) = LeavesOf(conditional.operand(b + 1));
       Walk(*branches[b]);
-      results.push_back(Of(branches[b]->root()));
+      results.push_back(LeavesOf(branches[b]->root()));
       ends.push_back(found_.positions++);
     }
     const Leaves state = AddAll(ValueKind::kState, conditional, select);
@@ -199,7 +199,7 @@ class Finder {
         found_.merges.push_back({ends[b], results[b][i], state[i]});
       }
     }
-    Of(conditional) = state;
+    LeavesOf(conditional) = state;
   }
 
   // A value from outside of a loop is needed until the loop's end.
@@ -241,9 +241,10 @@ class Finder {
     const Instruction& step = *result.definition;
     int64_t reads = 0, shared = 0;
     for (const Instruction* operand : step.operands())
-      reads += std::count(Of(*operand).begin(), Of(*operand).end(), pair.operand);
+      reads += std::count(LeavesOf(*operand).begin(), LeavesOf(*operand).end(), pair.operand);
     for (const Share& share : shares_.at(&step)) {
-      shared += share.result_leaf == result.leaf && Of(step.operand(share.operand))[share.operand_leaf] == pair.operand;
+      shared +=
+          share.result_leaf == result.leaf && LeavesOf(step.operand(share.operand))[share.operand_leaf] == pair.operand;
     }
     return reads == shared;
   }

@@ -182,7 +182,7 @@ class LastReads {
       for (const Instruction* operand : inst.operands()) last_[operand->id()] = std::max(last_[operand->id()], last);
     }
   }
-  size_t Of(const Instruction& inst) const { return last_[inst.id()]; }
+  size_t LastReadOf(const Instruction& inst) const { return last_[inst.id()]; }
   size_t PlaceOf(const Instruction& inst) const { return place_[inst.id()]; }
 
  private:
@@ -240,7 +240,8 @@ void WarnOfUnsharedMemory(Findings& findings) {
         std::any_of(header.donors.begin(), header.donors.end(), taken))
       continue;
     const auto fits = std::find_if(results.begin(), results.end(), [&](const BoundaryLeaf& result) {
-      return result.value->shape() == leaf.value->shape() && reads.Of(*leaf.value) < reads.PlaceOf(*result.value);
+      return result.value->shape() == leaf.value->shape() &&
+             reads.LastReadOf(*leaf.value) < reads.PlaceOf(*result.value);
     });
     if (fits == results.end()) continue;
     Error error = ErrorAt(*leaf.value, "W005",

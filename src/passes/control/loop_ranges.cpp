@@ -89,12 +89,12 @@ class Ranges {
     bool changed = false;
     for (Instruction* inst : loop_.body->PostOrder()) {
       if (!IsScalarInteger(*inst)) continue;
-      Of(*inst) = Find(*inst);
+      RangeOf(*inst) = Find(*inst);
       Instruction* const same = inst->IsRoot() || inst->IsDead() ? nullptr : Simpler(*inst);
       if (same == nullptr || !context.ConsumeFuel()) continue;
-      const Range range = Of(*inst);
+      const Range range = RangeOf(*inst);
       ranges_.resize(loop_.body->place_limit());
-      Of(*same) = range;
+      RangeOf(*same) = range;
       inst->ReplaceAllUses(*same);
       changed = true;
     }
@@ -102,7 +102,7 @@ class Ranges {
   }
 
  private:
-  Range& Of(const Instruction& inst) { return ranges_[inst.place()]; }
+  Range& RangeOf(const Instruction& inst) { return ranges_[inst.place()]; }
 
   std::optional<int64_t> ElementInCondition(const Instruction& inst) const {
     if (!inst.Is(Opcode::kGetTupleElement) || &inst.operand(0) != &loop_.condition->parameter(0)) return std::nullopt;
@@ -169,7 +169,7 @@ class Ranges {
   }
 
   Range Computed(const Instruction& inst, const Range& whole) {
-    const auto of = [&](int64_t i) { return Of(inst.operand(i)); };
+    const auto of = [&](int64_t i) { return RangeOf(inst.operand(i)); };
     switch (inst.opcode()) {
       case Opcode::kAdd: return IsPred(inst) ? whole : Range{of(0).low + of(1).low, of(0).high + of(1).high};
       case Opcode::kSubtract: return {of(0).low - of(1).high, of(0).high - of(1).low};
@@ -211,7 +211,7 @@ class Ranges {
   std::optional<bool> Compared(const Instruction& inst) {
     const unsigned asked = OrdersOf(inst.attrs<CompareAttrs>().direction);
     const Instruction &a = inst.operand(0), &b = inst.operand(1);
-    const Range left = Of(a), right = Of(b);
+    const Range left = RangeOf(a), right = RangeOf(b);
     unsigned possible = 0;
     if (left.low < right.high) possible |= kLess;
     if (left.high > right.low) possible |= kMore;
@@ -225,10 +225,10 @@ class Ranges {
 
   // Returns an existing or constant value equal to `inst`, or null.
   Instruction* Simpler(Instruction& inst) {
-    const auto of = [&](int64_t i) { return Of(inst.operand(i)); };
+    const auto of = [&](int64_t i) { return RangeOf(inst.operand(i)); };
     switch (inst.opcode()) {
       case Opcode::kCompare: {
-        const Range outcome = Of(inst);
+        const Range outcome = RangeOf(inst);
         if (outcome.low != outcome.high) return nullptr;
         return &inst.computation().AddConstant(Literal::Scalar(PrimitiveType::kPred, int64_t(outcome.low)));
       }
@@ -243,7 +243,7 @@ class Ranges {
   // null.
   Instruction* Extreme(Instruction& inst, int larger, int smaller) {
     if (IsPred(inst)) return nullptr;
-    const Range a = Of(inst.operand(0)), b = Of(inst.operand(1));
+    const Range a = RangeOf(inst.operand(0)), b = RangeOf(inst.operand(1));
     if (a.low >= b.high) return &inst.operand(larger);
     return b.low >= a.high ? &inst.operand(smaller) : nullptr;
   }

@@ -58,7 +58,7 @@ class Motion {
     AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
       // Remove unused get-tuple-elements, which would keep tuples that moved.
-      const bool goes = Of(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
+      const bool goes = FactOf(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
     return true;
@@ -74,10 +74,10 @@ class Motion {
     double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;
   };
-  Fact& Of(const Instruction& inst) { return facts_[inst.place()]; }
+  Fact& FactOf(const Instruction& inst) { return facts_[inst.place()]; }
 
   void Look(Instruction& inst) {
-    Fact& fact = Of(inst);
+    Fact& fact = FactOf(inst);
     if (const auto element = loop_.ElementInBody(inst)) {
       fact.invariant = loop_.IsInvariant(*element);
       fact.bytes = static_cast<double>(inst.shape().ByteSize());
@@ -90,8 +90,8 @@ class Motion {
     fact.work = inst.shape().IsArray() ? InstructionCost(inst) * static_cast<double>(inst.shape().NumElements()) : 0;
     fact.bytes = inst.Is(Opcode::kConstant) ? bytes : 0;
     for (const Instruction* operand : inst.operands()) {
-      fact.work += Of(*operand).work;
-      fact.bytes += Of(*operand).bytes;
+      fact.work += FactOf(*operand).work;
+      fact.bytes += FactOf(*operand).bytes;
     }
     if (inst.Is(kMoves)) fact.bytes = std::min(fact.bytes, bytes);
     fact.moves = IsWorthMoving(inst, fact, bytes);
@@ -106,7 +106,7 @@ class Motion {
         inst.Is(Opcode::kElidedConstant) || inst.IsDead() || inst.IsRoot())
       return false;
     if (inst.Is(kCollective) || !IsStatic(inst.shape())) return false;
-    if (std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return !Of(*operand).invariant; }))
+    if (std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return !FactOf(*operand).invariant; }))
       return false;
     // An inner loop or unknown custom call may not terminate, so it must not run if the outer loop has no trip.
     if ((inst.Is(kControl) || inst.Is(Opcode::kCustomCall)) && !runs_) return false;
@@ -115,7 +115,7 @@ class Motion {
 
   bool IsWorthMoving(const Instruction& inst, const Fact& fact, double bytes) {
     // Elements of a tuple that moved.
-    if (inst.Is(Opcode::kGetTupleElement)) return Of(inst.operand(0)).moves;
+    if (inst.Is(Opcode::kGetTupleElement)) return FactOf(inst.operand(0)).moves;
     const bool feeds_memory = inst.Is(Opcode::kBroadcast) && FeedsMemory(inst);
     if (MovesWithUsersOnly(inst)) return feeds_memory;
     if (inst.shape().IsTuple()) {
@@ -129,16 +129,16 @@ class Motion {
 
   void CopyOut() {
     for (size_t i = order_.size(); i-- > 0;) {
-      const Fact& fact = Of(*order_[i]);
+      const Fact& fact = FactOf(*order_[i]);
       if (fact.outside != nullptr || !(fact.moves || fact.needed)) continue;
-      for (const Instruction* operand : order_[i]->operands()) Of(*operand).needed = true;
+      for (const Instruction* operand : order_[i]->operands()) FactOf(*operand).needed = true;
     }
     Computation& caller = loop_.loop->computation();
     for (const Instruction* inst : order_) {
-      Fact& fact = Of(*inst);
+      Fact& fact = FactOf(*inst);
       if (fact.outside != nullptr || !(fact.moves || fact.needed)) continue;
       std::vector<Instruction*> operands;
-      for (const Instruction* operand : inst->operands()) operands.push_back(Of(*operand).outside);
+      for (const Instruction* operand : inst->operands()) operands.push_back(FactOf(*operand).outside);
       fact.outside = &caller.AddClone(*inst, operands);
       fact.outside->SetOrigin(-1);  // No single trip computes it.
     }
@@ -152,15 +152,15 @@ class Motion {
     std::vector<Shape> shapes = loop_.loop->shape().elements();
     std::vector<std::pair<Instruction*, int64_t>> inside;
     for (size_t i = order_.size(); i-- > 0;) {
-      Fact& fact = Of(*order_[i]);
-      const auto is_gone = [&](const Instruction* user) { return Of(*user).gone; };
+      Fact& fact = FactOf(*order_[i]);
+      const auto is_gone = [&](const Instruction* user) { return FactOf(*user).gone; };
       fact.gone = fact.invariant && (fact.moves || std::ranges::all_of(order_[i]->users(), is_gone));
     }
     for (Instruction* inst : order_) {
-      const auto stays = [&](const Instruction* user) { return !Of(*user).gone; };
-      if (!Of(*inst).moves || inst->shape().IsTuple() || std::ranges::none_of(inst->users(), stays)) continue;
+      const auto stays = [&](const Instruction* user) { return !FactOf(*user).gone; };
+      if (!FactOf(*inst).moves || inst->shape().IsTuple() || std::ranges::none_of(inst->users(), stays)) continue;
       inside.emplace_back(inst, std::ssize(first));
-      first.push_back(Of(*inst).outside);
+      first.push_back(FactOf(*inst).outside);
       shapes.push_back(inst->shape());
     }
     const Shape state = Shape::Tuple(std::move(shapes));

@@ -57,7 +57,7 @@ class Padder {
   };
 
   // Returns the value of an instruction from before this pass. An array without dynamic sizes is its own whole array.
-  Value Of(Instruction& inst) const {
+  Value ValueOf(Instruction& inst) const {
     if (inst.shape().HasDynamicDims()) return values_[inst.place()];
     return {&inst, std::vector<Instruction*>(inst.shape().rank())};
   }
@@ -73,14 +73,14 @@ class Padder {
   }
 
   Value Set(Instruction& inst) {
-    Value value = Of(inst.operand(0));
+    Value value = ValueOf(inst.operand(0));
     if (value.whole != nullptr) value.sizes[inst.attrs<OneDimensionAttrs>().dimension.value] = &inst.operand(1);
     return value;
   }
 
   Value Get(Instruction& inst) {
     const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
-    const Value value = Of(inst.operand(0));
+    const Value value = ValueOf(inst.operand(0));
     if (value.whole == nullptr || value.sizes[d] == nullptr || value.sizes[d]->shape() != inst.shape()) return {};
     // A size beyond the bound is clamped to the bound.
     Instruction& zero = inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), int64_t{0}));
@@ -92,9 +92,9 @@ class Padder {
   // All operands must have the same sizes.
   Value Elementwise(Instruction& inst) {
     std::vector<Instruction*> wholes;
-    const Value first = Of(inst.operand(0));
+    const Value first = ValueOf(inst.operand(0));
     for (Instruction* operand : inst.operands()) {
-      const Value value = Of(*operand);
+      const Value value = ValueOf(*operand);
       if (value.whole == nullptr || value.sizes != first.sizes) return {};
       wholes.push_back(value.whole);
     }
@@ -103,7 +103,7 @@ class Padder {
   }
 
   Value Transpose(Instruction& inst) {
-    const Value value = Of(inst.operand(0));
+    const Value value = ValueOf(inst.operand(0));
     if (value.whole == nullptr || value.whole == &inst.operand(0)) return {};
     Value result;
     for (const int64_t d : inst.dimensions()) result.sizes.push_back(value.sizes[d]);
@@ -113,7 +113,7 @@ class Padder {
 
   Value Reduce(Instruction& inst) {
     if (inst.operand_count() != 2) return {};
-    const Value value = Of(inst.operand(0));
+    const Value value = ValueOf(inst.operand(0));
     if (value.whole == nullptr || value.whole == &inst.operand(0)) return {};
     const auto& attrs = inst.attrs<ReduceAttrs>();
     Value result;

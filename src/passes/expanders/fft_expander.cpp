@@ -37,7 +37,7 @@ class Transforms {
  public:
   Transforms(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}
 
-  Instruction* Of(Instruction* x, bool inverse) {
+  Instruction* Transform(Instruction* x, bool inverse) {
     const int64_t rows = x->shape().dim(0), n = x->shape().dim(1);
     if (n == 1) return x;
     const int64_t first = FirstFactor(n), rest = n / first;
@@ -46,7 +46,7 @@ class Transforms {
     Instruction* const by_first = Direct(Reshaped(x, {rows, first, rest}), 1, inverse);
     Instruction* const multiplied =
         Times(by_first, Constant({rest, first}, [&](int64_t i) { return Turn(i / first * (i % first), n, inverse); }));
-    Instruction* const by_rest = Of(Reshaped(SwapLastTwo(multiplied), {rows * first, rest}), inverse);
+    Instruction* const by_rest = Transform(Reshaped(SwapLastTwo(multiplied), {rows * first, rest}), inverse);
     return Reshaped(SwapLastTwo(Reshaped(by_rest, {rows, first, rest})), {rows, n});
   }
 
@@ -120,7 +120,7 @@ Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inver
   const bool moves = order[d] != d;
   Instruction* const last = moves ? transforms.Transposed(x, order) : x;
   const int64_t n = shape.dim(d);
-  Instruction* const lines = transforms.Of(transforms.Reshaped(last, {shape.NumElements() / n, n}), inverse);
+  Instruction* const lines = transforms.Transform(transforms.Reshaped(last, {shape.NumElements() / n, n}), inverse);
   Instruction* const whole = transforms.Reshaped(lines, last->shape().dims());
   return moves ? transforms.Transposed(whole, order) : whole;
 }

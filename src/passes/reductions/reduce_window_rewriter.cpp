@@ -15,14 +15,14 @@ class RunningSum {
       : inst_(inst), init_(&inst.operand(1)), op_(op), dim_(dim), reverse_(reverse) {}
 
   // Returns the running sum of x, with x's shape.
-  Instruction* Of(Instruction* x) {
+  Instruction* SumsOf(Instruction* x) {
     const int64_t size = x->shape().dim(dim_);
     if (size <= kBase) return Window(x, dim_);
     const int64_t rows = (size + kBase - 1) / kBase, missing = rows * kBase - size;
     Instruction* const padded = missing == 0 ? x : Pad(x, reverse_ ? missing : 0, reverse_ ? 0 : missing);
     const Shape split = Split(padded->shape(), rows);
     Instruction* const within = Window(Make(Opcode::kReshape, split, {padded}), dim_ + 1);
-    Instruction* const sums = Of(Totals(within));
+    Instruction* const sums = SumsOf(Totals(within));
     Instruction* const before = Pad(sums, reverse_ ? -1 : 1, reverse_ ? 1 : -1);
     DimensionsAttrs wide;
     for (int64_t d = 0; d < split.rank(); ++d) {
@@ -116,7 +116,7 @@ Result<Instruction*> SplitRunningSum(Instruction& inst, const PassContext&) {
   const WindowDim forward = {.size = size, .pad_low = size - 1}, reverse = {.size = size, .pad_high = size - 1};
   if (attrs.window.dims[along] != forward && attrs.window.dims[along] != reverse) return nullptr;
   RunningSum sum(inst, *op, along, attrs.window.dims[along] == reverse);
-  Instruction* const result = sum.Of(&inst.operand(0));
+  Instruction* const result = sum.SumsOf(&inst.operand(0));
   return result->shape() == inst.shape() ? result : Replace(inst, Opcode::kCopy, {result});
 }
 

@@ -24,9 +24,9 @@ class Arrays {
  public:
   explicit Arrays(const Values& values) : same_as_(values.values.size()) {
     std::iota(same_as_.begin(), same_as_.end(), 0);
-    for (const Merge& merge : values.merges) same_as_[Of(merge.from)] = Of(merge.to);
+    for (const Merge& merge : values.merges) same_as_[ArrayOf(merge.from)] = ArrayOf(merge.to);
   }
-  int Of(int value) {
+  int ArrayOf(int value) {
     while (same_as_[value] != value) value = same_as_[value] = same_as_[same_as_[value]];
     return value;
   }
@@ -76,7 +76,7 @@ class Tracer {
 
   void AddAll(const Instruction& inst, int64_t most, int reader) {
     for (const int value : values_.of_instruction[inst.id()]) {
-      const int array = arrays_.Of(value);
+      const int array = arrays_.ArrayOf(value);
       const int64_t bytes = std::min(most, BytesOf(array));
       if (bytes > 0) touches_.push_back({array, bytes, reader});
     }
