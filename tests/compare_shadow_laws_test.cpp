@@ -649,7 +649,7 @@ void CheckGrown(uint64_t seed) {
                                                InputProfile::kEdge,   InputProfile::kTies,    InputProfile::kCancel,
                                                InputProfile::kIota,   InputProfile::kSpecial};
   const InputProfile profile = kProfiles[seed % std::size(kProfiles)];
-  const auto module = Grow({.seed = seed, .max_elems = 256});
+  const auto module = GrowModule({.seed = seed, .max_elems = 256});
   const auto arguments = MakeArguments(*module, {.seed = seed, .profile = profile});
   ASSERT_TRUE(arguments) << arguments.error().message();
   Chance chance(kF32, seed);

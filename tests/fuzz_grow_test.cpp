@@ -22,7 +22,7 @@ struct Grown {
 
 Grown GrowFrom(uint64_t seed, GrowOptions options = {}) {
   options.seed = seed;
-  Grown grown{Grow(options), ""};
+  Grown grown{GrowModule(options), ""};
   grown.text = GrownText(*grown.module, options);
   return grown;
 }

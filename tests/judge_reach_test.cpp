@@ -171,7 +171,7 @@ ENTRY main {
 
 TEST(JudgeReach, TheSameSetsAgain) {
   for (const uint64_t seed : {830002000, 830002001, 830002002}) {
-    const std::unique_ptr<Module> module = Grow({.seed = seed});
+    const std::unique_ptr<Module> module = GrowModule({.seed = seed});
     const auto own = MakeArguments(*module, {.seed = seed});
     ASSERT_TRUE(own);
     Reach first(*module), second(*module);
@@ -198,7 +198,7 @@ TEST(JudgeReach, BoundsAndDependenceHoldInRandomModules) {
   constexpr InputProfile kProfiles[] = {InputProfile::kNormal, InputProfile::kSpecial, InputProfile::kWide,
                                         InputProfile::kEdge,   InputProfile::kExact,   InputProfile::kFingerprint};
   for (uint64_t seed = 830002100; seed < 830002400; ++seed) {
-    const std::unique_ptr<Module> module = Grow({.seed = seed});
+    const std::unique_ptr<Module> module = GrowModule({.seed = seed});
     const ValueBounds bounds(*module);
     const Dependence dependence(*module);
     std::vector<std::optional<Literal>> constants(module->id_limit());

@@ -195,7 +195,7 @@ ENTRY main {
 TEST(ShadowLoops, AgreeForGeneratedLoops) {
   int64_t trips = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {
-    const auto module = Grow({.seed = seed, .max_elems = 64, .focus = {"while"}});
+    const auto module = GrowModule({.seed = seed, .max_elems = 64, .focus = {"while"}});
     const auto args =
         MakeArguments(*module, {.seed = seed, .profile = seed % 2 ? InputProfile::kLong : InputProfile::kNormal});
     ASSERT_TRUE(args.has_value()) << args.error().message();

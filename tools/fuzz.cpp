@@ -161,7 +161,7 @@ std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle)
 std::string ModuleText(const FuzzFlags& f, uint64_t seed) {
   const GrowOptions options = OptionsOf(f, seed);
   const auto passes = PassesOf(f, seed);
-  return Str(passes ? Str("// Passes: ", *passes, "\n") : "", GrownText(*Grow(options), options));
+  return Str(passes ? Str("// Passes: ", *passes, "\n") : "", GrownText(*GrowModule(options), options));
 }
 
 // A line to the parent has a letter for the kind, then a text.
@@ -219,7 +219,7 @@ void SetTimeLimits() {
     Send(out, 'B', Str(seed));
     SetTimeLimits();
     const GrowOptions options = OptionsOf(f, seed);
-    const auto module = Grow(options);
+    const auto module = GrowModule(options);
     const FuzzOutcome outcome = CheckAll(
         *module, GrownText(*module, options), RunOf(f, seed), [&](const std::string& what) { Send(out, 'D', what); },
         f.oracles);

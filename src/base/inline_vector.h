@@ -34,7 +34,7 @@ class InlineVector {
     if (other.capacity_ == N) CopyInPlace(other);
     else assign(other.begin(), other.end());
   }
-  InlineVector(InlineVector&& other) noexcept { Take(other); }
+  InlineVector(InlineVector&& other) noexcept { MoveFrom(other); }
   InlineVector& operator=(const InlineVector& other) {
     if (this != &other) assign(other.begin(), other.end());
     return *this;
@@ -42,7 +42,7 @@ class InlineVector {
   InlineVector& operator=(InlineVector&& other) noexcept {
     if (this != &other) {
       Free();
-      Take(other);
+      MoveFrom(other);
     }
     return *this;
   }
@@ -69,19 +69,19 @@ class InlineVector {
 
   void clear() { size_ = 0; }
   void push_back(T value) {
-    if (size_ == capacity_) Grow(size_ + 1);
+    if (size_ == capacity_) ReserveAtLeast(size_ + 1);
     data()[size_++] = value;
   }
   void pop_back() { --size_; }
   void resize(size_t size, T value = T()) {
-    Grow(size);
+    ReserveAtLeast(size);
     if (size > size_) std::fill(data() + size_, data() + size, value);
     size_ = static_cast<uint32_t>(size);
   }
   template <std::input_iterator It>
   void assign(It begin, It end) {
     const auto count = static_cast<size_t>(std::distance(begin, end));
-    Grow(count);
+    ReserveAtLeast(count);
     std::copy(begin, end, data());
     size_ = static_cast<uint32_t>(count);
   }
@@ -105,7 +105,7 @@ class InlineVector {
   }
 
  private:
-  void Grow(size_t size) {
+  void ReserveAtLeast(size_t size) {
     if (size <= capacity_) return;
     const size_t capacity = std::max<size_t>(size, 2 * capacity_);
     T* const grown = new T[capacity];
@@ -118,7 +118,7 @@ class InlineVector {
     if (capacity_ != N) delete[] heap_;
     capacity_ = N;
   }
-  void Take(InlineVector& other) {
+  void MoveFrom(InlineVector& other) {
     CopyInPlace(other);  // Also copies the pointer to the heap.
     capacity_ = std::exchange(other.capacity_, N);
     other.size_ = 0;

@@ -23,12 +23,12 @@ class UserList::Places {
   }
 
   void Add(const Instruction& user, size_t place) {
-    if (2 * ++count_ > slots_.size()) Grow();
+    if (2 * ++count_ > slots_.size()) Rehash();
     slots_[Find(user)] = {&user, place};
   }
 
   // Removes a user. Returns its position, or kNone.
-  size_t Take(const Instruction& user) {
+  size_t Remove(const Instruction& user) {
     size_t hole = Find(user);
     const auto [taken, place] = slots_[hole];
     if (taken == nullptr) return kNone;
@@ -61,7 +61,7 @@ class UserList::Places {
     while (slots_[at].user != nullptr && slots_[at].user != &user) at = Next(at);
     return at;
   }
-  void Grow() {
+  void Rehash() {
     const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
     for (const Slot& slot : before) {
       if (slot.user != nullptr) slots_[Find(*slot.user)] = slot;
@@ -87,7 +87,7 @@ bool UserList::Remove(const Instruction& user) {
     if (place == list_.size()) return false;
   } else {
     if (places_ == nullptr) places_ = std::make_unique<Places>(list_);
-    place = places_->Take(user);
+    place = places_->Remove(user);
     if (place == Places::kNone) return false;
   }
   list_[place] = nullptr;

@@ -406,7 +406,7 @@ std::vector<Subject> Subjects(const Flags& flags, int64_t random, std::vector<Su
     const GrowOptions options{.seed = flags.seed + static_cast<uint64_t>(i)};
     const std::string name = Str("seed ", options.seed);
     subjects.push_back(
-        {name, std::make_shared<SourceText>(name + ".hlo", GrownText(*Grow(options), options)), options.seed});
+        {name, std::make_shared<SourceText>(name + ".hlo", GrownText(*GrowModule(options), options)), options.seed});
   }
   if (random < 0) return subjects;
   // The modules on the command line take longest, so they run first.

@@ -66,7 +66,7 @@ void Grower::GrowSome(int64_t count) {
   }
 }
 
-std::unique_ptr<Module> Grow(const GrowOptions& options) {
+std::unique_ptr<Module> GrowModule(const GrowOptions& options) {
   auto module = std::make_unique<Module>(Str("grown_", options.seed));
   Grower(*module, options).GrowEntry();
   return module;

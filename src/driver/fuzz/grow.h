@@ -30,7 +30,7 @@ struct GrowOptions {
 Status CheckGrowOptions(const GrowOptions& options);
 
 // The options must be valid.
-std::unique_ptr<Module> Grow(const GrowOptions& options);
+std::unique_ptr<Module> GrowModule(const GrowOptions& options);
 
 // The command that grows this module again: "hlo-fuzz --mode=grow --seed=17 --count=1 ...".
 std::string ReplayCommand(const GrowOptions& options);
