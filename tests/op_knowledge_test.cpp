@@ -99,7 +99,7 @@ TEST(OpKnowledge, IsCompleteForElementwiseOps) {
     if (ulps <= 0.5) continue;
     ++functions;
     EXPECT_GT(InstructionCost(module->entry().root()), 1) << op << "costs what an add does: src/ir/ops.def";
-    EXPECT_GT(CostAnalysis(*module).Of(module->entry().root()).transcendentals, 0)
+    EXPECT_GT(CostAnalysis(*module).CostOf(module->entry().root()).transcendentals, 0)
         << op << "is no function in src/ir/ops.def";
   }
   EXPECT_GT(rounding, 20);

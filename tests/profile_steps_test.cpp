@@ -20,7 +20,7 @@ std::unique_ptr<Module> Read(const std::string& text) {
 
 int BitsOfRoot(const std::string& text) {
   const auto module = Read(text);
-  return BitsOf(Root(*module), CostAnalysis(*module).Of(Root(*module)));
+  return BitsOf(Root(*module), CostAnalysis(*module).CostOf(Root(*module)));
 }
 
 TEST(ProfileSteps, HaveTheBitsOfMostBytes) {

@@ -270,12 +270,12 @@ Cost Cost::Times(double count) const {
   return cost;
 }
 
-const Cost& CostAnalysis::Of(const Instruction& inst) const {
+const Cost& CostAnalysis::CostOf(const Instruction& inst) const {
   const auto known = costs_.find(inst.id());
-  return known != costs_.end() ? known->second : costs_.emplace(inst.id(), CostOf(inst)).first->second;
+  return known != costs_.end() ? known->second : costs_.emplace(inst.id(), ComputeCost(inst)).first->second;
 }
 
-const Cost& CostAnalysis::Of(const Computation& computation) const {
+const Cost& CostAnalysis::CostOf(const Computation& computation) const {
   if (const auto known = sums_.find(computation.id()); known != sums_.end()) return known->second;
   std::vector<const Computation*> pending = {&computation};
   while (!pending.empty()) {
@@ -287,7 +287,7 @@ const Cost& CostAnalysis::Of(const Computation& computation) const {
       }
       if (pending.size() > before) continue;
       Cost sum;
-      for (const Instruction* inst : next->instructions()) sum += CostOf(*inst);
+      for (const Instruction* inst : next->instructions()) sum += ComputeCost(*inst);
       sums_.emplace(next->id(), sum);
     }
     pending.pop_back();
@@ -296,7 +296,7 @@ const Cost& CostAnalysis::Of(const Computation& computation) const {
 }
 
 const std::vector<CostGap>& CostAnalysis::gaps() const {
-  Of(module_.entry());
+  CostOf(module_.entry());
   return gaps_;
 }
 
@@ -308,7 +308,7 @@ void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const 
 // Cost of control flow and fusions: the cost of the called computations times their runs.
 Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
   if (inst.Is(Opcode::kFusion)) {
-    Cost cost = Of(FusedComputation(inst));
+    Cost cost = CostOf(FusedComputation(inst));
     cost.bytes_read = cost.bytes_written = 0;
     for (int64_t i = 0; i < inst.operand_count(); ++i) cost.bytes_read += BytesRead(inst, i);
     cost.bytes_written = BytesWritten(inst);
@@ -319,21 +319,21 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
     const Cost* most = nullptr;
     const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
     for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {
-      if (most == nullptr || weight(Of(*branch)) > weight(*most)) most = &Of(*branch);
+      if (most == nullptr || weight(CostOf(*branch)) > weight(*most)) most = &CostOf(*branch);
     }
     return *most;
   }
   if (inst.Is(Opcode::kWhile) && !TripCount(inst)) AddGap(inst, "the trip count hangs on data; counted once");
   Cost cost;
-  for (const auto& [called, times] : RunsOf(inst)) cost += Of(*called).Times(times);
+  for (const auto& [called, times] : RunsOf(inst)) cost += CostOf(*called).Times(times);
   return cost;
 }
 
-Cost CostAnalysis::CostOf(const Instruction& inst) const {
+Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
   Cost cost;
   const double elements = Elements(inst.shape());
   const auto applied = [&](const Computation* computation, double times) {
-    Cost body = computation != nullptr ? Of(*computation) : Cost{};
+    Cost body = computation != nullptr ? CostOf(*computation) : Cost{};
     body.bytes_read = body.bytes_written = 0;  // Its values stay in registers.
     return body.Times(times);
   };

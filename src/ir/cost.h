@@ -60,14 +60,14 @@ class CostAnalysis {
  public:
   explicit CostAnalysis(const Module& module) : module_(module) {}
 
-  const Cost& Of(const Instruction& inst) const;
+  const Cost& CostOf(const Instruction& inst) const;
   // The cost of one run. Computes callees first, so that nothing recurses.
-  const Cost& Of(const Computation& computation) const;
+  const Cost& CostOf(const Computation& computation) const;
   // The gaps in all computations that the entry reaches, in post-order of the computations.
   const std::vector<CostGap>& gaps() const;
 
  private:
-  Cost CostOf(const Instruction& inst) const;
+  Cost ComputeCost(const Instruction& inst) const;
   Cost CostOfCalls(const Instruction& inst) const;
   void AddGap(const Instruction& inst, std::string_view what) const;
 

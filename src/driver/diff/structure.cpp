@@ -61,7 +61,7 @@ StructureFigures FiguresOf(const Side& side) {
   const TimeEstimate& time = side.times.TimeOf(module.entry());
   figures.launches = time.launches;
   figures.seconds = time.total();
-  figures.bytes = side.times.costs().Of(module.entry()).bytes();
+  figures.bytes = side.times.costs().CostOf(module.entry()).bytes();
   return figures;
 }
 
@@ -416,7 +416,7 @@ class Differ {
         const TimeEstimate time = side.times.TimeOf(*inst);
         kernels->launches += runs * time.launches;
         kernels->seconds += runs * time.total();
-        kernels->bytes += runs * side.times.costs().Of(*inst).bytes();
+        kernels->bytes += runs * side.times.costs().CostOf(*inst).bytes();
         if (kernels->source.empty()) kernels->source = SourceOfKernel(side, *inst);
       }
     };

@@ -144,7 +144,7 @@ TimeModel::TimeModel(const Module& module, const DeviceDescription& device) : de
 
 TimeEstimate TimeModel::TimeOf(const Instruction& inst) const {
   if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
-    return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.Of(inst), device_);
+    return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.CostOf(inst), device_);
   TimeEstimate time;
   for (const auto& [called, times] : RunsOf(inst)) {
     const TimeEstimate& sum = sums_.at(called);
@@ -189,7 +189,7 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device, c
   const Computation& root = options.computation != nullptr ? *options.computation : module.entry();
   if (&root != &module.entry()) report.computation = root.name();
   report.fused = kernels.kernels + kernels.libraries > 0;
-  report.cost = costs.Of(root);
+  report.cost = costs.CostOf(root);
   report.time = times.TimeOf(root);
   report.not_modelled = GapTexts(costs.gaps());
   for (const auto& [computation, runs] : Entered(module, root, options)) {
@@ -202,7 +202,7 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device, c
                              .op_name = std::string(origin.metadata().op_name),
                              .source = places.PlaceOf(origin),
                              .runs = runs,
-                             .cost = costs.Of(*inst).Times(runs),
+                             .cost = costs.CostOf(*inst).Times(runs),
                              .time = time,
                              .measured_us = {}});
     }

@@ -101,10 +101,10 @@ Kernel KernelOf(const Instruction& fusion, const CostAnalysis& costs, const Fusi
   for (const Instruction* inst : FusedComputation(fusion).instructions()) {
     if (!IsComputing(*inst)) continue;
     ++kernel.instructions;
-    if (!kernel.known) kernel.alone += costs.Of(*inst).bytes();
+    if (!kernel.known) kernel.alone += costs.CostOf(*inst).bytes();
   }
-  kernel.read = costs.Of(fusion).bytes_read;
-  kernel.written = costs.Of(fusion).bytes_written;
+  kernel.read = costs.CostOf(fusion).bytes_read;
+  kernel.written = costs.CostOf(fusion).bytes_written;
   return kernel;
 }
 

@@ -93,7 +93,7 @@ ModuleStats StatsOf(const Module& module, int64_t largest) {
   const CostAnalysis costs(module);
   ModuleStats stats{.path = module.source->name(), .name = module.name()};
   stats.text_bytes = static_cast<int64_t>(module.source->text().size());
-  stats.cost = costs.Of(module.entry());
+  stats.cost = costs.CostOf(module.entry());
   stats.gaps = costs.gaps();
   for (const Instruction* parameter : module.entry().parameters()) {
     ++stats.parameters;
@@ -114,7 +114,7 @@ ModuleStats StatsOf(const Module& module, int64_t largest) {
       ++op.count;
       op.bytes += inst->shape().ByteSize();
       ++op.by_type[inst->shape().type()];
-      if (!IsCaller(*inst)) op.cost += costs.Of(*inst);
+      if (!IsCaller(*inst)) op.cost += costs.CostOf(*inst);
       for (const Computation* called : CalledComputations(*inst)) roles.emplace(called, RoleFor(*inst));
       ++stats.instructions;
       if (inst->Is(Opcode::kFusion)) ++fusions[std::string(ToString(inst->attrs<FusionAttrs>().kind))];

@@ -123,7 +123,7 @@ void AppendCost(HoverText& hover, const DocumentModule& document, const Computat
   if (std::find(reached.begin(), reached.end(), &computation) == reached.end())
     return hover.Line("no cost: the entry does not reach it");
   const CostAnalysis analysis(module);
-  hover.Line(CostText(inst != nullptr ? analysis.Of(*inst) : analysis.Of(computation)));
+  hover.Line(CostText(inst != nullptr ? analysis.CostOf(*inst) : analysis.CostOf(computation)));
   for (const CostGap& gap : analysis.gaps()) {
     if (gap.inst == inst) hover.Line(Str("not counted: ", gap.what));
   }

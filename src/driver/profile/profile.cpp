@@ -143,7 +143,7 @@ Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescripti
                       .source = places.PlaceOf(origin),
                       .slow = info.plan.slow,
                       .refused = Join(info.plan.refused, "; "),
-                      .cost = costs.Of(inst),
+                      .cost = costs.CostOf(inst),
                       .work = WorkOf(inst)};
     if (!info.plan.kernels.empty()) {
       step.library = info.plan.kernels.front().library;

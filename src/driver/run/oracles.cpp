@@ -136,14 +136,14 @@ const CompareMode& ModeOf(const RunOptions& options) {
 double StepsOfInterpreting(const Module& module) {
   constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
   const CostAnalysis costs(module);
-  const Cost& cost = costs.Of(module.entry());
+  const Cost& cost = costs.CostOf(module.entry());
   const double dots = std::accumulate(cost.dot_flops.begin(), cost.dot_flops.end(), 0.0);
   double steps = cost.scalar_work + dots / kDotFlopsAStep + cost.bytes() * kStepsAByte;
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
       if (!inst->Is(Opcode::kReduceWindow) || !inst->shape().IsArray()) continue;
       const auto windows = static_cast<double>(shadow::StepsOf(*inst, inst->shape().NumElements()));
-      steps -= std::max(0.0, costs.Of(*inst).scalar_work - windows);
+      steps -= std::max(0.0, costs.CostOf(*inst).scalar_work - windows);
     }
   }
   return steps;
@@ -152,7 +152,7 @@ double StepsOfInterpreting(const Module& module) {
 double SecondsOfRunning(const Module& module) {
   constexpr double kDotFlops = 1e11, kOperations = 4e9, kBytes = 1e10;  // Each second.
   const CostAnalysis costs(module);
-  const Cost& cost = costs.Of(module.entry());
+  const Cost& cost = costs.CostOf(module.entry());
   const double dots = std::accumulate(cost.dot_flops.begin(), cost.dot_flops.end(), 0.0);
   return dots / kDotFlops + cost.scalar_work / kOperations + cost.bytes() / kBytes;
 }

@@ -58,7 +58,7 @@ std::unordered_map<const Instruction*, StepShare> SharesOfRun(const Module& modu
   for (const auto& [computation, times, known] : EnteredBy(module)) {
     for (const Instruction* inst : computation->Instructions()) {
       if (!IsStep(*inst)) continue;
-      const double seconds = Seconds(costs.Of(*inst), device);
+      const double seconds = Seconds(costs.CostOf(*inst), device);
       shares[inst] = {.share = times * seconds, .seconds = has_gap(*inst) ? 0 : seconds};
       all += times * (seconds + device.launch_seconds);
       if (!known || has_gap(*inst)) unknown.insert(inst);

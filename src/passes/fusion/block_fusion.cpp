@@ -55,7 +55,7 @@ class Blocks {
  private:
   Code CodeOfKernel(const Instruction& kernel) const {
     if (loops_alone_ && IsRegion(kernel)) return {0, "it is a region"};
-    const Cost& cost = costs_.Of(kernel);
+    const Cost& cost = costs_.CostOf(kernel);
     double dots = 0, products = 0;
     for (int width = 0; width < kDotWidths; ++width) {
       dots += cost.dot_flops[width] / device_.dot_rates[static_cast<int>(DotWidth::k32)];

@@ -154,8 +154,8 @@ class RowFusion {
     double apart = 0, bytes = 0, on_chip = 0;
     std::unordered_map<const Instruction*, double> reads;  // Bytes read from outside.
     for (const Instruction* launch : launches) {
-      apart += device_.launch_seconds + costs_.Of(*launch).bytes() / device_.memory_rate;
-      bytes += costs_.Of(*launch).bytes_written;
+      apart += device_.launch_seconds + costs_.CostOf(*launch).bytes() / device_.memory_rate;
+      bytes += costs_.CostOf(*launch).bytes_written;
       for (int64_t i = 0; i < launch->operand_count(); ++i) {
         const double read = BytesRead(*launch, i);
         double& known = reads[&launch->operand(i)];
