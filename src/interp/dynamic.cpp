@@ -39,7 +39,7 @@ bool FollowsItsOperands(const Instruction& inst) {
     return target == "PadToStatic" || target == "SliceToDynamic";
   }
   const bool has_sizes_of_its_own = inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape);
-  return (inst.Is(kOnlyNames) && !has_sizes_of_its_own) || inst.Is(Opcode::kCopyStart) || inst.Is(Opcode::kOutfeed) ||
+  return (inst.Is(kNoKernel) && !has_sizes_of_its_own) || inst.Is(Opcode::kCopyStart) || inst.Is(Opcode::kOutfeed) ||
          inst.Is(Opcode::kSetDimensionSize) || inst.Is(Opcode::kDynamicReshape);
 }
 

@@ -163,7 +163,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
   std::vector<const Instruction*> names = {&parameter};
   for (size_t n = 0; n < names.size(); ++n) {
     for (const Instruction* user : names[n]->users()) {
-      if (user->Is(kOnlyNames)) {
+      if (user->Is(kNoKernel)) {
         if (in_region && user->Is(Opcode::kTuple) && !user->IsRoot()) read += Bytes(names[n]->shape());
         else if (user->operand_count() == 1) names.push_back(user);
         continue;
@@ -194,7 +194,7 @@ std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
 }
 
 void AddTraffic(const Instruction& inst, Cost& cost) {
-  if (inst.Is(kOnlyNames)) return;
+  if (inst.Is(kNoKernel)) return;
   // A value that is several operands is read at most once.
   std::vector<std::pair<const Instruction*, double>> reads;
   for (int64_t i = 0; i < inst.operand_count(); ++i) reads.emplace_back(&inst.operand(i), BytesRead(inst, i));
@@ -211,7 +211,7 @@ void AddTraffic(const Instruction& inst, Cost& cost) {
 }  // namespace
 
 double BytesRead(const Instruction& inst, int64_t operand) {
-  if (inst.Is(kOnlyNames)) return 0;
+  if (inst.Is(kNoKernel)) return 0;
   const double all = Bytes(inst.operand(operand).shape());
   const bool first = operand == 0;
   switch (inst.opcode()) {
@@ -415,7 +415,7 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
         cost.scalar_work = elements * InstructionCost(inst);  // Index arithmetic of moves.
       }
   }
-  if (inst.Is(kCollective) && !inst.Is(kOnlyNames)) AddGap(inst, "the links between devices are not modelled");
+  if (inst.Is(kCollective) && !inst.Is(kNoKernel)) AddGap(inst, "the links between devices are not modelled");
   AddTraffic(inst, cost);
   return cost;
 }

@@ -127,7 +127,7 @@ KernelCounts CountKernels(const Module& module) {
   KernelCounts counts;
   for (const Computation* computation : SequentialComputations(module)) {
     for (const Instruction* inst : computation->instructions()) {
-      if (inst->Is(kControl) || (inst->Is(kOnlyNames) && !inst->Is(Opcode::kReshape))) continue;
+      if (inst->Is(kControl) || (inst->Is(kNoKernel) && !inst->Is(Opcode::kReshape))) continue;
       if (inst->Is(Opcode::kCopy)) ++counts.copies;
       else if (!inst->Is(Opcode::kFusion)) ++counts.others;
       else ++(IsLibraryCall(*inst) ? counts.libraries : counts.kernels);

@@ -29,7 +29,7 @@ enum OpTrait : uint32_t {
   kCollective = 1 << 4,
   kControl = 1 << 5,       // Runs the computations that it calls as steps of their own: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
-  kOnlyNames = 1 << 7,     // The result is in the memory of the operands, or is known. Nothing is computed or moved.
+  kNoKernel = 1 << 7,      // The result is in the memory of the operands, or is known. Nothing is computed or moved.
   kMoves = 1 << 8,         // Moves elements of an operand to other positions, or pads. No arithmetic.
   kHandsOn = 1 << 9,       // The result consists of whole operands, unchanged.
   // Each element is copied from an operand that an order or a predicate selects. Nothing is rounded.

@@ -65,7 +65,7 @@ class DiffGraphBuilder {
         Tuple& results = tuples_.emplace_back(Tuple{.inst = inst, .elements = {}, .kernel = kernel});
         for (const Instruction* operand : inst->operands()) results.elements.push_back(values[operand->place()]);
       } else {
-        const bool runs_alone = !is_fused && has_kernels_ && !inst->Is(kOnlyNames) && !RunsWhatItCalls(*inst);
+        const bool runs_alone = !is_fused && has_kernels_ && !inst->Is(kNoKernel) && !RunsWhatItCalls(*inst);
         value.node = TRY(AddNode(*inst, values, runs_alone ? AddKernel(*inst) : kernel));
       }
     }

@@ -142,7 +142,7 @@ class KernelSets {
   // each kernel that reads them. They count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
-      return node.inst->Is(kOnlyNames) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
+      return node.inst->Is(kNoKernel) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
              node.inst->Is(Opcode::kIota);
     };
     std::vector<bool> ties(graph.size());

@@ -144,7 +144,7 @@ TimeModel::TimeModel(const Module& module, const DeviceDescription& device) : de
 
 TimeEstimate TimeModel::TimeOf(const Instruction& inst) const {
   if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
-    return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.CostOf(inst), device_);
+    return inst.Is(kNoKernel) ? TimeEstimate() : EstimateOf(inst, costs_.CostOf(inst), device_);
   TimeEstimate time;
   for (const auto& [called, times] : RunsOf(inst)) {
     const TimeEstimate& sum = sums_.at(called);

@@ -85,7 +85,7 @@ void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
 }
 
 bool IsComputing(const Instruction& inst) {
-  return !inst.Is(kOnlyNames) && !inst.Is(Opcode::kConstant) && !inst.Is(Opcode::kParameter);
+  return !inst.Is(kNoKernel) && !inst.Is(Opcode::kConstant) && !inst.Is(Opcode::kParameter);
 }
 
 Kernel KernelOf(const Instruction& fusion, const CostAnalysis& costs, const FusionLog& log) {

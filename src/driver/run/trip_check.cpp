@@ -19,7 +19,7 @@ const Instruction* OnlyLoop(const Instruction& region) {
   const Instruction* loop = nullptr;
   for (const Instruction* inst : FusedComputation(region).instructions()) {
     if (inst->Is(Opcode::kWhile) && loop == nullptr) loop = inst;
-    else if (!inst->Is(kOnlyNames)) return nullptr;
+    else if (!inst->Is(kNoKernel)) return nullptr;
   }
   return loop;
 }
@@ -64,7 +64,7 @@ std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all
   RegionGroups groups(3);
   groups[1] = loops;
   for (const Instruction* inst : order) {
-    if (inst->Is(kOnlyNames) || inst == loops.front()) continue;
+    if (inst->Is(kNoKernel) || inst == loops.front()) continue;
     groups[upstream.contains(inst) ? 0 : 2].push_back(inst);
   }
   std::erase_if(groups, [](const auto& group) { return group.empty(); });

@@ -296,7 +296,7 @@ bool HasFloats(const Shape& shape) {
 bool RoundsFreely(const Instruction& inst) {
   if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
-  for (const OpTrait exact : {kMoves, kHandsOn, kChooses, kOnlyNames, kHoldsLiteral}) {
+  for (const OpTrait exact : {kMoves, kHandsOn, kChooses, kNoKernel, kHoldsLiteral}) {
     if (inst.Is(exact)) return false;
   }
   return inst.Is(Opcode::kCustomCall) || CalledComputations(inst).empty();

@@ -266,7 +266,7 @@ const Instruction* OnlyLoopOf(const Instruction& region) {
   const Instruction* loop = nullptr;
   for (const Instruction* inst : FusedComputation(region).PostOrder()) {
     if (inst->Is(Opcode::kWhile) && loop == nullptr) loop = inst;
-    else if (!inst->Is(kOnlyNames) && !inst->Is(Opcode::kConstant) && !inst->Is(Opcode::kParameter)) return nullptr;
+    else if (!inst->Is(kNoKernel) && !inst->Is(Opcode::kConstant) && !inst->Is(Opcode::kParameter)) return nullptr;
   }
   return loop;
 }

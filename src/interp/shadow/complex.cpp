@@ -628,7 +628,7 @@ bool IsOfComplex(const Instruction& inst) {
 }
 
 bool HasComplexRule(const Instruction& inst) {
-  if (inst.Is(kMoves) || inst.Is(kOnlyNames) || inst.Is(Opcode::kIota) || IsMovement(inst)) return true;
+  if (inst.Is(kMoves) || inst.Is(kNoKernel) || inst.Is(Opcode::kIota) || IsMovement(inst)) return true;
   if (HasMatrixRule(inst)) return true;
   return !IsOfTuples(inst) && OnParts(inst).HasRule();
 }

@@ -37,7 +37,7 @@ bool SplitIn(Computation& computation, const PassContext& context) {
 
 // Returns whether the devices wait for each other at `inst`. For asynchronous collectives this is the start.
 bool IsMeeting(const Instruction& inst) {
-  return inst.Is(kCollective) && !inst.Is(kOnlyNames) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
+  return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
 // Orders all such instructions in post-order by control edges, unless other edges do so. For each instruction, `last`

@@ -13,7 +13,7 @@ namespace {
 // Returns the instruction that computes the value, behind bitcasts and elements of tuples.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
-  while (maker->Is(kOnlyNames) && maker->operand_count() == 1) maker = &maker->operand(0);
+  while (maker->Is(kNoKernel) && maker->operand_count() == 1) maker = &maker->operand(0);
   return *maker;
 }
 
@@ -29,7 +29,7 @@ void AddReaders(Instruction& value, std::vector<Instruction*>* readers) {
     names.pop_back();
     for (Instruction* user : name.users()) {
       if (user->Is(Opcode::kTuple)) continue;
-      (user->Is(kOnlyNames) ? names : *readers).push_back(user);
+      (user->Is(kNoKernel) ? names : *readers).push_back(user);
     }
   }
 }

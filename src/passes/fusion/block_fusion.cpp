@@ -85,7 +85,7 @@ class Blocks {
     const auto& attrs = loop.attrs<WhileAttrs>();
     for (const Computation* called : {attrs.condition, attrs.body}) {
       for (const Instruction* inst : called->instructions()) {
-        if (inst->Is(kOnlyNames) || inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter)) continue;
+        if (inst->Is(kNoKernel) || inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter)) continue;
         if (!IsLaunch(*inst)) return {0, "its body does more than kernels do"};
         if (!inst->control_predecessors().empty()) return {0, "in its body one is told to wait for another"};
         const auto known = code_.find(inst);
