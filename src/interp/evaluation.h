@@ -57,7 +57,7 @@ using Handler = Result<Literal> (*)(Evaluation& e);
 // Null for opcodes that the interpreter's frames handle (parameter, call, while, ...) and for exchanges between
 // devices.
 Handler HandlerOf(Opcode opcode);
-// Whether the value comes from other devices or is sent to them (meetings.h).
+// Whether the value comes from other devices or is sent to them (rendezvous.h).
 constexpr bool MeetsDevices(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather:

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/crash.h"
 #include "base/text.h"
-#include "interp/devices/meetings.h"
+#include "interp/devices/rendezvous.h"
 #include "interp/dynamic.h"
 #include "interp/evaluation.h"
 #include "interp/nan_bits.h"
@@ -49,13 +49,13 @@ struct Frame {
 // Execution on one device.
 class Runner {
  public:
-  // `meetings` is null for a single device of several and for a computation within an instruction.
-  Runner(const InterpretOptions& options, int nesting, Programs& programs, Meetings* meetings = nullptr, int device = 0,
-         std::optional<DevicePlace> place = {})
+  // `rendezvous` is null for a single device of several and for a computation within an instruction.
+  Runner(const InterpretOptions& options, int nesting, Programs& programs, Rendezvous* rendezvous = nullptr,
+         int device = 0, std::optional<DevicePlace> place = {})
       : options_(options),
         programs_(programs),
         session_(options, nesting, place),
-        meetings_(meetings),
+        rendezvous_(rendezvous),
         device_(device) {}
 
   Status Start(const Computation& computation, std::span<const Literal> args) {
@@ -179,7 +179,7 @@ class Runner {
   }
 
   [[gnu::noinline]] Status Meet(Frame& frame, const Step& step) {
-    if (meetings_ == nullptr) {
+    if (rendezvous_ == nullptr) {
       const ModuleHeader& header = step.inst->module().header;
       const bool one = header.replica_count == 1 && header.num_partitions == 1;
       FAIL(UnsupportedAt(*step.inst, "U002",
@@ -195,7 +195,7 @@ class Runner {
                          Str("'", step.inst->opcode(), "' of ", operands_[i].shape(), " for ", written,
                              " is not supported by the interpreter")));
     }
-    std::optional<Literal> value = TRY(meetings_->Arrive(device_, *step.inst, std::move(operands_), session_));
+    std::optional<Literal> value = TRY(rendezvous_->Arrive(device_, *step.inst, std::move(operands_), session_));
     if (value) return Finish(frame, step, std::move(*value));
     waits_ = true;
     return {};
@@ -307,7 +307,7 @@ class Runner {
   const InterpretOptions& options_;
   Programs& programs_;
   Session session_;
-  Meetings* const meetings_;
+  Rendezvous* const rendezvous_;
   const int device_;
   bool waits_ = false;
   std::vector<Frame> frames_;
@@ -369,12 +369,12 @@ namespace {
 Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
                          const std::function<Status(Runner&)>& start) {
   const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
-  Meetings meetings(DeviceGrid{});
+  Rendezvous rendezvous(DeviceGrid{});
   Programs programs(options);
-  Runner runner(options, 0, programs, one ? &meetings : nullptr, 0);
+  Runner runner(options, 0, programs, one ? &rendezvous : nullptr, 0);
   TRY(start(runner));
   std::optional<Literal> value = TRY(runner.Run());
-  TRY(meetings.CheckAllDone());
+  TRY(rendezvous.CheckAllDone());
   return std::move(*value);  // A device that has finished has a value.
 }
 
@@ -382,13 +382,13 @@ Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
 Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid& grid,
                                          std::span<const std::vector<Literal>> args, const InterpretOptions& options) {
   const int devices = static_cast<int>(grid.count());
-  Meetings meetings(grid);
+  Rendezvous rendezvous(grid);
   Programs programs(options);
   std::deque<Runner> runners;
   std::deque<int> ready;
   for (int device = 0; device < devices; ++device) {
     const DevicePlace place = {device / grid.partitions, device % grid.partitions};
-    Runner& runner = runners.emplace_back(options, 0, programs, &meetings, device, place);
+    Runner& runner = runners.emplace_back(options, 0, programs, &rendezvous, device, place);
     TRY(runner.Start(module.entry(), args[args.size() == 1 ? 0 : device]));
     ready.push_back(device);
   }
@@ -398,12 +398,12 @@ Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid&
     ready.pop_front();
     std::optional<Literal> result = TRY(runners[device].Run());
     if (result) results[device] = std::move(*result);
-    for (auto& [other, value] : meetings.TakeReady()) {
+    for (auto& [other, value] : rendezvous.TakeReady()) {
       TRY(runners[other].Deliver(std::move(value)));
       ready.push_back(other);
     }
   }
-  TRY(meetings.CheckAllDone());
+  TRY(rendezvous.CheckAllDone());
   return results;
 }
 
@@ -460,8 +460,8 @@ struct StepInterpreter::State {
 
   void Restart(const Module& module) {
     const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
-    meetings.emplace(DeviceGrid{});
-    runner.emplace(options, 0, programs, one ? &*meetings : nullptr, 0);
+    rendezvous.emplace(DeviceGrid{});
+    runner.emplace(options, 0, programs, one ? &*rendezvous : nullptr, 0);
   }
 
   Result<Literal> Run(const Instruction& inst, std::span<const Literal> operands) {
@@ -470,14 +470,14 @@ struct StepInterpreter::State {
     if (fresh) program->second = ProgramOf(inst);
     runner->StartOne(program->second, operands);
     std::optional<Literal> value = TRY(runner->Run());
-    if (!value) TRY(meetings->CheckAllDone());  // Reports the value for which it waits.
+    if (!value) TRY(rendezvous->CheckAllDone());  // Reports the value for which it waits.
     return std::move(*value);
   }
 
   const InterpretOptions options;
   Programs programs;
   std::unordered_map<const Instruction*, Program> steps;
-  std::optional<Meetings> meetings;
+  std::optional<Rendezvous> rendezvous;
   std::optional<Runner> runner;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMostDevices = 1 << 16;
 
-Error MeetingError(const Instruction& inst, std::string message) {
+Error RendezvousError(const Instruction& inst, std::string message) {
   return ErrorAt(inst, "R040", std::move(message), ExitCode::kNo);
 }
 
@@ -197,12 +197,12 @@ Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   const int64_t root = g.operands[0].back().GetInt(i);
   for (const std::vector<Literal>& operands : g.operands) {
     if (operands.back().GetInt(i) == root) continue;
-    FAIL(MeetingError(
+    FAIL(RendezvousError(
         g.inst, Str("'", g.inst.name(), "': roots ", root, " and ", operands.back().GetInt(i), " for operand ", i)));
   }
   if (root < 0 || root >= SizeOf(g)) {
-    FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " in a group of ",
-                                  SizeOf(g), " ", g.grid.noun(), SizeOf(g) == 1 ? "" : "s")));
+    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " in a group of ",
+                                     SizeOf(g), " ", g.grid.noun(), SizeOf(g) == 1 ? "" : "s")));
   }
   return root;
 }
@@ -243,8 +243,8 @@ Result<std::vector<Literal>> ReduceScattered(Gathering& g) {
     const int64_t d = TRY(DimensionOf(g, i));
     const Literal sum = TRY(Folded(g, i));
     if (sum.shape().dim(d) % SizeOf(g) != 0) {
-      FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", sum.shape(), " among ",
-                                    SizeOf(g), " devices")));
+      FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", sum.shape(), " among ",
+                                       SizeOf(g), " devices")));
     }
     for (int64_t m = 0; m < SizeOf(g); ++m) parts[m].push_back(Block(sum, d, m, SizeOf(g)));
   }
@@ -275,7 +275,7 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
     const int64_t d = TRY(DimensionOf(g, 0));
     const Shape& shape = g.operands[0][0].shape();
     if (shape.dim(d) % SizeOf(g) != 0) {
-      FAIL(MeetingError(
+      FAIL(RendezvousError(
           g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", shape, " among ", SizeOf(g), " devices")));
     }
     for (int64_t to = 0; to < SizeOf(g); ++to) {
@@ -286,8 +286,8 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
     return results;
   }
   if (OperandsOf(g) != SizeOf(g)) {
-    FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "' has ", OperandsOf(g), " operands, one for each of ", SizeOf(g),
-                                  " devices wanted")));
+    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' has ", OperandsOf(g), " operands, one for each of ",
+                                     SizeOf(g), " devices wanted")));
   }
   for (int64_t to = 0; to < SizeOf(g); ++to) {
     std::vector<Literal> parts;
@@ -302,7 +302,7 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
 Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
   const int64_t updates = g.operands[0][2].shape().NumElements() / SizeOf(g);
   if (updates * SizeOf(g) != g.operands[0][2].shape().NumElements()) {
-    FAIL(MeetingError(
+    FAIL(RendezvousError(
         g.inst, Str("'", g.inst.name(), "' has offsets ", g.operands[0][2].shape(), " for ", SizeOf(g), " devices")));
   }
   const auto fail = [&](const std::string& message) {
@@ -493,8 +493,8 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   const GroupMode mode = ModeOf(inst);
   const auto [ids, noun] = IdsOf(mode, grid);
   if (const int64_t named = DevicesNamed(inst); named > ids) {
-    Error error = MeetingError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", there ",
-                                         ids == 1 ? "is " : "are ", ids, " ", noun, ids == 1 ? "" : "s"));
+    Error error = RendezvousError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", there ",
+                                            ids == 1 ? "is " : "are ", ids, " ", noun, ids == 1 ? "" : "s"));
     const std::string_view flag = noun == "partition" ? "num_partitions=" : "num_replicas=";
     return std::unexpected(std::move(error).Advise(Str(flag, named), "runs as many"));
   }
@@ -502,7 +502,7 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
     for (const std::vector<int64_t>& pair : permute->source_target_pairs) {
       if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0)
-        FAIL(MeetingError(inst, Str("'", inst.name(), "' has a pair that is none")));
+        FAIL(RendezvousError(inst, Str("'", inst.name(), "' has a pair that is none")));
     }
     lists = Connected(permute->source_target_pairs, ids);
   } else {
@@ -517,20 +517,20 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   result.group_of.assign(grid.count(), -1);
   for (const std::vector<int64_t>& list : lists) {
     if (std::ranges::any_of(list, [](int64_t id) { return id < 0; }))
-      FAIL(MeetingError(inst, Str("'", inst.name(), "' names ", noun, " ", *std::ranges::min_element(list))));
+      FAIL(RendezvousError(inst, Str("'", inst.name(), "' names ", noun, " ", *std::ranges::min_element(list))));
   }
   result.groups = OnDevices(lists, mode, grid);
   for (size_t i = 0; i < result.groups.size(); ++i) {
     for (const int device : result.groups[i]) {
       if (result.group_of[device] >= 0)
-        FAIL(MeetingError(inst, Str("'", inst.name(), "' names ", grid.Name({&device, 1}), " twice")));
+        FAIL(RendezvousError(inst, Str("'", inst.name(), "' names ", grid.Name({&device, 1}), " twice")));
       result.group_of[device] = static_cast<int>(i);
     }
   }
   if (MayStayAway(inst.opcode())) return result;
   for (int device = 0; device < grid.count(); ++device) {
     if (result.group_of[device] >= 0) continue;
-    FAIL(MeetingError(inst, Str(grid.Name({&device, 1}), " is in no group of '", inst.name(), "'")));
+    FAIL(RendezvousError(inst, Str(grid.Name({&device, 1}), " is in no group of '", inst.name(), "'")));
   }
   return result;
 }
@@ -540,7 +540,7 @@ Result<std::vector<Literal>> Exchange(Gathering& gathering) {
   std::vector<Literal> results = TRY(ExchangeByOpcode(gathering));
   for (const Literal& result : results) {
     if (Compatible(result.shape(), inst.shape())) continue;
-    FAIL(MeetingError(
+    FAIL(RendezvousError(
         inst, Str("'", inst.name(), "' gives ", result.shape(), " in a group of ", SizeOf(gathering), " ",
                   gathering.grid.noun(), SizeOf(gathering) == 1 ? "" : "s", ", ", inst.shape(), " is written")));
   }

@@ -1,5 +1,6 @@
 // The semantics of collectives: the groups of devices, and the value of each member, as pure functions of all operands.
-// meetings.h handles waiting. See docs/ops.md#collectives. Internal to interp/, except for GroupsAt, which passes use.
+// rendezvous.h handles waiting. See docs/ops.md#collectives. Internal to interp/, except for GroupsAt, which passes
+// use.
 //
 // Devices are numbered replica * partitions + partition. Sums are computed in the order of the group, so they have the
 // same bits everywhere.

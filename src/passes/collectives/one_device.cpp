@@ -44,7 +44,7 @@ Instruction* OperandsOf(Instruction& inst, const Shape& shape) {
 }
 
 // Returns whether the only group is {0}.
-bool MeetsItself(const Instruction& collective) {
+bool IsAlone(const Instruction& collective) {
   const IdGroups groups = WrittenGroups(collective);
   return groups.empty() || groups == IdGroups{{0}};
 }
@@ -77,7 +77,7 @@ Instruction* RaggedToItself(Instruction& inst) {
   const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
   const bool is_plain = input.IsArray() && !input.HasDynamicDims() && !output.HasDynamicDims() && input.rank() > 0 &&
                         input.rank() == output.rank() && input.NumElements() > 0 && offsets.rank() == 1;
-  if (!is_plain || offsets.dim(0) > kMostUpdates || inst.operand_count() != 6 || !MeetsItself(inst)) return nullptr;
+  if (!is_plain || offsets.dim(0) > kMostUpdates || inst.operand_count() != 6 || !IsAlone(inst)) return nullptr;
   Writer w(inst, inst.computation());
   const int64_t rows = output.dim(0);
   const Shape column(PrimitiveType::kS64, {rows});
@@ -129,14 +129,14 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kAllToAll:
     case Opcode::kCollectiveReduce:
     case Opcode::kReduceScatter:
-    case Opcode::kAllReduceStart: return MeetsItself(inst) ? OperandsOf(inst, shape) : nullptr;
+    case Opcode::kAllReduceStart: return IsAlone(inst) ? OperandsOf(inst, shape) : nullptr;
     // A further operand may select the source device.
     case Opcode::kCollectiveBroadcast:
-      return MeetsItself(inst) && inst.operand_count() == 1 ? OperandsOf(inst, shape) : nullptr;
+      return IsAlone(inst) && inst.operand_count() == 1 ? OperandsOf(inst, shape) : nullptr;
     case Opcode::kCollectivePermute: return Permuted(inst, shape);
     case Opcode::kRaggedAllToAll: return RaggedToItself(inst);
     case Opcode::kAllGatherStart:
-      return MeetsItself(inst) && shape.IsTuple() ? StartTuple(inst, OperandsOf(inst, shape.element(1))) : nullptr;
+      return IsAlone(inst) && shape.IsTuple() ? StartTuple(inst, OperandsOf(inst, shape.element(1))) : nullptr;
     case Opcode::kCollectivePermuteStart:
       return shape.IsTuple() ? StartTuple(inst, Permuted(inst, shape.element(1))) : nullptr;
     case Opcode::kCopyStart:

@@ -36,7 +36,7 @@ bool SplitIn(Computation& computation, const PassContext& context) {
 }
 
 // Returns whether the devices wait for each other at `inst`. For asynchronous collectives this is the start.
-bool IsMeeting(const Instruction& inst) {
+bool IsRendezvous(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
@@ -45,20 +45,20 @@ bool IsMeeting(const Instruction& inst) {
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);
-  std::vector<Instruction*> meetings;
+  std::vector<Instruction*> ordered;
   bool changed = false;
   for (Instruction* inst : order) {
     int64_t& waits_for = last[inst->place()];
     for (const Instruction* operand : inst->operands()) waits_for = std::max(waits_for, last[operand->place()]);
     for (const Instruction* before : inst->control_predecessors())
       waits_for = std::max(waits_for, last[before->place()]);
-    if (!IsMeeting(*inst)) continue;
-    if (waits_for + 1 < std::ssize(meetings)) {
-      inst->AddControlPredecessor(*meetings.back());
+    if (!IsRendezvous(*inst)) continue;
+    if (waits_for + 1 < std::ssize(ordered)) {
+      inst->AddControlPredecessor(*ordered.back());
       changed = true;
     }
-    waits_for = std::ssize(meetings);
-    meetings.push_back(inst);
+    waits_for = std::ssize(ordered);
+    ordered.push_back(inst);
   }
   return changed;
 }

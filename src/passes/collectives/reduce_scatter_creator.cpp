@@ -82,9 +82,9 @@ Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   if (!grid || size == 0 || whole % size != 0 || whole / size > grid->count()) return nullptr;
   const std::vector<const Instruction*> steps = StepsTo(inst.operand(1 + d));
   if (steps.empty()) return nullptr;
-  const auto meeting = GroupsAt(sum, *grid);
-  if (!meeting) return nullptr;
-  for (const std::vector<int>& group : meeting->groups) {
+  const auto groups = GroupsAt(sum, *grid);
+  if (!groups) return nullptr;
+  for (const std::vector<int>& group : groups->groups) {
     if (std::ssize(group) * size != whole) return nullptr;
     for (int64_t rank = 0; rank < std::ssize(group); ++rank) {
       const auto start = ValueOn(group[rank] / grid->partitions, group[rank] % grid->partitions, steps);

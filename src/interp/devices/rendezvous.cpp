@@ -1,4 +1,4 @@
-#include "interp/devices/meetings.h"
+#include "interp/devices/rendezvous.h"
 
 #include <algorithm>
 
@@ -10,13 +10,13 @@
 namespace hlo {
 namespace {
 
-Error MeetingError(const Instruction& inst, std::string message) {
+Error RendezvousError(const Instruction& inst, std::string message) {
   return ErrorAt(inst, "R040", std::move(message), ExitCode::kNo);
 }
 
 }  // namespace
 
-Result<Meetings::Place*> Meetings::PlaceOf(const Instruction& inst) {
+Result<Rendezvous::Place*> Rendezvous::PlaceOf(const Instruction& inst) {
   const auto known = places_.find(&inst);
   if (known != places_.end()) return &known->second;
   DeviceGroups named = TRY(GroupsAt(inst, grid_));
@@ -34,8 +34,8 @@ Result<Meetings::Place*> Meetings::PlaceOf(const Instruction& inst) {
   return &place;
 }
 
-Result<std::optional<Literal>> Meetings::Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
-                                                Session& session) {
+Result<std::optional<Literal>> Rendezvous::Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
+                                                  Session& session) {
   if (inst.Is(Opcode::kSend)) return Send(device, inst, std::move(operands));
   if (inst.Is(Opcode::kRecv)) return Receive(device, inst);
   if (inst.Is(Opcode::kRecvDone)) return ReceiveDone(device, inst, operands[0]);
@@ -65,7 +65,7 @@ Result<std::optional<Literal>> Meetings::Arrive(int device, const Instruction& i
 
 // The route from or to `device`. With a channel and several partitions, the pairs are partitions of a replica.
 // Otherwise they are replicas of a partition.
-Result<std::optional<Meetings::Route>> Meetings::RouteOf(const Instruction& inst, int device) const {
+Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
   if (attrs.is_host_transfer) FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' between device and host")));
   const auto text = FrontendAttribute(inst, kSendRecvPairs);
@@ -80,8 +80,8 @@ Result<std::optional<Meetings::Route>> Meetings::RouteOf(const Instruction& inst
   };
   for (const auto& [source, target] : ReadDevicePairs(*text)) {
     if (source >= ids || target >= ids) {
-      FAIL(MeetingError(inst, Str("'", inst.name(), "' names ", partitions ? "partition " : "replica ",
-                                  std::max(source, target), ", there are ", ids)));
+      FAIL(RendezvousError(inst, Str("'", inst.name(), "' names ", partitions ? "partition " : "replica ",
+                                     std::max(source, target), ", there are ", ids)));
     }
     if (device_of(inst.Is(Opcode::kSend) ? source : target) != device) continue;
     return Route(channel, device_of(source), device_of(target));
@@ -89,7 +89,7 @@ Result<std::optional<Meetings::Route>> Meetings::RouteOf(const Instruction& inst
   return std::nullopt;
 }
 
-Result<std::optional<Literal>> Meetings::Send(int device, const Instruction& inst, std::vector<Literal> operands) {
+Result<std::optional<Literal>> Rendezvous::Send(int device, const Instruction& inst, std::vector<Literal> operands) {
   const auto route = TRY(RouteOf(inst, device));
   Literal result(inst.shape());
   if (!result.shape().IsTuple() || result.elements().size() != 3)
@@ -106,7 +106,7 @@ Result<std::optional<Literal>> Meetings::Send(int device, const Instruction& ins
   return result;
 }
 
-Result<std::optional<Literal>> Meetings::Receive(int device, const Instruction& inst) {
+Result<std::optional<Literal>> Rendezvous::Receive(int device, const Instruction& inst) {
   const auto route = TRY(RouteOf(inst, device));
   Literal pending(inst.shape());
   const auto& elements = inst.shape().elements();
@@ -118,7 +118,7 @@ Result<std::optional<Literal>> Meetings::Receive(int device, const Instruction& 
   return pending;
 }
 
-Result<std::optional<Literal>> Meetings::ReceiveDone(int device, const Instruction& inst, const Literal& pending) {
+Result<std::optional<Literal>> Rendezvous::ReceiveDone(int device, const Instruction& inst, const Literal& pending) {
   if (inst.attrs<ChannelAttrs>().is_host_transfer)
     FAIL(UnsupportedAt(inst, "U002", "'recv-done' between device and host"));
   const auto recv = pending_.find(pending.elements()[1].GetInt(0));
@@ -132,7 +132,7 @@ Result<std::optional<Literal>> Meetings::ReceiveDone(int device, const Instructi
 }
 
 // The next value of the route, as the result of the recv-done.
-Result<Literal> Meetings::Delivered(const Instruction& done, const Route& route) {
+Result<Literal> Rendezvous::Delivered(const Instruction& done, const Route& route) {
   const auto on_way = sent_.find(route);
   Sent next = std::move(on_way->second.front());
   on_way->second.erase(on_way->second.begin());
@@ -140,8 +140,8 @@ Result<Literal> Meetings::Delivered(const Instruction& done, const Route& route)
   Literal result(done.shape());
   if (!done.shape().IsTuple() || done.shape().elements().empty() ||
       !Compatible(done.shape().element(0), next.value.shape())) {
-    Error error =
-        MeetingError(done, Str("'", done.name(), "' receives ", done.shape(), ", ", next.value.shape(), " was sent"));
+    Error error = RendezvousError(
+        done, Str("'", done.name(), "' receives ", done.shape(), ", ", next.value.shape(), " was sent"));
     return std::unexpected(std::move(error).AddNote(Str("by '", next.send->name(), "'"), next.send->range()));
   }
   result.mutable_elements()[0] = std::move(next.value);
@@ -150,17 +150,17 @@ Result<Literal> Meetings::Delivered(const Instruction& done, const Route& route)
 
 // ---- Deadlocks -----------------------------------------------------------------------------------------------------
 
-Status Meetings::CheckAllDone() const {
+Status Rendezvous::CheckAllDone() const {
   if (std::ranges::any_of(waits_at_, [](const Instruction* inst) { return inst != nullptr; })) FAIL(Deadlock());
   for (const auto& [route, values] : sent_) {
     const auto& [channel, source, target] = route;
-    FAIL(MeetingError(*values[0].send, Str(grid_.Name({&source, 1}), " sent at '", values[0].send->name(), "' what ",
-                                           grid_.Name({&target, 1}), " never received")));
+    FAIL(RendezvousError(*values[0].send, Str(grid_.Name({&source, 1}), " sent at '", values[0].send->name(), "' what ",
+                                              grid_.Name({&target, 1}), " never received")));
   }
   return {};
 }
 
-Error Meetings::Deadlock() const {
+Error Rendezvous::Deadlock() const {
   std::vector<int> waiting, ended;
   for (int device = 0; device < grid_.count(); ++device)
     (waits_at_[device] != nullptr ? waiting : ended).push_back(device);
@@ -168,7 +168,7 @@ Error Meetings::Deadlock() const {
   std::string message = Str("no ", grid_.noun(), " can go on: ", waiting.size(), " of ", grid_.count(),
                             waiting.size() == 1 ? " waits" : " wait");
   if (grid_.noun() == "device") message += Str(" (number = replica * ", grid_.partitions, " + partition)");
-  Error error = MeetingError(first, std::move(message));
+  Error error = RendezvousError(first, std::move(message));
   std::vector<Note>& notes = error.diagnostics.front().notes;
 
   std::vector<bool> told(grid_.count(), false);

@@ -3,8 +3,8 @@
 //
 // A start op (all-reduce-start, ...) exchanges values immediately, so a done op never waits. A send stores its value
 // and continues; a recv-done waits for it.
-#ifndef HLO_INTERP_DEVICES_MEETINGS_H_
-#define HLO_INTERP_DEVICES_MEETINGS_H_
+#ifndef HLO_INTERP_DEVICES_RENDEZVOUS_H_
+#define HLO_INTERP_DEVICES_RENDEZVOUS_H_
 
 #include <map>
 #include <optional>
@@ -18,9 +18,9 @@
 
 namespace hlo {
 
-class Meetings {
+class Rendezvous {
  public:
-  explicit Meetings(const DeviceGrid& grid) : grid_(grid), waits_at_(grid.count(), nullptr) {}
+  explicit Rendezvous(const DeviceGrid& grid) : grid_(grid), waits_at_(grid.count(), nullptr) {}
 
   // `device` is about to execute `inst`. Returns its value, or nullopt if the device must wait until TakeReady returns
   // it.
@@ -74,4 +74,4 @@ class Meetings {
 
 }  // namespace hlo
 
-#endif  // HLO_INTERP_DEVICES_MEETINGS_H_
+#endif  // HLO_INTERP_DEVICES_RENDEZVOUS_H_
