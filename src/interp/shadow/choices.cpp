@@ -127,7 +127,7 @@ std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
 
 // Which side a reducer may leave when two elements meet, by the order of their places: see OrdersOf. Number s of place
 // k's orders counts s * stride[k].
-struct Meetings {
+struct PairOutcomes {
   std::vector<int64_t> stride;
   std::vector<uint8_t> left, right;
   // The side that is left may have the other's zero: an argmax that takes the lesser of two indices and either of two
@@ -138,9 +138,9 @@ struct Meetings {
 // Is what a reducer leaves one of its sides, as a whole? Its places are decided each for itself, so all orders of all
 // of them are tried: an argmax that breaks ties takes the lesser index only where the values are equal. Empty: it is
 // not.
-Result<std::optional<Meetings>> LeavesASide(const Computation& body) {
+Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
-  std::optional<Meetings> none;
+  std::optional<PairOutcomes> none;
   if (!PicksASide(body) || !GoesByOrder(body, arity)) return none;
   std::vector<std::vector<std::pair<double, double>>> orders;
   int64_t states = 1;
@@ -149,7 +149,7 @@ Result<std::optional<Meetings>> LeavesASide(const Computation& body) {
     states *= static_cast<int64_t>(orders.back().size());
     if (states == 0 || states > 4096) return none;
   }
-  Meetings meetings;
+  PairOutcomes outcomes;
   std::vector<ShadowValue> sides(2 * arity);
   for (int64_t k = 0, stride = 1; k < arity; stride *= static_cast<int64_t>(orders[k].size()), ++k) {
     Literal left(Shape(body.parameters()[k]->shape().type(), {states})), right = left;
@@ -160,7 +160,7 @@ Result<std::optional<Meetings>> LeavesASide(const Computation& body) {
         else side.SetInt(s, static_cast<int64_t>(x));
       }
     }
-    meetings.stride.push_back(stride);
+    outcomes.stride.push_back(stride);
     sides[k] = ToShadow(left);
     sides[arity + k] = ToShadow(right);
   }
@@ -179,11 +179,11 @@ Result<std::optional<Meetings>> LeavesASide(const Computation& body) {
       right_signs = right_signs && SameSign(place, sides[arity + k], s);
     }
     if (!left && !right) return none;
-    if (!(left && left_signs) && !(right && right_signs)) meetings.swaps_zeros = true;
-    meetings.left.push_back(left ? 1 : 0);
-    meetings.right.push_back(right ? 1 : 0);
+    if (!(left && left_signs) && !(right && right_signs)) outcomes.swaps_zeros = true;
+    outcomes.left.push_back(left ? 1 : 0);
+    outcomes.right.push_back(right ? 1 : 0);
   }
-  return std::optional(std::move(meetings));
+  return std::optional(std::move(outcomes));
 }
 
 // The elements that a reduction combines, by result: number [result, row], the initial value last.
@@ -348,7 +348,7 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
   Mask may(elements.results() * rows), seen(may.size());
   for (const int64_t winner : winners) may[winner] = 1;
   for (int round = 0;; ++round) {
-    std::vector<int64_t> next, others;  // Of each result that has one, an element whose meetings were not looked at.
+    std::vector<int64_t> next, others;  // An element of each result whose outcomes were not examined.
     for (int64_t r = 0; r < elements.results(); ++r) {
       int64_t one = -1;
       bool all = true;
@@ -414,8 +414,8 @@ class Ordered {
   const Literal &values_, &start_;
 };
 
-// Winners and MayBeLeft of elements without bounds, by the table of meetings. False: too many of a result may be left.
-bool PickExact(const Elements& elements, const Computation& body, const Meetings& meetings,
+// Winners and MayBeLeft of elements without bounds, by the table of outcomes. False: too many of a result may be left.
+bool PickExact(const Elements& elements, const Computation& body, const PairOutcomes& outcomes,
                std::vector<int64_t>& winners, std::vector<std::vector<int64_t>>& left) {
   std::vector<Ordered> places;
   for (size_t k = 0; k < elements.arity(); ++k) places.emplace_back(elements.Place(k), elements.Start(k));
@@ -423,7 +423,7 @@ bool PickExact(const Elements& elements, const Computation& body, const Meetings
   const int64_t rows = elements.rows();
   const auto meet = [&](int64_t a, int64_t b) {
     int64_t state = 0;
-    for (size_t k = 0; k < places.size(); ++k) state += places[k].OrderOf(a, b) * meetings.stride[k];
+    for (size_t k = 0; k < places.size(); ++k) state += places[k].OrderOf(a, b) * outcomes.stride[k];
     return state;
   };
   std::atomic<bool> too_many = false;
@@ -434,7 +434,7 @@ bool PickExact(const Elements& elements, const Computation& body, const Meetings
       const auto at = [&](int64_t row) { return row == rows - 1 ? -1 : r * (rows - 1) + row; };
       int64_t winner = 0;
       for (int64_t row = 1; row < rows; ++row) {
-        if (meetings.left[meet(at(winner), at(row))] == 0) winner = row;
+        if (outcomes.left[meet(at(winner), at(row))] == 0) winner = row;
       }
       winners[r] = first + winner;
       std::ranges::fill(may, 0);
@@ -453,7 +453,7 @@ bool PickExact(const Elements& elements, const Computation& body, const Meetings
         for (int64_t row = 0; row < rows; ++row) {
           if (row == one) continue;
           const int64_t state = meet(at(one), at(row)), turned = meet(at(row), at(one));
-          const bool stays = meetings.right[state] != 0 || meetings.left[turned] != 0;
+          const bool stays = outcomes.right[state] != 0 || outcomes.left[turned] != 0;
           if (stays && may[row] == 0) {
             may[row] = 1;
             pending.push_back(row);
@@ -552,13 +552,13 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
   const Shape& shape = tuple ? inst.shape().element(0) : inst.shape();
   const int64_t results = shape.NumElements();
   if (results == 0) return std::nullopt;
-  const std::optional<Meetings> meetings = TRY(LeavesASide(body));
-  if (!meetings) return std::nullopt;
+  const std::optional<PairOutcomes> outcomes = TRY(LeavesASide(body));
+  if (!outcomes) return std::nullopt;
   const Elements elements = TRY(Elements::Of(context, inst, operands, results));
   std::vector<int64_t> winners(results);
   std::vector<std::vector<int64_t>> left(results);  // What may be left.
   if (AllExact(operands)) {
-    if (!PickExact(elements, body, *meetings, winners, left)) return std::nullopt;
+    if (!PickExact(elements, body, *outcomes, winners, left)) return std::nullopt;
   } else {
     winners = TRY(Winners(context, body, elements));
     const std::optional<Mask> may = TRY(MayBeLeft(context, body, elements, winners));
@@ -589,11 +589,11 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
   std::vector<ShadowValue> places;
   for (size_t k = 0; k < elements.arity(); ++k) {
     ShadowValue place = elements.Places(k, winners, shape.dims());
-    if (meetings->swaps_zeros) AllowBothZeros(elements, k, all, place);
+    if (outcomes->swaps_zeros) AllowBothZeros(elements, k, all, place);
     if (!candidates.empty()) {
       Choices choices{.decisions = shared};
       choices.candidates = elements.Places(k, candidates, {static_cast<int64_t>(candidates.size())});
-      if (meetings->swaps_zeros) AllowBothZeros(elements, k, of, choices.candidates);
+      if (outcomes->swaps_zeros) AllowBothZeros(elements, k, of, choices.candidates);
       OpenTo(choices.candidates, of, place);
       place.choices = std::make_shared<const Choices>(std::move(choices));
     }
