@@ -85,7 +85,7 @@ TEST(Grid, NearestIsTheConversion) {
       if (random() % 3 == 0) {
         element.SetDouble(0, x);
         x = element.GetDouble(0);
-        x += shadow::HalfStep(rounding, x);
+        x += shadow::HalfUlp(rounding, x);
       }
       if (random() % 2 == 0) x = -x;
       if (std::fabs(x) >= rounding.overflow || !std::isfinite(x)) continue;

@@ -22,7 +22,7 @@ namespace {
 
 using shadow::Combiner;
 using shadow::CombinerOf;
-using shadow::HalfStep;
+using shadow::HalfUlp;
 using shadow::Rounding;
 using shadow::RoundingTo;
 using shadow::SignificandBits;
@@ -157,7 +157,7 @@ class Dice {
 // noise stands for it.
 double Rounded(double x, PrimitiveType type, const Rounding& rounding, double random) {
   if (x == 0 || !std::isfinite(x)) return x;
-  const double step = 2 * HalfStep(rounding, std::fabs(x));
+  const double step = 2 * HalfUlp(rounding, std::fabs(x));
   if (type == PrimitiveType::kF64) return x + (random - 0.5) * step;
   const double below = std::floor(x / step) * step;
   const double result = random < (x - below) / step ? below + step : below;
@@ -273,7 +273,7 @@ class Rounder {
     const double each = (2 * ulps - 1) / std::sqrt(3.0);
     for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
       const double x = std::abs(value.GetComplex(i));
-      if (x != 0 && std::isfinite(x)) AddNoise(value, i, each * HalfStep(rounding, x), dice);
+      if (x != 0 && std::isfinite(x)) AddNoise(value, i, each * HalfUlp(rounding, x), dice);
     }
   }
 
@@ -380,7 +380,7 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
   for (int64_t i = 0; i < output.elements; ++i) {
     const double middle = m.GetDouble(i), actual = t.GetDouble(i);
     double s = std::max(std::isfinite(spread[i]) ? spread[i] : 0, least), r = 0;
-    s = std::max(s, HalfStep(rounding, std::fabs(middle)) / 2);
+    s = std::max(s, HalfUlp(rounding, std::fabs(middle)) / 2);
     if (actual == middle || (std::isnan(actual) && std::isnan(middle)) || IsOverflow(own, i, middle)) {
       r = 0;
     } else if (std::isfinite(middle) && std::isfinite(actual)) {

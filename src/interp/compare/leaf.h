@@ -161,7 +161,7 @@ class Judge {
       case Specials::kIeee: return std::isinf(t) && on_its_side;
       case Specials::kFinite: {  // Saturates: the largest there is, also where the sum is exact.
         const double size = std::fabs(t);
-        return size + std::max(e, shadow::HalfStep(rounding_, size)) >= rounding_.overflow && on_its_side;
+        return size + std::max(e, shadow::HalfUlp(rounding_, size)) >= rounding_.overflow && on_its_side;
       }
       default: return std::isnan(t);
     }

@@ -66,7 +66,7 @@ class Formula {
     const Rounding rounding = RoundingTo(wide_.type(), false);
     const double rounded = Literal::Scalar(wide_.type(), value).GetDouble(0);
     std::ranges::fill(exact.mutable_data<double>(), value);
-    std::ranges::fill(bound.mutable_data<double>(), rounded == value ? 0 : HalfStep(rounding, std::fabs(value)));
+    std::ranges::fill(bound.mutable_data<double>(), rounded == value ? 0 : HalfUlp(rounding, std::fabs(value)));
     ShadowValue& number = numbers_.emplace_back();
     number.shape = features_;
     number.held = wide_.type();

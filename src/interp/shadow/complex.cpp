@@ -555,7 +555,7 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
     auto bound = part.bound.mutable_data<double>();
     for (size_t i = 0; i < formula.size(); ++i) {
       const double before = bound[i] + formula[i], size = (std::fabs(Values(part.value)[i]) + before) * kUp;
-      bound[i] = size >= rounding.overflow ? kUndetermined : (before + HalfStep(rounding, size)) * kUp;
+      bound[i] = size >= rounding.overflow ? kUndetermined : (before + HalfUlp(rounding, size)) * kUp;
     }
   }
 }
@@ -576,7 +576,7 @@ Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands o
     part.bound = Zeros(part.shape);
     auto bound = part.bound.mutable_data<double>();
     for (size_t i = 0; i < size.size(); ++i) {
-      bound[i] = (2 * HalfStep(rounding, std::fabs(Values(part.value)[i])) + kOwnFormula * size[i]) * kUp;
+      bound[i] = (2 * HalfUlp(rounding, std::fabs(Values(part.value)[i])) + kOwnFormula * size[i]) * kUp;
       if (open[i] || !std::isfinite(size[i])) bound[i] = kUndetermined;
     }
   }

@@ -122,7 +122,7 @@ class Operand {
       ParallelFor(count, 1 << 14, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const double s = (std::fabs(value_[i]) + (e ? e[i] : 0)) * kUp;
-          size[i] = s >= rounding.overflow ? kInfinity : s + HalfStep(rounding, s);
+          size[i] = s >= rounding.overflow ? kInfinity : s + HalfUlp(rounding, s);
           if (std::isnan(value_[i]) && (e == nullptr || e[i] == 0)) size[i] = kInfinity;
         }
       });
@@ -437,7 +437,7 @@ ShadowValue AsFloats(const ShadowValue& x) {
   for (size_t i = 0; i < value.size(); ++i) {
     const int64_t n = x.exact.GetInt(static_cast<int64_t>(i));
     value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
-    if (std::fabs(value[i]) >= 0x1p53) bound[i] = HalfStep(in_f64, std::fabs(value[i]));
+    if (std::fabs(value[i]) >= 0x1p53) bound[i] = HalfUlp(in_f64, std::fabs(value[i]));
     if (x.HasOpen() && x.open.GetInt(static_cast<int64_t>(i)) != 0) bound[i] = kUndetermined;
   }
   DropZeroBound(floats);

@@ -61,7 +61,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
         for (int64_t i = 0; i < count; ++i) {
           const double size = (std::fabs(a[i]) + ea[i]) * kUp;
           value[i] = a[i];
-          bound[i] = (ea[i] + HalfStep(finish.target, size)) * kUp;
+          bound[i] = (ea[i] + HalfUlp(finish.target, size)) * kUp;
           fine += std::fabs(a[i]) + bound[i] < overflow ? 1 : 0;
         }
         for (int64_t i = 0; (finish.on_grid || fine != count) && i < count; ++i) {
@@ -92,10 +92,10 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     const int64_t n = x.exact.GetInt(i);
     value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
     const double size = std::fabs(value[i]);
-    double e = size < whole ? 0 : HalfStep(target, size) + size * kOwn;
+    double e = size < whole ? 0 : HalfUlp(target, size) + size * kOwn;
     // 64-bit integers may go through f32 on their way to a narrower type.
     const bool by_single = size >= 0x1p24 && BitWidth(held) < 32;
-    if (by_single) e += HalfStep(single, size);
+    if (by_single) e += HalfUlp(single, size);
     if (finish.on_grid && !by_single && size < 0x1p53 && size + e < finish.overflow) {
       value[i] = Nearest(target, value[i]);
       e = 0;

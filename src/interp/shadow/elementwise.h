@@ -28,7 +28,7 @@ inline bool IsNonZero(Pair x) { return std::fabs(x.value) > x.bound; }
 // the f64 rounding of `value` itself.
 inline double WithRounding(const Finish& finish, double value, double before) {
   const double size = (std::fabs(value) + before) * kUp;
-  const double steps = HalfStep(finish.compute, size) + HalfStep(finish.target, size);
+  const double steps = HalfUlp(finish.compute, size) + HalfUlp(finish.target, size);
   return (before + steps + std::fabs(value) * kOwn) * kUp;
 }
 
@@ -48,7 +48,7 @@ inline Pair Rounded(const Finish& finish, double value, double before) {
 // Has a type that is rounded to like this the number x, below its overflow?
 inline bool Holds(const Rounding& rounding, double x) {
   if (rounding.relative == 0) return true;
-  const double steps = x / (2 * HalfStep(rounding, std::fabs(x)));
+  const double steps = x / (2 * HalfUlp(rounding, std::fabs(x)));
   return steps == std::nearbyint(steps);
 }
 

@@ -76,7 +76,7 @@ Literal FewComplexRoundings(const Literal& literal) {
   auto bounds = bound.mutable_data<double>();
   for (size_t i = 0; i < bounds.size(); ++i) {
     const double size = std::hypot(shadow::Values(real.value)[i], shadow::Values(imaginary.value)[i]);
-    bounds[i] = std::isfinite(size) ? 4 * shadow::HalfStep(rounding, size) : 0;
+    bounds[i] = std::isfinite(size) ? 4 * shadow::HalfUlp(rounding, size) : 0;
   }
   return bound;
 }
@@ -91,7 +91,7 @@ Literal FewRoundings(const Literal& literal) {
   auto bounds = bound.mutable_data<double>();
   for (size_t i = 0; i < bounds.size(); ++i) {
     const double x = literal.GetDouble(static_cast<int64_t>(i));
-    bounds[i] = std::isfinite(x) ? 4 * shadow::HalfStep(rounding, std::fabs(x)) : 0;
+    bounds[i] = std::isfinite(x) ? 4 * shadow::HalfUlp(rounding, std::fabs(x)) : 0;
   }
   return bound;
 }

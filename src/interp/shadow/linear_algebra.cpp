@@ -77,7 +77,7 @@ ShadowValue Declared(const Shape& shape, std::span<const Approx> numbers, std::s
       values[i] = imaginary ? numbers[i].value.imag() : numbers[i].value.real();
       const auto rounded = [&](double bound) {
         const double size = (std::fabs(values[i]) + bound) * kUp;
-        return size < rounding.overflow ? (bound + HalfStep(rounding, size)) * kUp : kUndetermined;
+        return size < rounding.overflow ? (bound + HalfUlp(rounding, size)) * kUp : kUndetermined;
       };
       bounds[i] = numbers[i].is_decided() ? rounded(numbers[i].bound) : kUndetermined;
       if (!likely.empty())

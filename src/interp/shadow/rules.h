@@ -47,7 +47,7 @@ inline constexpr Rounding kNoRounding = {};
 
 // 2^floor(log2 x); 0 for 0 and below the normals of f64.
 inline double Binade(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & 0x7FF0'0000'0000'0000); }
-inline double HalfStep(const Rounding& rounding, double magnitude) {
+inline double HalfUlp(const Rounding& rounding, double magnitude) {
   const double step = Binade(magnitude) * rounding.relative;
   return step < rounding.least ? rounding.least : step;  // std::max takes addresses, which keeps loops from vectors.
 }
@@ -115,7 +115,7 @@ struct Pair {
 // The number of the type nearest to x, ties to even. |x| is below the overflow of the type, which is not f64: the sum
 // has 52 bits for the 25 that it keeps.
 inline double Nearest(const Rounding& to, double x) {
-  const double to_whole_steps = 0x1.8p52 * (2 * HalfStep(to, std::fabs(x)));
+  const double to_whole_steps = 0x1.8p52 * (2 * HalfUlp(to, std::fabs(x)));
   return std::copysign((x + to_whole_steps) - to_whole_steps, x);
 }
 
@@ -126,7 +126,7 @@ inline double Nearest(const Rounding& to, double x) {
 inline Pair OnGrid(const Finish& finish, double value, double before) {
   const double size = std::fabs(value) + before;
   const bool exact = finish.nearest && before == 0;
-  const double error = finish.nearest ? 0 : HalfStep(finish.compute, size * kUp);
+  const double error = finish.nearest ? 0 : HalfUlp(finish.compute, size * kUp);
   const double slack = exact ? 0 : (before + error + 4 * kOwn * size) * kUp;
   const double begin = value - slack, end = value + slack;
   const double from = finish.nearest ? Nearest(finish.compute, begin) : begin;
@@ -319,7 +319,7 @@ struct SumRule {
   }
   double WithTarget(double value, double before) const {
     const double size = (std::fabs(value) + before) * kUp;
-    const double target = finish.target.relative == 0 ? 0 : HalfStep(finish.target, size);
+    const double target = finish.target.relative == 0 ? 0 : HalfUlp(finish.target, size);
     return (before + target) * kUp;
   }
 };

@@ -228,7 +228,7 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
     auto bound = literal->mutable_data<double>();
     const double* v = Values(value.value);
     for (size_t i = 0; i < bound.size(); ++i)
-      bound[i] = (bound[i] + HalfStep(rounding, (std::fabs(v[i]) + bound[i]) * kUp)) * kUp;
+      bound[i] = (bound[i] + HalfUlp(rounding, (std::fabs(v[i]) + bound[i]) * kUp)) * kUp;
   }
   value.held = value.shape.type();
 }

@@ -46,7 +46,7 @@ Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t t
   const double underflow = static_cast<double>(terms) * accumulator.least;
   const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value) + underflow * t.bounds;
   const double size = (std::fabs(t.value) + before) * kUp;
-  const double worst = (before + HalfStep(rule.finish.target, size)) * kUp;
+  const double worst = (before + HalfUlp(rule.finish.target, size)) * kUp;
   if (rule.RoundsOnGrid(t.value, worst)) return RoundedOnGrid(rule.finish, t.value, before * kUp, before * kUp);
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
   return {pair.value, pair.bound, pair.bound};
