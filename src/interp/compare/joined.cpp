@@ -85,8 +85,8 @@ bool IsComplexArray(const ShadowValue& x) { return x.shape.IsArray() && IsComple
 }  // namespace
 
 ShadowValue PartsSideBySide(const ShadowValue& x) {
-  const ShadowValue parted = shadow::Parted(x);
-  const ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  const ShadowValue split = shadow::SplitComplex(x);
+  const ShadowValue &real = split.elements[0], &imaginary = split.elements[1];
   std::vector<int64_t> dims = x.shape.dims();
   dims.push_back(2);
   ShadowValue parts;
@@ -185,8 +185,8 @@ Literal AsLiteral(const ShadowValue& value) {
 }
 
 ShadowValue KeptOf(ShadowValue expected, const ShadowValue& from) {
-  expected = shadow::Parted(expected);
-  const ShadowValue actual = shadow::Parted(from);
+  expected = shadow::SplitComplex(expected);
+  const ShadowValue actual = shadow::SplitComplex(from);
   for (size_t i = 0; i < expected.elements.size(); ++i)
     expected.elements[i] = KeptOf(std::move(expected.elements[i]), actual.elements[i]);
   const ShadowValue both = std::move(expected);

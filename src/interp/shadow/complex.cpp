@@ -11,7 +11,7 @@
 // is wrong, and half a step.
 //
 // Such a value has the two parts as `elements`, though its shape is an array's. A literal of complex numbers has none,
-// and is exact; Parted makes one of the other.
+// and is exact; SplitComplex makes one of the other.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -62,10 +62,10 @@ class OnParts {
   // `wanted`: of a dot or convolution, as the rules have it.
   Result<ShadowValue> operator()(Context& context, bool widened, Operands operands,
                                  const WantedResults* wanted = nullptr) const {
-    std::vector<ShadowValue> parted;
-    for (const ShadowValue* operand : operands) parted.push_back(Parted(*operand));
+    std::vector<ShadowValue> split;
+    for (const ShadowValue* operand : operands) split.push_back(SplitComplex(*operand));
     std::vector<const ShadowValue*> args;
-    for (const ShadowValue& operand : parted) {
+    for (const ShadowValue& operand : split) {
       if (!IsComplexArray(operand.shape)) args.push_back(&operand);
       else
         for (const ShadowValue& part : operand.elements) args.push_back(&part);
@@ -488,9 +488,9 @@ std::span<const ShadowValue> PartsOf(const ShadowValue& value) {
 Mask OfInfinite(const Instruction& inst, Operands operands) {
   Mask infinite(inst.shape().NumElements());
   for (const ShadowValue* operand : operands) {
-    const ShadowValue parted = Parted(*operand);
-    const bool is_scalar = parted.shape.NumElements() == 1;
-    for (const ShadowValue& part : PartsOf(parted)) {
+    const ShadowValue split = SplitComplex(*operand);
+    const bool is_scalar = split.shape.NumElements() == 1;
+    for (const ShadowValue& part : PartsOf(split)) {
       for (size_t i = 0; i < infinite.size(); ++i) infinite[i] |= !std::isfinite(Values(part.value)[is_scalar ? 0 : i]);
     }
   }
@@ -508,7 +508,7 @@ Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& v
   }
   const auto cut = std::ranges::find(kCuts, inst.opcode(), &Cut::opcode);
   if (cut == std::end(kCuts)) return off;
-  const ShadowValue base = Parted(*operands[0]);
+  const ShadowValue base = SplitComplex(*operands[0]);
   const ShadowValue &along = base.elements[cut->is_imaginary], &across = base.elements[!cut->is_imaginary];
   const double* across_bound = BoundsOrNull(across.bound);
   const bool is_scalar = base.shape.NumElements() == 1;
@@ -564,7 +564,7 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
 // kernel's is. What is not finite there is left open, and what C leaves open: powers of what is not finite, which may
 // be exp(y log x) and come from a product that is NaN; so are angles, which it does not have.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
-  ShadowValue value = Parted(TRY(ThroughInterpreter(context, inst, operands)));
+  ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);
   const Mask open = is_free ? OfInfinite(inst, operands) : Mask(inst.shape().NumElements());
   std::vector<double> size(value.shape.NumElements());
@@ -585,17 +585,17 @@ Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands o
 
 }  // namespace
 
-ShadowValue Parted(const ShadowValue& x) {
+ShadowValue SplitComplex(const ShadowValue& x) {
   if (!IsComplexArray(x.shape) || !x.elements.empty()) return x;
-  ShadowValue parted;
-  parted.shape = x.shape;
+  ShadowValue split;
+  split.shape = x.shape;
   const int64_t count = x.shape.NumElements();
   const int64_t width = ByteWidth(x.shape.type()) / 2;
   for (const int64_t part : {0, 1}) {
     Literal literal(x.shape.WithType(PartOf(x.shape.type())));
     for (int64_t i = 0; i < count; ++i)
       std::memcpy(literal.mutable_raw() + i * width, x.exact.raw() + (2 * i + part) * width, width);
-    ShadowValue& value = parted.elements.emplace_back(ToShadow(literal));
+    ShadowValue& value = split.elements.emplace_back(ToShadow(literal));
     if (!AnyOpen(x)) continue;
     value.bound = Zeros(value.shape);
     auto bound = value.bound.mutable_data<double>();
@@ -604,7 +604,7 @@ ShadowValue Parted(const ShadowValue& x) {
       if (open[i] != 0) bound[i] = (open[i] & kLost) != 0 ? kUndetermined : kUndeterminedButComputed;
     }
   }
-  return parted;
+  return split;
 }
 
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape) {
@@ -640,7 +640,7 @@ Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operand
   if (!on_parts.HasRule()) return Interpreted(context, inst, operands);
   ShadowValue value = TRY(on_parts(context, true, operands));
   const Mask off = OffFormula(inst, operands, value);
-  if (std::ranges::find(off, 1) != off.end()) Take(off, Parted(TRY(Interpreted(context, inst, operands))), value);
+  if (std::ranges::find(off, 1) != off.end()) Take(off, SplitComplex(TRY(Interpreted(context, inst, operands))), value);
   return value;
 }
 
@@ -669,7 +669,7 @@ Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const I
   const Mask off = OffFormula(inst, operands, value);
   RoundFunction(TRY(on_parts(context, true, pointers)), context.ftz(), value);
   if (std::ranges::find(off, 1) == off.end()) return value;
-  Take(off, AllExact(operands) ? TRY(Judged(context, inst, operands)) : Parted(Undetermined(value.shape)), value);
+  Take(off, AllExact(operands) ? TRY(Judged(context, inst, operands)) : SplitComplex(Undetermined(value.shape)), value);
   return value;
 }
 

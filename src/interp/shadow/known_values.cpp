@@ -69,8 +69,8 @@ struct Alone {
 // Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
 // |a + bi| |c + di|, which is that of the result, whatever is left of them.
 Literal FewComplexRoundings(const Literal& literal) {
-  const ShadowValue parted = shadow::Parted(hlo::ToShadow(literal));
-  const ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  const ShadowValue split = shadow::SplitComplex(hlo::ToShadow(literal));
+  const ShadowValue &real = split.elements[0], &imaginary = split.elements[1];
   const shadow::Rounding rounding = shadow::RoundingTo(real.shape.type(), false);
   Literal bound = shadow::Zeros(real.shape);
   auto bounds = bound.mutable_data<double>();
@@ -112,9 +112,9 @@ ShadowValue ToShadow(const Literal& value, const Literal& bound) {
   ShadowValue shadow = hlo::ToShadow(value);
   if (shadow.IsFloat()) shadow.bound = bound;
   if (!IsComplex(value.shape().type()) || bound.byte_size() == 0) return shadow;
-  ShadowValue parted = shadow::Parted(shadow);
-  for (ShadowValue& part : parted.elements) part.bound = bound;
-  return parted;
+  ShadowValue split = shadow::SplitComplex(shadow);
+  for (ShadowValue& part : split.elements) part.bound = bound;
+  return split;
 }
 
 // Raises each bound to that of a value of the rule, and how far that value is from `is`.
@@ -145,9 +145,9 @@ void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands
     if (const auto in_f64 = EvaluateShadowOf(alone, operands, {.widened = true})) WidenTo(*in_f64, is, bounds);
     return;
   }
-  const ShadowValue parted = shadow::Parted(*shadow);
-  WidenTo(parted.elements[0], [&](int64_t i) { return value.GetComplex(i).real(); }, bounds);
-  WidenTo(parted.elements[1], [&](int64_t i) { return value.GetComplex(i).imag(); }, bounds);
+  const ShadowValue split = shadow::SplitComplex(*shadow);
+  WidenTo(split.elements[0], [&](int64_t i) { return value.GetComplex(i).real(); }, bounds);
+  WidenTo(split.elements[1], [&](int64_t i) { return value.GetComplex(i).imag(); }, bounds);
 }
 
 }  // namespace

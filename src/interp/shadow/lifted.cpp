@@ -257,7 +257,7 @@ ShadowValue SideBySide(const std::vector<ShadowValue>& values, const Shape& lift
     const PrimitiveType type = std::ranges::find_if(values, has_parts)->elements[0].shape.type();
     for (const size_t i : {0, 1}) {
       std::vector<ShadowValue> parts;
-      for (const ShadowValue& value : values) parts.push_back(Parted(value).elements[i]);
+      for (const ShadowValue& value : values) parts.push_back(SplitComplex(value).elements[i]);
       all.elements.push_back(SideBySide(parts, lifted.WithType(type)));
     }
     return all;

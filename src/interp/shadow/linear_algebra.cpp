@@ -44,7 +44,7 @@ struct Approx {
 // Of an array, which is read and written as numbers.
 class Numbers {
  public:
-  explicit Numbers(const ShadowValue& x) : x_(Parted(x)) {}
+  explicit Numbers(const ShadowValue& x) : x_(SplitComplex(x)) {}
   int64_t size() const { return x_.shape.NumElements(); }
   Approx operator[](int64_t i) const {
     if (x_.elements.empty()) return {Values(x_.value)[i], Bound(x_, i)};

@@ -199,7 +199,7 @@ Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const I
                                                        const WantedResults* wanted);
 bool HasComplexRule(const Instruction& inst);
 // A complex array by its parts; anything else as it is.
-ShadowValue Parted(const ShadowValue& x);
+ShadowValue SplitComplex(const ShadowValue& x);
 // Elements of two arrays in turn, as those of `shape`.
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
