@@ -111,7 +111,7 @@ class Comparer {
     const ShadowValue joined = Joined(*expected, *actual, &by_bits);
     Comparison comparison =
         CompareSample(joined, AsLiteral(*actual), inst.shape(), sliced_after->points, options_.compare);
-    if (comparison.bad() > 0 && TookApart(pair, origin)) return false;  // The whole is compared as declared.
+    if (comparison.bad() > 0 && WasExpanded(pair, origin)) return false;  // The whole is compared as declared.
     ++result_.instructions;
     ++result_.sampled;
     result_.elements += comparison.checked();
@@ -399,7 +399,7 @@ class Comparer {
 
   // Does `origin` follow from what passes take apart, or is it one of several branches? What they fold inside it stands
   // for nothing that is compared.
-  bool TookApart(const Pair& pair, const Instruction& origin) const {
+  bool WasExpanded(const Pair& pair, const Instruction& origin) const {
     if (origin.Is(Opcode::kConditional)) return true;
     const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
     return std::ranges::any_of(UpstreamAndInside(origin, is_kept), [](const Instruction* next) {
@@ -577,7 +577,7 @@ class Comparer {
     if (compared.comparison.bad() > 0) {
       auto folded = TRY(CompareFolded(pair, origin, inst));
       if (!folded) folded = TRY(CompareFoldedConstants(pair, origin, inst));
-      if (!folded && TookApart(pair, origin)) {
+      if (!folded && WasExpanded(pair, origin)) {
         auto declared = CompareAsDeclared(pair, origin, inst);
         if (!declared) return NotCompared(inst, declared.error());
         folded = std::move(*declared);
