@@ -134,7 +134,7 @@ bool Repeated::IsUnchanged(const Step& step) const {
 }
 
 // What the state has there already.
-bool Repeated::IsHandedOn(size_t output) const {
+bool Repeated::IsPassedOn(size_t output) const {
   const Step& step = steps_[outputs_[output]];
   return is_tuple_ && step.kind == Kind::kElement && step.is_unchanged &&
          steps_[step.operands[0]].kind == Kind::kArgument && step.index == static_cast<int64_t>(output);
@@ -143,7 +143,7 @@ bool Repeated::IsHandedOn(size_t output) const {
 void Repeated::PlanLaterTrips() {
   constexpr int64_t kStepsOfRule = 100;  // However small the value is.
   std::vector<bool> is_needed(steps_.size(), false);
-  for (size_t i = 0; i < outputs_.size(); ++i) is_needed[outputs_[i]] = is_needed[outputs_[i]] || !IsHandedOn(i);
+  for (size_t i = 0; i < outputs_.size(); ++i) is_needed[outputs_[i]] = is_needed[outputs_[i]] || !IsPassedOn(i);
   for (size_t i = steps_.size(); i-- > 0;) {
     Step& step = steps_[i];
     if (!is_needed[i]) continue;
@@ -213,7 +213,7 @@ Status Repeated::RunSteps(Context& context, Operands args, ShadowValue& result) 
     result.elements.resize(outputs_.size());
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (steps_[outputs_[i]].is_large && !IsHandedOn(i)) OutputOf(i, result) = ShadowValue();
+    if (steps_[outputs_[i]].is_large && !IsPassedOn(i)) OutputOf(i, result) = ShadowValue();
   }
   for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
     const Step& step = steps_[i];
@@ -250,7 +250,7 @@ Status Repeated::RunStep(Context& context, Operands args, int number, ShadowValu
 void Repeated::HandOut(const Context& context, ShadowValue& result) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const int step = outputs_[i];
-    if (trips_ > 0 && IsHandedOn(i)) continue;
+    if (trips_ > 0 && IsPassedOn(i)) continue;
     ShadowValue& output = OutputOf(i, result);
     if (at_[step] != &output) output = *at_[step];
     if (is_tuple_ && context.options.widened) MarkComputed(output);

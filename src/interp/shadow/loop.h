@@ -62,7 +62,7 @@ class Repeated {
   int AddStep(const Context& context, Step step);
   const Computation* Dissolved(const Context& context, const Instruction& inst) const;
   bool IsUnchanged(const Step& step) const;
-  bool IsHandedOn(size_t output) const;
+  bool IsPassedOn(size_t output) const;
   void PlanLaterTrips();
   void PlanLastReads();
   int OwnerOf(int step) const;
