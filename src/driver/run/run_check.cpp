@@ -396,7 +396,7 @@ class LocalCheck {
         return CompareMadeUp(inst, device_, options_, local, made_up);
       };
       std::optional<Comparison> comparison =
-          TRY(trips != nullptr ? trips->OnMadeUp(local_, open) : CompareWhereDecided(local_, open, alone));
+          TRY(trips != nullptr ? trips->WithRandomArguments(local_, open) : CompareWhereDecided(local_, open, alone));
       if (!comparison) {
         if (why.empty()) continue;
         summary_.undecided_loop |= trips == nullptr && HoldsLoop(inst);

@@ -157,7 +157,7 @@ Status TripCheck::Run(std::span<const Literal> inputs, const Literal& output, in
   return judge(CompareBitwise(expected, output, local), {});
 }
 
-Result<std::optional<Comparison>> TripCheck::OnMadeUp(LocalOptions local, const std::set<ShapeIndex>& open) {
+Result<std::optional<Comparison>> TripCheck::WithRandomArguments(LocalOptions local, const std::set<ShapeIndex>& open) {
   local.plan = &step_.precision;
   return CompareWhereDecided(
       local, open,

@@ -38,7 +38,7 @@ class TripCheck {
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
   // CompareWhereDecided for one trip from a made-up state.
-  Result<std::optional<Comparison>> OnMadeUp(LocalOptions local, const std::set<ShapeIndex>& open);
+  Result<std::optional<Comparison>> WithRandomArguments(LocalOptions local, const std::set<ShapeIndex>& open);
 
  private:
   TripCheck(const gpu::StepInfo& step, const Instruction& loop) : step_(step), loop_(loop) {}

@@ -157,9 +157,9 @@ class Reducer {
     result_.lines_before = LineCount(text_->text());
     keeps_arguments_ = (!options_.run.args.empty() || !options_.run.arg.empty()) && trial_.depth != Depth::kRead &&
                        options_.property.kind != PropertyKind::kScript;
-    if (keeps_arguments_ && FailsOnMadeUp()) {
+    if (keeps_arguments_ && FailsWithRandomArguments()) {
       line_("  made-up arguments show it, too");
-      base_.run = OnMadeUp();
+      base_.run = WithRandomArguments();
       result_.made_up = true;
       keeps_arguments_ = false;
     }
@@ -180,7 +180,7 @@ class Reducer {
     return {};
   }
 
-  RunOptions OnMadeUp() const {
+  RunOptions WithRandomArguments() const {
     RunOptions run = options_.run;
     run.args.clear();
     run.arg.clear();
@@ -188,9 +188,9 @@ class Reducer {
   }
 
   // If generated arguments fail, the given ones need not be kept, and shapes may shrink.
-  bool FailsOnMadeUp() {
+  bool FailsWithRandomArguments() {
     announce_("with made-up arguments");
-    Trial trial(text_, OnMadeUp(), trial_);
+    Trial trial(text_, WithRandomArguments(), trial_);
     return IsTheSame(trial.symptom());
   }
 

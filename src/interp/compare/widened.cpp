@@ -484,7 +484,7 @@ class Comparer {
   // Whether both sides agree on other operands, where bounds say something: the variance of equal numbers is 0 within
   // any bound, and the variance of other numbers is not. A difference decides nothing, because the program may never
   // reach such operands.
-  bool IsRightOnMadeUpOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
+  bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
       std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
       if (!made_up) return false;
@@ -591,7 +591,7 @@ class Comparer {
     const bool in_question = comparison.verdict == Verdict::kInconclusive || compared.by_bits > 0;
     if (in_question) settled = Settle(pair, origin, inst);
     if (!settled.is_wrong && !settled.is_right && IsVague(comparison))
-      settled.is_right = IsRightOnMadeUpOperands(pair, origin, inst);
+      settled.is_right = IsRightWithRandomOperands(pair, origin, inst);
     if (settled.is_wrong) comparison = std::move(settled.comparison);
     if (settled.is_right) RecordRight(inst);
     else Record(inst, comparison, compared.by_bits, compared.opened);
