@@ -128,9 +128,9 @@ Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const
                                                              : CompareTolerance(was, is, run.tolerance, run.compare),
                                "output");
   if (report.exit == ExitCode::kNo && !run.tolerance_given) TRY(AllowForRoundings(runs, &report));
-  report.text =
-      Str("values     both on ", TRY(runs.left.Where())->device == nullptr ? "the interpreter" : run.platform,
-          ", on the same arguments (", TRY(runs.left.Arguments())->description, "); left is expected\n", report.text);
+  report.text = Str(
+      "values     both on ", TRY(runs.left.ResolvedPlatform())->device == nullptr ? "the interpreter" : run.platform,
+      ", on the same arguments (", TRY(runs.left.Arguments())->description, "); left is expected\n", report.text);
   if (options.format == DiffFormat::kText) report.text.clear();
   return report;
 }
@@ -138,7 +138,7 @@ Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const
 Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                              Progress& progress) {
   Runs runs = TRY(RunsOf(left, right, options, progress));
-  if (TRY(runs.left.Where())->device == nullptr)
+  if (TRY(runs.left.ResolvedPlatform())->device == nullptr)
     FAIL(UsageError("F004", "--mode=perf times what is compiled").Hint("--platform=cpu"));
   gpu::Executable* const executables[] = {TRY(runs.left.Placed()), TRY(runs.right.Placed())};
   std::vector<double> ms[2];

@@ -135,7 +135,7 @@ Status JudgeExact(Experiment& experiment, RunReport* report) {
     options.profile = {};
     options.num_repeats = 1;
   });
-  TRY(exact.Where());
+  TRY(exact.ResolvedPlatform());
   Comparison ends = TRY(JudgeOutputs(exact, report));
   if (alone) report->ends = std::move(ends);
   if (exact.IsInterpreted() || report->exact->reason.empty()) return {};

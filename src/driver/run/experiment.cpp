@@ -203,7 +203,7 @@ Result<const InputModule*> Experiment::Input() {
   });
 }
 
-Result<const Platform*> Experiment::Where() {
+Result<const Platform*> Experiment::ResolvedPlatform() {
   return Keep(*where_, [&]() -> Result<Platform> {
     const Module& module = *TRY(Input())->module;
     Platform platform;
@@ -246,7 +246,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     }
     // As compiling does: reports and checks speak of kernels that run.
     const auto runs_on = [&]() -> gpu::Device* {
-      const auto where = Where();
+      const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
     };
     for (std::string& note : SettleRegions(*optimized.module, runs_on, options_))
@@ -255,7 +255,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     optimized.scopes = std::move(scopes);
     optimized.ms = watch.ms();
     if (options_.tuning.any()) {
-      if (const auto device = TRY(Where())->device; device != nullptr) {
+      if (const auto device = TRY(ResolvedPlatform())->device; device != nullptr) {
         progress_->Stage("measuring");
         optimized.tuning =
             std::make_shared<const gpu::TuningReport>(TRY(TuneModule(*optimized.module, *device, options_)));
@@ -264,7 +264,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     }
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
-    TRY(dumper_->After(NameOf(TRY(Where())->device.get()), *optimized.module));
+    TRY(dumper_->After(NameOf(TRY(ResolvedPlatform())->device.get()), *optimized.module));
     TRY(dumper_->Passes(optimized.passes));
     for (std::string& note : dumper_->TakeNotes()) optimized.notes.push_back(std::move(note));
     return optimized;
@@ -274,7 +274,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
 RunOptions Experiment::Running() {
   RunOptions options = options_;
   if (options.scopes.any()) options.pipeline.disabled.emplace_back("call-inliner");
-  const auto where = Where();
+  const auto where = ResolvedPlatform();
   const bool on_gpu = where && (*where)->device != nullptr && !(*where)->device->IsHost();
   if (!on_gpu) options.pipeline = ForHost(std::move(options.pipeline));
   return options;
@@ -283,7 +283,7 @@ RunOptions Experiment::Running() {
 Result<const Code*> Experiment::Compiled() {
   return Keep(*code_, [&]() -> Result<Code> {
     const OptimizedModule& optimized = *TRY(Optimized());
-    Code code{.device = TRY(Where())->device};
+    Code code{.device = TRY(ResolvedPlatform())->device};
     progress_->Stage("compiling");
     const Stopwatch watch;
     gpu::CompileOptions compile = CompilerOptions(options_);
@@ -368,7 +368,7 @@ void Experiment::Take(const RunArguments& arguments) {
 }
 
 Result<const RunArguments*> Experiment::Arguments() {
-  TRY(Where());
+  TRY(ResolvedPlatform());
   return Keep(*arguments_, [&] { return MakeArguments(); });
 }
 
@@ -494,7 +494,7 @@ Result<RunResults> Experiment::RunInterpreter() {
 
 Result<const RunResults*> Experiment::Results() {
   return Keep(*results_, [&]() -> Result<RunResults> {
-    TRY(Where());
+    TRY(ResolvedPlatform());
     RunResults results = IsInterpreted() ? TRY(RunInterpreter()) : TRY(RunKernels());
     results.process_peak_bytes = ProcessPeakBytes();
     if (!dumper_ || !results.by_device.empty()) return results;
@@ -506,7 +506,7 @@ Result<const RunResults*> Experiment::Results() {
 
 Result<Experiment*> Experiment::OtherPlatform() {
   if (options_.reference_platform != "cpu") return nullptr;
-  const Platform& where = *TRY(Where());
+  const Platform& where = *TRY(ResolvedPlatform());
   if (where.device != nullptr && where.device->IsHost())
     FAIL(UsageError("F004", "--reference_platform=cpu: it runs there itself")
              .Hint("--save_run=DIR keeps a run with other flags, and --reference=DIR compares with it"));

@@ -108,7 +108,7 @@ class Experiment {
 
   // The stages, each after those that it needs. A pointer holds as long as an experiment has the stage.
   Result<const InputModule*> Input();
-  Result<const Platform*> Where();
+  Result<const Platform*> ResolvedPlatform();
   Result<const OptimizedModule*> Optimized();
   Result<const Code*> Compiled();
   Result<const RunArguments*> Arguments();
@@ -126,7 +126,7 @@ class Experiment {
   Result<gpu::Executable*> Placed();
   // Gives back the memory that this takes, until it is asked for again.
   void Displace();
-  // All of it runs in the interpreter, since kernels cannot or shall not. Needs Where().
+  // All of it runs in the interpreter, since kernels cannot or shall not. Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
   // Why the interpreter does not run over the whole module; "": it does, or nobody wants it to.
   Result<std::string> WhyNoReference();

@@ -97,7 +97,7 @@ class Isolator {
   }
 
   Status Collect() {
-    const Platform& where = *TRY(whole_.Where());
+    const Platform& where = *TRY(whole_.ResolvedPlatform());
     if (where.device == nullptr)
       FAIL(
           UsageError("F004", "--isolate runs kernels, and this module runs in the interpreter").Hint("--platform=cpu"));

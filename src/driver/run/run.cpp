@@ -237,8 +237,8 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
     report->reference_recorded = options.recorded_result == Recorded::kTaken;
   }
   if (options.reference_platform == "cpu" && TRY(experiment.OtherPlatform()) != nullptr)
-    report->notes.push_back(
-        Str("the reference is a run on cpu ", TRY((*experiment.OtherPlatform())->Where())->device->description()));
+    report->notes.push_back(Str("the reference is a run on cpu ",
+                                TRY((*experiment.OtherPlatform())->ResolvedPlatform())->device->description()));
   TRY(JudgeRun(experiment, report));
   TRY(CompareValues(experiment, report));
   report->times.check = watch.ms();
@@ -276,7 +276,7 @@ Result<RunReport> Run(Experiment& experiment) {
   TRY(ReportInput(experiment, &report));
   TRY(experiment.DumpTo(experiment.options().dump));
   TRY(MakeReproducerDirectory(experiment.options().reproducer));
-  const Platform& where = *TRY(experiment.Where());
+  const Platform& where = *TRY(experiment.ResolvedPlatform());
   Append(&report.notes, where.notes);
   report.platform = where.device == nullptr ? "interpreter" : where.device->name();
   if (where.device != nullptr) report.device = where.device->description();

@@ -177,7 +177,7 @@ class Examination {
   }
 
   Result<Symptom> Execution(Symptom symptom) {
-    TRY(experiment_.Where());
+    TRY(experiment_.ResolvedPlatform());
     doing_("the arguments");
     const RunArguments& arguments = *TRY(experiment_.Arguments());
     if (!experiment_.IsInterpreted()) {
