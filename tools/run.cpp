@@ -391,9 +391,9 @@ struct Row {
 };
 
 std::string WorstError(const RunReport& report) {
-  if (!report.ends) return "-";
+  if (!report.outputs) return "-";
   double worst = 0;
-  for (const TensorComparison& output : report.ends->outputs) worst = std::max(worst, output.norm_rel);
+  for (const TensorComparison& output : report.outputs->outputs) worst = std::max(worst, output.norm_rel);
   return worst == 0 ? "0" : Format("%.1e", worst);
 }
 

@@ -62,7 +62,7 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   if (const auto results = experiment.Results()) TRY(WriteOutputs(folder + "/actual.npz", (*results)->outputs));
   if (!experiment.options().save_run.empty() && !experiment.IsInterpreted())
     TRY(SaveValues(experiment, folder + "/values.npz"));
-  if (!report.ends) return {};
+  if (!report.outputs) return {};
   const Expected* const expected = TRY(experiment.Reference());
   if (expected == nullptr) return {};
   TRY(WriteOutputs(folder + "/expected.npz", expected->outputs));

@@ -136,8 +136,8 @@ Status JudgeExact(Experiment& experiment, RunReport* report) {
     options.num_repeats = 1;
   });
   TRY(exact.ResolvedPlatform());
-  Comparison ends = TRY(JudgeOutputs(exact, report));
-  if (alone) report->ends = std::move(ends);
+  Comparison outputs = TRY(JudgeOutputs(exact, report));
+  if (alone) report->outputs = std::move(outputs);
   if (exact.IsInterpreted() || report->exact->reason.empty()) return {};
   return JudgeSteps(exact, report);
 }

@@ -21,9 +21,9 @@ Status JudgeOutputs(Experiment& experiment, RunReport* report) {
   const Literal& expected = TRY(experiment.Reference())->outputs;
   const Literal& outputs = TRY(experiment.Results())->outputs;
   experiment.progress().Stage("comparing the results");
-  report->ends = options.compare_mode == "bitwise"
-                     ? CompareBitwise(expected, outputs, options.compare)
-                     : CompareTolerance(expected, outputs, options.tolerance, options.compare);
+  report->outputs = options.compare_mode == "bitwise"
+                        ? CompareBitwise(expected, outputs, options.compare)
+                        : CompareTolerance(expected, outputs, options.tolerance, options.compare);
   return {};
 }
 

@@ -21,13 +21,13 @@ std::string Cut(const std::string& text, size_t width) {
   return Str(text.substr(0, width / 2 - 1), "...", text.substr(text.size() - (width - width / 2 - 2)));
 }
 
-// The difference of the ends: shown, not judged. The relative error is that of an output as a whole: of one element
-// that is nearly 0 it may be anything, in a run that is right.
-std::string EndsTable(const Comparison& ends) {
+// The differences of the outputs, which are shown and not judged. The relative error is computed over a whole output.
+// The relative error of a single element near 0 may be large in a correct run.
+std::string DifferencesTable(const Comparison& outputs) {
   constexpr size_t kMostRows = 12;
   std::string out = "  output   shape                 elements    max abs   norm rel\n";
   std::vector<const TensorComparison*> rows;
-  for (const TensorComparison& tensor : ends.outputs) rows.push_back(&tensor);
+  for (const TensorComparison& tensor : outputs.outputs) rows.push_back(&tensor);
   if (rows.size() > kMostRows) {
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->norm_rel > b->norm_rel; });
   }
@@ -208,13 +208,14 @@ std::string ReportText(const RunReport& report) {
   for (const PlantedFault& planted : report.planted) out += PlantedText(planted);
   for (const CustomCallStub& stub : report.stubs) out += StubText(stub);
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
-  const bool ends_decide = report.ends_decide && (!report.exact || report.exact->reason.empty());
-  if (report.ends)
-    out += ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
+  const bool outputs_decide = report.outputs_decide && (!report.exact || report.exact->reason.empty());
+  if (report.outputs)
+    out +=
+        outputs_decide ? OutputTable(*report.outputs, report.exit == ExitCode::kNo) : DifferencesTable(*report.outputs);
   // Those of `exact` follow with the culprit.
   if (!report.rounded.empty()) out += Str("  rounding ", report.rounded, "\n");
-  if (report.ends && ends_decide && !report.exact && report.rounded.empty()) {
-    for (const TensorComparison& tensor : report.ends->outputs) out += Details(tensor);
+  if (report.outputs && outputs_decide && !report.exact && report.rounded.empty()) {
+    for (const TensorComparison& tensor : report.outputs->outputs) out += Details(tensor);
   }
   for (const Oracle& oracle : AllOracles()) {
     const std::string line = oracle.line(report);

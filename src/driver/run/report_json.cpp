@@ -102,7 +102,7 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
   if (report.divergence) WriteJson(json.Key("divergence"), *report.divergence);
   if (report.exact) WriteExact(json, *report.exact);
   if (report.ensemble) WriteJson(json.Key("ensemble"), *report.ensemble);
-  if (report.ends) WriteJson(json.Key("outputs"), *report.ends);
+  if (report.outputs) WriteJson(json.Key("outputs"), *report.outputs);
 }
 
 void WriteCulprit(JsonWriter& json, const Culprit& culprit) {

@@ -134,9 +134,9 @@ class Page {
   // The worst elements: in the results of the culprit where these were judged, else in the outputs.
   void Elements() {
     const Culprit& culprit = report_.culprit;
-    const Comparison* const comparison = culprit.comparison                        ? &*culprit.comparison
-                                         : report_.ends && report_.ends->bad() > 0 ? &*report_.ends
-                                                                                   : nullptr;
+    const Comparison* const comparison = culprit.comparison                              ? &*culprit.comparison
+                                         : report_.outputs && report_.outputs->bad() > 0 ? &*report_.outputs
+                                                                                         : nullptr;
     if (comparison == nullptr) return;
     const bool is_pass = culprit.kind == Culprit::Kind::kPass;
     out_ += Str("<div><h2>",

@@ -263,8 +263,8 @@ struct RunReport {
   bool reference_recorded = false;    // It is the module's own file.
   std::string reference_skipped;      // Why the interpreter did not run; there is no `ends` then.
   int64_t filled_constants = 0;       // Elided in the text.
-  std::optional<Comparison> ends;     // Outputs against the reference's.
-  bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
+  std::optional<Comparison> outputs;  // Outputs against the reference's.
+  bool outputs_decide = false;        // compare_mode tolerance, bitwise or exact.
   std::string rounded;                // Why outputs beyond a tolerance that nobody asked for are no mismatch; "".
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;  // Of --first_divergence.

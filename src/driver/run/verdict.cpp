@@ -48,7 +48,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
   // The tolerance judges what wide bounds do not. It cannot tell which outcome of a decision is right.
-  const bool within = report.ends && report.ends->bad() == 0;
+  const bool within = report.outputs && report.outputs->bad() == 0;
   const auto open = std::ranges::find_if(
       local.open, [&](const LocalSummary::OpenStep& step) { return !within || !step.only_vacuous; });
   if (open == local.open.end()) return std::nullopt;
@@ -59,9 +59,9 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
 
 // Results that are NaN or infinite where the reference has a number. The bounds that permit them say nothing.
 std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
-  if (!report.ends) return std::nullopt;
+  if (!report.outputs) return std::nullopt;
   int64_t nan = 0, infinite = 0;
-  for (const TensorComparison& output : report.ends->outputs) {
+  for (const TensorComparison& output : report.outputs->outputs) {
     nan += output.nan_for_finite;
     infinite += output.inf_for_finite;
   }
@@ -80,7 +80,7 @@ std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
 std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
   if (!report.ensemble) return std::nullopt;
   const EnsembleResult& ensemble = *report.ensemble;
-  const int64_t bad = report.ends ? report.ends->bad() : 0;
+  const int64_t bad = report.outputs ? report.outputs->bad() : 0;
   const std::string what =
       bad == 0 ? "" : Str(Counted(bad, "element"), bad == 1 ? " is" : " are", " beyond the tolerance, and ");
   if (ensemble.suspect)
@@ -162,7 +162,7 @@ Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& 
   std::optional<Doubt> doubt = DoubtOf(report);
   if (!doubt) doubt = DoubtOfNumbers(report);
   if (!doubt) doubt = DoubtOfRoundings(report);
-  if (!doubt || !report.ends) return doubt;
+  if (!doubt || !report.outputs) return doubt;
   const Literal& expected = TRY(experiment.Reference())->outputs;
   const Literal& outputs = TRY(experiment.Results())->outputs;
   return CompareBitwise(expected, outputs).verdict == Verdict::kMatch ? std::nullopt : doubt;
@@ -170,8 +170,8 @@ Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& 
 
 // "; {0} is f32[2,4] at run time, expected f32[2,3]" for the first output of another size; "" if there is none.
 std::string SizesText(const RunReport& report) {
-  if (!report.ends) return "";
-  for (const TensorComparison& output : report.ends->outputs) {
+  if (!report.outputs) return "";
+  for (const TensorComparison& output : report.outputs->outputs) {
     if (output.verdict == Verdict::kMismatch && !output.reason.empty())
       return Str("; {", Join(output.output, ","), "} is ", output.reason);
   }
@@ -197,13 +197,13 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
     else if (report->culprit.kind != Culprit::Kind::kUnknown) report->detail += Str("; wrong: ", report->culprit.name);
     return {};
   }
-  if (report->ends_decide) return {};
+  if (report->outputs_decide) return {};
   if (const std::optional<Doubt> doubt = TRY(FindDoubt(experiment, *report))) {
     SetInconclusive(report, options, *doubt);
     return {};
   }
-  if (report->ends && report->ends->bad() > 0)
-    report->detail += Str("; ", report->ends->bad(), " beyond the tolerance, which roundings explain");
+  if (report->outputs && report->outputs->bad() > 0)
+    report->detail += Str("; ", report->outputs->bad(), " beyond the tolerance, which roundings explain");
   if (report->ensemble && report->ensemble->unsupported.empty())
     report->detail += Format("; ensemble r %.2g", report->ensemble->worst());
   SetVerdict(report, Verdict::kMatch, "");
@@ -214,8 +214,8 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
 Status AskForRoundings(Experiment& experiment, RunReport* report) {
   // A person waits for this without having asked for it. --compare_mode=ensemble has no limit.
   constexpr double kMostSeconds = 5;
-  const bool is_open = report->ends && report->ends->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
-  if (!is_open || report->ends_decide || report->ensemble || !experiment.options().asks_for_roundings) return {};
+  const bool is_open = report->outputs && report->outputs->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
+  if (!is_open || report->outputs_decide || report->ensemble || !experiment.options().asks_for_roundings) return {};
   if (!TRY(experiment.Arguments())->by_device.empty()) {
     report->ensemble = EnsembleResult{.unsupported = "the program runs on several devices"};
     return {};
@@ -230,7 +230,7 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
   // Outputs within the tolerance are not in question.
   std::vector<EnsembleOutput> in_question;
   for (size_t i = 0; i < report->ensemble->outputs.size(); ++i) {
-    if (report->ends->outputs[i].bad() > 0) in_question.push_back(std::move(report->ensemble->outputs[i]));
+    if (report->outputs->outputs[i].bad() > 0) in_question.push_back(std::move(report->ensemble->outputs[i]));
   }
   report->ensemble->outputs = std::move(in_question);
   report->ensemble->suspect = std::ranges::any_of(report->ensemble->outputs, &EnsembleOutput::IsSuspect);
@@ -311,9 +311,10 @@ bool NothingRounds(const Module& module) {
 }
 
 // A sentence that names the first output with a bad element and the instruction that computes it.
-std::string FirstBadOutput(const Module& module, const Comparison& ends) {
-  const auto bad = std::ranges::find_if(ends.outputs, [](const TensorComparison& tensor) { return tensor.bad() > 0; });
-  if (bad == ends.outputs.end()) return "";
+std::string FirstBadOutput(const Module& module, const Comparison& outputs) {
+  const auto bad =
+      std::ranges::find_if(outputs.outputs, [](const TensorComparison& tensor) { return tensor.bad() > 0; });
+  if (bad == outputs.outputs.end()) return "";
   const Instruction* inst = &module.entry().root();
   for (size_t depth = 0; depth < bad->output.size() && inst->Is(Opcode::kTuple); ++depth)
     inst = &inst->operand(bad->output[depth]);
@@ -331,7 +332,7 @@ Status BlameNobody(Experiment& experiment, std::string_view known, std::string_v
   }
   culprit.text = Str("not known: ", known, "; the reference has other arguments", more,
                      ", or we read or define an op differently from its maker, or the other program is wrong",
-                     report->ends ? FirstBadOutput(*TRY(experiment.Input())->module, *report->ends) : "");
+                     report->outputs ? FirstBadOutput(*TRY(experiment.Input())->module, *report->outputs) : "");
   return {};
 }
 
@@ -446,7 +447,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
 // A tolerance that nobody asked for is a rule of thumb: what is beyond it, and nothing but roundings, is no mismatch.
 void AllowForRoundings(const RunOptions& options, RunReport* report) {
   if (report->culprit.kind != Culprit::Kind::kRounding || options.tolerance_given) return;
-  report->rounded = Str(report->ends->bad(), " of ", Counted(report->ends->elements(), "element"),
+  report->rounded = Str(report->outputs->bad(), " of ", Counted(report->outputs->elements(), "element"),
                         " beyond the tolerance by type; ", report->culprit.text.substr(kNobody.size()));
   report->culprit = {};
   SetVerdict(report, Verdict::kMatch, "");
@@ -458,7 +459,7 @@ Status DecideByParts(Experiment& experiment, RunReport* report) {
   TRY(JudgeParts(experiment, report));
   if (report->culprit.kind != Culprit::Kind::kNone || DoubtOf(*report)) return {};
   report->notes.push_back(Str("the outputs are too small for the tolerances of the comparison with '",
-                              report->reference_file, "' (", report->ends->reason,
+                              report->reference_file, "' (", report->outputs->reason,
                               "); the kernels and passes decide (--abs_error_bound sets another)"));
   SetVerdict(report, Verdict::kMatch, "");
   return {};
@@ -476,9 +477,10 @@ std::string AllNanText(const RunOptions& options, const ValueStats& outputs) {
 // Text for the last line if some elements are NaN, else "".
 std::string SomeNanText(const RunReport& report, const ValueStats& outputs) {
   if (outputs.nans == 0) return "";
-  const bool on_both = report.ends && std::ranges::all_of(report.ends->outputs, [](const TensorComparison& tensor) {
-                         return tensor.nan_actual == tensor.nan_expected;
-                       });
+  const bool on_both =
+      report.outputs && std::ranges::all_of(report.outputs->outputs, [](const TensorComparison& tensor) {
+        return tensor.nan_actual == tensor.nan_expected;
+      });
   return Str(outputs.nans, " of ", Counted(outputs.elements, "element"), outputs.nans == 1 ? " is NaN" : " are NaN",
              on_both ? " on both sides" : "");
 }
@@ -498,19 +500,19 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
       report->next = Again(experiment.options(), *report, "--compare_mode=ensemble", kByRoundings);
     return {};
   }
-  if (!replicas_differ) SetVerdict(report, report->ends->verdict, report->ends->reason);
-  if (report->ends->verdict == Verdict::kMismatch) {
+  if (!replicas_differ) SetVerdict(report, report->outputs->verdict, report->outputs->reason);
+  if (report->outputs->verdict == Verdict::kMismatch) {
     TRY(BlameForReference(experiment, report));
     if (!replicas_differ) AllowForRoundings(experiment.options(), report);
   }
   if (report->reference_file.empty()) return {};
-  if (report->ends->verdict == Verdict::kInconclusive && !replicas_differ) TRY(DecideByParts(experiment, report));
+  if (report->outputs->verdict == Verdict::kInconclusive && !replicas_differ) TRY(DecideByParts(experiment, report));
   return {};
 }
 
 // How many outputs, and elements of them, a verdict is on.
 std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& results) {
-  if (report.ends) return {std::ssize(report.ends->outputs), report.ends->elements()};
+  if (report.outputs) return {std::ssize(report.outputs->outputs), report.outputs->elements()};
   int64_t outputs = 0, elements = 0;
   ForEachLeaf(results.shape(), [&](const ShapeIndex&, const Shape& leaf) {
     if (!leaf.IsArray()) return;
@@ -543,7 +545,7 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
     const bool can = oracle.need == Need::kCode ? !experiment.IsInterpreted() : has_reference;
     if (can && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
   }
-  report->ends_decide = mode.outputs_decide;
+  report->outputs_decide = mode.outputs_decide;
   if (mode.outputs_decide) TRY(DecideByOutputs(experiment, replicas_differ, report));
   if (replicas_differ) return {};
   const Literal& results = TRY(experiment.Results())->outputs;
@@ -577,10 +579,10 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
     culprit = {.kind = Culprit::Kind::kRuntime, .name = followed->guilty, .text = "run time: " + followed->fault};
   if (culprit.kind == Culprit::Kind::kNone) TRY(JudgeKernels(experiment, *followed, report));
   // The input's loops end, since the interpreter came to an end with them.
-  const bool ends = TRY(experiment.Arguments())->reference.has_value();
-  if (culprit.kind == Culprit::Kind::kNone && ends) TRY(JudgePasses(experiment, report));
+  const bool has_reference = TRY(experiment.Arguments())->reference.has_value();
+  if (culprit.kind == Culprit::Kind::kNone && has_reference) TRY(JudgePasses(experiment, report));
   // The interpreter came to an end, and each step is right for the values that it reads.
-  if (culprit.kind == Culprit::Kind::kNone && ends && error.exit != ExitCode::kLimit && !DoubtOf(*report))
+  if (culprit.kind == Culprit::Kind::kNone && has_reference && error.exit != ExitCode::kLimit && !DoubtOf(*report))
     culprit = {.kind = Culprit::Kind::kRuntime,
                .name = "",
                .text = Str("run time: ", error.message(), ", and each step is right for the values that it reads")};
