@@ -71,7 +71,7 @@ void DataflowCheck::End(const Literal& outputs) {
 }
 
 void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what) {
-  guilty_ = where.name();
+  culprit_ = where.name();
   fault_ = Str("'", where.name(), "'", LoopText(loops), " ", what);
 }
 
@@ -232,7 +232,7 @@ Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal>
   if (ran) check.End(TRY(executable.Output()));
   else if (check.fault().empty() && !(unfinished && MayComeOfWrongValues(ran.error()))) FAIL(ran.error());
   followed.fault = check.fault();
-  followed.guilty = check.guilty();
+  followed.culprit = check.culprit();
   followed.summary = {.steps = check.steps(), .operands = check.operands(), .sound = check.fault().empty()};
   return followed;
 }

@@ -34,7 +34,7 @@ class DataflowCheck {
 
   // What went wrong first; empty when nothing did.
   const std::string& fault() const { return fault_; }
-  const std::string& guilty() const { return guilty_; }  // The name of the instruction where it showed.
+  const std::string& culprit() const { return culprit_; }  // The name of the instruction where it showed.
   int64_t steps() const { return steps_; }
   int64_t operands() const { return operands_; }
 
@@ -72,7 +72,7 @@ class DataflowCheck {
   std::vector<Value> values_;  // By id.
   std::vector<Frame> frames_;
   const Computation& entry_;
-  std::string fault_, guilty_;
+  std::string fault_, culprit_;
   int64_t steps_ = 0, operands_ = 0;
 };
 
@@ -81,7 +81,7 @@ bool IsInCondition(const Instruction& inst, const gpu::LoopStep& step);
 
 struct FollowedRun {
   DataflowSummary summary;
-  std::string fault, guilty;               // As of DataflowCheck.
+  std::string fault, culprit;              // As of DataflowCheck.
   std::map<int, int64_t> last_iterations;  // Of bodies, by the id of the loop; none of one without trips.
   std::vector<int64_t> runs;               // How often each of Executable::steps() ran.
 };

@@ -33,7 +33,7 @@ Status JudgeDataflow(Experiment& experiment, RunReport* report) {
   // What reads something else than was left for it computes something else, so this comes ahead of any kernel.
   if (!followed.fault.empty())
     report->culprit = {
-        .kind = Culprit::Kind::kRuntime, .name = followed.guilty, .text = Str("run time: ", followed.fault)};
+        .kind = Culprit::Kind::kRuntime, .name = followed.culprit, .text = Str("run time: ", followed.fault)};
   return {};
 }
 

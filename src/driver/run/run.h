@@ -232,7 +232,7 @@ struct Culprit {
   std::string input;    // Of a pass: the instruction of the input whose value changed; else "".
   std::string text;     // One line for the report.
   std::string made_by;  // Of a kernel: the pass instance that made what it computes, "fusion#2"; "": it was read.
-  // The outputs of the guilty step against their bounds.
+  // The outputs of the culprit step against their bounds.
   std::optional<Comparison> comparison;
 };
 

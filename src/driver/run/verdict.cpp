@@ -29,7 +29,7 @@ constexpr const char* kPassByPass = "judges each pass by itself";
 constexpr const char* kByRoundings = "asks whether roundings account for the outputs";
 constexpr const char* kWhateverItTakes = "judges all, whatever it takes";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
-constexpr std::string_view kNobody = "nobody: ";
+constexpr std::string_view kNoCulprit = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 
 // From what `local` and `widened` found; none: it is decided. Integers that nothing rounds decide most of what bounds
@@ -371,7 +371,7 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
   const std::string reference = ReferenceName(experiment.options());
   report->culprit.kind = Culprit::Kind::kRounding;
   report->culprit.text =
-      Str(kNobody, right, kExplained, " (",
+      Str(kNoCulprit, right, kExplained, " (",
           of_other ? Str("of the program in ", reference, ": ", ToString(*of_other)) : ensemble_text, ")");
   return {};
 }
@@ -398,7 +398,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
       experiment.IsInterpreted() ? "the interpreter ran it" : "every kernel is within its rounding bounds";
   if (options.reference_file.empty() && options.wants_interpreter()) {
     culprit.kind = Culprit::Kind::kRounding;
-    culprit.text = Str(kNobody, right, ", and so are the passes", kExplained);
+    culprit.text = Str(kNoCulprit, right, ", and so are the passes", kExplained);
     return {};
   }
   const Interpretation& interpretation = *TRY(experiment.Interpreted());
@@ -426,7 +426,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
     return {};
   }
   culprit.kind = Culprit::Kind::kRounding;
-  culprit.text = Str(kNobody, right, ", and the interpreter's results are those of the reference", kExplained);
+  culprit.text = Str(kNoCulprit, right, ", and the interpreter's results are those of the reference", kExplained);
   return {};
 }
 
@@ -448,7 +448,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
 void AllowForRoundings(const RunOptions& options, RunReport* report) {
   if (report->culprit.kind != Culprit::Kind::kRounding || options.tolerance_given) return;
   report->rounded = Str(report->outputs->bad(), " of ", Counted(report->outputs->elements(), "element"),
-                        " beyond the tolerance by type; ", report->culprit.text.substr(kNobody.size()));
+                        " beyond the tolerance by type; ", report->culprit.text.substr(kNoCulprit.size()));
   report->culprit = {};
   SetVerdict(report, Verdict::kMatch, "");
 }
@@ -576,7 +576,7 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   report->dataflow = followed->summary;
   Culprit& culprit = report->culprit;
   if (!followed->fault.empty())
-    culprit = {.kind = Culprit::Kind::kRuntime, .name = followed->guilty, .text = "run time: " + followed->fault};
+    culprit = {.kind = Culprit::Kind::kRuntime, .name = followed->culprit, .text = "run time: " + followed->fault};
   if (culprit.kind == Culprit::Kind::kNone) TRY(JudgeKernels(experiment, *followed, report));
   // The input's loops end, since the interpreter came to an end with them.
   const bool has_reference = TRY(experiment.Arguments())->reference.has_value();
