@@ -249,7 +249,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
     };
-    for (std::string& note : SettleRegions(*optimized.module, runs_on, options_))
+    for (std::string& note : DissolveRegions(*optimized.module, runs_on, options_))
       optimized.notes.push_back(std::move(note));
     if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
     optimized.scopes = std::move(scopes);

@@ -106,8 +106,8 @@ Result<std::string> FaultToPlant(const Module& module, std::string_view inject, 
   FAIL(UsageError("F004", Str("--inject=", inject, ": there is no step '", Escaped(name), "' to decide about")));
 }
 
-std::vector<std::string> SettleRegions(Module& module, const std::function<gpu::Device*()>& device,
-                                       const RunOptions& options) {
+std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
+                                         const RunOptions& options) {
   std::vector<std::string> notes;
   const auto library_of = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
     gpu::Device* const runs_on = options.libraries ? device() : nullptr;

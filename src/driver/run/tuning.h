@@ -27,8 +27,8 @@ Result<std::string> FaultToPlant(const Module& module, std::string_view inject, 
 // Regions of an optimized module that stay none when it is compiled, as TakeUnplannedRegionsApart has it. `device`:
 // what it will run on, whose libraries are asked about attentions and about convolutions with sums; only where there
 // are such. May give null: none is asked. Gives notes.
-std::vector<std::string> SettleRegions(Module& module, const std::function<gpu::Device*()>& device,
-                                       const RunOptions& options);
+std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
+                                         const RunOptions& options);
 
 // Plans onto what of `module`, whose regions are settled, has none, as options.tuning says.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
