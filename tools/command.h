@@ -33,7 +33,7 @@ Result<ExitCode> DoctorCommand(Args args);
 void SetInterruptionNote(std::string_view line);
 
 // Where --json asks for JSON: "" for stdout, else a file. It counts also when other flags cannot be read.
-std::optional<std::string> JsonAsked(Args args);
+std::optional<std::string> JsonDestination(Args args);
 
 // `hlo help P031`, `hlo help vacuous`, a list (`codes`, `words`, ...), a page. `commands` are what else may have been
 // meant.

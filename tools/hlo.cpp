@@ -214,7 +214,7 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
 
 // A reader that requested JSON expects some. `hlo run` writes its own, which has more.
 void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
-  const std::optional<std::string> json = JsonAsked(args);
+  const std::optional<std::string> json = JsonDestination(args);
   if (!json || command.run == RunCommand) return;
   // If writing fails, the first error is still the one to show.
   std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
@@ -228,7 +228,7 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
           .version = HLO_VERSION,
           .command_line = std::move(line),
           .advice = has_passes ? "the same with --reproducer=found, which keeps the module before that pass" : "",
-          .says_json = JsonAsked(args) == ""};
+          .says_json = JsonDestination(args) == ""};
 }
 
 // Whether the reader of stdout has closed it, as `head` does. This is not an error of writing.
@@ -247,7 +247,7 @@ void SetInterruptionNote(std::string_view line) {
   interrupt_advice_size = line.empty() ? 0 : size + 1;
 }
 
-std::optional<std::string> JsonAsked(Args args) {
+std::optional<std::string> JsonDestination(Args args) {
   std::optional<std::string> json;
   for (const std::string& arg : args) {
     if (arg == "--json") json = "";

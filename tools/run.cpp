@@ -629,7 +629,7 @@ Result<ExitCode> RunCommand(Args args) {
   auto exit = RunParsed(args, f);
   if (exit) return exit;
   // The flag may come from XLA_FLAGS.
-  const std::optional<std::string> json = f.json ? f.json : JsonAsked(args);
+  const std::optional<std::string> json = f.json ? f.json : JsonDestination(args);
   // If writing fails, the first error is still the one to show.
   if (json) {
     const std::string report = ErrorJson("hlo.run/1", f.path, exit.error(), NextOf(exit.error(), f.run, f.path));

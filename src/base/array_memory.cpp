@@ -119,7 +119,7 @@ class Pool {
     if (start > begin) munmap(memory, start - begin);
     if (end > start + size) munmap(reinterpret_cast<void*>(start + size), end - start - size);
     SeamsAround(start, size);
-    AskForHugePages(reinterpret_cast<void*>(start), size);
+    RequestHugePages(reinterpret_cast<void*>(start), size);
     return start;
   }
 
@@ -218,7 +218,7 @@ void FreeArray(void* memory) {
   if (!may_be_large || !ThePool().Free(memory)) std::free(memory);
 }
 
-void AskForHugePages(void* memory, size_t bytes) {
+void RequestHugePages(void* memory, size_t bytes) {
   // Only whole pages are changed, because memory beside the block may have other owners. A refusal only costs speed.
   const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;
   const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;

@@ -15,7 +15,7 @@ void* AllocateArray(int64_t bytes, size_t alignment);
 void FreeArray(void* memory);
 
 // Asks the system for huge pages for large memory that has not been written yet.
-void AskForHugePages(void* memory, size_t bytes);
+void RequestHugePages(void* memory, size_t bytes);
 
 }  // namespace hlo
 

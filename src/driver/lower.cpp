@@ -166,7 +166,7 @@ Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::Nv
 // The libraries' answers to a call whose kernels are shown.
 std::string LibrariesText(const Instruction& call, bool on_host) {
   std::string out;
-  for (const gpu::Refusal& refusal : gpu::AskLibraries(call, on_host)) {
+  for (const gpu::Refusal& refusal : gpu::ConsultLibraries(call, on_host)) {
     out += Str("// ", call.name(), ": ");
     if (refusal.library.empty()) out += Str(refusal.why, "\n");
     else if (refusal.why.empty()) out += Str(refusal.library, " is asked when it is compiled\n");

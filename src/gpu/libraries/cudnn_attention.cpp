@@ -390,7 +390,7 @@ Result<LibraryAnswer> MakeCall(const Api& api, GraphRecipe recipe, Device& devic
 }
 
 template <class Problem>
-Result<LibraryAnswer> AskFor(const Problem& problem, Device& device, const LibraryOptions& options, const Api& api) {
+Result<LibraryAnswer> AnswerFor(const Problem& problem, Device& device, const LibraryOptions& options, const Api& api) {
   std::string why_not = WhyNotAsked(problem);
   if (!why_not.empty()) return No(std::move(why_not));
   auto answer = MakeCall(api, RecipeOf(problem), device, options);
@@ -400,12 +400,12 @@ Result<LibraryAnswer> AskFor(const Problem& problem, Device& device, const Libra
 }
 
 template <class Problem>
-Result<LibraryAnswer> AskFor(const Problem& problem, Device* device, const LibraryOptions& options) {
+Result<LibraryAnswer> AnswerFor(const Problem& problem, Device* device, const LibraryOptions& options) {
   std::string why_not = WhyNotAsked(problem);
   if (device == nullptr || !why_not.empty()) return No(std::move(why_not));
   const auto api = cudnn::GetApi(options.search);
   if (!api) return No(api.error().message());
-  return AskFor(problem, *device, options, **api);
+  return AnswerFor(problem, *device, options, **api);
 }
 
 template <class Problem>
@@ -436,19 +436,19 @@ std::string WhyNotByRule(const AttentionGradientProblem& problem) {
 }
 
 Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device* device, const LibraryOptions& options) {
-  return AskFor(problem, device, options);
+  return AnswerFor(problem, device, options);
 }
 Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device& device, const LibraryOptions& options,
                                      const Api& api) {
-  return AskFor(problem, device, options, api);
+  return AnswerFor(problem, device, options, api);
 }
 Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device* device,
                                              const LibraryOptions& options) {
-  return AskFor(problem, device, options);
+  return AnswerFor(problem, device, options);
 }
 Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device& device,
                                              const LibraryOptions& options, const Api& api) {
-  return AskFor(problem, device, options, api);
+  return AnswerFor(problem, device, options, api);
 }
 
 Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionProblem& problem, const std::string& device_json,

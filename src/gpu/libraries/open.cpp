@@ -328,7 +328,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
   return plans;
 }
 
-std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {
+std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host) {
   const ContractionAnswer read = ReadContraction(fusion);
   if (!read.why_not.empty()) return {{"", read.why_not}};
   const Opcode product = read.contraction.product->opcode();

@@ -79,7 +79,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
 
 // The libraries for such a device, each with the reason for its refusal as far as known without opening it. The reason
 // is empty if it would be tried. Returns no libraries for a fusion of an unsupported kind.
-std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host);
+std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu
 

@@ -28,7 +28,7 @@ void AppendRaw(std::string& out, T value) {
 // Reserves `bytes`, with huge pages for large texts.
 inline void Reserve(std::string& text, size_t bytes) {
   text.reserve(bytes);
-  AskForHugePages(text.data(), bytes);
+  RequestHugePages(text.data(), bytes);
 }
 
 inline Error Unreadable(const std::string& path, std::string_view why) {
