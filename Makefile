@@ -117,8 +117,8 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS) $(BUILD)/tests/doubles/cudnn_d
 	$(call say,LINK)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
-# A test of hlo-test as a program of its own. It only reads sources, so it builds without the rest.
-$(BUILD)/bin/layering-test: $(BUILD)/tests/layering_test.o
+# Two tests of hlo-test as a program of their own. They only read sources, so the program builds without the rest.
+$(BUILD)/bin/layering-test: $(BUILD)/tests/layering_test.o $(BUILD)/tests/names_test.o
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS) -lgtest_main -lgtest -lpthread -o $@
@@ -313,7 +313,7 @@ format-check:  ## Fail if clang-format would change a source
 	@scripts/deps checks
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
 
-checks: format-check prose-check $(BUILD)/bin/layering-test  ## Run the checks that need no build of the program: format, prose of changed lines, includes
+checks: format-check prose-check $(BUILD)/bin/layering-test  ## Run the checks that need no build of the program: format, prose of changed lines, includes, names
 	$(BUILD)/bin/layering-test --gtest_brief=1
 
 prose-check:  ## Fail if more than 3 % of the sentences on lines added since BASE=COMMIT are elliptical

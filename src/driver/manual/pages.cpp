@@ -108,8 +108,9 @@ Result<std::string> PageText(const ManualPage& page, std::string_view anchor) {
 Result<std::vector<GlossaryTerm>> Glossary() {
   std::vector<GlossaryTerm> terms;
   for (const Block& block : TRY(ReadPage(*FindPage("glossary"))).blocks) {
-    if (block.kind != Block::Kind::kTable) continue;
-    for (size_t i = 1; i < block.rows.size(); ++i)  // Row 0 has the titles.
+    // Row 0 has the titles. A table of words that are not used explains none.
+    if (block.kind != Block::Kind::kTable || PlainText(block.rows[0][0]) != "term") continue;
+    for (size_t i = 1; i < block.rows.size(); ++i)
       terms.push_back({PlainText(block.rows[i][0]), PlainText(block.rows[i][1])});
   }
   return terms;

@@ -32,7 +32,7 @@ Result<MarkdownPage> ReadPage(const ManualPage& page);
 // (kUsage) for an unknown section.
 Result<std::string> PageText(const ManualPage& page, std::string_view anchor = "");
 
-// A row of a table in docs/glossary.md, as plain text.
+// A row of a table of terms in docs/glossary.md, as plain text.
 struct GlossaryTerm {
   std::string term, meaning;
 };
