@@ -98,6 +98,34 @@ TEST(Shadow, DoubleRoundingToBF16IsAViolation) {
             300);  // One in 32 lies that near a tie, half of them round the wrong way.
 }
 
+// A plan says that each instruction rounds to its type. So a number that is known before its last rounding has one
+// right result, also where it lies between two numbers of the type.
+TEST(Shadow, ATieHasOneRightResult) {
+  constexpr PrimitiveType kBF16 = PrimitiveType::kBF16;
+  Program p;
+  Instruction& x = p.Parameter(kBF16, {4});
+  Instruction& y = p.Parameter(kBF16, {4});
+  const std::vector<Literal> in{Literal::Vector(kBF16, std::vector{1., 1.0078125, -2., 3.}),
+                                Literal::Vector(kBF16, std::vector{0.00390625, 0.00390625, -0.0078125, 0.25})};
+  const std::vector<double> even{1, 1.015625, -2, 3.25}, away{1.0078125, 1.015625, -2.015625, 3.25};
+  for (const bool converts : {false, true}) {
+    Instruction& sum = p.Op(Opcode::kAdd, {&x, &y});
+    Instruction* root = &sum;
+    PrecisionPlan plan{.instructions = {}, .contract = false};
+    if (converts) {
+      const Shape wide(kF32, {4});
+      Instruction& exact = p.entry.Add(
+          Opcode::kAdd, wide, {&p.entry.Add(Opcode::kConvert, wide, {&x}), &p.entry.Add(Opcode::kConvert, wide, {&y})});
+      root = &p.entry.Add(Opcode::kConvert, Shape(kBF16, {4}), {&exact});
+    }
+    for (const Instruction* inst : p.entry.Instructions()) plan.instructions[inst->id()].hold = inst->shape().type();
+    LocalOptions options;
+    options.plan = &plan;
+    EXPECT_EQ(p.Local(*root, in, Literal::Vector(kBF16, even), options).bad(), 0);
+    EXPECT_EQ(p.Local(*root, in, Literal::Vector(kBF16, away), options).bad(), 2);
+  }
+}
+
 TEST(Shadow, NarrowFusionMayStayWideInside) {
   Program p;
   Instruction& a = p.Parameter(PrimitiveType::kBF16, {2000});

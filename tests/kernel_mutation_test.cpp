@@ -52,6 +52,7 @@ TEST(KernelMutation, IsSafeAndChangesResults) {
   EXPECT_GE(shown["dropped_term"], 40);
   EXPECT_GE(planted["max_ignores_nan"], 5);
   EXPECT_GE(shown["rounded_twice"], 8);
+  EXPECT_GE(planted["ties_away"], 8);
   EXPECT_GE(shown["wrong_index"], 70);
 }
 

@@ -494,19 +494,37 @@ bool MaxIgnoresNan(Kernel& kernel, const Steering& steering) {
   return fits;
 }
 
-bool RoundedTwice(Kernel& kernel, const Steering& steering) {
+// Gives each rounding of f32 to bf16 the operand f(operand, writer).
+template <class F>
+bool BeforeRounding(Kernel& kernel, const Steering& steering, F f) {
   const Before before(kernel);
   bool fits = false;
   Rewrite(kernel, before, [&](Instruction& round, Writer writer, const Ranges&) {
     if (round.op == Op::kConvert && round.type == Type::kBF16 && before.types[round.operands[0]] == Type::kF32 &&
         !steering.values[round.result]) {
-      const int32_t half = writer.Value(Op::kConvert, Type::kF16, {round.operands[0]});
-      round.operands[0] = writer.Value(Op::kConvert, Type::kF32, {half});
+      round.operands[0] = f(round.operands[0], writer);
       fits = true;
     }
     writer.Append(std::move(round));
   });
   return fits;
+}
+
+bool RoundedTwice(Kernel& kernel, const Steering& steering) {
+  return BeforeRounding(kernel, steering, [](int32_t x, Writer& writer) {
+    return writer.Value(Op::kConvert, Type::kF32, {writer.Value(Op::kConvert, Type::kF16, {x})});
+  });
+}
+
+bool TiesAway(Kernel& kernel, const Steering& steering) {
+  return BeforeRounding(kernel, steering, [](int32_t x, Writer& writer) {
+    const auto constant = [&](int64_t value) { return writer.Value(Op::kConstant, Type::kU32, {}, value); };
+    const int32_t bits = writer.Value(Op::kBitcast, Type::kU32, {x}), half = constant(0x8000);
+    const int32_t lost = writer.Value(Op::kAnd, Type::kU32, {bits, constant(0xFFFF)});
+    const int32_t is_tie = writer.Compare(Op::kEqual, lost, half);
+    const int32_t away = writer.Value(Op::kAdd, Type::kU32, {bits, half});
+    return writer.Value(Op::kBitcast, Type::kF32, {writer.Value(Op::kSelect, Type::kU32, {is_tie, away, bits})});
+  });
 }
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
@@ -559,6 +577,7 @@ constexpr Mutation kMutations[] = {
     {"dropped_term", "a sum misses one of its terms", DroppedTerm},
     {"max_ignores_nan", "a maximum ignores NaN", MaxIgnoresNan},
     {"rounded_twice", "f32 becomes bf16 by way of f16", RoundedTwice},
+    {"ties_away", "ties between two numbers of bf16 are rounded away from 0", TiesAway},
     {"wrong_index", "the first operand is read one element off", WrongIndex},
 };
 

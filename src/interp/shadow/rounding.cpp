@@ -102,11 +102,8 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
       inst.Is(Opcode::kMultiply) && !options.widened && (options.plan == nullptr || options.plan->contract);
   const bool may_contract = contracts && MeetsASum(inst);
   finish.may_stay_wide = !finish.is_output && (may_contract || (!fixed && BitWidth(held) < 32));
-  // The comparator rounds an output. Inside the kernel it may be read as it was held.
-  const bool is_read = std::ranges::any_of(inst.users(), [](const Instruction* user) { return !user->IsRoot(); });
   const bool has_grid = IsFloat(held) && held != PrimitiveType::kF64 && held != PrimitiveType::kF8E8M0FNU && !ftz();
-  finish.on_grid =
-      has_grid && fixed && !options.widened && *plan->hold == held && !may_contract && (!finish.is_output || is_read);
+  finish.on_grid = has_grid && fixed && !options.widened && *plan->hold == held && !may_contract;
   return finish;
 }
 
