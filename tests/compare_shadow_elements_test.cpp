@@ -126,6 +126,21 @@ TEST(Shadow, ATieHasOneRightResult) {
   }
 }
 
+// Our maximum follows IEEE 754-2019, for which -0 is less than 0. XLA's interpreter keeps the first of two equal
+// numbers instead. So both are right, also where the operands are known.
+TEST(Shadow, TheMaximumOfTwoZerosIsEither) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {2});
+  Instruction& y = p.Parameter(kF32, {2});
+  for (const Opcode opcode : {Opcode::kMaximum, Opcode::kMinimum}) {
+    const Literal zeros = Floats({2}, [](int64_t i) { return i == 0 ? 0.0f : -0.0f; }),
+                  others = Floats({2}, [](int64_t i) { return i == 0 ? -0.0f : 0.0f; });
+    Instruction& extreme = p.Op(opcode, {&x, &y});
+    for (const Literal* actual : {&zeros, &others}) EXPECT_EQ(p.Local(extreme, {zeros, others}, *actual).bad(), 0);
+    EXPECT_EQ(p.Local(extreme, {zeros, zeros}, others).bad(), 2);
+  }
+}
+
 TEST(Shadow, NarrowFusionMayStayWideInside) {
   Program p;
   Instruction& a = p.Parameter(PrimitiveType::kBF16, {2000});
