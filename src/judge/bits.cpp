@@ -74,7 +74,7 @@ Interpretation Observe(const Module& module, std::span<const Literal> args, Inte
   Interpretation run;
   run.observed = ObservedRun(wanted.size());
   options.on_value = [&](const Instruction& inst, const Literal& value) {
-    if (inst.Is(Opcode::kWhile)) run.observed.EndLoop(inst);
+    run.observed.Executed(inst);
     if (!wanted[inst.id()]) return;
     run.observed.AddValue(inst, HashOf(value));
     if (watch) watch(inst, value, run.observed.path());
@@ -127,30 +127,20 @@ std::string NameOfOutput(ShapeIndex index, bool has_devices) {
 class Comparer {
  public:
   Comparer(const Module& before, const Module& after, std::span<const Literal> args, const BitsOptions& options)
-      : before_(before),
-        after_(after),
-        args_(args),
-        options_(options),
-        origins_(before, options.origins),
-        pairs_(KeptPairs(after, origins_)),
-        wanted_before_(before.id_limit()),
-        wanted_after_(after.id_limit()) {
-    for (const KeptPair& pair : pairs_) {
-      wanted_after_[pair.after->id()] = true;
-      for (const Instruction* inst : pair.before) wanted_before_[inst->id()] = true;
-    }
-  }
+      : before_(before), after_(after), args_(args), options_(options), kept_(before, after, options.origins) {}
 
   Result<BitsResult> Compare() {
-    if (!HaveSameSignature()) {
+    const bool same_devices = before_.header.replica_count == after_.header.replica_count &&
+                              before_.header.num_partitions == after_.header.num_partitions;
+    if (!same_devices || !HaveSameSignature(before_, after_)) {
       Decide(Verdict::kUnsupported, "the parameters, the results or the number of devices changed");
       return std::move(result_);
     }
-    run_before_ = Observe(before_, args_, options_.interpret, wanted_before_);
+    run_before_ = Observe(before_, args_, options_.interpret, kept_.in_before);
     if (run_before_.error) return FailedBefore();
-    run_after_ = Observe(after_, args_, options_.interpret, wanted_after_);
+    run_after_ = Observe(after_, args_, options_.interpret, kept_.in_after);
     if (run_after_.error) return FailedAfter();
-    CompareValues();
+    CompareKept();
     CompareResults();
     const bool differ = !different_.empty() || !outputs_.empty() || outfed_differ_;
     if (differ && (ReadsNanBits(before_) || ReadsNanBits(after_))) TRY(SetNanDependentAside());
@@ -158,16 +148,6 @@ class Comparer {
   }
 
  private:
-  bool HaveSameSignature() const {
-    const Computation &x = before_.entry(), &y = after_.entry();
-    if (x.parameters().size() != y.parameters().size() || !Compatible(x.root().shape(), y.root().shape())) return false;
-    for (size_t i = 0; i < x.parameters().size(); ++i) {
-      if (!Compatible(x.parameters()[i]->shape(), y.parameters()[i]->shape())) return false;
-    }
-    return before_.header.replica_count == after_.header.replica_count &&
-           before_.header.num_partitions == after_.header.num_partitions;
-  }
-
   void Decide(Verdict verdict, std::string reason) {
     result_.verdict = verdict;
     result_.reason = std::move(reason);
@@ -203,7 +183,7 @@ class Comparer {
 
   // Whether a value differs among those that the module after the passes came to before it reached a limit.
   bool SomeValueDiffers() {
-    CompareValues();
+    CompareKept();
     return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
   }
 
@@ -218,7 +198,7 @@ class Comparer {
         const ObservedRun::Loop* const loop = run_after_.observed.LoopOf(*inst);
         if (loop == nullptr) continue;
         const int64_t now = loop->now;
-        for (const Instruction* other : origins_.Of(*inst)) {
+        for (const Instruction* other : kept_.origins.Of(*inst)) {
           const ObservedRun::Loop* const was = run_before_.observed.LoopOf(*other);
           if (was == nullptr || now < kTimes * was->most + kMore) continue;
           return Str("the loop '", inst->name(), "' does not end within ", now,
@@ -231,15 +211,11 @@ class Comparer {
 
   // ---- Values ----
 
-  void CompareValues() {
-    const std::vector<bool> conditional = ConditionalComputations(before_, run_before_.observed);
-    for (const KeptPair& pair : pairs_) {
-      const Agreement agreement = AgreementOf(pair, run_before_.observed, run_after_.observed, conditional);
-      if (agreement == Agreement::kNotCompared) continue;
-      ++result_.values;
-      result_.elements += pair.after->shape().NumElements();
-      if (agreement == Agreement::kDiffers) different_.push_back(&pair);
-    }
+  void CompareKept() {
+    ComparedValues compared = CompareValues(kept_, before_, run_before_.observed, run_after_.observed);
+    result_.values += compared.values;
+    result_.elements += compared.elements;
+    different_ = std::move(compared.different);
   }
 
   void CompareResults() {
@@ -262,7 +238,7 @@ class Comparer {
       for (const bool of_after : {false, true}) {
         const Module& module = of_after ? after_ : before_;
         const Interpretation& own = of_after ? run_after_ : run_before_;
-        Interpretation other = Observe(module, args_, options, of_after ? wanted_after_ : wanted_before_);
+        Interpretation other = Observe(module, args_, options, of_after ? kept_.in_after : kept_.in_before);
         if (other.error && other.error->exit == ExitCode::kInterrupted) FAIL(std::move(*other.error));
         if (other.error) {
           nan_failure_ = Str("a loop or a size depends on the bits of a NaN: ", other.error->message());
@@ -339,59 +315,19 @@ class Comparer {
     }
   }
 
-  // The first value that differs, in order of execution.
-  struct FirstDifference {
-    const KeptPair* pair = nullptr;
-    int64_t execution = 0;  // Number of the execution of the instruction, from 0.
-    std::string loop;
-    Literal value;
-  };
-
-  // Interprets the module after the passes again and keeps the first value that differs.
-  FirstDifference FindFirstDifference() const {
-    std::unordered_map<const Instruction*, std::pair<const KeptPair*, std::vector<uint64_t>>> watched;
-    std::vector<bool> wanted(after_.id_limit());
-    for (const KeptPair* pair : different_) {
-      watched[pair->after] = {pair, ValuesBefore(*pair, run_before_.observed)};
-      wanted[pair->after->id()] = true;
-    }
-    FirstDifference first;
-    std::unordered_map<const Instruction*, int64_t> executions;
-    Observe(after_, args_, options_.interpret, wanted,
-            [&](const Instruction& inst, const Literal& value, const LoopPath& path) {
-              const int64_t execution = executions[&inst]++;
-              if (first.pair != nullptr || std::ranges::binary_search(watched[&inst].second, HashOf(value))) return;
-              first = {watched[&inst].first, execution, "", value};
-              if (!path.empty() && !HasSeveralDevices(after_))
-                first.loop = Str("iteration ", path.back().second, " of '", path.back().first->name(), "'");
-            });
-    return first;
-  }
-
-  // The value of `inst` of the module before in its `execution`-th execution, from 0, or in the last one.
-  std::optional<Literal> ValueBefore(const Instruction& inst, int64_t execution) const {
-    std::vector<bool> wanted(before_.id_limit());
-    wanted[inst.id()] = true;
-    std::optional<Literal> taken;
-    Observe(before_, args_, options_.interpret, wanted, [&](const Instruction&, const Literal& value, const LoopPath&) {
-      if (execution-- >= 0) taken = value;
-    });
-    return taken;
-  }
-
   void ShowValue() {
-    FirstDifference first = FindFirstDifference();
-    const Instruction& before = **std::ranges::find_if(
-        first.pair->before, [&](const Instruction* inst) { return run_before_.observed.Of(*inst).executions > 0; });
-    const std::optional<Literal> expected = ValueBefore(before, first.execution);
-    BitsFinding finding{.after = first.pair->after, .before = &before, .loop = std::move(first.loop), .comparison = {}};
+    const auto observe = [&](const Module& module, const std::vector<bool>& wanted, const Watch& watch) {
+      Observe(module, args_, options_.interpret, wanted, watch);
+    };
+    const auto first = FindFirstDifference<Literal>(before_, after_, different_, run_before_.observed, observe, HashOf);
+    BitsFinding finding{.after = first.pair->after, .before = first.before, .loop = first.loop, .comparison = {}};
     std::string what = "size";
-    if (expected && expected->shape().dims() == first.value.shape().dims()) {
-      finding.comparison = CompareBitwise(*expected, first.value, options_.compare);
+    if (first.expected && first.expected->shape().dims() == first.actual->shape().dims()) {
+      finding.comparison = CompareBitwise(*first.expected, *first.actual, options_.compare);
       what = Str(finding.comparison.bad(), " of ", Counted(finding.comparison.elements(), "element"));
     }
     Decide(Verdict::kMismatch,
-           Str("'", finding.after->name(), "' differs from '", before.name(), "' before the passes in ", what,
+           Str("'", finding.after->name(), "' differs from '", first.before->name(), "' before the passes in ", what,
                finding.loop.empty() ? "" : Str(" (", finding.loop, ")")));
     result_.finding = std::move(finding);
   }
@@ -426,9 +362,7 @@ class Comparer {
   const Module& after_;
   const std::span<const Literal> args_;
   const BitsOptions& options_;
-  const Origins origins_;
-  const std::vector<KeptPair> pairs_;
-  std::vector<bool> wanted_before_, wanted_after_;  // By id.
+  const KeptValues kept_;
   Interpretation run_before_, run_after_;
   std::vector<const KeptPair*> different_;  // In order of execution.
   std::vector<OutputDifference> outputs_;

@@ -28,6 +28,15 @@ bool HasSeveralDevices(const Module& module) {
   return module.header.replica_count > 1 || module.header.num_partitions > 1;
 }
 
+bool HaveSameSignature(const Module& before, const Module& after) {
+  const Computation &x = before.entry(), &y = after.entry();
+  if (x.parameters().size() != y.parameters().size() || !Compatible(x.root().shape(), y.root().shape())) return false;
+  for (size_t i = 0; i < x.parameters().size(); ++i) {
+    if (!Compatible(x.parameters()[i]->shape(), y.parameters()[i]->shape())) return false;
+  }
+  return true;
+}
+
 // ---- Pairs of instructions -----------------------------------------------------------------------------------------
 
 Origins::Origins(const Module& before, OriginsOf origins) : origins_(origins), by_id_(ReachedById(before)) {
@@ -65,7 +74,23 @@ std::vector<KeptPair> KeptPairs(const Module& after, const Origins& origins) {
   return pairs;
 }
 
+KeptValues::KeptValues(const Module& before, const Module& after, OriginsOf origins_of)
+    : origins(before, origins_of),
+      pairs(KeptPairs(after, origins)),
+      in_before(before.id_limit()),
+      in_after(after.id_limit()) {
+  for (const KeptPair& pair : pairs) {
+    in_after[pair.after->id()] = true;
+    for (const Instruction* inst : pair.before) in_before[inst->id()] = true;
+  }
+}
+
 // ---- Runs ----------------------------------------------------------------------------------------------------------
+
+void ObservedRun::Executed(const Instruction& inst) {
+  ++executions_[inst.id()];
+  if (inst.Is(Opcode::kWhile)) EndLoop(inst);
+}
 
 void ObservedRun::AddValue(const Instruction& inst, uint64_t hash, bool open) {
   Values& values = values_[inst.id()];
@@ -94,6 +119,11 @@ const ObservedRun::Loop* ObservedRun::LoopOf(const Instruction& loop) const {
   return seen == loops_.end() ? nullptr : &seen->second;
 }
 
+namespace {
+
+// By computation id, whether a pass may compute its values for states in which the module did not compute them: it runs
+// in a conditional, or in the body of a loop that had no iteration at some time. Iterations of several devices are not
+// told apart, so all loops of such a module count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();
@@ -110,6 +140,9 @@ std::vector<bool> ConditionalComputations(const Module& module, const ObservedRu
   return conditional;
 }
 
+enum class Agreement : uint8_t { kEqual, kDiffers, kNotCompared };
+
+// `conditional`: ConditionalComputations of the module before.
 Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const ObservedRun& after,
                       const std::vector<bool>& conditional) {
   const ObservedRun::Values& seen = after.Of(*pair.after);
@@ -132,6 +165,22 @@ Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const Obs
       open || seen.executions > executions ||
       std::ranges::any_of(pair.before, [&](const auto* inst) { return conditional[inst->computation().id()]; });
   return may_differ ? Agreement::kNotCompared : Agreement::kDiffers;
+}
+
+}  // namespace
+
+ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
+                             const ObservedRun& run_after) {
+  ComparedValues compared;
+  const std::vector<bool> conditional = ConditionalComputations(before, run_before);
+  for (const KeptPair& pair : kept.pairs) {
+    const Agreement agreement = AgreementOf(pair, run_before, run_after, conditional);
+    if (agreement == Agreement::kNotCompared) continue;
+    ++compared.values;
+    compared.elements += pair.after->shape().NumElements();
+    if (agreement == Agreement::kDiffers) compared.different.push_back(&pair);
+  }
+  return compared;
 }
 
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before) {

@@ -4,12 +4,15 @@
 #ifndef HLO_JUDGE_KEPT_VALUES_H_
 #define HLO_JUDGE_KEPT_VALUES_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -17,6 +20,9 @@ namespace hlo {
 uint64_t Mixed(uint64_t a, uint64_t b);
 
 bool HasSeveralDevices(const Module& module);
+
+// Whether parameters and results of the entries have compatible shapes.
+bool HaveSameSignature(const Module& before, const Module& after);
 
 // The module whose ids the origins of the module after the passes are.
 enum class OriginsOf : uint8_t {
@@ -51,6 +57,14 @@ struct KeptPair {
 // Arrays with an origin. The parameters of the entries are equal anyway.
 std::vector<KeptPair> KeptPairs(const Module& after, const Origins& origins);
 
+struct KeptValues {
+  KeptValues(const Module& before, const Module& after, OriginsOf origins_of);
+
+  Origins origins;
+  std::vector<KeptPair> pairs;
+  std::vector<bool> in_before, in_after;  // By id, the instructions of the pairs.
+};
+
 // Loops around the instruction that runs now, the outermost first, each with its iteration.
 using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
 
@@ -73,35 +87,82 @@ class ObservedRun {
   // Executions of one instruction whose values are kept apart. Beyond them only the sequence of all values is compared.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
-  explicit ObservedRun(size_t ids = 0) : values_(ids) {}
+  explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
 
+  // Each instruction when it has run, before its value is added.
+  void Executed(const Instruction& inst);
   void AddValue(const Instruction& inst, uint64_t hash, bool open = false);
   void BeginIteration(const Instruction& loop, int64_t iteration);
-  void EndLoop(const Instruction& loop);
 
   const Values& Of(const Instruction& inst) const { return values_[inst.id()]; }
+  int64_t ExecutionsOf(const Instruction& inst) const { return executions_[inst.id()]; }
   // Null: the loop did not run.
   const Loop* LoopOf(const Instruction& loop) const;
   const LoopPath& path() const { return path_; }
 
  private:
-  std::vector<Values> values_;  // By id.
+  void EndLoop(const Instruction& loop);
+
+  std::vector<Values> values_;       // By id.
+  std::vector<int64_t> executions_;  // By id.
   std::unordered_map<const Instruction*, Loop> loops_;
   LoopPath path_;
 };
 
-// By computation id, whether a pass may compute its values for states in which the module did not compute them: it runs
-// in a conditional, or in the body of a loop that had no iteration at some time. Iterations of several devices are not
-// told apart, so all loops of such a module count.
-std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run);
-
-enum class Agreement : uint8_t { kEqual, kDiffers, kNotCompared };
-
-// `conditional`: ConditionalComputations of the module before.
-Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const ObservedRun& after,
-                      const std::vector<bool>& conditional);
+// Kept values that two runs agree on or not.
+struct ComparedValues {
+  std::vector<const KeptPair*> different;  // In order of execution.
+  int64_t values = 0, elements = 0;        // That were compared.
+};
+ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
+                             const ObservedRun& run_after);
 // The hashes of all values that the pair may have, sorted.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
+
+// The first value of the module after, in order of execution, that the module before does not have.
+template <class Value>
+struct FirstDifference {
+  const KeptPair* pair = nullptr;
+  const Instruction* before = nullptr;  // The instruction whose value it should have.
+  std::string loop;                     // "iteration 3 of 'while.5'", counted from 0; empty outside of loops.
+  std::optional<Value> actual;
+  std::optional<Value> expected;  // Nothing: it was never computed.
+};
+
+// Runs both modules again: the module after until one of the `different` pairs differs, the module before for the value
+// that it should have. `observe(module, wanted, watch)` runs a module and gives the values of the instructions in
+// `wanted`, by id, to watch(instruction, value, loop path). `hash` is the hash by which the runs were observed.
+template <class Value, class Observe, class Hash>
+FirstDifference<Value> FindFirstDifference(const Module& before, const Module& after,
+                                           const std::vector<const KeptPair*>& different, const ObservedRun& run_before,
+                                           Observe&& observe, Hash&& hash) {
+  std::unordered_map<const Instruction*, std::pair<const KeptPair*, std::vector<uint64_t>>> watched;
+  std::vector<bool> wanted(after.id_limit());
+  for (const KeptPair* pair : different) {
+    watched[pair->after] = {pair, ValuesBefore(*pair, run_before)};
+    wanted[pair->after->id()] = true;
+  }
+  FirstDifference<Value> first;
+  std::unordered_map<const Instruction*, int64_t> executions;
+  int64_t number = 0;  // Number of the execution that differs, from 0.
+  observe(after, wanted, [&](const Instruction& inst, const Value& value, const LoopPath& path) {
+    const int64_t execution = executions[&inst]++;
+    if (first.pair != nullptr || std::ranges::binary_search(watched[&inst].second, hash(value))) return;
+    first.pair = watched[&inst].first;
+    first.actual = value;
+    number = execution;
+    if (!path.empty() && !HasSeveralDevices(after))
+      first.loop = Str("iteration ", path.back().second, " of '", path.back().first->name(), "'");
+  });
+  first.before = *std::ranges::find_if(first.pair->before,
+                                       [&](const Instruction* inst) { return run_before.Of(*inst).executions > 0; });
+  std::vector<bool> wanted_before(before.id_limit());
+  wanted_before[first.before->id()] = true;
+  observe(before, wanted_before, [&](const Instruction&, const Value& value, const LoopPath&) {
+    if (number-- >= 0) first.expected = value;
+  });
+  return first;
+}
 
 }  // namespace hlo
 

@@ -76,26 +76,16 @@ struct NumberRun {
 class Comparer {
  public:
   Comparer(const Module& before, const Module& after, std::span<const Literal> args, const ResiduesOptions& options)
-      : before_(before),
-        after_(after),
-        options_(options),
-        origins_(before, options.origins),
-        pairs_(KeptPairs(after, origins_)),
-        wanted_before_(before.id_limit()),
-        wanted_after_(after.id_limit()) {
+      : before_(before), after_(after), options_(options), shared_(shared), kept_(before, after, options.origins) {
     for (const Literal& arg : args) args_.push_back(residue::ToValue(arg));
-    for (const KeptPair& pair : pairs_) {
-      wanted_after_[pair.after->id()] = true;
-      for (const Instruction* inst : pair.before) wanted_before_[inst->id()] = true;
-    }
   }
 
   Result<BitsResult> Compare() {
-    run_before_ = Observe(before_, wanted_before_);
+    run_before_ = Observe(before_, kept_.in_before);
     if (run_before_.error) return Failed(*run_before_.error, "before");
-    run_after_ = Observe(after_, wanted_after_);
+    run_after_ = Observe(after_, kept_.in_after);
     if (run_after_.error) return Failed(*run_after_.error, "after");
-    CompareValues();
+    CompareKept();
     CompareResults();
     return std::move(result_);
   }
@@ -114,7 +104,7 @@ class Comparer {
                              .on_value = {},
                              .on_iteration = {}};
     context.on_value = [&](const Instruction& inst, const Value& value) {
-      if (inst.Is(Opcode::kWhile)) run.observed.EndLoop(inst);
+      run.observed.Executed(inst);
       if (!wanted[inst.id()]) return;
       run.observed.AddValue(inst, HashOf(value), AnyOpen(value));
       if (watch) watch(inst, value, run.observed.path());
@@ -143,15 +133,11 @@ class Comparer {
     return std::move(result_);
   }
 
-  void CompareValues() {
-    const std::vector<bool> conditional = ConditionalComputations(before_, run_before_.observed);
-    for (const KeptPair& pair : pairs_) {
-      const Agreement agreement = AgreementOf(pair, run_before_.observed, run_after_.observed, conditional);
-      if (agreement == Agreement::kNotCompared) continue;
-      ++result_.values;
-      result_.elements += pair.after->shape().NumElements();
-      if (agreement == Agreement::kDiffers) different_.push_back(&pair);
-    }
+  void CompareKept() {
+    ComparedValues compared = CompareValues(kept_, before_, run_before_.observed, run_after_.observed);
+    result_.values += compared.values;
+    result_.elements += compared.elements;
+    different_ = std::move(compared.different);
   }
 
   void CompareResults() {
@@ -194,43 +180,21 @@ class Comparer {
 
   // ---- The finding ----
 
-  // Runs both modules again: the module after until a kept value differs, the module before for the value that it
-  // should have.
   void ShowValue() {
-    std::unordered_map<const Instruction*, std::pair<const KeptPair*, std::vector<uint64_t>>> watched;
-    std::vector<bool> wanted(after_.id_limit());
-    for (const KeptPair* pair : different_) {
-      watched[pair->after] = {pair, ValuesBefore(*pair, run_before_.observed)};
-      wanted[pair->after->id()] = true;
-    }
-    const KeptPair* first = nullptr;
-    int64_t number = 0;
-    std::string loop;
-    std::optional<Value> actual, expected;
-    std::unordered_map<const Instruction*, int64_t> executions;
-    Observe(after_, wanted, [&](const Instruction& inst, const Value& value, const LoopPath& path) {
-      const int64_t execution = executions[&inst]++;
-      if (first != nullptr || std::ranges::binary_search(watched[&inst].second, HashOf(value))) return;
-      first = watched[&inst].first;
-      number = execution;
-      actual = value;
-      if (!path.empty()) loop = Str("iteration ", path.back().second, " of '", path.back().first->name(), "'");
-    });
-    const Instruction& before = **std::ranges::find_if(
-        first->before, [&](const Instruction* inst) { return run_before_.observed.Of(*inst).executions > 0; });
-    std::vector<bool> wanted_before(before_.id_limit());
-    wanted_before[before.id()] = true;
-    Observe(before_, wanted_before, [&](const Instruction&, const Value& value, const LoopPath&) {
-      if (number-- >= 0) expected = value;
-    });
-    const int64_t wrong = std::ssize(DifferenceOf(*expected, *actual).elements);
+    const auto observe = [&](const Module& module, const std::vector<bool>& wanted, const Watch& watch) {
+      Observe(module, wanted, watch);
+    };
+    const auto first =
+        FindFirstDifference<Value>(before_, after_, different_, run_before_.observed, observe, residue::HashOf);
+    const int64_t wrong = std::ssize(DifferenceOf(*first.expected, *first.actual).elements);
     Decide(Verdict::kMismatch,
-           Str("'", first->after->name(), "' differs from '", before.name(), "' before the passes in ", wrong, " of ",
-               Counted(actual->shape.NumElements(), "real number"), loop.empty() ? "" : Str(" (", loop, ")")));
-    result_.finding = BitsFinding{.after = first->after,
-                                  .before = &before,
-                                  .loop = std::move(loop),
-                                  .comparison = Shown(*expected, *actual, options_.compare)};
+           Str("'", first.pair->after->name(), "' differs from '", first.before->name(), "' before the passes in ",
+               wrong, " of ", Counted(first.actual->shape.NumElements(), "real number"),
+               first.loop.empty() ? "" : Str(" (", first.loop, ")")));
+    result_.finding = BitsFinding{.after = first.pair->after,
+                                  .before = first.before,
+                                  .loop = first.loop,
+                                  .comparison = Shown(*first.expected, *first.actual, options_.compare)};
   }
 
   void ShowOutput(const ShapeIndex& wrong) {
@@ -255,24 +219,13 @@ class Comparer {
   const Module& before_;
   const Module& after_;
   const ResiduesOptions& options_;
-  const Origins origins_;
-  const std::vector<KeptPair> pairs_;
-  std::vector<Value> args_;
-  std::vector<bool> wanted_before_, wanted_after_;  // By id.
   residue::Shared shared_;
+  const KeptValues kept_;
+  std::vector<Value> args_;
   NumberRun run_before_, run_after_;
   std::vector<const KeptPair*> different_;
   BitsResult result_;
 };
-
-bool HaveSameSignature(const Module& before, const Module& after) {
-  const Computation &x = before.entry(), &y = after.entry();
-  if (x.parameters().size() != y.parameters().size() || !Compatible(x.root().shape(), y.root().shape())) return false;
-  for (size_t i = 0; i < x.parameters().size(); ++i) {
-    if (!Compatible(x.parameters()[i]->shape(), y.parameters()[i]->shape())) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
