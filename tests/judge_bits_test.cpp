@@ -314,6 +314,36 @@ ENTRY main {
   EXPECT_EQ(JudgeTexts(kBefore, after, {S32(0)}).result.verdict, Verdict::kMismatch);
 }
 
+TEST(JudgeBits, AWrongValueInATakenBranchIsFound) {
+  const auto text = [](const std::string& op, const std::string& more = "") {
+    return R"(HloModule m
+yes {
+  a = f32[3] parameter(0)
+  q = f32[3] )" +
+           op + R"((a, a)
+  s = f32[3] abs(q)
+  ROOT y = pred[3] compare(s, s), direction=LT
+}
+no {
+  b = f32[3] parameter(0)
+  ROOT n = pred[3] compare(b, b), direction=EQ
+}
+ENTRY main {
+  p = pred[] parameter(0)
+  x = f32[3] parameter(1)
+)" + more + R"(
+  ROOT new = pred[3] conditional(p, x, x), true_computation=yes, false_computation=no
+})";
+  };
+  for (const bool taken : {true, false}) {
+    Literal pred(Shape::Scalar(PrimitiveType::kPred));
+    pred.SetInt(0, taken);
+    const Judged judged = JudgeTexts(text("add"), text("multiply"), {pred, F32s({1, 3, 4})});
+    EXPECT_EQ(judged.result.verdict, taken ? Verdict::kMismatch : Verdict::kMatch) << judged.result.reason;
+    EXPECT_EQ(judged.after_name(), taken ? "q" : "");
+  }
+}
+
 // ---- Several devices -----------------------------------------------------------------------------------------------
 
 TEST(JudgeBits, ResultsOfAllDevicesAreCompared) {

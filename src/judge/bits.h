@@ -5,9 +5,9 @@
 // Two elements are equal if their bits are the same or both are NaN. -0 and 0 differ. Layouts do not matter. Arrays of
 // dynamic size must have the same sizes at run time, and only elements within these sizes are compared.
 //
-// Values within loops are compared as sets, because passes unroll, peel and hoist. Values within conditionals of the
-// module before are not compared, because passes compute both branches ahead of the decision. The results of the entry
-// always decide.
+// Values within loops are compared as sets, because passes unroll, peel and hoist. Values within a branch that the
+// module before did not always take are not compared, because passes compute both branches ahead of the decision. The
+// results of the entry always decide.
 //
 // Arithmetic leaves the bits of a NaN open. If values differ and an instruction reads bits of floats (nan_bits.h), both
 // modules are interpreted with other NaN bits, too. Elements that change then are undetermined.

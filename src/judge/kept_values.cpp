@@ -121,19 +121,37 @@ const ObservedRun::Loop* ObservedRun::LoopOf(const Instruction& loop) const {
 
 namespace {
 
-// By computation id, whether a pass may compute its values for states in which the module did not compute them: it runs
-// in a conditional, or in the body of a loop that had no iteration at some time. Iterations of several devices are not
-// told apart, so all loops of such a module count.
+// By computation id, how often it would run if each conditional took all of its branches. Other callers may run it any
+// number of times.
+std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, const Module& module,
+                              const ObservedRun& run) {
+  constexpr int64_t kAny = int64_t{1} << 60;
+  std::vector<int64_t> most(module.computation_id_limit());
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) {
+      const int64_t runs = inst->Is(Opcode::kConditional) ? run.ExecutionsOf(*inst) : kAny;
+      for (const Computation* callee : CalledComputations(*inst))
+        most[callee->id()] = std::min(kAny, most[callee->id()] + runs);
+    }
+  }
+  return most;
+}
+
+// By computation id, whether a pass may compute its values for states in which the module did not compute them: it is a
+// branch that a conditional did not take at some time, or the body of a loop that had no iteration at some time, or one
+// of these calls it. Iterations of several devices are not told apart, so all loops of such a module count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();
+  const std::vector<int64_t> most_runs = MostRuns(order, module, run);
   for (auto computation = order.rbegin(); computation != order.rend(); ++computation) {  // Callers before callees.
     for (const Instruction* inst : (*computation)->instructions()) {
       const ObservedRun::Loop* const loop = run.LoopOf(*inst);
       const bool skipped = loop != nullptr && (loop->skipped || HasSeveralDevices(module));
       for (const Computation* callee : CalledComputations(*inst)) {
-        if (conditional[(*computation)->id()] || inst->Is(Opcode::kConditional) || skipped)
-          conditional[callee->id()] = true;
+        const bool may_skip =
+            inst->Is(Opcode::kConditional) && run.ExecutionsOf(callee->root()) < most_runs[callee->id()];
+        if (conditional[(*computation)->id()] || may_skip || skipped) conditional[callee->id()] = true;
       }
     }
   }
