@@ -4,13 +4,15 @@
 // Every finite float is m * 2^e. 2 has an inverse modulo the prime, so the float has a residue, and sums, products and
 // quotients of floats have the residues of the exact results, in any order and grouping. Two different polynomials have
 // the same residue at a point with probability of about degree * 2^-61. The residue of an infinity or a NaN is a hash
-// of it. The value in f64 takes the program's decisions: comparisons, roundings to integers, indices.
+// of it. The value in f64 takes the program's decisions: comparisons, roundings to integers, indices. It has an error
+// bound, because sums may cancel.
 #ifndef HLO_JUDGE_RESIDUE_H_
 #define HLO_JUDGE_RESIDUE_H_
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace hlo::residue {
@@ -67,47 +69,104 @@ inline uint64_t Of(double x) {
 // Inverses of all, with one inversion: the inverse of the product of all, times the other factors. 0 stays 0.
 void Invert(std::span<uint64_t> all);
 
+// Unit roundoff of f64.
+inline constexpr double kUnit = 0x1p-53;
+
 // An element. 16 bytes, so that the interpreter moves arrays of elements as arrays of c128.
 struct Number {
-  static constexpr uint64_t kOpen = uint64_t{1} << 63;
+  static constexpr uint64_t kOpen = uint64_t{1} << 63, kInexact = uint64_t{1} << 62;
+  // The low bits of an inexact value are not digits of it. They hold e of the error bound 2^e steps of the value.
+  static constexpr uint64_t kErrorBits = 63;
+  static constexpr int kUnbounded = 63;
 
   double value = 0;
-  uint64_t bits = 0;  // The residue, and whether it is open.
+  uint64_t bits = 0;  // The residue, whether it is open, and whether the value is inexact.
 
-  static Number Make(double value, uint64_t residue, bool open) { return {value, residue | (open ? kOpen : 0)}; }
+  // A value that is the number itself, an infinity or a NaN.
   static Number Exactly(double value) { return {value == 0 ? 0 : value, Of(value)}; }
+  // A finite number within `error` of `value`. An error of 0: the value is the number.
+  static Number Near(double value, double error, uint64_t residue, bool open);
 
-  uint64_t residue() const { return bits & ~kOpen; }
-  bool open() const { return (bits & kOpen) != 0; }        // It depends on a decision that roundings might change.
-  bool IsExact() const { return Of(value) == residue(); }  // The value in f64 is the number itself.
+  uint64_t residue() const { return bits & ~(kOpen | kInexact); }
+  bool open() const { return (bits & kOpen) != 0; }  // It depends on a decision that roundings might change.
+  bool IsInexact() const { return (bits & kInexact) != 0; }
+  // Bound of the distance between the value and the number; may be infinite.
+  double error() const {
+    if (!IsInexact()) return 0;
+    const int e = static_cast<int>(std::bit_cast<uint64_t>(value) & kErrorBits);
+    return e == kUnbounded ? std::numeric_limits<double>::infinity() : std::ldexp(BinadeOf(value), e - 52);
+  }
+  Number Opened(bool open) const { return {value, bits | (open ? kOpen : 0)}; }
+
+  // The largest power of two that is not larger than |x|, for a normal x.
+  static double BinadeOf(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & uint64_t{0x7FF} << 52); }
 };
 static_assert(sizeof(Number) == 16);
 
+inline Number Number::Near(double value, double error, uint64_t residue, bool open) {
+  if (residue == 0) return Number{0, 0}.Opened(open);
+  if (error == 0) return Number{value, residue}.Opened(open);
+  constexpr double kLeast = 0x1p-960;  // No steps of values are subnormal.
+  // A value below its error says as little as the error itself, and a value that is not 0 has steps.
+  if (std::isfinite(error) && std::fabs(value) < std::fmax(error * 0x1p-8, kLeast)) {
+    error = std::fmax(error, kLeast) + std::fabs(value);
+    value = std::copysign(error, value);
+  }
+  const double step = BinadeOf(value) * 0x1p-52;
+  error += static_cast<double>(kErrorBits) * step;
+  const auto e = static_cast<int>(std::bit_cast<uint64_t>(error / step) >> 52) - 1022;  // Rounded up.
+  const uint64_t coded =
+      (std::bit_cast<uint64_t>(value) & ~kErrorBits) | static_cast<uint64_t>(e < kUnbounded ? e : kUnbounded);
+  return Number{std::bit_cast<double>(coded), residue | kInexact}.Opened(open);
+}
+
 // The result of arithmetic. A result of infinities, NaNs or an overflow, or a quotient by zero, may be another value
 // in another grouping.
-inline Number Arithmetic(double value, uint64_t residue, bool of_finite, bool open) {
-  if (!of_finite || !std::isfinite(value)) return Number::Make(value, Of(value), true);
-  return Number::Make(residue == 0 ? 0 : value, residue, open);
+inline Number Arithmetic(double value, double error, uint64_t residue, bool of_finite, bool open) {
+  if (!of_finite || !std::isfinite(value)) return Number{value, Of(value)}.Opened(true);
+  return Number::Near(value, error, residue, open);
 }
 
 inline bool AreFinite(const Number& a, const Number& b) { return std::isfinite(a.value) && std::isfinite(b.value); }
+inline bool AreExact(const Number& a, const Number& b) { return ((a.bits | b.bits) & Number::kInexact) == 0; }
 inline Number operator-(const Number& a) {
-  return std::isfinite(a.value) ? Number::Make(-a.value, Negative(a.residue()), a.open())
-                                : Number::Make(-a.value, Of(-a.value), a.open());
+  if (!std::isfinite(a.value)) return Number{-a.value, Of(-a.value)}.Opened(a.open());
+  return {a.residue() == 0 ? 0 : -a.value, Negative(a.residue()) | (a.bits & (Number::kOpen | Number::kInexact))};
 }
-inline Number operator+(const Number& a, const Number& b) {
-  return Arithmetic(a.value + b.value, Sum(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
+// a + b, whose residue is given.
+inline Number SumOfTwo(const Number& a, const Number& b, uint64_t residue) {
+  const double value = a.value + b.value, of_b = value - a.value;
+  const double rounded = (a.value - (value - of_b)) + (b.value - of_b);  // The error of the sum in f64.
+  const double error = a.error() + b.error() + (AreExact(a, b) ? std::fabs(rounded) : std::fabs(value) * kUnit);
+  return Arithmetic(value, error, residue, AreFinite(a, b), a.open() || b.open());
 }
+inline Number operator+(const Number& a, const Number& b) { return SumOfTwo(a, b, Sum(a.residue(), b.residue())); }
 inline Number operator-(const Number& a, const Number& b) {
-  return Arithmetic(a.value - b.value, Difference(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
+  return SumOfTwo(a, {-b.value, b.bits}, Difference(a.residue(), b.residue()));
 }
 inline Number operator*(const Number& a, const Number& b) {
-  return Arithmetic(a.value * b.value, Product(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
+  constexpr double kLeast = 0x1p-960;  // Below it, a rounding might be below the subnormals.
+  const double value = a.value * b.value;
+  const bool is_exact = AreExact(a, b) && std::fabs(value) >= kLeast && std::fma(a.value, b.value, -value) == 0;
+  const double ea = a.error(), eb = b.error();
+  const double moved =
+      AreExact(a, b) ? 0 : std::fabs(a.value) * eb + std::fabs(b.value) * ea + (ea == 0 || eb == 0 ? 0 : ea * eb);
+  const double error = is_exact ? 0 : moved + std::fmax(std::fabs(value), kLeast) * kUnit;
+  // An infinite error times 0.
+  const double bound = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+  return Arithmetic(value, bound, Product(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
 }
 // `inverse`: the inverse of the residue of b.
 inline Number Quotient(const Number& a, const Number& b, uint64_t inverse) {
+  constexpr double kLeast = 0x1p-960;
   const bool defined = AreFinite(a, b) && b.residue() != 0;
-  return Arithmetic(a.value / b.value, Product(a.residue(), inverse), defined, a.open() || b.open());
+  const double value = a.value / b.value, eb = b.error();
+  const bool is_exact = AreExact(a, b) && std::fabs(value) >= kLeast && std::fabs(a.value) >= kLeast &&
+                        std::fma(value, b.value, -a.value) == 0;
+  const double rest = std::fabs(b.value) - eb;
+  const double moved = rest > 0 ? (a.error() + std::fabs(value) * eb) / rest : std::numeric_limits<double>::infinity();
+  const double error = is_exact ? 0 : moved + std::fmax(std::fabs(value), kLeast) * kUnit;
+  return Arithmetic(value, error, Product(a.residue(), inverse), defined, a.open() || b.open());
 }
 
 }  // namespace hlo::residue

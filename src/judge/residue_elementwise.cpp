@@ -21,39 +21,87 @@ constexpr OpcodeSet kSteps = {Opcode::kFloor,           Opcode::kCeil,
 
 // ---- Numbers -------------------------------------------------------------------------------------------------------
 
-uint64_t HashOfOp(Opcode op, uint64_t x, uint64_t y = 0) { return Hash(Hash(static_cast<uint64_t>(op) + 16, x), y); }
-
 // A function of one operand, as a hash or by its law.
-uint64_t FunctionOf(Opcode op, uint64_t x) {
+uint64_t FunctionOf(Context& context, Opcode op, uint64_t x) {
   const FloatFunction* const function = FloatFunctionOf(op);
-  if (op == Opcode::kRsqrt) return Inverse(FunctionOf(Opcode::kSqrt, x));
-  if (op == Opcode::kLogistic) return Inverse(Sum(1, FunctionOf(Opcode::kExp, Negative(x))));
+  if (op == Opcode::kRsqrt) return Inverse(FunctionOf(context, Opcode::kSqrt, x));
+  if (op == Opcode::kLogistic) return Inverse(Sum(1, FunctionOf(context, Opcode::kExp, Negative(x))));
   if (x <= 1 && function != nullptr) return Of(function->f64(static_cast<double>(x)));
-  return HashOfOp(op, x);
+  return context.ResidueOf(op, x);
 }
 
 // x to the power of y. `exponent`: the value of y if it is exact, else NaN.
-uint64_t PowerResidue(uint64_t x, uint64_t y, double exponent) {
+uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent) {
   constexpr double kMost = 1 << 20;
   if (std::fabs(exponent) <= kMost && exponent == std::floor(exponent)) {
     const uint64_t power = PowerOf(x, static_cast<uint64_t>(std::fabs(exponent)));
     return exponent < 0 ? Inverse(power) : power;
   }
-  if (exponent == 0.5) return FunctionOf(Opcode::kSqrt, x);
-  if (exponent == -0.5) return FunctionOf(Opcode::kRsqrt, x);
-  return HashOfOp(Opcode::kPower, x, y);
+  if (exponent == 0.5) return FunctionOf(context, Opcode::kSqrt, x);
+  if (exponent == -0.5) return FunctionOf(context, Opcode::kRsqrt, x);
+  return context.ResidueOf(Opcode::kPower, x, y);
 }
 
-bool AreClose(double a, double b) {
-  return std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= kTie * std::max(std::fabs(a), std::fabs(b));
-}
-
-// Whether roundings might change which of the two is larger. Equal residues are equal numbers.
+// Whether roundings might change which of the two is larger.
 bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* of_a, double* of_b) {
   const Decider x = context.DeciderOf(a), y = context.DeciderOf(b);
+  const bool same = a.residue() == b.residue() && MayBeEqual(x, y);
   *of_a = x.value;
-  *of_b = a.residue() == b.residue() ? x.value : y.value;
-  return a.open() || b.open() || (a.residue() != b.residue() && !(x.exact && y.exact) && AreClose(x.value, y.value));
+  *of_b = same ? x.value : y.value;
+  return a.open() || b.open() || (!same && AreClose(x, y));
+}
+
+// A function's value, how far it is from the function of the number at most, and whether it may be a NaN or an infinity
+// for the number and not for the value, or the other way round.
+struct Image {
+  double value, error;
+  bool is_open;
+};
+
+Image ImageOf(double value, std::span<const double> others) {
+  constexpr double kOfFunction = 0x1p-48;  // Relative; more than f64 functions are off by.
+  const auto kind = [](double x) { return std::isnan(x) ? 3 : std::isfinite(x) ? 0 : x > 0 ? 1 : 2; };
+  Image image{value, std::fabs(value) * kOfFunction, false};
+  for (const double other : others) {
+    image.is_open |= kind(other) != kind(value);
+    image.error = std::fmax(image.error, 2 * std::fabs(other - value));
+  }
+  return image;
+}
+
+Image ImageOf(const FloatFunction& function, const Decider& x) {
+  const double value = function.f64(x.value);
+  if (x.IsExact() || !std::isfinite(x.value)) return ImageOf(value, {});
+  const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
+                           std::fabs(x.value) <= x.error ? function.f64(0) : value};
+  Image image = ImageOf(value, ends);
+  // A wave or a pole may exceed the values at the ends.
+  if (function.course == Course::kWaves) {
+    image = ImageOf(value, {});
+    image.error += std::fmin(2, function.facts.slope * x.error);
+  }
+  if (function.course == Course::kRisesBetweenPoles && x.error > function.facts.period / 4)
+    image.error = std::numeric_limits<double>::infinity();
+  return image;
+}
+
+Image ImageOf(double (*function)(double, double), const Decider& x, const Decider& y) {
+  const double value = function(x.value, y.value);
+  if ((x.IsExact() && y.IsExact()) || !std::isfinite(x.value) || !std::isfinite(y.value)) return ImageOf(value, {});
+  const double left = x.value - x.error, right = x.value + x.error, low = y.value - y.error, high = y.value + y.error;
+  const std::array corners = {function(left, low), function(left, high), function(right, low), function(right, high)};
+  Image image = ImageOf(value, corners);
+  // Both functions are monotone in each operand on each side of 0.
+  const bool meets_zero =
+      (!x.IsExact() && std::fabs(x.value) <= x.error) || (!y.IsExact() && std::fabs(y.value) <= y.error);
+  if (meets_zero) image.error = std::numeric_limits<double>::infinity();
+  return image;
+}
+
+// The image as a number, with the residue `finite` if it is finite.
+Number NumberOf(const Image& image, uint64_t finite, bool open) {
+  if (!std::isfinite(image.value)) return Number::Exactly(image.value).Opened(open || image.is_open);
+  return Number::Near(image.value, finite == Of(image.value) ? 0 : image.error, finite, open || image.is_open);
 }
 
 // ---- Rules ---------------------------------------------------------------------------------------------------------
@@ -131,22 +179,26 @@ class Rule {
     // Both modules must agree on which numbers are in the domain.
     const bool has_domain = std::isfinite(function.facts.domain.low) || std::isfinite(function.facts.domain.high);
     return Mapped(*operands_[0], [&](const Number& x) {
-      const double value = function.f64(has_domain ? context_.DeciderOf(x).value : x.value);
-      const bool special = !std::isfinite(x.value) || !std::isfinite(value);
-      return Number::Make(value, special ? Of(value) : FunctionOf(function.opcode, x.residue()), x.open());
+      const Image image = ImageOf(function, has_domain ? context_.DeciderOf(x) : Decider{x.value, x.error()});
+      // The residue of an infinity follows no law.
+      const uint64_t residue =
+          std::isfinite(x.value) ? FunctionOf(context_, function.opcode, x.residue()) : Of(image.value);
+      return NumberOf(image, residue, x.open());
     });
   }
 
   Value OfTwo() const {
     const bool is_power = inst_.Is(Opcode::kPower);
     return Zipped(*operands_[0], *operands_[1], [&](const Number& x, const Number& y) {
-      const double value = is_power ? std::pow(x.value, y.value) : std::atan2(x.value, y.value);
-      const double exponent = y.IsExact() ? y.value : std::numeric_limits<double>::quiet_NaN();
-      const bool special = !AreFinite(x, y) || !std::isfinite(value);
-      const uint64_t residue = special    ? Of(value)
-                               : is_power ? PowerResidue(x.residue(), y.residue(), exponent)
-                                          : HashOfOp(Opcode::kAtan2, x.residue(), y.residue());
-      return Number::Make(value, residue, x.open() || y.open());
+      const Decider of_x = context_.DeciderOf(x), of_y = context_.DeciderOf(y);
+      double (*const function)(double, double) = std::atan2;
+      double (*const power)(double, double) = std::pow;
+      const Image image = ImageOf(is_power ? power : function, of_x, of_y);
+      const double exponent = of_y.IsExact() ? of_y.value : std::numeric_limits<double>::quiet_NaN();
+      const uint64_t residue = !AreFinite(x, y) ? Of(image.value)
+                               : is_power       ? PowerResidue(context_, x.residue(), y.residue(), exponent)
+                                                : context_.ResidueOf(Opcode::kAtan2, x.residue(), y.residue());
+      return NumberOf(image, residue, x.open() || y.open());
     });
   }
 
@@ -180,10 +232,11 @@ class Rule {
       }
       case Opcode::kAbs: {
         const Value norm = add(multiply(a[0], a[0]), multiply(a[1], a[1]));
-        return Renamed(Mapped(norm, [](const Number& n) {
-          const double value = std::sqrt(n.value);
-          return Number::Make(value, std::isfinite(value) ? FunctionOf(Opcode::kSqrt, n.residue()) : n.residue(),
-                              n.open());
+        return Renamed(Mapped(norm, [&](const Number& n) {
+          // An infinite norm is its own root.
+          if (!std::isfinite(n.value)) return n;
+          const Image image = ImageOf(*FloatFunctionOf(Opcode::kSqrt), context_.DeciderOf(n));
+          return NumberOf(image, FunctionOf(context_, Opcode::kSqrt, n.residue()), n.open());
         }));
       }
       default: break;
@@ -203,13 +256,16 @@ class Rule {
     const Literal result = TRY(EvaluateAs(inst_, std::vector{values}, values.shape()));
     std::array<Value, 2> parts = {x.parts[0], x.parts[1]};
     for (int64_t i = 0; i < count(); ++i) {
-      const uint64_t hash = HashOfOp(inst_.opcode(), real[i].residue(), imaginary[i].residue());
+      const uint64_t hash = context_.ResidueOf(inst_.opcode(), real[i].residue(), imaginary[i].residue());
       const std::complex<double> value = result.GetComplex(i);
+      const bool is_exact = AreExact(real[i], imaginary[i]);
       const bool open = real[i].open() || imaginary[i].open();
       for (int part = 0; part < 2; ++part) {
         const double v = part == 0 ? value.real() : value.imag();
         const bool special = !AreFinite(real[i], imaginary[i]) || !std::isfinite(v);
-        MutableNumbers(parts[part])[i] = Number::Make(v, special ? Of(v) : Hash(hash, part), open);
+        // Neither part is more accurate than the other.
+        const Image image{v, is_exact ? std::abs(value) * 0x1p-45 : std::numeric_limits<double>::infinity(), false};
+        MutableNumbers(parts[part])[i] = NumberOf(image, special ? Of(v) : Hash(hash, part), open);
       }
     }
     return pair(std::move(parts[0]), std::move(parts[1]));
@@ -264,12 +320,13 @@ class Rule {
     const std::span<Number> out = MutableNumbers(result);
     for (int64_t i = 0; i < count(); ++i) {
       const Number& x = operands_[0]->numbers()[i];
-      const double v = context_.DeciderOf(x).value;
-      const bool open = x.open() || (v == 0 && x.residue() != 0);
+      const Decider decider = context_.DeciderOf(x);
+      const double v = decider.value;
+      const bool open = x.open() || (!decider.IsExact() && std::fabs(v) <= decider.error);
       if (std::isnan(v)) out[i] = x;
       else if (inst_.Is(Opcode::kSign)) out[i] = Number::Exactly(v > 0 ? 1 : v < 0 ? -1 : 0);
       else if (std::isinf(v)) out[i] = Number::Exactly(std::fabs(v));
-      else out[i] = Number::Make(std::fabs(v), v < 0 ? Negative(x.residue()) : x.residue(), open);
+      else out[i] = Number::Near(std::fabs(v), decider.error, v < 0 ? Negative(x.residue()) : x.residue(), open);
       if (open) out[i].bits |= Number::kOpen;
     }
     return result;
@@ -281,7 +338,7 @@ class Rule {
     Literal values = Literal::Uninitialized(x.shape.WithType(PrimitiveType::kF64)), below = values, above = values;
     for (int64_t i = 0; i < count(); ++i) {
       const Decider v = context_.DeciderOf(x.numbers()[i]);
-      const double reach = v.exact ? 0 : std::fabs(v.value) * kTie;
+      const double reach = v.Reach();
       values.mutable_data<double>()[i] = v.value;
       below.mutable_data<double>()[i] = v.value - reach;
       above.mutable_data<double>()[i] = v.value + reach;
@@ -320,16 +377,17 @@ class Rule {
       const double rest = std::fmod(v.value, w.value), times = std::rint((v.value - rest) / w.value);
       const bool open = x.open() || y.open();
       Number& out = MutableNumbers(result)[i];
-      if ((v.exact && w.exact) || !std::isfinite(rest)) {
-        out = Number::Exactly(rest);
-        out.bits |= open ? Number::kOpen : 0;
+      const double error = v.error + (w.IsExact() ? 0 : std::fabs(times) * w.error);
+      if ((v.IsExact() && w.IsExact()) || !std::isfinite(rest)) {
+        // Another value might have a rest, where this has none.
+        out = Number::Exactly(rest).Opened(open || error > 0);
         continue;
       }
       const double from_tie = std::min(std::fabs(rest), std::fabs(w.value) - std::fabs(rest));
-      const bool near =
-          from_tie <= kTie * std::max(std::fabs(v.value), std::fabs(w.value)) || std::fabs(times) > 0x1p53;
+      const double reach = error + kTie * std::max(std::fabs(v.value), std::fabs(w.value));
+      const bool near = !(from_tie > reach) || std::fabs(times) > 0x1p53;
       const uint64_t n = OfInteger(static_cast<int64_t>(std::clamp(times, -0x1p53, 0x1p53)));
-      out = Number::Make(rest, Difference(x.residue(), Product(n, y.residue())), open || near);
+      out = Number::Near(rest, error, Difference(x.residue(), Product(n, y.residue())), open || near);
     }
     return result;
   }
@@ -364,8 +422,10 @@ class Rule {
     for (int64_t i = 0; i < shape.NumElements(); ++i) {
       const int64_t x = integers.data.GetInt(i);
       const auto u = static_cast<uint64_t>(x);
-      MutableNumbers(numbers)[i] = Number::Make(is_unsigned ? static_cast<double>(u) : static_cast<double>(x),
-                                                is_unsigned ? OfInteger(u) : OfInteger(x), integers.IsOpen(i));
+      const double value = is_unsigned ? static_cast<double>(u) : static_cast<double>(x);
+      const uint64_t residue = is_unsigned ? OfInteger(u) : OfInteger(x);
+      MutableNumbers(numbers)[i] =
+          Number::Near(value, Of(value) == residue ? 0 : std::fabs(value) * kUnit, residue, integers.IsOpen(i));
     }
     return numbers;
   }

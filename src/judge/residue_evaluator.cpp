@@ -55,7 +55,8 @@ Value HashedValue(const Literal& result, uint64_t hash) {
     if (!part.parts.empty() || !part.shape.IsArray() || !part.IsFloat()) return;
     uint64_t place = 0;
     for (Number& number : MutableNumbers(part)) {
-      if (std::isfinite(number.value)) number.bits = Hash(seed, place);
+      if (std::isfinite(number.value))
+        number = Number::Near(number.value, std::fabs(number.value) * kUnit, Hash(seed, place), false);
       ++place;
     }
   };
@@ -70,12 +71,12 @@ Result<Value> OpaqueResult(Context& context, const Instruction& inst, Operands o
   uint64_t hash = HashOfOperation(inst);
   for (const Value* operand : operands) hash = Mixed(hash, HashOf(*operand));
   Opaque& known = context.shared.opaque[hash];
-  if (!known.in_before && !known.in_after) {
+  if (!known.sides.in_before && !known.sides.in_after) {
     known.result = HashedValue(TRY(Evaluate(inst, LiteralsOf(operands), context.options)), hash);
     if (std::ranges::any_of(operands, [](const Value* operand) { return AnyOpen(*operand); }))
       known.result = Opened(std::move(known.result));
   }
-  (context.of_after ? known.in_after : known.in_before) = true;
+  known.sides.Add(context.of_after);
   return known.result;
 }
 
@@ -87,8 +88,9 @@ Result<Value> BitsOf(const Instruction& inst, const Value& operand) {
   const int64_t count = operand.shape.NumElements();
   Literal open(operand.shape.WithType(PrimitiveType::kPred));
   for (int64_t i = 0; i < count; ++i)
-    open.mutable_data<bool>()[i] =
-        operand.IsFloat() ? known.numbers()[i].bits != operand.numbers()[i].bits : operand.IsOpen(i);
+    open.mutable_data<bool>()[i] = operand.IsFloat() ? operand.numbers()[i].open() || known.numbers()[i].residue() !=
+                                                                                          operand.numbers()[i].residue()
+                                                     : operand.IsOpen(i);
   Value result = ToValue(TRY(Evaluate(inst, {&declared, 1})));
   const std::span<const bool> is_open = open.data<bool>();
   if (std::ranges::find(is_open, true) == is_open.end()) return result;

@@ -15,6 +15,7 @@
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
 #define HLO_JUDGE_RESIDUE_RULES_H_
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <span>
@@ -43,23 +44,35 @@ struct Value {
 };
 using Operands = std::span<const Value* const>;
 
-// The value in f64 that decides, and whether the number is exactly this value.
+// The value in f64 that decides, and its distance from the number at most.
 struct Decider {
   double value;
-  bool exact;
+  double error;
+
+  bool IsExact() const { return error == 0; }
+  // Half the width of the interval in which decisions are open.
+  double Reach() const;
+};
+
+// The modules that computed something.
+struct Sides {
+  bool in_before = false, in_after = false;
+
+  bool IsBoth() const { return in_before && in_after; }
+  void Add(bool of_after) { (of_after ? in_after : in_before) = true; }
 };
 
 // The result of an instruction without a rule. Equal operands give equal results all the same.
 struct Opaque {
   Value result;
-  bool in_before = false, in_after = false;  // The modules that computed it.
+  Sides sides;
 };
 
 // State that the runs of both modules share. Where the modules have the same numbers, they decide alike, however
 // differently they computed the numbers, and an instruction without a rule gives both the same.
 struct Shared {
-  std::unordered_map<uint64_t, double> decided;  // By residue, the value that decided first.
-  std::unordered_map<uint64_t, Opaque> opaque;   // By hash of the operation and its operands.
+  std::unordered_map<uint64_t, Decider> decided;  // By residue, the value that decided first.
+  std::unordered_map<uint64_t, Opaque> opaque;    // By hash of the operation and its operands.
 };
 
 struct Context {
@@ -72,12 +85,26 @@ struct Context {
   int64_t steps = 0, depth = 0;
 
   Decider DeciderOf(const Number& number);
+  // The residue of a function without a law.
+  uint64_t ResidueOf(Opcode op, uint64_t x, uint64_t y = 0);
   // Errors: an interruption, and kLimit where the work or the steps of the options are used up.
   Status Spend(const Instruction& inst, int64_t elements);
 };
 
-// Relative distance from a tie below which a decision is open.
+// A decision on an inexact value is open at this relative distance from a tie, even if the error bound is smaller.
 inline constexpr double kTie = 0x1p-40;
+inline double Decider::Reach() const { return IsExact() ? 0 : error + std::fabs(value) * kTie; }
+// Whether both may be values of one number. Numbers of one residue are equal unless one is 2^61 times the other, since
+// 2^61 is 1 modulo the prime, and then their values are far apart.
+inline bool MayBeEqual(const Decider& a, const Decider& b) {
+  if (!std::isfinite(a.value) || !std::isfinite(b.value)) return true;
+  return !(std::fabs(a.value - b.value) > a.error + b.error);
+}
+// Whether roundings might change which of the two is larger.
+inline bool AreClose(const Decider& a, const Decider& b) {
+  if (!std::isfinite(a.value) || !std::isfinite(b.value) || (a.IsExact() && b.IsExact())) return false;
+  return std::fabs(a.value - b.value) <= a.error + b.error + kTie * std::fmax(std::fabs(a.value), std::fabs(b.value));
+}
 
 // ---- Values --------------------------------------------------------------------------------------------------------
 

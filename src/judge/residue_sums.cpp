@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/text.h"
 #include "interp/shadow/window_places.h"
@@ -14,6 +15,14 @@ namespace hlo::residue {
 namespace {
 
 Literal Like(const Value& value, PrimitiveType type) { return Literal::Uninitialized(value.shape.WithType(type)); }
+
+// f of each number.
+template <class F>
+Literal EachOf(const Value& value, F&& f) {
+  Literal all = Like(value, PrimitiveType::kF64);
+  std::ranges::transform(value.numbers(), all.mutable_data<double>().begin(), f);
+  return all;
+}
 
 // Bits [shift, shift + bits) of each residue.
 Literal LimbOf(const Value& value, int shift, int bits) {
@@ -30,9 +39,29 @@ Literal OpenOf(const Value& value) {
 }
 
 // As Arithmetic. A sum is finite only if each term is.
-Number SumOf(double value, uint64_t residue, bool open) { return Arithmetic(value, residue, true, open); }
+Number SumOf(double value, double error, uint64_t residue, bool open) {
+  const bool is_exact = std::isfinite(value) && Of(value) == residue;
+  // An error that is NaN is a sum of infinite ones, or 0 times one of these.
+  return Arithmetic(value,
+                    is_exact            ? 0
+                    : std::isnan(error) ? std::numeric_limits<double>::infinity()
+                                        : error,
+                    residue, true, open);
+}
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
+
+// The most terms of one result.
+int64_t MostTermsOf(const Instruction& inst) {
+  if (inst.Is(Opcode::kReduceWindow)) {
+    int64_t terms = 1;
+    for (const WindowDim& dim : inst.attrs<ReduceWindowAttrs>().window.dims) terms *= dim.size;
+    return terms + 1;
+  }
+  if (inst.Is(Opcode::kReduce))
+    return inst.operand(0).shape().NumElements() / std::max<int64_t>(1, inst.shape().NumElements()) + 1;
+  return inst.operand(inst.operand_count() - 1).shape().NumElements() + 1;
+}
 
 // An op whose results are sums of elements of the operands that are numbers; other operands are indices.
 Result<Value> Linear(const Instruction& inst, Operands operands) {
@@ -47,6 +76,11 @@ Result<Value> Linear(const Instruction& inst, Operands operands) {
   const Literal high =
       TRY(evaluate(PrimitiveType::kU64, Opcode::kAdd, [&](const Value& value) { return LimbOf(value, kBits, kBits); }));
   const Literal values = TRY(evaluate(PrimitiveType::kF64, Opcode::kAdd, ValuesOf));
+  // Each of n terms is rounded n - 1 times at most.
+  const double rounding = static_cast<double>(MostTermsOf(inst)) * kUnit;
+  const Literal errors = TRY(evaluate(PrimitiveType::kF64, Opcode::kAdd, [&](const Value& value) {
+    return EachOf(value, [&](const Number& x) { return x.error() + rounding * std::fabs(x.value); });
+  }));
   Literal open(inst.shape().WithType(PrimitiveType::kPred));
   if (std::ranges::any_of(operands, [](const Value* operand) { return operand->IsFloat() && AnyOpen(*operand); }))
     open = TRY(evaluate(PrimitiveType::kPred, Opcode::kOr, OpenOf));
@@ -55,7 +89,7 @@ Result<Value> Linear(const Instruction& inst, Operands operands) {
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t residue =
         Sum(Reduced(low.data<uint64_t>()[i]), TimesPowerOf2(Reduced(high.data<uint64_t>()[i]), kBits));
-    out[i] = SumOf(values.data<double>()[i], residue, open.data<bool>()[i]);
+    out[i] = SumOf(values.data<double>()[i], 2 * errors.data<double>()[i], residue, open.data<bool>()[i]);
   }
   if (std::ranges::any_of(operands, [](const Value* v) { return !v->IsFloat() && AnyOpen(*v); }))
     result = Opened(std::move(result));
@@ -98,7 +132,19 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
     }
   }
   const Literal values = TRY(evaluate(PrimitiveType::kF64, ValuesOf(x), ValuesOf(y)));
-  for (size_t k = 0; k < out.size(); ++k) out[k] = SumOf(values.data<double>()[k], residues[k], false);
+  // The product of two numbers is within A B - |a b| of the product of their values a and b, if A and B bound their
+  // sizes. That difference of sums is itself rounded, like the sum of the products.
+  const auto size = [](const Number& number) { return std::fabs(number.value); };
+  const auto most = [](const Number& number) { return std::fabs(number.value) + number.error(); };
+  const Literal sizes = TRY(evaluate(PrimitiveType::kF64, EachOf(x, size), EachOf(y, size)));
+  const bool is_exact =
+      std::ranges::none_of(x.numbers(), &Number::IsInexact) && std::ranges::none_of(y.numbers(), &Number::IsInexact);
+  const Literal bounds = is_exact ? sizes : TRY(evaluate(PrimitiveType::kF64, EachOf(x, most), EachOf(y, most)));
+  const double rounding = 4 * static_cast<double>(TermsOf(inst) + 1) * kUnit;
+  for (size_t k = 0; k < out.size(); ++k) {
+    const double bound = bounds.data<double>()[k], error = bound - sizes.data<double>()[k] + rounding * bound;
+    out[k] = SumOf(values.data<double>()[k], error, residues[k], false);
+  }
   // Counts the open factors of each sum.
   for (const bool of_x : {true, false}) {
     const Value& factor = of_x ? x : y;
@@ -327,9 +373,8 @@ Result<Value> SelectAndScatter(Context& context, const Instruction& inst, Operan
     out[best] = out[best] + source.numbers()[s];
     windows.ForEach(s, [&](int64_t i) {
       const Number &a = x.numbers()[i], &b = x.numbers()[best];
-      const bool near = std::fabs(value_of(i) - best_value) <= kTie * std::fabs(best_value);
-      const bool exact = context.DeciderOf(a).exact && context.DeciderOf(b).exact;
-      if (i == best || (!a.open() && !b.open() && (!near || exact || a.residue() == b.residue()))) return;
+      const bool close = a.residue() != b.residue() && AreClose(context.DeciderOf(a), context.DeciderOf(b));
+      if (i == best || (!a.open() && !b.open() && !close)) return;
       out[i].bits |= Number::kOpen;
       out[best].bits |= Number::kOpen;
     });

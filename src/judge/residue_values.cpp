@@ -32,21 +32,27 @@ bool Value::IsOpen(int64_t i) const { return HasOpen() && open.data<uint8_t>()[i
 
 Decider Context::DeciderOf(const Number& number) {
   constexpr size_t kMostDecided = 1 << 24;
-  if (!std::isfinite(number.value)) return {number.value, true};
-  double value = number.value;
-  // The value of an integer, or of half of one, may be inexact where the number is not.
-  const double twice = std::rint(2 * value);
-  const bool is_half =
-      std::fabs(twice) < 0x1p53 && Sum(number.residue(), number.residue()) == OfInteger(static_cast<int64_t>(twice));
-  if (is_half) value = twice / 2;
+  Decider decider = {number.value, number.error()};
+  if (!std::isfinite(number.value)) return decider;
+  if (number.IsInexact()) {
+    // The number may well be an integer, half of one, or a number of f32.
+    const double twice = std::rint(2 * decider.value);
+    const bool is_half =
+        std::fabs(twice) < 0x1p53 && Sum(number.residue(), number.residue()) == OfInteger(static_cast<int64_t>(twice));
+    const double near = static_cast<double>(static_cast<float>(decider.value));
+    if (is_half) decider = {twice / 2, 0};
+    else if (std::isfinite(near) && Of(near) == number.residue()) decider = {near, 0};
+  }
   // Exact values are kept, too: in the other module the number may be a sum of terms that cancel.
   auto& decided = shared.decided;
-  if (decided.size() < kMostDecided) {
-    value = decided.try_emplace(number.residue(), value).first->second;
-  } else if (const auto known = decided.find(number.residue()); known != decided.end()) {
-    value = known->second;
-  }
-  return {value, Of(value) == number.residue()};
+  auto known = decided.find(number.residue());
+  if (known == decided.end() && decided.size() < kMostDecided) known = decided.emplace(number.residue(), decider).first;
+  const bool takes_known = known != decided.end() && !decider.IsExact() && MayBeEqual(known->second, decider);
+  return takes_known ? known->second : decider;
+}
+
+uint64_t Context::ResidueOf(Opcode op, uint64_t x, uint64_t y) {
+  return Hash(Hash(static_cast<uint64_t>(op) + 16, x), y);
 }
 
 Status Context::Spend(const Instruction& inst, int64_t elements) {

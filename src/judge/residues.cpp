@@ -27,8 +27,10 @@ Difference DifferenceOf(const Value& x, const Value& y) {
     bool same = true, open = false;
     const auto take = [&](const Value& a, const Value& b) {
       if (a.IsFloat()) {
-        same &= a.numbers()[i].residue() == b.numbers()[i].residue();
-        open |= a.numbers()[i].open() || b.numbers()[i].open();
+        const residue::Number &of_a = a.numbers()[i], &of_b = b.numbers()[i];
+        same &= of_a.residue() == of_b.residue() &&
+                residue::MayBeEqual({of_a.value, of_a.error()}, {of_b.value, of_b.error()});
+        open |= of_a.open() || of_b.open();
         return;
       }
       const int64_t width = ByteWidth(a.shape.type());
@@ -173,7 +175,7 @@ class Comparer {
   // The value of an instruction without a rule that only one of the modules has. Null: there is none.
   const Value* OpaqueOfOneSide() const {
     for (const auto& [hash, opaque] : shared_.opaque) {
-      if (opaque.in_before != opaque.in_after) return &opaque.result;
+      if (!opaque.sides.IsBoth()) return &opaque.result;
     }
     return nullptr;
   }
