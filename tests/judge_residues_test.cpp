@@ -13,6 +13,7 @@
 #include "compare_widened_cases.h"
 #include "ir/mutation.h"
 #include "ir/text/printer.h"
+#include "judge/new_roundings.h"
 #include "judge/pass_segments.h"
 #include "passes/pipeline.h"
 #include "passes/pipelines/text.h"
@@ -318,6 +319,96 @@ TEST(JudgeResidues, ComplexProductsAreCompared) {
             Verdict::kMatch);
   EXPECT_EQ(JudgeTexts(given + before, given + sum + "ROOT new = f64[2] multiply(new.1, new.1)", args).verdict,
             Verdict::kMismatch);
+}
+
+// ---- Roundings and constants ---------------------------------------------------------------------------------------
+
+constexpr const char* kAdders = R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+sum.narrow {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT c = bf16[] add(a, b)
+}
+)";
+
+struct RoundingCase {
+  const char* what;
+  const char *before, *after;
+  bool is_added;  // A rounding.
+};
+
+// x: f32[4,8], y: bf16[4,8].
+constexpr RoundingCase kRoundingCases[] = {
+    {"partial sums of f32", "ROOT s = f32[] reduce(x, z), dimensions={0,1}, to_apply=sum",
+     "new.1 = f32[4] reduce(x, z), dimensions={1}, to_apply=sum\n"
+     "ROOT s = f32[] reduce(new.1, z), dimensions={0}, to_apply=sum",
+     false},
+    {"partial sums of f32 by way of bf16", "ROOT s = f32[] reduce(x, z), dimensions={0,1}, to_apply=sum",
+     "new.1 = f32[4] reduce(x, z), dimensions={1}, to_apply=sum\n"
+     "new.2 = bf16[4] convert(new.1)\n new.3 = f32[4] convert(new.2)\n"
+     "ROOT s = f32[] reduce(new.3, z), dimensions={0}, to_apply=sum",
+     true},
+    {"partial sums of f32 by way of f16", "ROOT s = f32[] reduce(x, z), dimensions={0,1}, to_apply=sum",
+     "new.1 = f32[4] reduce(x, z), dimensions={1}, to_apply=sum\n"
+     "new.2 = f16[4] convert(new.1)\n new.3 = f32[4] convert(new.2)\n"
+     "ROOT s = f32[] reduce(new.3, z), dimensions={0}, to_apply=sum",
+     true},
+    {"sums in bf16 of numbers of bf16",
+     "w = f32[4,8] convert(y)\n ROOT s = f32[] reduce(w, z), dimensions={0,1}, to_apply=sum",
+     "new.1 = bf16[4] reduce(y, zn), dimensions={1}, to_apply=sum.narrow\n new.2 = f32[4] convert(new.1)\n"
+     "ROOT s = f32[] reduce(new.2, z), dimensions={0}, to_apply=sum",
+     true},
+    {"products in bf16 of numbers of bf16",
+     "w = f32[4,8] convert(y)\n p = f32[4,8] multiply(w, w)\n"
+     "ROOT s = f32[] reduce(p, z), dimensions={0,1}, to_apply=sum",
+     "new.1 = bf16[4,8] multiply(y, y)\n new.2 = f32[4,8] convert(new.1)\n"
+     "ROOT s = f32[] reduce(new.2, z), dimensions={0,1}, to_apply=sum",
+     true},
+    {"partial sums in the type of the sum", "ROOT s = bf16[] reduce(y, zn), dimensions={0,1}, to_apply=sum.narrow",
+     "new.1 = bf16[4] reduce(y, zn), dimensions={1}, to_apply=sum.narrow\n"
+     "ROOT s = bf16[] reduce(new.1, zn), dimensions={0}, to_apply=sum.narrow",
+     false},
+    {"a conversion that the module before has, too",
+     "n = bf16[4,8] convert(x)\n w = f32[4,8] convert(n)\n t = f32[4] reduce(w, z), dimensions={1}, to_apply=sum\n"
+     "s = f32[] reduce(t, z), dimensions={0}, to_apply=sum\n ROOT r = tuple(n, s)",
+     "n = bf16[4,8] convert(x)\n new.1 = bf16[4,8] convert(x)\n new.2 = f32[4,8] convert(new.1)\n"
+     "s = f32[] reduce(new.2, z), dimensions={0,1}, to_apply=sum\n ROOT r = tuple(n, s)",
+     false},
+    {"numbers of bf16 that are moved and converted back",
+     "w = f32[4,8] convert(y)\n ROOT s = f32[8,4] transpose(w), "
+     "dimensions={1,0}",
+     "new.1 = bf16[8,4] transpose(y), dimensions={1,0}\n ROOT s = f32[8,4] convert(new.1)", false},
+};
+
+TEST(JudgeResidues, ARoundingThatAPassAddsCounts) {
+  const auto parsed = [](const std::string& body) {
+    return Parsed(Str(kAdders,
+                      "ENTRY main {\n x = f32[4,8] parameter(0)\n y = bf16[4,8] parameter(1)\n z = f32[] constant(0)\n "
+                      "zn = bf16[] constant(0)\n ",
+                      body, "\n}\n"));
+  };
+  for (const RoundingCase& test : kRoundingCases) {
+    SCOPED_TRACE(test.what);
+    const auto before = parsed(test.before), after = parsed(test.after);
+    SetOrigins(*before, *after);
+    const auto rounded = WithNewRoundings(*before, *after);
+    ASSERT_EQ(rounded != nullptr, test.is_added);
+    const auto args = MakeArguments(*before, {.seed = 882000000});
+    ASSERT_TRUE(args);
+    const auto without = CompareByResidues(*before, *after, *args, kLimits);
+    EXPECT_EQ(without->verdict, Verdict::kMatch) << without->reason;
+    if (!test.is_added) continue;
+    const auto residues = CompareByResidues(*before, *rounded, *args, kLimits);
+    EXPECT_EQ(residues->verdict, Verdict::kMismatch) << residues->reason;
+    EXPECT_EQ(CompareWidened(*before, *rounded, *args)->verdict, Verdict::kMismatch);
+    // In the declared types nothing changes.
+    EXPECT_EQ(CompareByBits(*after, *rounded, *args)->verdict, Verdict::kMatch);
+  }
 }
 
 // A sort has no residues: it is the same of equal operands, and a difference without it is not held against a pass.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ir/text/printer.h"
+#include "judge/new_roundings.h"
 #include "judge/residues.h"
 #include "passes/rewrite.h"
 
@@ -117,7 +118,9 @@ Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
     return {};
   }
   const RepeatedPass repeated = TRY(RepeatPass(run, *before_, options_.pipeline));
-  if (std::optional<BitsResult> decided = TRY(JudgeByResidues(run, *before_, *repeated.module, args_, options_.bits))) {
+  const std::unique_ptr<const Module> rounded = WithPromisedRoundings(run, *before_, *repeated.module);
+  const Module& repeated_after = rounded != nullptr ? *rounded : *repeated.module;
+  if (std::optional<BitsResult> decided = TRY(JudgeByResidues(run, *before_, repeated_after, args_, options_.bits))) {
     if (decided->verdict == Verdict::kMatch) {
       ++result_.by_residues;
       Count(*decided);
@@ -125,7 +128,7 @@ Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
     }
     part.verdict = Verdict::kMismatch;
     part.reason = std::move(decided->reason);
-    SetWrong(std::move(part), *before_, *repeated.module, std::move(decided->finding));
+    SetWrong(std::move(part), *before_, repeated_after, std::move(decided->finding));
     return {};
   }
   if (!options_.judge) {
@@ -134,10 +137,10 @@ Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
     AddOpen(std::move(part));
     return {};
   }
-  InstanceVerdict said = TRY(options_.judge(run, *before_, *repeated.module));
+  InstanceVerdict said = TRY(options_.judge(run, *before_, repeated_after));
   part.verdict = said.verdict;
   part.reason = std::move(said.reason);
-  if (part.verdict == Verdict::kMismatch) SetWrong(std::move(part), *before_, *repeated.module);
+  if (part.verdict == Verdict::kMismatch) SetWrong(std::move(part), *before_, repeated_after);
   else if (part.verdict != Verdict::kMatch) AddOpen(std::move(part));
   return {};
 }
@@ -163,6 +166,11 @@ void PassSegments::SetWrong(JudgedPart part, const Module& before, const Module&
   if (!result_.finding) return;
   result_.finding->before = InstructionById(*result_.before, result_.finding->before->id());
   result_.finding->after = InstructionById(*result_.after, result_.finding->after->id());
+}
+
+std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after) {
+  if (PreservesOf(*run.pass, run.options) != Preserves::kReassociates) return nullptr;
+  return WithNewRoundings(before, after);
 }
 
 Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,

@@ -114,6 +114,11 @@ class PassSegments {
   std::optional<PassRun> latest_;  // The latest instance that ran, changed or not.
 };
 
+// The module after an instance, as residues and the comparison in f64 have to judge it: with the roundings that the
+// instance added, if it promises to add none (new_roundings.h). Null: `after` itself. Origins of `after` are ids of
+// `before`.
+std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after);
+
 // Judges an instance that is not exact by residues. Origins of `after` are ids of `before`. Nothing if they decide
 // nothing: other real numbers are wrong only of a pass that promises the same ones (Preserves::kReassociates), and an
 // instance that also changes precision may have rounded a constant.

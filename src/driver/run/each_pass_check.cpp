@@ -116,7 +116,9 @@ Status EachPassCheck::Judge(const PassRun& run) {
   FAIL(Error(ExitCode::kNo, "", Finding()));  // Whoever asks `is_wrong` shows the report.
 }
 
-Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, const Module& after) const {
+Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, const Module& repeated) const {
+  const std::unique_ptr<const Module> rounded = WithPromisedRoundings(run, *before_, repeated);
+  const Module& after = rounded != nullptr ? *rounded : repeated;
   auto by_bits = TRY(JudgeByBits(run, after));
   Judged judged = by_bits ? std::move(*by_bits) : TRY(JudgeInF64(run, after));
   if (judged.verdict == Verdict::kMismatch) return judged;
