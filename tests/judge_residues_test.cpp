@@ -411,6 +411,43 @@ TEST(JudgeResidues, ARoundingThatAPassAddsCounts) {
   }
 }
 
+// Rules that change precision use laws that residues do not have. Then nothing is decided, but a wrong constant is.
+TEST(JudgeResidues, AConstantOfARuleThatChangesPrecisionIsExact) {
+  const auto judge = [](const std::string& before, const std::string& after) {
+    const auto parsed = [](const std::string& body) {
+      return Parsed(
+          Str("HloModule m\nENTRY main {\n x = f32[3] parameter(0)\n y = f32[3] parameter(1)\n ", body, "\n}\n"));
+    };
+    ResiduesOptions options = kLimits;
+    options.functions_have_laws = false;
+    const auto x = parsed(before), y = parsed(after);
+    return JudgePair(*x, *y,
+                     {Literal::Vector(PrimitiveType::kF32, std::vector{.3, -.2, 2.}),
+                      Literal::Vector(PrimitiveType::kF32, std::vector{.7, 1.5, -3.})},
+                     options);
+  };
+  const auto logistic = [](const std::string& one) {
+    return "n = f32[3] negate(x)\n e = f32[3] exponential(n)\n c = f32[3] constant({" + one + ", 1, 1})\n" +
+           "p = f32[3] add(c, e)\n ROOT new = f32[3] divide(c, p)";
+  };
+  const std::string whole = "ROOT new = f32[3] logistic(x)";
+  EXPECT_EQ(judge(whole, logistic("1")).verdict, Verdict::kMatch);
+  EXPECT_EQ(judge(whole, logistic("1.00000012")).verdict, Verdict::kMismatch);
+  const std::string quotient = "c = f32[3] constant({3, 3, 3})\n ROOT new = f32[3] divide(x, c)";
+  const auto product = [](const std::string& one) {
+    return "c = f32[3] constant({3, 3, 3})\n o = f32[3] constant({" + one + ", 1, 1})\n q = f32[3] divide(o, c)\n" +
+           "ROOT new = f32[3] multiply(x, q)";
+  };
+  EXPECT_EQ(judge(quotient, product("1")).verdict, Verdict::kMatch);
+  EXPECT_EQ(judge(quotient, product("1.00000012")).verdict, Verdict::kMismatch);
+  // Laws without residues.
+  const std::string exponentials =
+      "e = f32[3] exponential(x)\n f = f32[3] exponential(y)\n ROOT new = f32[3] multiply(e, f)";
+  EXPECT_NE(judge(exponentials, "s = f32[3] add(x, y)\n ROOT new = f32[3] exponential(s)").verdict, Verdict::kMismatch);
+  EXPECT_NE(judge("e = f32[3] exponential(x)\n ROOT new = f32[3] log(e)", "ROOT new = f32[3] copy(x)").verdict,
+            Verdict::kMismatch);
+}
+
 // A sort has no residues: it is the same of equal operands, and a difference without it is not held against a pass.
 TEST(JudgeResidues, AnInstructionWithoutARuleIsComparedAsAWhole) {
   const std::string given = "x = f64[3] parameter(0)\n y = f64[3] parameter(1)\n";

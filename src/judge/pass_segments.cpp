@@ -176,9 +176,11 @@ std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& 
 Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,
                                                   std::span<const Literal> args, const BitsOptions& bits) {
   BitsResult result =
-      TRY(CompareByResidues(before, after, args, {.interpret = bits.interpret, .compare = bits.compare}));
-  const bool promises = PreservesOf(*run.pass, run.options) == Preserves::kReassociates;
-  if (result.verdict == Verdict::kMatch || (promises && result.verdict == Verdict::kMismatch)) return result;
+      TRY(CompareByResidues(before, after, args,
+                            {.interpret = bits.interpret,
+                             .functions_have_laws = PreservesOf(*run.pass, run.options) == Preserves::kReassociates,
+                             .compare = bits.compare}));
+  if (result.verdict == Verdict::kMatch || result.verdict == Verdict::kMismatch) return result;
   return std::nullopt;
 }
 

@@ -120,8 +120,7 @@ class PassSegments {
 std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after);
 
 // Judges an instance that is not exact by residues. Origins of `after` are ids of `before`. Nothing if they decide
-// nothing: other real numbers are wrong only of a pass that promises the same ones (Preserves::kReassociates), and an
-// instance that also changes precision may have rounded a constant.
+// nothing.
 Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,
                                                   std::span<const Literal> args, const BitsOptions& bits);
 

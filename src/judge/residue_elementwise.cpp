@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "interp/functions.h"
@@ -150,6 +151,9 @@ class Rule {
  private:
   int64_t count() const { return shape_.NumElements(); }
 
+  // Whether ResidueOf lacked a law since this was asked last.
+  bool TakeLacksLaw() const { return std::exchange(context_.lacks_law, false); }
+
   Value Renamed(Value value) const {
     value.shape = shape_;
     return value;
@@ -183,7 +187,7 @@ class Rule {
       // The residue of an infinity follows no law.
       const uint64_t residue =
           std::isfinite(x.value) ? FunctionOf(context_, function.opcode, x.residue()) : Of(image.value);
-      return NumberOf(image, residue, x.open());
+      return NumberOf(image, residue, x.open() || TakeLacksLaw());
     });
   }
 
@@ -198,7 +202,7 @@ class Rule {
       const uint64_t residue = !AreFinite(x, y) ? Of(image.value)
                                : is_power       ? PowerResidue(context_, x.residue(), y.residue(), exponent)
                                                 : context_.ResidueOf(Opcode::kAtan2, x.residue(), y.residue());
-      return NumberOf(image, residue, x.open() || y.open());
+      return NumberOf(image, residue, x.open() || y.open() || TakeLacksLaw());
     });
   }
 
@@ -236,7 +240,7 @@ class Rule {
           // An infinite norm is its own root.
           if (!std::isfinite(n.value)) return n;
           const Image image = ImageOf(*FloatFunctionOf(Opcode::kSqrt), context_.DeciderOf(n));
-          return NumberOf(image, FunctionOf(context_, Opcode::kSqrt, n.residue()), n.open());
+          return NumberOf(image, FunctionOf(context_, Opcode::kSqrt, n.residue()), n.open() || TakeLacksLaw());
         }));
       }
       default: break;
@@ -259,7 +263,7 @@ class Rule {
       const uint64_t hash = context_.ResidueOf(inst_.opcode(), real[i].residue(), imaginary[i].residue());
       const std::complex<double> value = result.GetComplex(i);
       const bool is_exact = AreExact(real[i], imaginary[i]);
-      const bool open = real[i].open() || imaginary[i].open();
+      const bool open = real[i].open() || imaginary[i].open() || TakeLacksLaw();
       for (int part = 0; part < 2; ++part) {
         const double v = part == 0 ? value.real() : value.imag();
         const bool special = !AreFinite(real[i], imaginary[i]) || !std::isfinite(v);

@@ -11,12 +11,14 @@
 //   power(x, 1/2) = sqrt(x)            A.pow.3
 //   f(0), f(1) as f64 has them         none; f(0) is mostly 0 or 1 and meets constants
 // Each other function is a hash of its operands' residues. No rule of a pass that is declared kReassociates needs more:
-// sums, products, dots, convolutions, scatters and windows are polynomials.
+// sums, products, dots, convolutions, scatters and windows are polynomials. Rules that change precision need more laws,
+// so results of a function that only one module computes are open for them (Functions).
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
 #define HLO_JUDGE_RESIDUE_RULES_H_
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -68,11 +70,20 @@ struct Opaque {
   Sides sides;
 };
 
+// Applications of functions that are hashes. A pass may use a law of a function that residues do not have, for example
+// exp(a) * exp(b) = exp(a + b). Then only one of the modules applies the function to a certain number.
+struct Functions {
+  std::unordered_map<uint64_t, Sides> sides;  // Keys are hashes of the function and its operands.
+  bool are_known = false;                     // Both modules have run.
+};
+
 // State that the runs of both modules share. Where the modules have the same numbers, they decide alike, however
 // differently they computed the numbers, and an instruction without a rule gives both the same.
 struct Shared {
   std::unordered_map<uint64_t, Decider> decided;  // By residue, the value that decided first.
   std::unordered_map<uint64_t, Opaque> opaque;    // By hash of the operation and its operands.
+  // Null: functions have all laws that the passes use.
+  std::unique_ptr<Functions> functions;
 };
 
 struct Context {
@@ -83,9 +94,11 @@ struct Context {
   std::function<void(const Instruction&, const Value&)> on_value;
   std::function<void(const Instruction& loop, int64_t iteration)> on_iteration;
   int64_t steps = 0, depth = 0;
+  bool lacks_law = false;  // Set by ResidueOf.
 
   Decider DeciderOf(const Number& number);
-  // The residue of a function without a law.
+  // The residue of a function without a law. Notes the application, and sets `lacks_law` if both modules have run and
+  // only one of them applies the function to these operands.
   uint64_t ResidueOf(Opcode op, uint64_t x, uint64_t y = 0);
   // Errors: an interruption, and kLimit where the work or the steps of the options are used up.
   Status Spend(const Instruction& inst, int64_t elements);

@@ -52,7 +52,12 @@ Decider Context::DeciderOf(const Number& number) {
 }
 
 uint64_t Context::ResidueOf(Opcode op, uint64_t x, uint64_t y) {
-  return Hash(Hash(static_cast<uint64_t>(op) + 16, x), y);
+  const uint64_t hash = Hash(Hash(static_cast<uint64_t>(op) + 16, x), y);
+  if (shared.functions == nullptr) return hash;
+  Sides& sides = shared.functions->sides[hash];
+  if (shared.functions->are_known) lacks_law |= !sides.IsBoth();
+  else sides.Add(of_after);
+  return hash;
 }
 
 Status Context::Spend(const Instruction& inst, int64_t elements) {

