@@ -18,6 +18,30 @@ uint64_t HashOf(const void* bytes, int64_t size) {
   return HashBytes({static_cast<const char*>(bytes), static_cast<size_t>(size)});
 }
 
+// The bytes of an array in the order of its layout. This follows the definition of a layout and shares no code with the
+// run time.
+std::vector<std::byte> InMemory(const Shape& shape, const std::byte* row_major) {
+  const int64_t width = ByteWidth(shape.type()), count = shape.NumElements();
+  std::vector<int64_t> strides(shape.rank());
+  int64_t stride = 1;
+  for (const int64_t dim : shape.layout().minor_to_major) {
+    strides[dim] = stride;
+    stride *= shape.dim(dim);
+  }
+  std::vector<std::byte> memory(count * width);
+  std::vector<int64_t> index(shape.rank());
+  int64_t place = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    std::copy_n(row_major + i * width, width, memory.data() + place * width);
+    for (int64_t d = shape.rank() - 1; d >= 0; --d) {
+      place += strides[d];
+      if (++index[d] < shape.dim(d)) break;
+      place -= strides[d] * std::exchange(index[d], 0);
+    }
+  }
+  return memory;
+}
+
 // A pred takes branch 0 when true; an index out of range takes the last branch.
 size_t BranchTaken(const Instruction& conditional, int32_t selector) {
   if (conditional.operand(0).shape().type() == PrimitiveType::kPred) return selector != 0 ? 0 : 1;
@@ -36,7 +60,7 @@ std::string LoopText(std::span<const gpu::LoopStep> loops) {
 DataflowCheck::DataflowCheck(const Module& module, std::span<const Literal> arguments)
     : values_(module.id_limit()), entry_(module.entry()) {
   for (const Instruction* parameter : entry_.parameters())
-    Of(*parameter) = ValueOf(parameter->shape(), arguments[parameter->parameter_number()]);
+    Of(*parameter) = ValueOf(*parameter, arguments[parameter->parameter_number()]);
   Push(entry_, nullptr);
 }
 
@@ -50,12 +74,12 @@ void DataflowCheck::Step(const Instruction& step, std::span<const gpu::LoopStep>
         due == nullptr ? "ran after the end" : Str("ran where '", due->name(), "'", LoopText(Loops()), " was due"));
   for (int64_t i = 0; i < step.operand_count(); ++i) {
     const Instruction& operand = step.operand(i);
-    if (!std::ranges::equal(ValueOf(operand.shape(), inputs[i]), Of(operand), {}, &Leaf::bits, &Leaf::bits))
+    if (!std::ranges::equal(ValueOf(operand, inputs[i]), Of(operand), {}, &Leaf::bits, &Leaf::bits))
       return Fail(step, loops, Str("read something else as operand ", i, " than the value of '", operand.name(), "'"));
     ++operands_;
   }
   ++steps_;
-  Of(step) = ValueOf(step.shape(), output);
+  Of(step) = ValueOf(step, output);
   ++frames_.back().next;
 }
 
@@ -63,7 +87,7 @@ void DataflowCheck::End(const Literal& outputs) {
   if (!fault_.empty()) return;
   if (const Instruction* due = Due(); due != nullptr) return Fail(*due, Loops(), "was due when the run ended");
   const Instruction& root = entry_.root();
-  const Value results = ValueOf(root.shape(), outputs);
+  const Value results = ValueOf(root, outputs);
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].bits != Of(root)[i].bits)
       return Fail(root, {}, Str("is not what the run returned (array ", i, " of the result)"));
@@ -71,11 +95,12 @@ void DataflowCheck::End(const Literal& outputs) {
 }
 
 void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what) {
+  if (!fault_.empty()) return;
   culprit_ = where.name();
   fault_ = Str("'", where.name(), "'", LoopText(loops), " ", what);
 }
 
-DataflowCheck::Leaf DataflowCheck::LeafOf(const Shape& shape, const Literal& literal) {
+DataflowCheck::Leaf DataflowCheck::LeafOf(const Instruction& inst, const Shape& shape, const Literal& literal) {
   const int64_t bytes = shape.ByteSize();
   if (gpu::BytesInMemory(shape) == 0) return {0, 0};
   Leaf leaf;
@@ -84,8 +109,10 @@ DataflowCheck::Leaf DataflowCheck::LeafOf(const Shape& shape, const Literal& lit
   } else if (shape.HasDefaultLayout()) {
     leaf.bits = HashOf(literal.raw(), bytes);
   } else {
-    std::vector<std::byte> memory(bytes);
-    gpu::ToLayout(shape, literal.raw(), memory.data());
+    const std::vector<std::byte> memory = InMemory(shape, literal.raw());
+    std::vector<std::byte> placed(bytes);
+    gpu::ToLayout(shape, literal.raw(), placed.data());
+    if (placed != memory) Fail(inst, {}, Str("is placed in memory in another order than that of ", shape));
     leaf.bits = HashOf(memory.data(), bytes);
   }
   // A reshape, which moves no bytes, may make a scalar of it.
@@ -94,10 +121,11 @@ DataflowCheck::Leaf DataflowCheck::LeafOf(const Shape& shape, const Literal& lit
   return leaf;
 }
 
-DataflowCheck::Value DataflowCheck::ValueOf(const Shape& shape, const Literal& literal) {
+DataflowCheck::Value DataflowCheck::ValueOf(const Instruction& inst, const Literal& literal) {
   Value value;
-  ForEachLeaf(shape,
-              [&](const ShapeIndex& index, const Shape& leaf) { value.push_back(LeafOf(leaf, literal.At(index))); });
+  ForEachLeaf(inst.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+    value.push_back(LeafOf(inst, leaf, literal.At(index)));
+  });
   return value;
 }
 
@@ -126,7 +154,7 @@ void DataflowCheck::View(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kParameter: break;  // Set by whoever enters the computation.
     case Opcode::kConstant:
-      if (value.empty()) value = ValueOf(inst.shape(), inst.literal());
+      if (value.empty()) value = ValueOf(inst, inst.literal());
       break;
     case Opcode::kTuple:
       value.clear();

@@ -57,8 +57,8 @@ class DataflowCheck {
 
   // Each computation is entered from one place (gpu::Prepare), so an instruction has one value at a time.
   Value& Of(const Instruction& inst) { return values_[inst.id()]; }
-  static Leaf LeafOf(const Shape& shape, const Literal& literal);
-  static Value ValueOf(const Shape& shape, const Literal& literal);
+  Leaf LeafOf(const Instruction& inst, const Shape& shape, const Literal& literal);
+  Value ValueOf(const Instruction& inst, const Literal& literal);
 
   // Walks on to the next step of the module. Null at the end.
   const Instruction* Due();
