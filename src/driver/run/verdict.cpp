@@ -47,8 +47,10 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  // The tolerance judges what wide bounds do not. It cannot tell which outcome of a decision is right.
-  const bool within = report.outputs && report.outputs->bad() == 0;
+  // The tolerance judges results for which bounds are too wide, and the ensemble judges results beyond the tolerance.
+  // Neither can tell which outcome of a decision is right.
+  const bool is_explained = report.ensemble && report.ensemble->unsupported.empty() && !report.ensemble->suspect;
+  const bool within = report.outputs && (report.outputs->bad() == 0 || is_explained);
   const auto open = std::ranges::find_if(
       local.open, [&](const LocalSummary::OpenStep& step) { return !within || !step.only_vacuous; });
   if (open == local.open.end()) return std::nullopt;
