@@ -16,7 +16,7 @@ namespace {
 struct Reached {
   std::unique_ptr<Module> module;
   std::unique_ptr<Reach> reach;
-  std::vector<std::vector<Literal>> sets;
+  std::vector<ReachingSet> sets;
 
   const Site& Of(std::string_view name, SiteKind kind) const {
     for (const Site& site : reach->sites()) {
@@ -33,9 +33,11 @@ Reached Search(std::string text) {
   found.reach = std::make_unique<Reach>(*found.module);
   const auto own = MakeArguments(*found.module, {.seed = 1});
   EXPECT_TRUE(own);
-  auto sets = ArgumentsThatReach(*found.module, *own, {.seed = 1, .interpret = {.max_steps = 100'000}}, *found.reach);
-  EXPECT_TRUE(sets) << (sets ? "" : sets.error().message());
-  if (sets) found.sets = std::move(*sets);
+  const InterpretOptions interpret = {.max_steps = 100'000};
+  auto run = found.reach->Run(*own, interpret);
+  EXPECT_TRUE(run) << (run ? "" : run.error().message());
+  if (run)
+    found.sets = ArgumentsThatReach(*found.module, std::move(*run), {.seed = 1, .interpret = interpret}, *found.reach);
   return found;
 }
 
@@ -123,7 +125,7 @@ TEST(JudgeReach, WhatIsAskedOfArgumentsIsKept) {
     above = pred[] compare(size, ten), direction=GT
     ROOT r = (s32[<=8], pred[]) tuple(d, above))"));
   EXPECT_EQ(found.Of("above", SiteKind::kCompare).reached, 2u);  // A larger size is an error.
-  for (const auto& set : found.sets) EXPECT_LE(set[1].GetInt(0), 8);
+  for (const auto& set : found.sets) EXPECT_LE(set.arguments[1].GetInt(0), 8);
 }
 
 // Bounds prove a clamped start, a counter, an unsigned index and a square. Dependence proves a decision about
@@ -176,16 +178,17 @@ TEST(JudgeReach, TheSameSetsAgain) {
     ASSERT_TRUE(own);
     Reach first(*module), second(*module);
     const ReachSearchOptions options = {.seed = seed, .interpret = {.max_steps = 100'000}};
-    const auto a = ArgumentsThatReach(*module, *own, options, first);
-    const auto b = ArgumentsThatReach(*module, *own, options, second);
-    ASSERT_EQ(a.has_value(), b.has_value());
-    if (!a) continue;
-    ASSERT_EQ(a->size(), b->size());
-    for (size_t set = 0; set < a->size(); ++set) {
+    auto first_run = first.Run(*own, options.interpret), second_run = second.Run(*own, options.interpret);
+    ASSERT_EQ(first_run.has_value(), second_run.has_value());
+    if (!first_run) continue;
+    const std::vector<ReachingSet> a = ArgumentsThatReach(*module, std::move(*first_run), options, first);
+    const std::vector<ReachingSet> b = ArgumentsThatReach(*module, std::move(*second_run), options, second);
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t set = 0; set < a.size(); ++set) {
       for (size_t i = 0; i < own->size(); ++i) {
         ForEachLeaf((*own)[i].shape(), [&](const ShapeIndex& leaf, const Shape& shape) {
           if (!shape.IsArray()) return;
-          EXPECT_TRUE((*a)[set][i].At(leaf).BitEquals((*b)[set][i].At(leaf)));
+          EXPECT_TRUE(a[set].arguments[i].At(leaf).BitEquals(b[set].arguments[i].At(leaf)));
         });
       }
     }

@@ -304,6 +304,8 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
     return {};
   };
   watched.on_value = [&](const Instruction& inst, const Literal& value) {
+    constexpr int64_t kStepsOfInstruction = 250;  // About as many nanoseconds.
+    recording.steps += kStepsOfInstruction + (inst.shape().IsArray() ? inst.shape().NumElements() : 0);
     ran_[inst.id()] = ever_ran_[inst.id()] = true;
     if (is_selector_[inst.id()]) selectors[&inst] = value;
     if (inst.Is(Opcode::kConditional) && by_id_[inst.id()].first < by_id_[inst.id()].second)
@@ -314,10 +316,12 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
     if (bytes <= most_bytes) kept = value;
   };
   const std::vector<Site> before = sites_;
-  if (auto result = Interpret(module_, args, watched); !result) {
+  auto result = Interpret(module_, args, watched);
+  if (!result) {
     sites_ = before;
     FAIL(std::move(result).error());
   }
+  recording.result = std::move(*result);
   ProveByDependence();
   return recording;
 }

@@ -55,6 +55,8 @@ enum : int { kBelow = 0, kInside = 1, kBeyond = 2 };
 struct Recording {
   std::vector<std::optional<Literal>> values;  // By id.
   std::vector<Literal> args;
+  Literal result;     // Of the entry.
+  int64_t steps = 0;  // Scalar steps, counted while it ran.
 };
 
 struct ReachCount {
@@ -66,8 +68,7 @@ class Reach {
   explicit Reach(const Module& module);
 
   // Interprets the module and adds the sides that the run reaches. Values are recorded as long as they take less than
-  // `most_bytes`. An error of the interpreter is passed on, and
-  // then nothing is added.
+  // `most_bytes`. An error of the interpreter is passed on, and then nothing is added.
   Result<Recording> Run(std::span<const Literal> args, const InterpretOptions& options,
                         int64_t most_bytes = int64_t{1} << 28);
 

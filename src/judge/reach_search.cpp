@@ -14,15 +14,15 @@ namespace {
 
 constexpr int kMostTries = 4;          // For one side. All limits of the search are choices of time.
 constexpr int64_t kMostElements = 64;  // Elements of one site.
+constexpr int64_t kLeastTries = 3;     // Runs, whatever they take.
 
 class Search {
  public:
   Search(const Module& module, const ReachSearchOptions& options, Reach& reach)
       : module_(module), options_(options), reach_(reach), solver_(module) {}
 
-  Result<std::vector<std::vector<Literal>>> Run(std::span<const Literal> own) {
-    bases_.push_back(TRY(reach_.Run(own, options_.interpret)));
-    runs_ = 1;
+  std::vector<ReachingSet> Run(Recording own) {
+    bases_.push_back(std::move(own));
     SolveAll();
     for (const ArgumentOptions& made_up : Profiles()) {
       if (IsDone()) break;
@@ -36,7 +36,9 @@ class Search {
   using Side = std::pair<const Site*, int>;
 
   bool IsDone() const {
-    return reach_.Missing() == 0 || std::ssize(sets_) >= options_.most_sets || runs_ >= options_.most_runs;
+    if (reach_.Missing() == 0 || std::ssize(sets_) >= options_.most_sets || runs_ >= options_.most_runs) return true;
+    const int64_t tries = runs_ - 1;
+    return options_.most_steps > 0 && tries >= kLeastTries && tries * bases_[0].steps >= options_.most_steps;
   }
 
   std::vector<ArgumentOptions> Profiles() const {
@@ -118,7 +120,7 @@ class Search {
     ++runs_;
     auto recording = reach_.Run(args, options_.interpret);
     if (!recording || reach_.Missing() >= missing) return;
-    sets_.push_back(args);
+    sets_.push_back({args, recording->result});
     if (bases_.size() < kMostBases) bases_.push_back(std::move(*recording));
   }
 
@@ -126,17 +128,17 @@ class Search {
   const ReachSearchOptions& options_;
   Reach& reach_;
   ArgumentSolver solver_;
-  int64_t runs_ = 0;
+  int64_t runs_ = 1;  // With the own run.
   std::vector<Recording> bases_;
-  std::vector<std::vector<Literal>> sets_;
+  std::vector<ReachingSet> sets_;
   std::map<std::tuple<int, SiteKind, int64_t, int, bool>, int> tries_;
 };
 
 }  // namespace
 
-Result<std::vector<std::vector<Literal>>> ArgumentsThatReach(const Module& module, std::span<const Literal> own,
-                                                             const ReachSearchOptions& options, Reach& reach) {
-  return Search(module, options, reach).Run(own);
+std::vector<ReachingSet> ArgumentsThatReach(const Module& module, Recording own, const ReachSearchOptions& options,
+                                            Reach& reach) {
+  return Search(module, options, reach).Run(std::move(own));
 }
 
 }  // namespace hlo

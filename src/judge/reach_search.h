@@ -4,10 +4,8 @@
 #define HLO_JUDGE_REACH_SEARCH_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "base/result.h"
 #include "interp/interpreter.h"
 #include "ir/literal.h"
 #include "judge/reach.h"
@@ -19,15 +17,21 @@ struct ReachSearchOptions {
   int64_t most_sets = 8;  // Sets of arguments that are returned.
   int64_t most_runs = 40;
   int64_t most_solver_steps = 5'000'000;
+  int64_t most_steps = 0;      // Of all further runs together (Recording::steps), or of kLeastTries runs. 0: no limit.
   InterpretOptions interpret;  // Limits of each run.
 };
 
-// Runs the module on `own` arguments and searches for further sets of arguments. Each set reaches a side that `reach`
-// does not have yet. First the search solves backwards (argument_solver.h), for as many missing sides at once as go
-// together. Then it makes up arguments by other profiles. The same options give the same sets. A set on which the
-// module fails is not used; an error on `own` arguments is passed on.
-Result<std::vector<std::vector<Literal>>> ArgumentsThatReach(const Module& module, std::span<const Literal> own,
-                                                             const ReachSearchOptions& options, Reach& reach);
+struct ReachingSet {
+  std::vector<Literal> arguments;
+  Literal result;  // The interpreter's result of the entry.
+};
+
+// Searches for further sets of arguments after `own`, a run that `reach` has already. Each set reaches a side that
+// `reach` does not have yet. First the search solves backwards (argument_solver.h), for as many missing sides at once
+// as go together. Then it makes up arguments by other profiles. The same options give the same sets. A set on which the
+// module fails is not used.
+std::vector<ReachingSet> ArgumentsThatReach(const Module& module, Recording own, const ReachSearchOptions& options,
+                                            Reach& reach);
 
 }  // namespace hlo
 

@@ -203,8 +203,11 @@ std::vector<std::vector<Literal>> SetsFor(const Module& module, uint64_t seed, I
   all.push_back(std::move(*own));
   if (sets == 1) return all;
   Reach reach(module);
-  auto found = ArgumentsThatReach(module, all[0], {.seed = seed, .most_sets = sets - 1, .interpret = Limits()}, reach);
-  if (found) std::ranges::move(*found, std::back_inserter(all));
+  if (auto run = reach.Run(all[0], Limits())) {
+    const ReachSearchOptions search = {.seed = seed, .most_sets = sets - 1, .interpret = Limits()};
+    for (ReachingSet& set : ArgumentsThatReach(module, std::move(*run), search, reach))
+      all.push_back(std::move(set.arguments));
+  }
   int64_t more = 0;
   for (const InputProfile other :
        {InputProfile::kEdge, InputProfile::kExact, InputProfile::kWide, InputProfile::kSpecial, InputProfile::kTies,
@@ -386,16 +389,19 @@ void MeasureReach(const Subject& subject, ReachTable& table) {
   const auto arguments = MakeArguments(**module, {.seed = subject.seed});
   if (!arguments) return;
   const InterpretOptions interpret = Limits();
-  Reach own(**module), all(**module);
-  if (!own.Run(*arguments, interpret)) return;
-  const auto sets = ArgumentsThatReach(**module, *arguments, {.seed = subject.seed, .interpret = interpret}, all);
+  Reach all(**module);
+  auto run = all.Run(*arguments, interpret);
+  if (!run) return;
+  const Reach own = all;
+  const std::vector<ReachingSet> sets =
+      ArgumentsThatReach(**module, std::move(*run), {.seed = subject.seed, .interpret = interpret}, all);
   std::vector<std::string> missing;
   for (const Site& site : all.sites()) {
     if (site.missing() != 0)
       missing.push_back(Str(subject.name, ": ", site.kind, " '", site.inst->name(), "' part ", site.part, ", reached ",
                             site.reached, " of ", site.all()));
   }
-  table.Add(own, all, sets ? std::ssize(*sets) : 0, missing);
+  table.Add(own, all, std::ssize(sets), missing);
 }
 
 // ---- All -----------------------------------------------------------------------------------------------------------

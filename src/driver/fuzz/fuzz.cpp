@@ -195,9 +195,11 @@ void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   if (judged->verdict == Verdict::kMismatch)
     return outcome->findings.push_back({"bits", Str(judged->finding->instance, ": ", judged->reason)});
   Reach reach(module);
-  const auto sets = ArgumentsThatReach(module, *own, {.seed = seed, .interpret = BitsLimits()}, reach);
-  for (size_t i = 0; sets && i < sets->size(); ++i) {
-    const auto further = JudgeBitsOn(module, (*sets)[i], options);
+  auto recording = reach.Run(*own, BitsLimits());
+  if (!recording) return;
+  const ReachSearchOptions search = {.seed = seed, .interpret = BitsLimits()};
+  for (const ReachingSet& set : ArgumentsThatReach(module, std::move(*recording), search, reach)) {
+    const auto further = JudgeBitsOn(module, set.arguments, options);
     if (!further || !further->of_exact_pass) continue;
     return outcome->findings.push_back(
         {"bits", Str(further->finding->instance, ": on arguments that reach more: ", further->reason)});

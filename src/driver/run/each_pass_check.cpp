@@ -131,11 +131,11 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const
                                                                            const Module& after) const {
   if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
-  for (const std::vector<Literal>& arguments : further_) {
+  for (const auto& [arguments, result] : further_) {
     const BitsResult bits = TRY(CompareByBits(*before_, after, arguments, bits_options));
     if (bits.verdict != Verdict::kMismatch) continue;
     return Judged{.verdict = bits.verdict,
-                  .detail = Str(bits.reason, ", on arguments that reach more"),
+                  .detail = Str(bits.reason, kOnFurther),
                   .summary = SummaryOf(bits),
                   .arguments = &arguments};
   }

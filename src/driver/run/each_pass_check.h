@@ -18,6 +18,7 @@
 #include "driver/run/run.h"
 #include "interp/compare/widened.h"
 #include "ir/module.h"
+#include "judge/reach_search.h"
 #include "passes/pipeline.h"
 
 namespace hlo {
@@ -66,7 +67,7 @@ class EachPassCheck {
   const int64_t given_work_limit_;
   std::string path_, inputs_;
   std::vector<Literal> arguments_;
-  std::vector<std::vector<Literal>> further_;  // Sets that reach more.
+  std::vector<ReachingSet> further_;  // Sets that reach more.
   std::unique_ptr<Module> before_;
   std::vector<Line> lines_;
   int judged_ = 0, open_ = 0;

@@ -135,7 +135,8 @@ Experiment::Experiment(std::string path, RunOptions options, Progress& progress)
       results_(std::make_shared<std::optional<RunResults>>()),
       reference_(std::make_shared<std::optional<Expected>>()),
       interpretation_(std::make_shared<std::optional<Interpretation>>()),
-      followed_(std::make_shared<std::optional<FollowedRun>>()) {}
+      followed_(std::make_shared<std::optional<FollowedRun>>()),
+      further_(std::make_shared<std::optional<FurtherArguments>>()) {}
 
 Experiment::Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress)
     : Experiment(text->name(), std::move(options), progress) {
@@ -158,7 +159,11 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
              same_arguments = same(ArgumentKey);
   if (same_passes) other.optimized_ = optimized_;
   if (same_code) other.code_ = code_, other.feeds_ = feeds_;
-  if (same_arguments) other.arguments_ = arguments_, other.interpretation_ = interpretation_;
+  if (same_arguments) {
+    other.arguments_ = arguments_;
+    other.interpretation_ = interpretation_;
+    other.further_ = further_;
+  }
   if (!same_code || !same_arguments) return other;
   other.followed_ = followed_;
   if (same(ResultKey)) other.results_ = results_, other.reference_ = reference_;
@@ -365,6 +370,7 @@ void Experiment::Take(const RunArguments& arguments) {
   reference_ = std::make_shared<std::optional<Expected>>();
   interpretation_ = std::make_shared<std::optional<Interpretation>>();
   followed_ = std::make_shared<std::optional<FollowedRun>>();
+  further_ = std::make_shared<std::optional<FurtherArguments>>();
 }
 
 Result<const RunArguments*> Experiment::Arguments() {
@@ -561,6 +567,17 @@ Result<const FollowedRun*> Experiment::Followed() {
   return Keep(*followed_, [&]() -> Result<FollowedRun> {
     gpu::Executable& executable = *TRY(Placed());
     return Follow(executable, (*arguments_)->values);
+  });
+}
+
+Result<const FurtherArguments*> Experiment::Further() {
+  const std::vector<Literal>& own = TRY(Arguments())->values;
+  return Keep(*further_, [&]() -> Result<FurtherArguments> {
+    progress_->Stage("looking for arguments that reach more");
+    InterpretOptions interpret = TRY(Interpreter());
+    interpret.outfeed = nullptr;  // The values that the run sent stay.
+    return FindFurtherArguments(*TRY(Input())->module, own, static_cast<uint64_t>(options_.seed), interpret,
+                                /*most_sets=*/1);
   });
 }
 

@@ -21,6 +21,7 @@
 #include "driver/run/arguments.h"
 #include "driver/run/custom_call_stubs.h"
 #include "driver/run/dataflow_check.h"
+#include "driver/run/further_arguments.h"
 #include "driver/run/run.h"
 #include "driver/run/whole_results.h"
 #include "gpu/device/device.h"
@@ -118,6 +119,8 @@ class Experiment {
   Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
   Result<const FollowedRun*> Followed();  // One more run, in which the values are followed from step to step.
+  // At most one further set of arguments, which reaches more than the run does.
+  Result<const FurtherArguments*> Further();
 
   // The options, with the pipeline as it is run here.
   RunOptions Running();
@@ -176,6 +179,7 @@ class Experiment {
   Kept<Expected> reference_;
   Kept<Interpretation> interpretation_;
   Kept<FollowedRun> followed_;
+  Kept<FurtherArguments> further_;
 };
 
 }  // namespace hlo

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "driver/run/oracles.h"
 #include "ir/module.h"
-#include "judge/reach_search.h"
+#include "judge/reach.h"
 
 namespace hlo {
 namespace {
@@ -29,26 +29,22 @@ std::string NotExercised(const Reach& reach) {
 
 Result<FurtherArguments> FindFurtherArguments(const Module& module, std::span<const Literal> own, uint64_t seed,
                                               const InterpretOptions& interpret, int64_t most_sets) {
-  // The search takes up to 40 runs, together about a second.
-  constexpr double kMostSteps = 3e7;
+  constexpr double kMostStepsOfARun = 3e7;
+  constexpr int64_t kMostStepsOfASet = 3e7;
   FurtherArguments further;
   const bool is_one_device = module.header.replica_count == 1 && module.header.num_partitions == 1;
-  if (!is_one_device || StepsOfInterpreting(module) > kMostSteps) return further;
-  Reach reach(module), of_run(module);
-  auto sets = ArgumentsThatReach(module, own, {.seed = seed, .most_sets = most_sets, .interpret = interpret}, reach);
-  if (!sets && sets.error().exit == ExitCode::kInterrupted) FAIL(std::move(sets).error());
-  if (!sets) return further;
-  further.sets = std::move(*sets);
-  further.not_at_all = NotExercised(reach);
-  if (of_run.Run(own, interpret)) further.not_by_run = NotExercised(of_run);
+  if (!is_one_device || StepsOfInterpreting(module) > kMostStepsOfARun) return further;
+  Reach reach(module);
+  if (reach.Missing() == 0) return further;
+  auto run = reach.Run(own, interpret);
+  if (!run && run.error().exit == ExitCode::kInterrupted) FAIL(std::move(run).error());
+  if (!run) return further;
+  further.sets = ArgumentsThatReach(
+      module, std::move(*run),
+      {.seed = seed, .most_sets = most_sets, .most_steps = kMostStepsOfASet * most_sets, .interpret = interpret},
+      reach);
+  further.not_exercised = NotExercised(reach);
   return further;
-}
-
-std::string NotExercisedText(const FurtherArguments& further) {
-  std::vector<std::string> parts;
-  if (!further.not_by_run.empty()) parts.push_back("by the kernels " + further.not_by_run);
-  if (!further.not_at_all.empty()) parts.push_back("by the passes " + further.not_at_all);
-  return Join(parts, "; ");
 }
 
 }  // namespace hlo

@@ -363,14 +363,13 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
   JudgedPasses judged = TRY(judge_on(own));
   if (judged.verdict == Verdict::kUnsupported) return std::nullopt;
   if (judged.verdict == Verdict::kMismatch) return judged;
-  FurtherArguments further =
-      TRY(FindFurtherArguments(input, own, static_cast<uint64_t>(judging.seed), interpret, /*most_sets=*/1));
-  judged.not_exercised = NotExercisedText(further);
+  const FurtherArguments& further = *TRY(experiment.Further());
+  judged.not_exercised = further.not_exercised;
   // Numbers on these sets are extreme, and equal bits alone are sure there.
-  for (const std::vector<Literal>& set : further.sets) {
-    JudgedPasses on_set = TRY(judge_on(set));
+  for (const ReachingSet& set : further.sets) {
+    JudgedPasses on_set = TRY(judge_on(set.arguments));
     if (!on_set.of_exact_pass) continue;
-    on_set.text += ", on arguments that reach more";
+    on_set.text += kOnFurther;
     return on_set;
   }
   return judged;

@@ -49,7 +49,7 @@ struct JudgedPasses {
   Verdict verdict = Verdict::kMatch;
   std::string text;                    // The line of the report: the verdict, and the compared parts.
   std::string reason;                  // In one line, unless the verdict is kMatch; empty without segments.
-  std::string not_exercised;           // NotExercisedText of the further arguments.
+  std::string not_exercised;           // FurtherArguments::not_exercised.
   bool beyond_work = false;            // Judging took more than the work limit.
   bool of_exact_pass = false;          // The wrong part is a segment of exact passes.
   bool opened = false;                 // Passes left values undetermined that the input determines.

@@ -275,7 +275,7 @@ struct RunReport {
   std::optional<EnsembleResult> ensemble;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
-  std::string not_exercised;        // NotExercisedText of the further arguments.
+  std::string not_exercised;        // FurtherArguments::not_exercised.
   bool passes_beyond_work = false;  // They were judged as far as --work_limit goes.
   std::string look_at_passes;  // The command that judges each by itself, where passes left more open than there was.
   Culprit culprit;

@@ -12,6 +12,7 @@
 #include "driver/inspect/text.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/divergence.h"
+#include "driver/run/further_arguments.h"
 #include "driver/run/step_alone.h"
 #include "driver/run/trip_check.h"
 #include "interp/arguments/arguments.h"
@@ -73,38 +74,50 @@ bool HoldsLoop(const Instruction& inst) {
   return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_loop);
 }
 
-// A step alone, on arguments made for it. Nothing where that cannot be.
-Result<std::optional<Comparison>> CompareMadeUp(const Instruction& inst, gpu::Device& device, const RunOptions& options,
-                                                LocalOptions local, const ArgumentOptions& made) {
-  const std::unique_ptr<Module> module = ExtractStep(inst);
-  const std::unique_ptr<gpu::Executable> alone = TRY(CompileAlone(*module, device, options));
-  if (alone == nullptr) return std::nullopt;
-  const auto arguments = MakeArguments(*module, made);
+// Whether the kernel calls a computation that is not a plain sum, product or extreme: an argmax, a comparator. The
+// result then depends on the order of operations where elements are NaN.
+bool CallsOther(const Instruction& inst) {
+  const auto is_other = [](const Instruction* inside) {
+    return std::ranges::any_of(CalledComputations(*inside), [](const Computation* called) {
+      return shadow::CombinerOf(*called) == shadow::Combiner::kOther;
+    });
+  };
+  return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_other);
+}
+
+// A step as a program of its own.
+struct StepAlone {
+  std::unique_ptr<Module> module;
+  std::unique_ptr<gpu::Executable> executable;  // Null: it does not compile alone.
+  std::string name;                             // Of the step in the module.
+};
+
+// The step on arguments made for it. Nothing where that cannot be.
+Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOptions local,
+                                                const ArgumentOptions& made) {
+  if (alone.executable == nullptr) return std::nullopt;
+  const auto arguments = MakeArguments(*alone.module, made);
   if (!arguments) return std::nullopt;
-  const std::optional<Literal> output = TRY(UnlessOfDevice(alone->Run(*arguments)));
+  const std::optional<Literal> output = TRY(UnlessOfDevice(RunAlone(*alone.executable, *arguments)));
+  alone.executable->Unbind();  // Programs of all kernels are kept, without their memory.
   if (!output) return std::nullopt;
-  for (const gpu::StepInfo& step : alone->steps()) {
-    if (step.instruction->name() != inst.name()) continue;
+  for (const gpu::StepInfo& step : alone.executable->steps()) {
+    if (step.instruction->name() != alone.name) continue;
     std::vector<Literal> inputs;
     for (const Instruction* operand : step.instruction->operands()) {
       if (operand->Is(Opcode::kParameter)) inputs.push_back((*arguments)[operand->attrs<ParameterAttrs>().number]);
       else if (operand->Is(Opcode::kConstant)) inputs.push_back(operand->literal());
       else return std::nullopt;
     }
+    const Instruction& inst = *step.instruction;
     const bool fusion = inst.Is(Opcode::kFusion);
     if (fusion) local.plan = &step.precision;
     const std::unique_ptr<Module> single = fusion ? nullptr : Alone(inst);
-    const Computation& body = fusion ? *step.instruction->attrs<FusionAttrs>().calls : *single->Computations().front();
+    const Computation& body = fusion ? *inst.attrs<FusionAttrs>().calls : *single->Computations().front();
     auto comparison = CompareLocal(body, inputs, *output, local);
     if (comparison && comparison->verdict != Verdict::kUnsupported) return std::move(*comparison);
   }
   return std::nullopt;
-}
-
-// From 1 to 8 of either sign.
-Result<std::optional<Comparison>> CompareOnIntegers(const Instruction& fusion, gpu::Device& device,
-                                                    const RunOptions& options, const LocalOptions& local) {
-  return CompareMadeUp(fusion, device, options, local, {.seed = local.seed, .profile = InputProfile::kExact});
 }
 
 // A missing term changes a sum of n terms by about a share of 1 / n. Returns true if roundings may change it by more:
@@ -199,25 +212,65 @@ class LocalCheck {
   }
 
   Status Run() {
-    const gpu::Observer look = {
-        .wants =
-            [&](const Instruction& inst, std::span<const gpu::LoopStep> loops) {
-              return steps_[step_by_id_.at(inst.id())].kind != gpu::StepKind::kHostCall && iterations_.Has(inst, loops);
-            },
-        .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
-                       const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
-    const Status ran = executable_.Execute({.observer = &look});
-    if (!ran && !MayComeOfWrongValues(ran.error())) FAIL(ran.error());  // An unfinished run: Follow.
+    TRY(LookAtSteps());
     TRY(DecideDoubtful());
     TRY(DecideOpen());
     summary_.checked = static_cast<int64_t>(seen_.size());
     summary_.sampled = static_cast<int64_t>(sampled_.size());
     summary_.unchecked.assign(unchecked_.begin(), unchecked_.end());
     summary_.beyond_work = local_.meter != nullptr && meter_.left < 0;
+    if (culprit_.kind != Culprit::Kind::kNone || summary_.beyond_work) return {};
+    return CheckAtEdges();
+  }
+
+  // Judges one more run, with other arguments, which are in place. Only faults count there, because numbers are
+  // extreme. If the results have the bits of `interpreted`, then no step is looked at.
+  Status RunOnFurther(std::span<const Literal> arguments, const Literal& interpreted) {
+    on_further_ = true;
+    divergence_ = nullptr;
+    interpreted_ = &interpreted;
+    std::set<size_t> ran;
+    const gpu::Observer note = {.wants = [&](const Instruction& inst, std::span<const gpu::LoopStep>) {
+      const size_t step = step_by_id_.at(inst.id());
+      if (IsJudged(step)) ran.insert(step);
+      return false;
+    }};
+    const Status done = executable_.Execute({.observer = &note});
+    if (!done && !MayComeOfWrongValues(done.error())) FAIL(done.error());
+    if (done && CompareBitwise(interpreted, TRY(executable_.Output()), options_.compare).verdict == Verdict::kMatch) {
+      seen_.merge(ran);
+    } else {
+      const FollowedRun followed = TRY(Follow(executable_, arguments, /*unfinished=*/true));
+      if (!followed.fault.empty()) {
+        culprit_ = {.kind = Culprit::Kind::kRuntime,
+                    .name = followed.guilty,
+                    .text = Str("run time: ", followed.fault, kOnFurther)};
+        return {};
+      }
+      iterations_ = ChosenIterations(followed.last_iterations, static_cast<uint64_t>(options_.seed));
+      TRY(LookAtSteps());
+    }
+    summary_.checked = static_cast<int64_t>(seen_.size());
     return {};
   }
 
  private:
+  bool IsJudged(size_t step) const { return steps_[step].kind != gpu::StepKind::kHostCall; }
+
+  // Runs the program with the arguments in place and looks at the steps.
+  Status LookAtSteps() {
+    const gpu::Observer look = {
+        .wants =
+            [&](const Instruction& inst, std::span<const gpu::LoopStep> loops) {
+              return IsJudged(step_by_id_.at(inst.id())) && iterations_.Has(inst, loops);
+            },
+        .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
+                       const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
+    const Status ran = executable_.Execute({.observer = &look});
+    if (!ran && !MayComeOfWrongValues(ran.error())) FAIL(ran.error());  // An unfinished run: Follow.
+    return {};
+  }
+
   Result<Comparison> Compare(const gpu::StepInfo& step, std::span<const Literal> read, const Literal& output) const {
     const Instruction& inst = *step.instruction;
     if (inst.Is(Opcode::kCopy)) return CompareBitwise(read[0], output, options_.compare);
@@ -251,6 +304,18 @@ class LocalCheck {
     Comparison own = TRY(Compare(step, inputs, output));
     if (divergence_ != nullptr) divergence_->Look(step, loops, inputs, output, own);
     return Take(i, loops, std::move(own));
+  }
+
+  // Equal steps are compiled once.
+  Result<const StepAlone*> AloneOf(size_t i) {
+    const Instruction& inst = *steps_[i].instruction;
+    std::unique_ptr<Module> module = ExtractStep(inst);
+    const auto [at, is_new] = alone_.try_emplace(Fingerprint(*module));
+    if (!is_new) return &at->second;
+    StepAlone& alone = at->second;
+    alone = {.module = std::move(module), .executable = nullptr, .name = std::string(inst.name())};
+    alone.executable = TRY(CompileAlone(*alone.module, device_, options_));
+    return &alone;
   }
 
   // A step that is the whole program and has the bits of the interpreter's results is right, and need not be
@@ -314,6 +379,11 @@ class LocalCheck {
   Status Take(size_t i, std::span<const gpu::LoopStep> loops, Comparison comparison) {
     const gpu::StepInfo& step = steps_[i];
     const std::string_view name = step.instruction->name();
+    if (on_further_) {
+      if (comparison.verdict != Verdict::kUnsupported) seen_.insert(i);
+      if (comparison.verdict == Verdict::kMismatch) IsWrong(step, loops, std::move(comparison), kOnFurther);
+      return {};
+    }
     if (comparison.verdict == Verdict::kUnsupported) {
       unchecked_.insert(Str("'", name, "': ", comparison.reason));
       return {};
@@ -363,12 +433,14 @@ class LocalCheck {
   // Kernels beyond the likely effect of roundings, and kernels with other bits than the interpreter's whose sums are
   // too long for bounds to see a missing term. Equal kernels are checked once.
   Status DecideDoubtful() {
-    std::set<uint64_t> done;
+    std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {
-      const Instruction& inst = *steps_[i].instruction;
-      if (IsKnownWrong(i) || !done.insert(Fingerprint(*ExtractStep(inst))).second) continue;
+      if (IsKnownWrong(i)) continue;
       progress_.Stage("checking on integers");
-      std::optional<Comparison> comparison = TRY(CompareOnIntegers(inst, device_, options_, local_));
+      const StepAlone& alone = *TRY(AloneOf(i));
+      if (!done.insert(&alone).second) continue;
+      std::optional<Comparison> comparison =
+          TRY(CompareMadeUp(alone, local_, {.seed = local_.seed, .profile = InputProfile::kExact}));
       if (comparison && comparison->verdict == Verdict::kMismatch)
         IsWrong(steps_[i], {}, std::move(*comparison), ", on small integers");
     }
@@ -392,8 +464,9 @@ class LocalCheck {
       if (open.empty() || IsKnownWrong(i) || (why.empty() && HoldsLoop(inst))) continue;
       progress_.Stage("checking on made-up arguments");
       TripCheck* const trips = TRY(TripsOf(i));
-      const auto alone = [&](const ArgumentOptions& made_up, const LocalOptions& local) {
-        return CompareMadeUp(inst, device_, options_, local, made_up);
+      const auto alone = [&](const ArgumentOptions& made_up,
+                             const LocalOptions& local) -> Result<std::optional<Comparison>> {
+        return CompareMadeUp(*TRY(AloneOf(i)), local, made_up);
       };
       std::optional<Comparison> comparison =
           TRY(trips != nullptr ? trips->WithRandomArguments(local_, open) : CompareWhereDecided(local_, open, alone));
@@ -410,19 +483,54 @@ class LocalCheck {
     return {};
   }
 
+  // Runs kernels alone on numbers that the program may never give them: large ones, NaN and infinities, indices out of
+  // range, any initial values of reductions. Only faults count there. A sample of the elements is
+  // judged. Only on the host, where kernels that were compiled for the program are not compiled again.
+  Status CheckAtEdges() {
+    // Steps of judging one kernel, and the most steps that a kernel has as a whole.
+    constexpr int64_t kSteps = 1'000'000, kMostSteps = 100'000'000;
+    if (!device_.IsHost()) return {};
+    std::vector<ArgumentOptions> of_edges = {
+        {.seed = local_.seed + 5, .profile = InputProfile::kEdge, .range = std::pair(-100.0, 100.0)}};
+    for (uint64_t i = 0; i < 3; ++i)  // Small arrays have few special numbers.
+      of_edges.push_back({.seed = local_.seed + 6 + i, .profile = InputProfile::kSpecial});
+    LocalOptions local = local_;
+    local.work_limit = local.work_limit == 0 ? kSteps : std::min(local.work_limit, kSteps);
+    std::set<const StepAlone*> done;
+    for (const size_t i : seen_) {
+      const gpu::StepInfo& step = steps_[i];
+      const int64_t steps = JudgingSteps(*step.instruction);
+      if (step.kind != gpu::StepKind::kKernel || steps > kMostSteps || CallsOther(*step.instruction)) continue;
+      progress_.Stage("checking on extreme numbers");
+      const StepAlone& alone = *TRY(AloneOf(i));
+      if (!done.insert(&alone).second) continue;
+      const bool is_large = steps > kSteps;
+      for (const ArgumentOptions& made_up : std::span(of_edges).first(is_large ? 2 : of_edges.size())) {
+        meter_.left = kMostSteps;
+        std::optional<Comparison> comparison = TRY(CompareMadeUp(alone, local, made_up));
+        if (!comparison || comparison->verdict != Verdict::kMismatch) continue;
+        IsWrong(step, {}, std::move(*comparison), Str(", on made-up arguments of profile ", ToString(made_up.profile)));
+        break;
+      }
+    }
+    return {};
+  }
+
   gpu::Executable& executable_;
   gpu::Device& device_;
   const std::span<const gpu::StepInfo> steps_;
-  const Literal* const interpreted_;
+  const Literal* interpreted_;
   const RunOptions& options_;
   Progress& progress_;
-  Divergence* const divergence_;  // Null: nobody asks.
-  const ChosenIterations iterations_;
+  Divergence* divergence_;  // May be null.
+  ChosenIterations iterations_;
+  bool on_further_ = false;  // Further arguments are in place.
   std::map<int, size_t> step_by_id_;
   WorkMeter meter_;
   LocalOptions local_;
   LocalSummary& summary_;
   Culprit& culprit_;
+  std::map<uint64_t, StepAlone> alone_;                 // Indexed by fingerprint.
   std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
   // By step and whether they have its plan; null: it is no loop and more.
@@ -455,6 +563,27 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
   return culprit;
 }
 
+namespace {
+
+// Judges the kernels on arguments that reach more, too.
+Status JudgeOnFurther(Experiment& experiment, LocalCheck& check, RunReport* report) {
+  const FurtherArguments& further = *TRY(experiment.Further());
+  report->not_exercised = further.not_exercised;
+  for (const ReachingSet& set : further.sets) {
+    experiment.progress().Stage("checking on arguments that reach more");
+    Experiment on_set = experiment.With([](RunOptions&) {});
+    RunArguments arguments = *TRY(experiment.Arguments());
+    arguments.values = set.arguments;
+    on_set.Take(arguments);
+    TRY(on_set.Placed());
+    TRY(check.RunOnFurther(set.arguments, set.result));
+    if (report->culprit.kind != Culprit::Kind::kNone) return {};
+  }
+  return {};
+}
+
+}  // namespace
+
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report) {
   gpu::Executable& executable = *TRY(experiment.Placed());
   gpu::Device& device = *TRY(experiment.Compiled())->device;
@@ -464,7 +593,10 @@ Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunRepo
   const std::optional<Literal>& reference = TRY(experiment.Arguments())->reference;
   const Literal* const interpreted = reference ? &*reference : nullptr;
   Progress& progress = experiment.progress();
-  TRY(LocalCheck(executable, device, followed, interpreted, options, progress, divergence.get(), report).Run());
+  LocalCheck check(executable, device, followed, interpreted, options, progress, divergence.get(), report);
+  TRY(check.Run());
+  if (report->culprit.kind == Culprit::Kind::kNone && followed.fault.empty())
+    TRY(JudgeOnFurther(experiment, check, report));
   if (divergence == nullptr) return {};
   experiment.progress().Stage("looking into the kernel");
   report->divergence = std::make_shared<DivergenceReport>(divergence->Finish(device, options));

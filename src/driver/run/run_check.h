@@ -24,6 +24,9 @@ namespace hlo {
 // nothing (ties, NaN, cancellation). A kernel with an open output runs again on made-up arguments, which decide. The
 // counts keep the elements that were open on the kernel's own arguments. LocalSummary::open lists kernels that stay
 // open.
+//
+// If no kernel is wrong, and arguments exist that reach more (Experiment::Further), then the kernels are judged on
+// these, too. Only faults count there.
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 

@@ -47,11 +47,17 @@ std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, s
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options) {
   gpu::CompileOptions compile = CompilerOptions(options);
+  compile.quick_code = true;
   auto executable = gpu::Compile(step, device, compile);
   const bool was_planted = !std::exchange(compile.inject, "").empty();  // The fault may be meant for another.
   if (!executable && was_planted) executable = gpu::Compile(step, device, compile);
   auto alone = TRY(UnlessOfDevice(std::move(executable)));
   return alone ? std::move(*alone) : nullptr;
+}
+
+Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments) {
+  const gpu::Observer nothing = {.wants = [](const Instruction&, std::span<const gpu::LoopStep>) { return false; }};
+  return alone.Run(arguments, {.observer = &nothing});  // An observed run spoils them.
 }
 
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed) {

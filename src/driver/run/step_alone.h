@@ -27,10 +27,12 @@ void OwnBytes(Literal& literal);
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
 // The arguments of `alone`, which ExtractStep made of `step`, where the step read `inputs`.
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it. Errors:
-// those of the device.
+// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it. Errors of
+// the device are passed on.
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options);
+// The result, for which the memory of the results is spoiled first: an element that no kernel writes is wrong.
+Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments);
 // Nothing where a step could not be run alone; but an error of the device is one of the run.
 template <class T>
 Result<std::optional<T>> UnlessOfDevice(Result<T> result) {

@@ -65,6 +65,7 @@ struct CompileOptions {
   // constants. Takes memory of their size. Comparisons of times must state this option.
   bool pack_once = false;
   bool keep_kernels = false;                 // For dumps.
+  bool quick_code = false;                   // Compiles kernels fast. Their results are the same, they run longer.
   std::shared_ptr<kernel::CodeCache> cache;  // Code made by other processes, or null.
   // For ops without an emitter and for dynamic sizes. Null means that such instructions are unsupported.
   std::shared_ptr<const HostCalls> host;

@@ -27,7 +27,8 @@ enum class InputProfile : uint8_t {
   kFingerprint,  // Distinct integers: permutations and wrong indices show.
   kWide,         // Magnitudes over the range of the type, with equally frequent binades.
   kSpecial,      // Normal with 2 % each of NaN, infinities, zeros, subnormals, largest, smallest.
-  kEdge,         // Normal with 10 % of the indices out of range, unless the op promises otherwise.
+  kEdge,         // Normal with 10 % of the indices out of range, unless the op promises otherwise, and with any
+                 // initial values of reductions.
   kTies,         // Normal with 30 % of the keys of sorts and arg-reductions equal to their neighbour.
   kCancel,       // Pairs x, -x + a small number along summed dimensions: ill-conditioned sums.
   kLong,         // Normal with up to 1000 loop trips.

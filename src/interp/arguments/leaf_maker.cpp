@@ -160,10 +160,13 @@ class Maker {
 
   // Whether each element is Normal of its first word. This holds for most large arguments.
   bool IsPlain() const {
-    if (range_.is_key || (range_.exactly && options_.constrain)) return false;
+    if (range_.is_key || IsExactly()) return false;
     return options_.profile == InputProfile::kNormal || options_.profile == InputProfile::kEdge ||
            options_.profile == InputProfile::kTies || options_.profile == InputProfile::kLong;
   }
+
+  // Whether the elements are the identity of a reducer.
+  bool IsExactly() const { return range_.exactly && options_.constrain && options_.profile != InputProfile::kEdge; }
 
   // Computes Float for many elements at a time. Returns the first element that is left.
   int64_t MakePlain(float* out, int64_t begin, int64_t end) const {
@@ -181,7 +184,7 @@ class Maker {
 
   double Float(int64_t i, Part part = Part::kReal) const {
     const bool real = part == Part::kReal;
-    if (range_.exactly && options_.constrain) return real ? *range_.exactly : 0;
+    if (IsExactly()) return real ? *range_.exactly : 0;
     const PhiloxBlock block = Draw(i, part);
     const double sign = positive_ || (block.words[1] & 1) == 0 ? 1 : -1;
     switch (options_.profile) {
@@ -346,7 +349,7 @@ class Maker {
     const int64_t smallest = SmallestIntegerOf(type), largest = LargestIntegerOf(type);
     const PhiloxBlock block = Draw(i);
     if (options_.constrain) {
-      if (range_.exactly)
+      if (IsExactly())
         return std::isinf(*range_.exactly) ? (*range_.exactly < 0 ? smallest : largest)
                                            : static_cast<int64_t>(*range_.exactly);
       if (vectors_ >= 1) return RowElement(i);
