@@ -216,6 +216,19 @@ grow { s = (s32[], f32[64]) parameter(0)
       {"kernel:*:max_ignores_nan",
        "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT r = f32[4] maximum(x, y)",
        {"0={nan,1,2,3}", "1={5,6,7,8}"}},
+      // The arguments of these programs do not lead to the fault.
+      {"kernel:*:max_ignores_nan",
+       "x = f32[64] parameter(0)\n low = f32[] constant(-500)\n high = f32[] constant(500)\n"
+       " ROOT r = f32[64] clamp(low, x, high)"},
+      {"kernel:*:near_limit", "x = f32[64] parameter(0)\n ROOT r = f32[64] tanh(x)"},
+      {"kernel:*:near_limit",
+       "x = f32[64] parameter(0)\n i = s32[16,1] parameter(1)\n"
+       " ROOT r = f32[16] gather(x, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, "
+       "index_vector_dim=1, slice_sizes={1}",
+       {"1=zeros"}},
+      {"kernel:*:zero_scalar",
+       "x = f32[5,1000] parameter(0)\n z = f32[] parameter(1)\n"
+       " ROOT r = f32[5] reduce(x, z), dimensions={1}, to_apply=add"},
       {"kernel:*:rounded_twice", "x = f32[65536] parameter(0)\n ROOT r = bf16[65536] convert(x)"},
       {"kernel:*:ties_away",
        "x = bf16[4] parameter(0)\n y = bf16[4] parameter(1)\n ROOT r = bf16[4] add(x, y)",

@@ -54,6 +54,8 @@ TEST(KernelMutation, IsSafeAndChangesResults) {
   EXPECT_GE(shown["rounded_twice"], 8);
   EXPECT_GE(planted["ties_away"], 8);
   EXPECT_GE(shown["wrong_index"], 70);
+  EXPECT_GE(planted["near_limit"], 4);
+  EXPECT_GE(planted["zero_scalar"], 1);
 }
 
 Kernel Applied(const Kernel& sound, std::string_view name) {

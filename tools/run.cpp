@@ -211,10 +211,11 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   flags.Repeated(
       "inject", &f->inject, "KIND:NAME:FAULT",
       "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; kernel:NAME or "
-      "kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, ties_away, wrong_index; for every pass and "
-      "kernel: swapped_operands, wrong_constant, ... (an unknown name lists them); library:NAME or library:*: bit, "
-      "zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place; crash:algsimp[#k]: the pass "
-      "crashes; "
+      "kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, ties_away, wrong_index, near_limit, zero_scalar; "
+      "for every "
+      "pass and kernel: "
+      "swapped_operands, wrong_constant, ... (an unknown name lists them); library:NAME or library:*: bit, zero, "
+      "scale; runtime:NAME or runtime:*: early, branch, copies, late, place; crash:algsimp[#k]: the pass crashes; "
       "autotune:wrong: a candidate gives wrong results and would be the fastest; autotune:NAME:tail, ...: a fault in a "
       "kernel or library call whose plan comes from a lock file");
 }

@@ -1,6 +1,9 @@
 #include "gpu/kernel/mutation.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -527,6 +530,86 @@ bool TiesAway(Kernel& kernel, const Steering& steering) {
   });
 }
 
+// A number that is loaded from an array of one element is 0. Initial values of reductions are such numbers.
+bool ZeroScalar(Kernel& kernel, const Steering& steering) {
+  const Before before(kernel);
+  bool fits = false;
+  Rewrite(kernel, before, [&](Instruction& load, Writer writer, const Ranges&) {
+    if (load.op == Op::kLoad && kernel.arrays[load.imm].IsParameter() && kernel.arrays[load.imm].elements == 1 &&
+        !steering.arrays[load.imm]) {
+      load.op = Op::kConstant;
+      load.imm = 0;
+      load.operands.clear();
+      fits = true;
+    }
+    writer.Append(std::move(load));
+  });
+  return fits;
+}
+
+// ---- near_limit ----------------------------------------------------------------------------------------------------
+
+bool ReadsMemory(int32_t value, const Before& before) {
+  std::set<int32_t> seen = {value};
+  std::vector<int32_t> stack = {value};
+  while (!stack.empty()) {
+    const Instruction* const at = before.definitions[stack.back()];
+    stack.pop_back();
+    if (at == nullptr) continue;
+    if (InfoOf(at->op).effects & kReads) return true;
+    for (const int32_t operand : at->operands) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return false;
+}
+
+// The constant that the instruction limits a loaded number to: min(x, limit), or limit where x > limit.
+std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before) {
+  if (inst.op == Op::kMin) {
+    for (const int side : {0, 1}) {
+      const std::optional<int64_t> limit = before.Constant(inst.operands[side]);
+      if (limit && ReadsMemory(inst.operands[1 - side], before)) return limit;
+    }
+  }
+  if (inst.op != Op::kSelect) return std::nullopt;
+  const Instruction* const above = before.definitions[inst.operands[0]];
+  const bool limits = above != nullptr && above->op == Op::kGreater && above->operands[0] == inst.operands[2];
+  if (!limits || !ReadsMemory(inst.operands[2], before)) return std::nullopt;
+  return before.Constant(inst.operands[1]);
+}
+
+// Half of a positive limit, as bits. A number below the limit stays in range, so indices may have it, too.
+std::optional<int64_t> Halved(Type type, int64_t limit) {
+  if (type == Type::kF32) {
+    const auto number = std::bit_cast<float>(static_cast<int32_t>(limit));
+    if (!(number > 0) || std::isinf(number)) return std::nullopt;
+    return std::bit_cast<int32_t>(number / 2);
+  }
+  if (IsFloat(type) || type == Type::kPred || limit <= 0) return std::nullopt;
+  return limit / 2;
+}
+
+bool NearLimit(Kernel& kernel, const Steering&) {
+  const Before before(kernel);
+  std::map<int32_t, int64_t> halves;  // Indexed by the limited value.
+  ForEach(kernel.body, [&](const Instruction& limited) {
+    const std::optional<int64_t> limit = UpperLimit(limited, before);
+    const std::optional<int64_t> half = limit ? Halved(limited.type, *limit) : std::nullopt;
+    if (half) halves[limited.result] = *half;
+  });
+  Rewrite(kernel, before, [&](Instruction& limited, Writer writer, const Ranges&) {
+    const auto half = Results(limited) == 1 ? halves.find(limited.result) : halves.end();
+    if (half == halves.end()) return writer.Append(std::move(limited));
+    Instruction nearer{.op = Op::kMin, .type = limited.type, .result = limited.result, .source = limited.source};
+    limited.result = kernel.values++;
+    nearer.operands = {limited.result, writer.Value(Op::kConstant, limited.type, {}, half->second)};
+    writer.Append(std::move(limited));
+    writer.Append(std::move(nearer));
+  });
+  return !halves.empty();
+}
+
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
 // Returns the distance to the next element, or to the next group if several are read at a time. Returns 0 if `read`
@@ -579,6 +662,8 @@ constexpr Mutation kMutations[] = {
     {"rounded_twice", "f32 becomes bf16 by way of f16", RoundedTwice},
     {"ties_away", "ties between two numbers of bf16 are rounded away from 0", TiesAway},
     {"wrong_index", "the first operand is read one element off", WrongIndex},
+    {"near_limit", "a number is limited to half of its largest value", NearLimit},
+    {"zero_scalar", "an operand of one element is read as 0", ZeroScalar},
 };
 
 }  // namespace
