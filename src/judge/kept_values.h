@@ -40,6 +40,10 @@ class Origins {
 
   // Instructions of the module before whose value `after` has; shapes may differ. Empty: there are none.
   std::vector<const Instruction*> Of(const Instruction& after) const;
+  // The id in the first module of the instruction whose value an instruction of the module before has; -1: none.
+  int InputId(const Instruction& before) const {
+    return origins_ == OriginsOf::kBefore ? before.id() : before.origin();
+  }
 
  private:
   const Instruction* ById(int id) const;

@@ -83,16 +83,31 @@ Status PassSegments::Finish(const Module& end) {
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 
+// Origins in the module of the pipeline are ids of the input. All other modules here are descendants of the input.
+OriginsOf PassSegments::OriginsFrom(const Module& before) const {
+  const bool is_input = snapshot_ == nullptr && &before == start_;
+  return is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;
+}
+
 Result<BitsResult> PassSegments::Compare(const Module& before, const Module& after) const {
   BitsOptions bits = options_.bits;
-  // Origins of the module in the pipeline are ids of the input, of which all other modules here are descendants.
-  const bool is_input = snapshot_ == nullptr && &before == start_;
-  bits.origins = is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;
+  bits.origins = OriginsFrom(before);
   return CompareByBits(before, after, args_, bits);
+}
+
+Result<SampleResult> PassSegments::Sample(const Module& before, const Module& after, Preserves promise) {
+  SampleResult result = TRY(CompareBySample(before, after, args_, OriginsFrom(before), promise, *options_.sample));
+  result_.values += result.compared();
+  result_.unchanged += result.unchanged;
+  result_.not_compared += result.changed - result.compared();
+  result_.elements += result.elements;
+  result_.beyond_work |= result.beyond_work;
+  return result;
 }
 
 Status PassSegments::CloseSegment(const Module& end) {
   if (changed_ == 0) return {};
+  if (options_.sample) return CloseSampledSegment(end, {.first = *first_, .last = *last_, .reason = {}});
   BitsResult bits = TRY(Compare(*start_, end));
   JudgedPart part{.first = *first_, .last = *last_, .verdict = bits.verdict, .reason = bits.reason};
   if (bits.verdict == Verdict::kMatch) {
@@ -108,9 +123,40 @@ Status PassSegments::CloseSegment(const Module& end) {
   return {};
 }
 
+Status PassSegments::CloseSampledSegment(const Module& end, JudgedPart part) {
+  SampleResult sample = TRY(Sample(*start_, end, Preserves::kExact));
+  part.verdict = sample.verdict;
+  part.reason = std::move(sample.reason);
+  if (part.verdict == Verdict::kMatch) {
+    ++result_.segments;
+    result_.exact_instances += changed_;
+  } else if (part.verdict == Verdict::kMismatch) {
+    SetWrong(std::move(part), *start_, end, std::move(sample.finding));
+  } else {
+    AddOpen(std::move(part));
+  }
+  changed_ = 0;
+  return {};
+}
+
+Status PassSegments::SampleInstance(const PassRun& run, const Module& after, JudgedPart part) {
+  SampleResult sample = TRY(Sample(*before_, after, PreservesOf(*run.pass, run.options)));
+  part.verdict = sample.verdict;
+  part.reason = std::move(sample.reason);
+  if (part.verdict == Verdict::kMismatch) {
+    SetWrong(std::move(part), *before_, after, std::move(sample.finding));
+  } else if (part.verdict != Verdict::kMatch) {
+    AddOpen(std::move(part));
+  } else if (sample.in_f64 == 0) {
+    ++(sample.by_residues > 0 ? result_.by_residues : result_.equal_in_bits);
+  }
+  return {};
+}
+
 Status PassSegments::JudgeInstance(const PassRun& run, const Module& after) {
   ++result_.other_instances;
   JudgedPart part{.first = run, .last = run, .exact = false, .reason = {}};
+  if (options_.sample) return SampleInstance(run, after, std::move(part));
   const BitsResult bits = TRY(Compare(*before_, after));
   if (bits.verdict == Verdict::kMatch) {
     ++result_.equal_in_bits;
@@ -184,22 +230,27 @@ Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Modu
   return std::nullopt;
 }
 
-Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args, const BitsOptions& options,
-                                   const PipelineRunner& run_pipeline) {
+Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args,
+                                   const SegmentOptions& options, const PipelineRunner& run_pipeline) {
   std::unique_ptr<Module> start;
   std::optional<PassRun> wrong;
-  BitsOptions bits = options;
+  BitsOptions bits = options.bits;
   bits.origins = OriginsOf::kAncestor;
+  const auto compare = [&](const Module& module) -> Result<Verdict> {
+    if (!options.sample) return TRY(CompareByBits(*start, module, args, bits)).verdict;
+    return TRY(CompareBySample(*start, module, args, OriginsOf::kAncestor, Preserves::kExact, *options.sample)).verdict;
+  };
   const auto before = [&](const PassRun& run, Module& module) -> Status {
     if (run.number == segment.first.number) start = module.Clone();
     return {};
   };
   const auto after = [&](const PassRun& run, Module& module) -> Status {
     if (wrong || start == nullptr || !run.changed || run.number > segment.last.number) return {};
-    if (TRY(CompareByBits(*start, module, args, bits)).verdict == Verdict::kMismatch) wrong = run;
+    if (TRY(compare(module)) == Verdict::kMismatch) wrong = run;
     return {};
   };
   TRY(run_pipeline(before, after));
+  if (!wrong && options.sample) return segment.last;  // Samples of single instances may hold other elements.
   if (!wrong) FAIL(InternalError("the pipeline, run again, keeps the bits of a segment that differed"));
   return *wrong;
 }

@@ -3,6 +3,8 @@
 // module after it: by bits first, where these differ by residues (residues.h), and where residues decide nothing by a
 // function of the caller.
 //
+// If modules are too large to be interpreted, samples of the values of both ends are compared instead (sample.h).
+//
 // At most two snapshots of the module exist at a time, and one is taken only where the module has changed.
 #ifndef HLO_JUDGE_PASS_SEGMENTS_H_
 #define HLO_JUDGE_PASS_SEGMENTS_H_
@@ -21,6 +23,7 @@
 #include "ir/literal.h"
 #include "ir/module.h"
 #include "judge/bits.h"
+#include "judge/sample.h"
 #include "passes/pipeline.h"
 
 namespace hlo {
@@ -35,9 +38,10 @@ using InstanceJudge =
     std::function<Result<InstanceVerdict>(const PassRun& run, const Module& before, const Module& after)>;
 
 struct SegmentOptions {
-  BitsOptions bits;          // `origins` is replaced.
-  InstanceJudge judge;       // Null: instances that are not exact are open where bits differ.
-  PipelineOptions pipeline;  // Its device and disabled rules, with which an instance is repeated on a clone.
+  BitsOptions bits;                     // `origins` is replaced.
+  InstanceJudge judge;                  // Null: instances that are not exact are open where bits differ.
+  PipelineOptions pipeline;             // Its device and disabled rules, with which an instance is repeated on a clone.
+  std::optional<SampleOptions> sample;  // Options for each part, whose values are sampled. Nothing: all are compared.
 };
 
 // Something that was judged: a segment, or an instance that is not exact.
@@ -56,6 +60,8 @@ struct SegmentsResult {
   int64_t equal_in_bits = 0;          // so many kept all bits, and
   int64_t by_residues = 0;            // so many kept all real numbers.
   int64_t values = 0, elements = 0, undetermined = 0;  // Sums over all parts.
+  int64_t unchanged = 0, not_compared = 0;             // Sums of samples: values that were not computed.
+  bool beyond_work = false;                            // The work limit left values out.
   std::vector<JudgedPart> open;                        // Parts that were not decided.
   // The first part that is wrong; nothing behind it is judged.
   std::optional<JudgedPart> wrong;
@@ -91,8 +97,12 @@ class PassSegments {
 
  private:
   static bool IsExact(const PassRun& run);
+  OriginsOf OriginsFrom(const Module& before) const;
   Result<BitsResult> Compare(const Module& before, const Module& after) const;
+  Result<SampleResult> Sample(const Module& before, const Module& after, Preserves promise);
   Status CloseSegment(const Module& end);
+  Status CloseSampledSegment(const Module& end, JudgedPart part);
+  Status SampleInstance(const PassRun& run, const Module& after, JudgedPart part);
   Status JudgeInstance(const PassRun& run, const Module& after);
   void Count(const BitsResult& bits);
   void AddOpen(JudgedPart part);
@@ -130,8 +140,8 @@ using PipelineRunner =
     std::function<Result<std::unique_ptr<Module>>(const PassObserver& before, const PassObserver& after)>;
 
 // The instance of a wrong segment after which the bits first differ from those at the start of the segment.
-Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args, const BitsOptions& options,
-                                   const PipelineRunner& run_pipeline);
+Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args,
+                                   const SegmentOptions& options, const PipelineRunner& run_pipeline);
 
 }  // namespace hlo
 

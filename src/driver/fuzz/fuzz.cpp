@@ -163,8 +163,8 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
 // Exact passes keep the bits of all values and are judged by segments, others alone.
-Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments,
-                                 const RunOptions& options) {
+Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
+                                 std::optional<SampleOptions> sample = {}) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
     std::unique_ptr<Module> work = module.Clone(/*as_input=*/true);
     PipelineOptions observed = options.pipeline;
@@ -179,10 +179,12 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .options = options,
                         .interpret = BitsLimits(),
                         .run = run,
+                        .sample = std::move(sample),
                         .progress = progress});
 }
 
 // Judges on the arguments of a run, then on extreme arguments, where only a mismatch of an exact pass counts.
+// Samples, which judge large modules, must not accuse a pass of a right module either.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
@@ -194,6 +196,12 @@ void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   if (judged->verdict == Verdict::kInconclusive) outcome->inconclusive.push_back(Str("bits: ", judged->reason));
   if (judged->verdict == Verdict::kMismatch)
     return outcome->findings.push_back({"bits", Str(judged->finding->instance, ": ", judged->reason)});
+  constexpr int64_t kStepsOfSamples = 100'000;
+  const auto sampled = JudgeBitsOn(
+      module, *own, options, SampleOptions{.interpret = BitsLimits(), .seed = seed, .work_limit = kStepsOfSamples});
+  if (!sampled) return AddError(sampled.error(), "bits", outcome);
+  if (sampled->verdict == Verdict::kMismatch)
+    return outcome->findings.push_back({"bits", Str(sampled->finding->instance, ": by samples: ", sampled->reason)});
   Reach reach(module);
   auto recording = reach.Run(*own, BitsLimits());
   if (!recording) return;

@@ -31,31 +31,13 @@ RunOptions Judging(RunOptions options) {
   return options;
 }
 
-// The interpreter's, of what is too large to be computed in f64 for each pass: what comes after it is computed from
-// them on both sides. They must belong together, since what died may stand in the module still.
-std::unordered_map<int, Literal> ValuesOfLarge(const Module& before, const Module& after,
-                                               std::span<const Literal> arguments, const RunOptions& options) {
-  std::unordered_set<int> wanted;
-  for (const Instruction* inst : LargeValues(before, after, {.work_limit = options.work_limit}))
-    wanted.insert(inst->id());
-  std::unordered_map<int, Literal> values;
-  if (wanted.empty()) return values;
-  InterpretOptions taking = InterpreterOptions(options);
-  taking.on_value = [&](const Instruction& inst, const Literal& value) {
-    if (wanted.contains(inst.id())) values.insert_or_assign(inst.id(), value);
-  };
-  std::ignore = Interpret(after, arguments, taking);  // An unfinished run leaves some.
-  return values;
-}
-
 // The elements that differ.
-std::string SummaryOf(const BitsResult& bits) {
+std::string SummaryOf(const BitsFinding& finding) {
   std::string summary;
-  if (!bits.finding) return summary;
-  for (const TensorComparison& tensor : bits.finding->comparison.outputs)
-    summary += tensor.bad() > 0 ? Details(tensor) : "";
+  for (const TensorComparison& tensor : finding.comparison.outputs) summary += tensor.bad() > 0 ? Details(tensor) : "";
   return summary;
 }
+std::string SummaryOf(const BitsResult& bits) { return bits.finding ? SummaryOf(*bits.finding) : ""; }
 
 }  // namespace
 
@@ -75,14 +57,32 @@ Status EachPassCheck::Begin(const Module& module) {
   arguments_ = std::move(arguments.values);
   inputs_ = std::move(arguments.description);
   progress_.Stage("making arguments that reach more");
+  if (IsTooLargeToInterpret(module, options_.work_limit)) TakeValues(module);
   further_ = TRY(FindFurtherArguments(module, arguments_, static_cast<uint64_t>(options_.seed),
                                       InterpreterOptions(options_), /*most_sets=*/8))
                  .sets;
   return {};
 }
 
+// A module that is too large to be interpreted for each pass is interpreted once. Samples are computed from its values,
+// as far as a sixth of the memory holds them.
+void EachPassCheck::TakeValues(const Module& module) {
+  int64_t room = DefaultMemoryLimit() / 6;
+  InterpretOptions taking = InterpreterOptions(options_);
+  taking.on_value = [&](const Instruction& inst, const Literal& value) {
+    if (&inst.computation() != &module.entry() || !inst.shape().IsArray() || value.byte_size() > room) return;
+    room -= value.byte_size();
+    values_[inst.id()] = std::make_shared<const Literal>(value);
+  };
+  std::ignore = Interpret(module, arguments_, taking);  // An unfinished run leaves some.
+}
+
 Status EachPassCheck::Before(const PassRun& run, const Module& module) {
   before_ = !only_ || only_->FoundIn(NameOf(run)) ? module.Clone(/*as_input=*/true) : nullptr;
+  input_ids_.assign(module.id_limit(), -1);
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) input_ids_[inst->id()] = inst->origin();
+  }
   return {};
 }
 
@@ -120,7 +120,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, con
   const std::unique_ptr<const Module> rounded = WithPromisedRoundings(run, *before_, repeated);
   const Module& after = rounded != nullptr ? *rounded : repeated;
   auto by_bits = TRY(JudgeByBits(run, after));
-  Judged judged = by_bits ? std::move(*by_bits) : TRY(JudgeInF64(run, after));
+  Judged judged = by_bits ? std::move(*by_bits) : TRY(JudgeOtherwise(run, after));
   if (judged.verdict == Verdict::kMismatch) return judged;
   if (auto wrong = TRY(JudgeOnFurther(run, after))) return std::move(*wrong);
   return judged;
@@ -164,9 +164,39 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const Pa
   return judged;
 }
 
+Result<EachPassCheck::Judged> EachPassCheck::JudgeOtherwise(const PassRun& run, const Module& after) const {
+  const bool is_large = IsTooLargeToInterpret(*before_, options_.work_limit);
+  const bool is_exact = PreservesOf(*run.pass, run.options) == Preserves::kExact;
+  return is_large || is_exact ? JudgeBySample(run, after) : JudgeInF64(run, after);
+}
+
+Result<EachPassCheck::Judged> EachPassCheck::JudgeBySample(const PassRun& run, const Module& after) const {
+  const auto value_of = [&](int id) { return values_.find(input_ids_[id]); };
+  const LeftValues left = {
+      .has = [&](int id) { return value_of(id) != values_.end(); },
+      .take = [&](int id) -> Result<std::shared_ptr<const Literal>> { return value_of(id)->second; }};
+  const SampleOptions options = {.interpret = InterpreterOptions(options_),
+                                 .compare = options_.compare,
+                                 .left = left,
+                                 .seed = static_cast<uint64_t>(options_.seed),
+                                 .work_limit = options_.work_limit};
+  const SampleResult sample = TRY(
+      CompareBySample(*before_, after, arguments_, OriginsOf::kBefore, PreservesOf(*run.pass, run.options), options));
+  Judged judged{.verdict = sample.verdict, .detail = sample.reason, .summary = {}};
+  if (sample.finding) judged.summary = SummaryOf(*sample.finding);
+  if (sample.verdict != Verdict::kMatch) return judged;
+  judged.detail = Str(Counted(sample.unchanged, "unchanged value"));
+  if (sample.changed > 0)
+    judged.detail += Str(", ", sample.compared(), " of ", sample.changed, " others compared by samples, ",
+                         Counted(sample.elements, "element"));
+  return judged;
+}
+
 Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, const Module& after) const {
   Judged judged;
-  const WidenedResult result = TRY(Compare(run, after, &judged.summary));
+  std::vector<Literal> arguments = arguments_;
+  const WidenedResult result = TRY(CompareAroundPasses(
+      *before_, after, options_, {.keeps_precision = KeepsPrecision(run)}, &arguments, &judged.summary));
   judged.verdict = result.verdict;
   if (result.verdict == Verdict::kMismatch)
     judged.detail = Str("the value of '", result.finding->input->name(), "' changed",
@@ -179,25 +209,6 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
     judged.detail = Str(Counted(result.elements, "element"), " in ", Counted(result.instructions, "instruction"),
                         " in f64", result.undetermined == 0 ? "" : Str(", ", result.undetermined, " undetermined"));
   return judged;
-}
-
-Result<WidenedResult> EachPassCheck::Compare(const PassRun& run, const Module& after, std::string* summary) const {
-  std::vector<Literal> arguments = arguments_;
-  auto values = ValuesOfLarge(*before_, after, arguments, options_);
-  AroundPasses around{.keeps_precision = KeepsPrecision(run)};
-  around.left = [&](const Instruction& inst) {
-    const auto value = values.extract(inst.id());
-    return value ? std::optional(std::move(value.mapped())) : std::nullopt;
-  };
-  WidenedResult result = TRY(CompareAroundPasses(*before_, after, options_, around, &arguments, summary));
-  if (result.verdict != Verdict::kMismatch || result.sampled == 0) return result;
-  // Of two equal large values before the pass, one of which is left after it, one was rounded and one is not. Whoever
-  // is accused is judged by all that there is.
-  RunOptions whole = options_;
-  whole.work_limit = 0;
-  around.left = nullptr;
-  arguments = arguments_;
-  return CompareAroundPasses(*before_, after, whole, around, &arguments, summary);
 }
 
 // The first rewrite after which the module means something else: fewer of them are right, more are wrong.

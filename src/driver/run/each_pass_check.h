@@ -1,14 +1,15 @@
 // --check_each_pass: each pass instance that changes the module is judged by itself, the module before it against the
 // module after it, on the same arguments. An exact pass must keep the bits of all values (judge/bits.h). Where another
-// pass does not keep them, and where a module takes long to interpret, the two are compared in f64 (pass_check.h). The
-// first wrong instance ends the check, with the instruction whose value changed, the rule that did it and the changed
-// lines.
+// pass does not keep them, the two are compared in f64 (pass_check.h). A module that takes long to interpret is
+// compared by samples (judge/sample.h). The first wrong instance ends the check, with the instruction whose value
+// changed, the rule that did it and the changed lines.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -45,6 +46,7 @@ class EachPassCheck {
   struct Line {
     std::string number, name, verdict, detail;
   };
+  void TakeValues(const Module& module);
   Status Judge(const PassRun& run);
   // The verdict on the module after an instance.
   struct Judged {
@@ -56,8 +58,9 @@ class EachPassCheck {
   Result<Judged> JudgeModule(const PassRun& run, const Module& after) const;
   Result<std::optional<Judged>> JudgeByBits(const PassRun& run, const Module& after) const;
   Result<std::optional<Judged>> JudgeOnFurther(const PassRun& run, const Module& after) const;
+  Result<Judged> JudgeOtherwise(const PassRun& run, const Module& after) const;
+  Result<Judged> JudgeBySample(const PassRun& run, const Module& after) const;
   Result<Judged> JudgeInF64(const PassRun& run, const Module& after) const;
-  Result<WidenedResult> Compare(const PassRun& run, const Module& after, std::string* summary) const;
   Result<std::string> Blame(const PassRun& run, const std::string& summary) const;
 
   const RunOptions options_;
@@ -67,8 +70,10 @@ class EachPassCheck {
   const int64_t given_work_limit_;
   std::string path_, inputs_;
   std::vector<Literal> arguments_;
-  std::vector<ReachingSet> further_;  // Sets that reach more.
+  std::vector<ReachingSet> further_;                                // Sets that reach more.
+  std::unordered_map<int, std::shared_ptr<const Literal>> values_;  // The interpreter's, by id in the input.
   std::unique_ptr<Module> before_;
+  std::vector<int> input_ids_;  // Origins of instructions, by their id in `before_`.
   std::vector<Line> lines_;
   int judged_ = 0, open_ = 0;
   bool wrong_ = false;

@@ -1,6 +1,7 @@
 #include "driver/run/pass_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -43,67 +44,81 @@ std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   return apart;
 }
 
-// What runs of the program left of its large values, those of a kernel with several results by their
-// get-tuple-element. All of them may be more than memory holds: a run takes as many as an eighth of the machine's
-// memory does, and the next run is done when one beyond those is asked for.
-class LeftValues {
+// Values that runs of the program leave in memory: the results of its kernels and library calls outside of loops. All
+// of them may be more than memory holds, so a run takes as many as a sixth of the memory holds, and the program runs
+// again for a value beyond those.
+class ValuesOfRuns {
  public:
-  // `apart`: WithoutRegions(optimized).
-  LeftValues(Experiment& experiment, const Module& input, const Module& optimized, const Module& apart,
-             const WidenedOptions& options)
-      : experiment_(experiment) {
-    const int64_t most_bytes = DefaultMemoryLimit() / 6;
-    int64_t bytes = 0;
-    const int steps = optimized.id_limit();
-    for (const Instruction* inst : LargeValues(input, apart, options)) {
-      if (inst->id() >= steps) continue;  // No step: it is in a region.
-      bytes += inst->shape().ByteSize();
-      if (runs_.empty() || bytes > most_bytes) {
-        runs_.emplace_back();
-        bytes = inst->shape().ByteSize();
-      }
+  ValuesOfRuns(Experiment& experiment, const Module& optimized) : experiment_(experiment) {
+    for (const Instruction* inst : optimized.entry().PostOrder()) {
       const Instruction& step = inst->Is(Opcode::kGetTupleElement) ? inst->operand(0) : *inst;
-      runs_.back()[step.id()].push_back(inst);
-      run_of_[inst->id()] = runs_.size() - 1;
+      const bool may_be_left = step.Is(Opcode::kFusion) || step.Is(Opcode::kCustomCall) || step.Is(Opcode::kDot) ||
+                               step.Is(Opcode::kConvolution) || step.Is(Opcode::kCopy) || step.Is(Opcode::kScatter) ||
+                               step.Is(Opcode::kSort);
+      if (!may_be_left || inst->origin() < 0 || !inst->shape().IsArray()) continue;
+      if (at_.try_emplace(inst->origin(), values_.size()).second)
+        values_.push_back({.step = step.id(),
+                           .element = &step == inst ? -1 : inst->tuple_index(),
+                           .bytes = inst->shape().ByteSize(),
+                           .literal = nullptr});
     }
   }
 
-  // Once each. Nothing: it is none of these, or an unfinished run did not come to it.
-  Result<std::optional<Literal>> Take(const Instruction& inst) {
-    const auto run = run_of_.find(inst.id());
-    if (run == run_of_.end()) return std::nullopt;
-    if (Steps& steps = runs_[run->second]; !steps.empty()) TRY(Run(std::exchange(steps, {})));
-    const auto value = values_.extract(inst.id());
-    return value ? std::optional(std::move(value.mapped())) : std::nullopt;
+  LeftValues Functions() {
+    return {.has = [this](int id) { return at_.contains(id); }, .take = [this](int id) { return Take(id); }};
   }
 
  private:
-  using Steps = std::unordered_map<int, std::vector<const Instruction*>>;  // What of it is wanted, by its id.
+  struct Value {
+    int step = 0;          // Id of the instruction.
+    int64_t element = -1;  // Index of the result; -1: the step has one.
+    int64_t bytes = 0;
+    std::shared_ptr<const Literal> literal;
+    bool is_lost = false;  // A run ended before it.
+  };
 
-  Status Run(const Steps& wanted) {
+  Result<std::shared_ptr<const Literal>> Take(int id) {
+    Value& value = values_[at_.at(id)];
+    if (value.literal == nullptr && !value.is_lost) TRY(RunFrom(at_.at(id)));
+    return value.literal;
+  }
+
+  // Takes the value and those that are needed after it, as far as memory allows.
+  Status RunFrom(size_t first) {
+    const int64_t most_bytes = DefaultMemoryLimit() / 6;
+    for (Value& value : values_) value.literal = nullptr;
+    std::unordered_map<int, std::vector<Value*>> wanted;  // By step.
+    int64_t bytes = 0;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      Value& value = values_[(first + i) % values_.size()];
+      if (i > 0 && (bytes += value.bytes) > most_bytes) break;
+      wanted[value.step].push_back(&value);
+    }
     const gpu::Observer take = {
         .wants = [&](const Instruction& inst,
                      std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
         .reads_operands = false,
         .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
                        Literal output) -> Status {
-          for (const Instruction* value : wanted.at(inst.id())) {
-            const bool is_element = value->Is(Opcode::kGetTupleElement);
-            Literal& bytes = is_element ? output.mutable_elements()[value->tuple_index()] : output;
-            OwnBytes(values_[value->id()] = std::move(bytes));  // The next step may write over those of the output.
+          for (Value* value : wanted.at(inst.id())) {
+            Literal own = value->element < 0 ? output : output.elements()[value->element];
+            OwnBytes(own);  // The next step may write over the bytes of the output.
+            value->literal = std::make_shared<const Literal>(std::move(own));
           }
           return {};
         }};
     const Status ran = TRY(experiment_.Placed())->Execute({.observer = &take});
     if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());  // An unfinished run leaves some.
     experiment_.Displace();                                               // Comparing takes memory, too.
+    for (const auto& [step, of_step] : wanted) {
+      for (Value* value : of_step) value->is_lost = value->literal == nullptr;
+    }
     return {};
   }
 
   Experiment& experiment_;
-  std::vector<Steps> runs_;                 // Those that were done are empty.
-  std::unordered_map<int, size_t> run_of_;  // By id of the value.
-  std::unordered_map<int, Literal> values_;
+  std::vector<Value> values_;           // In the order of the module.
+  std::unordered_map<int, size_t> at_;  // By origin.
 };
 
 // Judges the wrong instance by itself, in the pipeline as it was run, and shows the rule and what it changed. No
@@ -227,42 +242,6 @@ Result<std::optional<WidenedResult>> CompareByF64Runs(const Module& input, const
   return decided;
 }
 
-// Compares the input with the optimized module in f64. `arguments` become those on which they were compared.
-Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, bool runs_code, std::vector<Literal>* arguments,
-                                               std::string* summary) {
-  const Module& optimized = *TRY(experiment.Optimized())->module;
-  const RunOptions options = TRY(experiment.Judging());
-  const Module& input = *TRY(experiment.Input())->module;
-  const bool is_changed = std::ranges::any_of(TRY(experiment.Optimized())->passes.runs, &PassRun::changed);
-  const std::unique_ptr<Module> apart = WithoutRegions(optimized);
-  AroundPasses around{.progress = &experiment.progress(), .is_changed = is_changed, .is_one_instance = false};
-  if (!runs_code) return CompareAroundPasses(input, *apart, options, around, arguments, summary);
-  LeftValues left(experiment, input, optimized, *apart, OptionsOf(options));
-  experiment.Displace();
-  around.left = [&](const Instruction& inst) { return left.Take(inst); };
-  return CompareAroundPasses(input, *apart, options, around, arguments, summary);
-}
-
-// The first pass instance after which the module means something else on `arguments`. The whole pipeline is known to be
-// wrong, and no passes at all to be right.
-Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments) {
-  const Module& input = *TRY(experiment.Input())->module;
-  const std::vector<PassRun> runs = TRY(experiment.Optimized())->passes.runs;
-  const int instances = static_cast<int>(runs.size());
-  if (instances == 0) FAIL(InternalError("a module that no pass changed differs from itself"));
-  const WidenedOptions widened = OptionsOf(TRY(experiment.Judging()));
-  int right = 0, wrong = instances;
-  while (wrong - right > 1) {
-    const int limit = right + (wrong - right) / 2;
-    experiment.progress().Step(limit, instances, "pass instance");
-    Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
-    const std::unique_ptr<Module> module = WithoutRegions(*TRY(part.Optimized())->module);
-    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, widened));
-    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
-  }
-  return runs[wrong - 1];
-}
-
 void Name(const PassRun& run, PassFinding* finding) {
   finding->instance = NameOf(run);
   finding->description = Describe(run);
@@ -285,23 +264,6 @@ PassFinding FindingOf(const BitsFinding& bits) {
   return finding;
 }
 
-Result<JudgedPasses> JudgeInF64(Experiment& experiment, bool runs_code, bool names_instance) {
-  JudgedPasses judged;
-  std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
-  WidenedResult result = TRY(CompareInputAndOptimized(experiment, runs_code, &arguments, &judged.text));
-  judged.verdict = result.verdict;
-  judged.beyond_work = result.beyond_work;
-  judged.opened = result.opened;
-  if (result.verdict != Verdict::kMismatch) return judged;
-  judged.text.resize(std::min(judged.text.size(), judged.text.find('\n')));  // The table follows with the culprit.
-  judged.text.insert(0, "MISMATCH  ");
-  judged.finding = FindingOf(std::move(result));
-  if (!names_instance) return judged;
-  experiment.progress().Stage("looking for the wrong pass");
-  Name(TRY(FirstWrongPass(experiment, arguments)), &*judged.finding);
-  return judged;
-}
-
 // The difference that the wrong part made, or the first open part.
 std::string ReasonOf(const SegmentsResult& result) {
   if (result.wrong) return result.wrong->reason;
@@ -309,6 +271,15 @@ std::string ReasonOf(const SegmentsResult& result) {
   const JudgedPart& open = result.open.front();
   const std::string last = NameOf(open.last);
   return Str(NameOf(open.first) == last ? last : Str(NameOf(open.first), " to ", last), ": ", open.reason);
+}
+
+// "110 values, 4096 elements"; of samples "110 values: 84 unchanged, 20 of 26 compared, 81920 elements".
+std::string ValuesOf(const SegmentsResult& result) {
+  const int64_t changed = result.values + result.not_compared;
+  const std::string elements = Counted(result.elements, "element");
+  if (result.unchanged + result.not_compared == 0) return Str(Counted(result.values, "value"), ", ", elements);
+  return Str(Counted(result.unchanged + changed, "value"), ": ", result.unchanged, " unchanged",
+             changed == 0 ? "" : Str(", ", result.values, " of ", changed, " compared, ", elements));
 }
 
 // "14 pass instances: 12 by bits, 1 by residues, 1 in f64; 110 values, 4096 elements".
@@ -329,17 +300,49 @@ std::string TextOf(const SegmentsResult& result) {
   text += Str(Counted(all, "pass instance"), ": ", by_bits, " by bits",
               result.by_residues == 0 ? "" : Str(", ", result.by_residues, " by residues"),
               in_f64 == 0 ? "" : Str(", ", in_f64, " in f64"), open == 0 ? "" : Str(", ", open, " open"), "; ",
-              Counted(result.values, "value"), ", ", Counted(result.elements, "element"));
+              ValuesOf(result));
   if (result.undetermined > 0) text += Str(", ", result.undetermined, " undetermined");
   return text;
 }
 
-// Nothing if no passes ran, if the module takes too long to interpret, or if the interpreter cannot run it.
-Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool names_instance) {
+// Parts of the pipeline that are judged by themselves: segments of exact instances, and other instances.
+int64_t PartsOf(std::span<const PassRun> runs) {
+  int64_t parts = 1;
+  bool in_segment = false;
+  for (const PassRun& run : runs) {
+    if (!run.changed) continue;
+    const bool is_exact = PreservesOf(*run.pass, run.options) == Preserves::kExact;
+    parts += !is_exact || !in_segment;
+    in_segment = is_exact;
+  }
+  return parts;
+}
+
+// Compares the input with the optimized module, if no passes ran: what else changed it keeps all bits.
+Result<JudgedPasses> JudgeWithoutPasses(const Module& input, const Module& optimized,
+                                        const std::vector<Literal>& arguments, const SampleOptions& options) {
+  SampleResult sample =
+      TRY(CompareBySample(input, optimized, arguments, OriginsOf::kBefore, Preserves::kExact, options));
+  JudgedPasses judged{.verdict = sample.verdict,
+                      .text = VerdictText(sample.verdict, sample.reason),
+                      .reason = std::move(sample.reason),
+                      .not_exercised = {},
+                      .finding = {}};
+  judged.text += sample.changed == 0 ? "  no pass ran"
+                                     : Str("  no pass ran; ", sample.compared(), " of ",
+                                           Counted(sample.changed, "changed value"), " compared");
+  if (sample.finding) judged.finding = FindingOf(*sample.finding);
+  return judged;
+}
+
+}  // namespace
+
+Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance) {
+  experiment.progress().Stage("judging the passes");
   RunOptions judging = TRY(experiment.Judging());
   const Module& input = *TRY(experiment.Input())->module;
-  if (TRY(experiment.Optimized())->passes.runs.empty() || IsTooLargeToInterpret(input, judging.work_limit))
-    return std::nullopt;
+  const Module& optimized = *TRY(experiment.Optimized())->module;
+  const std::vector<PassRun>& runs = TRY(experiment.Optimized())->passes.runs;
   judging.pipeline = experiment.Running().pipeline;
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
     Experiment observed = experiment.With([&](RunOptions& options) {
@@ -350,32 +353,40 @@ Result<std::optional<JudgedPasses>> JudgeByBits(Experiment& experiment, bool nam
     return TRY(observed.Optimized())->module->Clone();
   };
   const InterpretOptions interpret = TRY(experiment.Interpreter());
-  const auto judge_on = [&](const std::vector<Literal>& arguments) {
+  const std::vector<Literal>& own = TRY(experiment.Arguments())->values;
+  ValuesOfRuns values(experiment, optimized);
+  SampleOptions sample{.interpret = interpret,
+                       .compare = judging.compare,
+                       .left = runs_code ? values.Functions() : LeftValues(),
+                       .seed = static_cast<uint64_t>(judging.seed),
+                       .work_limit = std::numeric_limits<int64_t>::max() / 4};
+  if (judging.work_limit > 0) sample.work_limit = judging.work_limit / PartsOf(runs);
+  if (runs.empty()) return JudgeWithoutPasses(input, optimized, own, sample);
+  const auto judge_on = [&](const std::vector<Literal>& arguments, bool by_sample) {
     return JudgeSegments({.input = input,
                           .arguments = arguments,
                           .options = judging,
                           .interpret = interpret,
                           .run = run,
+                          .sample = by_sample ? std::optional(sample) : std::nullopt,
                           .names_instance = names_instance,
                           .progress = experiment.progress()});
   };
-  const std::vector<Literal>& own = TRY(experiment.Arguments())->values;
-  JudgedPasses judged = TRY(judge_on(own));
-  if (judged.verdict == Verdict::kUnsupported) return std::nullopt;
+  if (IsTooLargeToInterpret(input, judging.work_limit)) return judge_on(own, /*by_sample=*/true);
+  JudgedPasses judged = TRY(judge_on(own, /*by_sample=*/false));
+  if (judged.verdict == Verdict::kUnsupported) return judge_on(own, /*by_sample=*/true);
   if (judged.verdict == Verdict::kMismatch) return judged;
   const FurtherArguments& further = *TRY(experiment.Further());
   judged.not_exercised = further.not_exercised;
   // Numbers on these sets are extreme, and equal bits alone are sure there.
   for (const ReachingSet& set : further.sets) {
-    JudgedPasses on_set = TRY(judge_on(set.arguments));
+    JudgedPasses on_set = TRY(judge_on(set.arguments, /*by_sample=*/false));
     if (!on_set.of_exact_pass) continue;
     on_set.text += kOnFurther;
     return on_set;
   }
   return judged;
 }
-
-}  // namespace
 
 bool IsTooLargeToInterpret(const Module& module, int64_t work_limit) {
   constexpr double kTimes = 3;
@@ -389,23 +400,14 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
                                           std::string* summary) {
   WidenedOptions widened = OptionsOf(options, around.progress);
   widened.keeps_precision = around.keeps_precision;
-  widened.is_one_instance = around.is_one_instance;
-  WidenedOptions own_arguments = widened;
-  own_arguments.left = around.left;
-  WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, own_arguments));
-  const bool is_same = !around.is_changed && result.verdict == Verdict::kInconclusive;
-  if (is_same) {  // Bounds leave much open, but a module means the same as itself.
-    result.verdict = Verdict::kMatch;
-    result.reason.clear();
-    result.opened = result.beyond_work = false;
-  }
+  WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));
   const bool is_decided =
       result.verdict == Verdict::kMismatch || std::ranges::none_of(result.values, &WidenedValue::IsInQuestion);
   std::optional<WidenedResult> decided;
-  if (around.is_changed && !is_decided && !result.beyond_work)
+  if (!is_decided && !result.beyond_work)
     decided = CompareMadeUp(input, optimized, options, widened, result, arguments);
-  const bool has_no_bounds = around.is_changed && !decided && result.verdict == Verdict::kInconclusive &&
-                             !result.beyond_work && (HasDynamicSizes(input) || HasDynamicSizes(optimized));
+  const bool has_no_bounds = !decided && result.verdict == Verdict::kInconclusive && !result.beyond_work &&
+                             (HasDynamicSizes(input) || HasDynamicSizes(optimized));
   if (has_no_bounds) {
     if (auto by_runs = TRY(CompareByF64Runs(input, optimized, options, arguments))) {
       *summary = ToString(*by_runs);
@@ -413,7 +415,7 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
     }
   }
   if (!decided) {
-    *summary = Str(ToString(result), is_same ? "; no pass changed the module" : "");
+    *summary = ToString(result);
     return result;
   }
   *summary =
@@ -429,6 +431,7 @@ Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline) {
   options.bits.interpret = pipeline.interpret;
   options.bits.compare = judging.compare;
   options.pipeline = judging.pipeline;
+  options.sample = pipeline.sample;
   options.judge = [&](const PassRun& run, const Module& before, const Module& after) -> Result<InstanceVerdict> {
     std::vector<Literal> own = pipeline.arguments;
     std::string summary;
@@ -456,6 +459,7 @@ Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline) {
   judged.verdict = result.verdict;
   judged.text = TextOf(result);
   judged.reason = ReasonOf(result);
+  judged.beyond_work |= result.beyond_work && result.verdict == Verdict::kInconclusive;
   if (!segments.is_wrong()) return judged;
   judged.of_exact_pass = result.wrong->exact;
   if (result.finding) judged.finding = FindingOf(*result.finding);
@@ -466,14 +470,8 @@ Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline) {
     return judged;
   }
   pipeline.progress.Stage("looking for the wrong pass");
-  Name(TRY(FirstWrongInstance(*result.wrong, pipeline.arguments, options.bits, pipeline.run)), &*judged.finding);
+  Name(TRY(FirstWrongInstance(*result.wrong, pipeline.arguments, options, pipeline.run)), &*judged.finding);
   return judged;
-}
-
-Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance) {
-  experiment.progress().Stage("judging the passes");
-  if (auto judged = TRY(JudgeByBits(experiment, names_instance))) return std::move(*judged);
-  return JudgeInF64(experiment, runs_code, names_instance);
 }
 
 Status JudgePasses(Experiment& experiment, RunReport* report) {

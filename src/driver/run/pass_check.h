@@ -22,10 +22,7 @@ bool IsTooLargeToInterpret(const Module& module, int64_t work_limit);
 bool KeepsPrecision(const PassRun& run);
 
 struct AroundPasses {
-  LeftFunction left = {};        // WidenedOptions::left.
   Progress* progress = nullptr;  // May be null.
-  bool is_changed = true;        // False: no pass changed the module, which then needs no made-up arguments.
-  bool is_one_instance = true;   // WidenedOptions::is_one_instance.
   bool keeps_precision = false;  // WidenedOptions::keeps_precision.
 };
 // Compares `input` in f64 with the module after passes, on `arguments`. Each value that bounds leave open there is
@@ -63,17 +60,18 @@ struct JudgedPipeline {
   const RunOptions& options;  // Options of judging. The pipeline is the one that `run` runs.
   InterpretOptions interpret;
   PipelineRunner run;
-  bool names_instance = true;  // A finding has the wrong instance, for which the pipeline runs again.
+  std::optional<SampleOptions> sample;  // SegmentOptions::sample.
+  bool names_instance = true;           // A finding has the wrong instance, for which the pipeline runs again.
   Progress& progress;
 };
 // Judges segments of exact passes by bits and each other instance by itself (judge/pass_segments.h). The verdict is
-// kUnsupported if the interpreter cannot run some module.
+// kUnsupported if all values are to be compared and the interpreter cannot run some module.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
 // Judges the passes of an experiment by segments, on its arguments and on one more set if these leave sides of
-// decisions unreached; nothing is compiled. A module that is too large to
-// be interpreted within the work limit, or that the interpreter cannot run, is compared in f64 from its beginning to
-// its end, cut at the values that passes kept. Large values are taken from runs of the code there if `runs_code`.
+// decisions unreached; nothing is compiled. If the module is too large to be interpreted within the work limit, or if
+// the interpreter cannot run it, samples of its values are judged, and these are computed from values that runs of the
+// code left, if `runs_code`.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 
 // The oracle `passes`. Fills in the report's verdict on the passes, and the culprit, ahead of any kernel: a kernel that

@@ -23,15 +23,20 @@ bool SameField(const T& a, const T& b) {
 
 }  // namespace
 
-bool SameOperationAndCalls(const Instruction& a, const Instruction& b) {
-  if (CalledComputations(a).empty() || CalledComputations(b).empty()) return SameOperation(a, b);
-  if (a.opcode() != b.opcode() || a.shape() != b.shape()) return false;
+bool SameAttributesAndCalls(const Instruction& a, const Instruction& b) {
+  if (a.opcode() != b.opcode()) return false;
+  if (a.Is(Opcode::kConstant)) return a.literal().BitEquals(b.literal());
+  if (a.Is(Opcode::kParameter)) return a.parameter_number() == b.parameter_number();
   return Visit(a.attributes(), [&]<class A>(const A& attrs) {
     bool same = true;
     ForEachField<A>(
         [&](const auto& field) { same = same && SameField(attrs.*field.member, b.attrs<A>().*field.member); });
     return same;
   });
+}
+
+bool SameOperationAndCalls(const Instruction& a, const Instruction& b) {
+  return a.shape() == b.shape() && SameAttributesAndCalls(a, b);
 }
 
 bool HasDynamicSize(const Instruction& inst) {

@@ -6,6 +6,9 @@ namespace hlo {
 
 class Instruction;
 
+// Whether opcode and attributes are the same, where called computations are compared by their fingerprints. Shapes are
+// not looked at.
+bool SameAttributesAndCalls(const Instruction& a, const Instruction& b);
 // As SameOperation, except that called computations are compared by their fingerprints. They may be copies.
 bool SameOperationAndCalls(const Instruction& a, const Instruction& b);
 

@@ -33,6 +33,12 @@ ShadowValue AsFloats(const ShadowValue& x);
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 
+// The sums of a dot or convolution of floats without sparsity, whose operands have these shapes. The contraction of a
+// convolution refers to its attributes.
+Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Shape& rhs);
+Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
+                                     const Shape& out);
+
 // Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
 std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
 // Of a dot's operand.

@@ -3,20 +3,10 @@
 
 namespace hlo::shadow {
 
-Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
-                                const WantedResults* wanted) {
-  const ShadowValue &x = *operands[0], &filter = *operands[1];
-  const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
-  if (!SumsAsFloats(inst)) {
-    if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'convolution'"));
-    return ThroughInterpreter(context, inst, operands);
-  }
-  const bool plain = attrs.kind == ConvolutionKind::kUnset || attrs.kind == ConvolutionKind::kFprop;
-  if (!plain || !attrs.sparsity.empty() || operands.size() != 2) {
-    FAIL(UnsupportedAt(inst, "U041", "no error bounds for this kind of 'convolution'"));
-  }
+Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
+                                     const Shape& out) {
+  const ConvolutionAttrs& attrs = convolution.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
-  const Shape &in = x.shape, &rhs = filter.shape, &out = wanted != nullptr ? wanted->whole : inst.shape();
   const auto in_strides = RowMajorStrides(in.dims()), rhs_strides = RowMajorStrides(rhs.dims()),
              out_strides = RowMajorStrides(out.dims());
   const size_t spatial = labels.lhs_spatial.size();
@@ -50,7 +40,7 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
   c.positions = positions;
   c.terms = positions * features;
   for (int64_t i = 0; i < features; ++i) c.left_offset.push_back(i * in_strides[labels.lhs_feature]);
-  c.left_bases = [&](int64_t group, int64_t row, int64_t* bases) {
+  c.left_bases = [=, &attrs, &labels, tables = std::move(tables)](int64_t group, int64_t row, int64_t* bases) {
     int64_t place = row % places;
     int64_t base = (row / places + (batch_groups > 1 ? group * batch : 0)) * in_strides[labels.lhs_batch];
     if (feature_groups > 1) base += group * features * in_strides[labels.lhs_feature];
@@ -78,7 +68,7 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
       const WindowDim& w = attrs.window.dims[s];
       const int64_t k = rest % w.size;
       rest /= w.size;
-      offset += (w.reversed ? w.size - 1 - k : k) * rhs_strides[attrs.dim_labels.rhs_spatial[s]];
+      offset += (w.reversed ? w.size - 1 - k : k) * rhs_strides[labels.rhs_spatial[s]];
     }
     for (int64_t i = 0; i < features; ++i) c.right_term.push_back(offset + i * rhs_strides[labels.rhs_input_feature]);
   }
@@ -88,7 +78,7 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
       c.result_column.push_back((g * outputs + o) * out_strides[labels.out_feature]);
   }
   for (int64_t o = 0; o < outputs; ++o) c.right_column.push_back(o * rhs_strides[labels.rhs_output_feature]);
-  c.result_row = [&](int64_t, int64_t row) {
+  c.result_row = [=, &labels](int64_t, int64_t row) {
     int64_t place = row % places, offset = row / places * out_strides[labels.out_batch];
     for (size_t s = spatial; s-- > 0;) {
       const int64_t size = out.dim(labels.out_spatial[s]);
@@ -97,7 +87,23 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
     }
     return offset;
   };
-  return Contract(context, inst, operands, wanted, c);
+  return c;
+}
+
+Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
+                                const WantedResults* wanted) {
+  const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
+  if (!SumsAsFloats(inst)) {
+    if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'convolution'"));
+    return ThroughInterpreter(context, inst, operands);
+  }
+  const bool plain = attrs.kind == ConvolutionKind::kUnset || attrs.kind == ConvolutionKind::kFprop;
+  if (!plain || !attrs.sparsity.empty() || operands.size() != 2) {
+    FAIL(UnsupportedAt(inst, "U041", "no error bounds for this kind of 'convolution'"));
+  }
+  const Shape& out = wanted != nullptr ? wanted->whole : inst.shape();
+  return Contract(context, inst, operands, wanted,
+                  ContractionOfConvolution(inst, operands[0]->shape, operands[1]->shape, out));
 }
 
 }  // namespace hlo::shadow

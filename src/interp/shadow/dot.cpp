@@ -29,32 +29,38 @@ std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_
   return free;
 }
 
+Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Shape& rhs) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  Contraction c;
+  c.left_offset = OffsetsOf(lhs, attrs.lhs_contracting);
+  c.right_group = OffsetsOf(rhs, attrs.rhs_batch);
+  c.right_column = OffsetsOf(rhs, FreeDimensions(rhs, attrs.rhs_batch, attrs.rhs_contracting));
+  c.right_term = OffsetsOf(rhs, attrs.rhs_contracting);
+  std::vector<int64_t> batch = OffsetsOf(lhs, attrs.lhs_batch);
+  std::vector<int64_t> rows = OffsetsOf(lhs, FreeDimensions(lhs, attrs.lhs_batch, attrs.lhs_contracting));
+  c.groups = std::ssize(batch);
+  c.rows = std::ssize(rows);
+  c.columns = std::ssize(c.right_column);
+  c.terms = std::ssize(c.left_offset);
+  c.result_row = [rows = c.rows, columns = c.columns](int64_t group, int64_t row) {
+    return (group * rows + row) * columns;
+  };
+  c.left_bases = [batch = std::move(batch), rows = std::move(rows)](int64_t group, int64_t row, int64_t* bases) {
+    bases[0] = batch[group] + rows[row];
+  };
+  c.result_column.resize(c.groups * c.columns);
+  for (size_t i = 0; i < c.result_column.size(); ++i) c.result_column[i] = static_cast<int64_t>(i) % c.columns;
+  return c;
+}
+
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
-  const ShadowValue &a = *operands[0], &b = *operands[1];
-  const DotAttrs& attrs = inst.attrs<DotAttrs>();
   if (!SumsAsFloats(inst)) {
     if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'dot'"));
     return ThroughInterpreter(context, inst, operands);
   }
-  if (!attrs.sparsity.empty() || operands.size() != 2)
+  if (!inst.attrs<DotAttrs>().sparsity.empty() || operands.size() != 2)
     FAIL(UnsupportedAt(inst, "U041", "no error bounds for sparse 'dot'"));
-  const std::vector<int64_t> left_batch = OffsetsOf(a.shape, attrs.lhs_batch);
-  const std::vector<int64_t> left_row =
-      OffsetsOf(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
-  Contraction c;
-  c.left_offset = OffsetsOf(a.shape, attrs.lhs_contracting);
-  c.right_group = OffsetsOf(b.shape, attrs.rhs_batch);
-  c.right_column = OffsetsOf(b.shape, FreeDimensions(b.shape, attrs.rhs_batch, attrs.rhs_contracting));
-  c.right_term = OffsetsOf(b.shape, attrs.rhs_contracting);
-  c.groups = static_cast<int64_t>(left_batch.size());
-  c.rows = static_cast<int64_t>(left_row.size());
-  c.columns = static_cast<int64_t>(c.right_column.size());
-  c.terms = static_cast<int64_t>(c.left_offset.size());
-  c.left_bases = [&](int64_t group, int64_t row, int64_t* bases) { bases[0] = left_batch[group] + left_row[row]; };
-  c.result_row = [&](int64_t group, int64_t row) { return (group * c.rows + row) * c.columns; };
-  c.result_column.resize(c.groups * c.columns);
-  for (size_t i = 0; i < c.result_column.size(); ++i) c.result_column[i] = static_cast<int64_t>(i) % c.columns;
-  return Contract(context, inst, operands, wanted, c);
+  return Contract(context, inst, operands, wanted, ContractionOfDot(inst, operands[0]->shape, operands[1]->shape));
 }
 
 }  // namespace hlo::shadow

@@ -83,14 +83,14 @@ std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, u
   }
   const int64_t row = shape.dims().back(), rows = count / row;
   if (spread == Spread::kEverywhere || rows == 1) {
-    constexpr int64_t kEnds = 64, kRowEnds = 512;
+    const int64_t ends = std::clamp<int64_t>(wanted / 8, 1, 64), row_ends = std::clamp<int64_t>(wanted / 8, 1, 512);
     points = Stratified(count, wanted, seed);
-    for (int64_t i = 0; i < std::min(count, kEnds); ++i) {
+    for (int64_t i = 0; i < std::min(count, ends); ++i) {
       points.push_back(i);
       points.push_back(count - 1 - i);
     }
-    for (int64_t i = 0; i < std::min(rows, kRowEnds); ++i) {
-      const int64_t r = rows * i / std::min(rows, kRowEnds);
+    for (int64_t i = 0; i < std::min(rows, row_ends); ++i) {
+      const int64_t r = rows * i / std::min(rows, row_ends);
       points.push_back(r * row);
       points.push_back(r * row + row - 1);
     }

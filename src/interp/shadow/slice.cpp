@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <unordered_set>
 
@@ -75,16 +76,43 @@ class Slicer {
   }
 
   int64_t steps() const { return steps_; }
+  const std::vector<std::vector<int64_t>>& points() const { return points_; }
+
+  // Both slices take the same elements of arguments with the same key, and have a parameter for each key that either
+  // needs.
+  // The arguments, in the order of the parameters.
+  static std::vector<Literal> ShareArguments(Slicer& a, Slicer& b) {
+    std::map<int, SharedArgument> shared;
+    for (Slicer* slicer : {&a, &b}) {
+      for (const Instruction* parameter : slicer->cone_.module->entry().parameters()) {
+        const auto found = slicer->places_.find(parameter);
+        if (found == slicer->places_.end()) continue;  // Nothing needs it.
+        const ConeArgument& argument = slicer->cone_.args[parameter->parameter_number()];
+        SharedArgument& all = shared[argument.key];
+        all.literal = argument.literal;
+        all.Add(found->second);
+      }
+    }
+    std::vector<Literal> args;
+    for (auto& [key, argument] : shared) {
+      const Shape& shape = argument.literal->shape();
+      if (!argument.places.all) MakeAscending(argument.places.at, shape.NumElements());
+      args.push_back(argument.places.all ? *argument.literal : TakeFrom(*argument.literal, *argument.places.at));
+    }
+    a.shared_ = b.shared_ = std::move(shared);
+    return args;
+  }
 
   Result<Slice> Build() {
     slice_.module = std::make_unique<Module>("slice");
     entry_ = &slice_.module->AddComputation("slice");
     slice_.module->SetEntry(*entry_);
+    if (!shared_.empty()) AddShared();
     slice_.plan.contract = cone_.plan.contract;
     slice_.plan.ftz = cone_.plan.ftz;
     for (const Instruction* inst : order_) {
       const auto found = places_.find(inst);
-      if (found == places_.end() || (inst->IsRoot() && inst->Is(Opcode::kTuple))) continue;
+      if (found == places_.end() || (inst->IsRoot() && inst->Is(Opcode::kTuple)) || made_.contains(inst)) continue;
       TRY(Make(*inst, found->second));
     }
     std::vector<Instruction*> results;
@@ -101,6 +129,42 @@ class Slicer {
   }
 
  private:
+  struct SharedArgument {
+    const Literal* literal = nullptr;
+    Places places;
+
+    void Add(const Places& other) {
+      if (places.all || other.all) {
+        places = {.all = true, .at = nullptr};
+      } else if (places.at == nullptr) {
+        places.at = other.at;
+      } else if (places.at != other.at) {
+        std::vector<int64_t> both = *places.at;
+        both.insert(both.end(), other.at->begin(), other.at->end());
+        places.at = Shared(std::move(both));
+      }
+    }
+  };
+
+  // A bitcast reads the layout of its operand, so a whole parameter has the layout that it has in the cone.
+  void AddShared() {
+    std::unordered_map<int, std::vector<const Instruction*>> own;  // By key.
+    for (const Instruction* parameter : cone_.module->entry().parameters()) {
+      if (places_.contains(parameter)) own[cone_.args[parameter->parameter_number()].key].push_back(parameter);
+    }
+    int64_t number = 0;
+    for (const auto& [key, argument] : shared_) {
+      const Shape& whole = own[key].empty() ? argument.literal->shape() : own[key].front()->shape();
+      const Shape taken = argument.places.all ? whole : Shape(whole.type(), {std::ssize(*argument.places.at)});
+      Instruction& made = entry_->AddParameter(number++, taken);
+      for (const Instruction* parameter : own[key]) {
+        const bool is_same = !argument.places.all || parameter->shape() == whole;
+        made_[parameter] = is_same ? &made : &entry_->Add(Opcode::kCopy, parameter->shape(), {&made});
+        places_[parameter] = argument.places;
+      }
+    }
+  }
+
   void Want(const Instruction& inst, const Indices& at) {
     Places& places = places_[&inst];
     if (places.all) return;
@@ -163,8 +227,8 @@ class Slicer {
       }
     }
     const bool made = inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kIota);
-    const bool is_contraction = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
-    const bool masked = is_contraction && std::ranges::all_of(inst.operands(), IsFloatArray) && IsFloatArray(&inst);
+    const bool masked =
+        IsPlainContraction(inst) && std::ranges::all_of(inst.operands(), IsFloatArray) && IsFloatArray(&inst);
     if (masked && !places.all) {
       auto lines = inst.Is(Opcode::kDot) ? LinesOf(inst, *places.at) : std::nullopt;
       // One by one, from columns that are packed.
@@ -193,6 +257,15 @@ class Slicer {
   }
 
   static bool IsFloatArray(const Instruction* inst) { return inst->shape().IsArray() && IsFloat(inst->shape().type()); }
+
+  static bool IsPlainContraction(const Instruction& inst) {
+    if (inst.operand_count() != 2) return false;
+    if (inst.Is(Opcode::kDot)) return inst.attrs<DotAttrs>().sparsity.empty();
+    if (!inst.Is(Opcode::kConvolution)) return false;
+    const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
+    const bool is_forward = attrs.kind == ConvolutionKind::kUnset || attrs.kind == ConvolutionKind::kFprop;
+    return is_forward && attrs.sparsity.empty() && attrs.block_scaling.empty();
+  }
 
   // Element i needs elements i only, and scalars.
   static bool SameIndex(const Instruction& inst) {
@@ -488,7 +561,7 @@ class Slicer {
     if (const auto origins = origins_.find(&inst); origins != origins_.end()) {
       made = &MakeMovement(inst, origins->second);
       if (!made_whole_.contains(&inst)) return {};
-      made = &entry_->Add(Opcode::kReshape, Shape(inst.shape().type(), inst.shape().dims()), {made}, ReshapeAttrs{});
+      made = &entry_->Add(Opcode::kReshape, inst.shape(), {made}, ReshapeAttrs{});
       places_.at(&inst) = {.all = true};
       return {};
     }
@@ -592,6 +665,7 @@ class Slicer {
   std::unordered_map<const Instruction*, std::optional<Literal>> known_;
   int64_t steps_ = 0;
 
+  std::map<int, SharedArgument> shared_;  // By key.
   Slice slice_;
   Computation* entry_ = nullptr;
   std::unordered_map<const Instruction*, Instruction*> made_, flat_;
@@ -617,6 +691,82 @@ Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::ve
   return std::optional(TRY(slicer.Build()));
 }
 
+namespace {
+
+Result<Slicer> Planned(const Cone& cone, std::vector<std::vector<int64_t>> points) {
+  Slicer slicer(cone, std::move(points));
+  TRY(slicer.Plan());
+  return slicer;
+}
+
+// Points of the cone's results that take about `limit` steps, or about `fewest` points.
+Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_t fewest = kFewestPoints) {
+  const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
+  int64_t largest = 0;
+  for (const Instruction* output : outputs) largest = std::max(largest, output->shape().NumElements());
+  const auto plan = [&](Spread spread, int64_t wanted) {
+    std::vector<std::vector<int64_t>> points;
+    for (const Instruction* output : outputs) points.push_back(Points(output->shape(), spread, wanted, seed));
+    return Planned(cone, std::move(points));
+  };
+  std::optional<Slicer> best;
+  Spread spread = Spread::kEverywhere;
+  for (const Spread other : {Spread::kEverywhere, Spread::kInGrid, Spread::kInRows, Spread::kInColumns}) {
+    Slicer slicer = TRY(plan(other, fewest));
+    // Everywhere says most: what says less is taken for much less work alone, or to stay within the limit.
+    if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
+    best.emplace(std::move(slicer));
+    spread = other;
+    if (best->steps() <= limit || largest <= fewest) break;  // All spreads are all points.
+  }
+  constexpr int64_t kMostPoints = int64_t{1} << 18;
+  const double room = static_cast<double>(limit) / static_cast<double>(std::max<int64_t>(1, best->steps()));
+  if (room > 2 && largest > fewest) {
+    Slicer larger =
+        TRY(plan(spread, static_cast<int64_t>(std::min<double>(kMostPoints, static_cast<double>(fewest) * room / 2))));
+    if (larger.steps() <= limit) best.emplace(std::move(larger));
+  }
+  return std::move(*best);
+}
+
+// The same with fewer points as long as they take more steps than `limit`.
+Result<Slicer> SmallestSlicer(const Cone& cone, int64_t limit, uint64_t seed) {
+  std::optional<Slicer> best;
+  for (int64_t fewest = kFewestPoints; fewest >= kFewestPointsOfTwo; fewest /= 8) {
+    Slicer slicer = TRY(BestSlicer(cone, limit, seed, fewest));
+    if (!best || slicer.steps() < best->steps()) best.emplace(std::move(slicer));
+    if (best->steps() <= limit) break;
+  }
+  return std::move(*best);
+}
+
+std::vector<int64_t> AllPoints(const Shape& shape) {
+  std::vector<int64_t> points(shape.NumElements());
+  std::iota(points.begin(), points.end(), 0);
+  return points;
+}
+
+// Copies called computations into the module of the slice, and takes the origins from all instructions.
+void MakeSelfContained(Module& module) {
+  std::unordered_map<const Computation*, Computation*> copies;
+  const std::function<void(Computation&)> adopt = [&](Computation& computation) {
+    for (Instruction* inst : computation.Instructions()) {
+      inst->SetOrigin(-1);
+      if (CalledComputations(*inst).empty()) continue;
+      ForEachCalled(inst->attributes(), [&](Computation*& called) {
+        if (Computation*& copy = copies[called]; copy == nullptr) {
+          copy = &module.CloneComputation(*called, called->name());
+          adopt(*copy);
+        }
+        called = copies.at(called);
+      });
+    }
+  };
+  adopt(module.entry());
+}
+
+}  // namespace
+
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed) {
   const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
   int64_t largest = 0;
@@ -627,31 +777,32 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
   // All of a small result is computed, unless it takes a few elements of something that does not fit into memory.
   constexpr int64_t kMostSteps = 10'000'000'000;
   if (largest <= kFewestPoints && cone.steps <= kMostSteps) return std::optional<Slice>();
-  const auto plan = [&](Spread spread, int64_t wanted) -> Result<Slicer> {
-    std::vector<std::vector<int64_t>> points;
-    for (const Instruction* output : outputs) points.push_back(Points(output->shape(), spread, wanted, seed));
-    Slicer slicer(cone, std::move(points));
-    TRY(slicer.Plan());
-    return slicer;
+  Slicer best = TRY(BestSlicer(cone, limit, seed));
+  if (best.steps() >= cone.steps) return std::optional<Slice>();
+  return std::optional(TRY(best.Build()));
+}
+
+Result<std::optional<SlicesOfTwo>> SlicesOfBoth(const Cone& before, const Cone& after, int64_t limit, int64_t most,
+                                                uint64_t seed) {
+  const Shape& shape = after.module->entry().root().shape();
+  if (!shape.IsArray() || !before.module->entry().root().shape().IsArray()) return std::nullopt;
+  const bool takes_all = std::max(before.steps, after.steps) <= limit;
+  Slicer slicer = TRY(takes_all ? Planned(after, {AllPoints(shape)}) : SmallestSlicer(after, limit, seed));
+  if (slicer.steps() > most) return std::nullopt;
+  Slicer other = TRY(Planned(before, slicer.points()));
+  if (other.steps() > most) return std::nullopt;
+  SlicesOfTwo both;
+  both.points = slicer.points()[0];
+  both.args = Slicer::ShareArguments(other, slicer);
+  const auto side = [](Slicer& of) -> Result<SlicesOfTwo::Side> {
+    const int64_t steps = of.steps();
+    Slice slice = TRY(of.Build());
+    MakeSelfContained(*slice.module);
+    return SlicesOfTwo::Side{std::move(slice.module), std::move(slice.wanted), steps};
   };
-  std::optional<Slicer> best;
-  Spread spread = Spread::kEverywhere;
-  for (const Spread other : {Spread::kEverywhere, Spread::kInGrid, Spread::kInRows, Spread::kInColumns}) {
-    Slicer slicer = TRY(plan(other, kFewestPoints));
-    // Everywhere says most: what says less is taken for much less work alone, or to stay within the limit.
-    if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
-    best.emplace(std::move(slicer));
-    spread = other;
-    if (best->steps() <= limit || largest <= kFewestPoints) break;  // All spreads are all points.
-  }
-  constexpr int64_t kMostPoints = int64_t{1} << 18;
-  const double room = static_cast<double>(limit) / static_cast<double>(std::max<int64_t>(1, best->steps()));
-  if (room > 2 && largest > kFewestPoints) {
-    Slicer larger = TRY(plan(spread, static_cast<int64_t>(std::min<double>(kMostPoints, kFewestPoints * room / 2))));
-    if (larger.steps() <= limit) best.emplace(std::move(larger));
-  }
-  if (best->steps() >= cone.steps) return std::optional<Slice>();
-  return std::optional(TRY(best->Build()));
+  both.before = TRY(side(other));
+  both.after = TRY(side(slicer));
+  return both;
 }
 
 }  // namespace hlo::shadow

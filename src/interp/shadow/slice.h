@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interp/interpreter.h"
 #include "interp/shadow/shadow.h"
 #include "ir/module.h"
 
@@ -23,6 +24,7 @@ namespace hlo::shadow {
 struct ConeArgument {
   const Literal* literal = nullptr;
   ShadowValue value;
+  int key = -1;  // Arguments of two cones with the same key are the same value (SlicesOfBoth).
 
   ShadowValue All() const { return literal != nullptr ? ToShadow(*literal) : value; }
 };
@@ -65,6 +67,28 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
 // than `limit`.
 Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
+
+// The same results of two cones whose roots have the same dimensions, as modules with the same parameters. All
+// arguments of the cones are literals, and those with the same key are one argument here.
+struct SlicesOfTwo {
+  struct Side {
+    std::unique_ptr<Module> module;
+    std::unordered_map<const Instruction*, WantedResults> wanted;
+    int64_t steps = 0;
+  };
+  Side before, after;
+  std::vector<Literal> args;
+  std::vector<int64_t> points;  // Row-major, ascending: at least kFewestPointsOfTwo, or all.
+};
+inline constexpr int64_t kFewestPointsOfTwo = 64;
+// As many results of `after` as take about `limit` steps, and the same results of `before`. Nothing: a root is not an
+// array, or the results take more than `most` steps.
+Result<std::optional<SlicesOfTwo>> SlicesOfBoth(const Cone& before, const Cone& after, int64_t limit, int64_t most,
+                                                uint64_t seed);
+// The value of a slice in the declared types, with the bits of the interpreter. `wanted`: the member of the slice.
+Result<Literal> InterpretSlice(const Module& module,
+                               const std::unordered_map<const Instruction*, WantedResults>& wanted,
+                               std::span<const Literal> args, const InterpretOptions& options);
 
 // The limit to each of some pieces of work, done so many times each, that lets all of them together stay below `limit`:
 // the smaller ones are done in full.

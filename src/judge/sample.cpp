@@ -1,0 +1,550 @@
+#include "judge/sample.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/counted.h"
+#include "base/text.h"
+#include "interp/compare/joined.h"
+#include "interp/compare/same_operation.h"
+#include "interp/nan_bits.h"
+#include "interp/shadow/slice.h"
+#include "ir/module.h"
+#include "ir/trip_count.h"
+#include "judge/loop_states.h"
+#include "judge/residues.h"
+#include "judge/value_numbers.h"
+
+namespace hlo {
+namespace {
+
+using shadow::Cone;
+using shadow::ConeArgument;
+using shadow::SlicesOfTwo;
+
+// An array of one module: an instruction, or an element of one whose value is a tuple.
+struct Place {
+  const Instruction* inst = nullptr;
+  int64_t element = -1;  // -1: the instruction itself.
+};
+
+// A value that passes kept but changed in its operation or operands.
+struct Change {
+  Place before, after;
+  int number = -1;  // Number of the value before the passes; -1: not known.
+};
+
+// ---- Values that are given -----------------------------------------------------------------------------------------
+
+const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module& module) {
+  return numbers.ElementsOf(numbers.Of(module.entry().root()));
+}
+
+// Another execution may give another value, so a slice cannot repeat it.
+bool CannotBeRepeated(const Instruction& inst) {
+  return inst.Is(kSideEffect) || inst.Is(kCollective) || inst.Is(Opcode::kRng) ||
+         inst.Is(Opcode::kRngGetAndUpdateState) || !CanInterpret(inst);
+}
+
+// Steps of the loops in a cone, whose number of iterations its own steps leave out.
+double StepsOfLoops(const Computation& computation) {
+  constexpr double kIterations = 1000;  // Assumed if the number is not known.
+  double steps = 0;
+  for (const Instruction* inst : computation.instructions()) {
+    double times = 1;
+    if (inst->Is(Opcode::kWhile)) {
+      const auto trips = TripCount(*inst);
+      times = trips ? static_cast<double>(*trips) : kIterations;
+    }
+    for (const Computation* called : CalledComputations(*inst)) {
+      if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall)) continue;
+      steps += times * (static_cast<double>(shadow::StepsOf(*called)) + StepsOfLoops(*called));
+    }
+  }
+  return steps;
+}
+
+// ---- The comparison ------------------------------------------------------------------------------------------------
+
+class Comparer {
+ public:
+  Comparer(const Module& before, const Module& after, std::span<const Literal> args, OriginsOf origins,
+           Preserves promise, const SampleOptions& options)
+      : before_(before),
+        after_(after),
+        args_(args),
+        options_(options),
+        promise_(promise),
+        origins_(before, origins),
+        loops_before_(LoopsOf(before)),
+        loops_after_(LoopsOf(after)),
+        counterparts_(loops_before_, loops_after_, origins_) {}
+
+  Result<SampleResult> Compare() {
+    // An instruction that no pass made has the same id in both modules. A negative number means such an id.
+    const auto identity = [](int input_id, const Instruction& inst) {
+      return input_id >= 0 ? input_id : -2 - inst.id();
+    };
+    numbers_.Add(before_, {.choose = nullptr,
+                           .identity = [&](const Instruction& inst) { return identity(origins_.InputId(inst), inst); },
+                           .counterpart = nullptr});
+    FindLeft();
+    numbers_.Add(after_, {.choose = [&](const Instruction& inst, int number) { return Choose(inst, number); },
+                          .identity = [&](const Instruction& inst) { return identity(inst.origin(), inst); },
+                          .counterpart = [&](const Instruction& loop,
+                                             int64_t element) { return counterparts_.Of(loop, element); }});
+    CompareResults();
+    result_.changed = std::ssize(changes_);
+    int64_t left = options_.work_limit;
+    for (size_t i = 0; i < changes_.size(); ++i) {
+      const int64_t share = std::max<int64_t>(1, left / static_cast<int64_t>(changes_.size() - i));
+      const int64_t spent = TRY(CompareOnStates(changes_[i], share, std::max(kShares * share, left / kShares)));
+      left = std::max<int64_t>(0, left - spent);
+      if (result_.verdict == Verdict::kMismatch) return std::move(result_);
+    }
+    if (kFewestCompared * result_.compared() < result_.changed) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = std::move(why_not_);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr int64_t kShares = 8;
+  // At least one changed value in so many must be compared.
+  static constexpr int64_t kFewestCompared = 4;
+  static constexpr int64_t kMostStepsOfStart = 100'000'000;
+
+  // Values that are computed although a run left them.
+  struct Cut {
+    std::set<int> computed;
+    bool all = false;
+  };
+
+  // ---- Changed values ----
+
+  int Choose(const Instruction& inst, int number) {
+    if (!inst.shape().IsArray() || inst.Is(Opcode::kParameter)) return number;
+    const Instruction* kept = nullptr;
+    for (const Instruction* origin : origins_.Of(inst)) {
+      const int other = numbers_.Of(*origin);
+      if (other == ValueNumbers::kNone || !Compatible(origin->shape(), inst.shape())) continue;
+      if (other == number) {
+        ++result_.unchanged;
+        return number;
+      }
+      if (kept == nullptr) kept = origin;
+    }
+    if (kept == nullptr) return number;
+    // The start, the body and the condition of the loop decide.
+    if (numbers_.StateOf(number) != nullptr) return number;
+    changes_.push_back({{kept}, {&inst}, numbers_.Of(*kept)});
+    return changes_.back().number;
+  }
+
+  void CompareResults() {
+    const Instruction &x = before_.entry().root(), &y = after_.entry().root();
+    const int of_x = numbers_.Of(x), of_y = numbers_.Of(y);
+    if (of_x == of_y) return;
+    if (x.shape().IsArray()) return changes_.push_back({{&x}, {&y}, of_x});
+    const auto element_of = [](const Instruction& root, int64_t i) {
+      return root.Is(Opcode::kTuple) ? Place{&root.operand(i)} : Place{&root, i};
+    };
+    const std::vector<int>*elements_x = ElementsOfRoot(numbers_, before_),
+          *elements_y = ElementsOfRoot(numbers_, after_);
+    for (int64_t i = 0; i < std::ssize(x.shape().elements()); ++i) {
+      const bool is_known = elements_x != nullptr && elements_y != nullptr;
+      if (is_known && (*elements_x)[i] == (*elements_y)[i]) continue;
+      changes_.push_back({element_of(x, i), element_of(y, i), is_known ? (*elements_x)[i] : -1});
+    }
+  }
+
+  // ---- Given values ----
+
+  // Numbers of the values that a run left.
+  void FindLeft() {
+    for (const Computation* computation : before_.PostOrder()) {
+      for (const Instruction* inst : computation->instructions()) {
+        const int number = numbers_.Of(*inst);
+        const int id = origins_.InputId(*inst);
+        if (number == ValueNumbers::kNone || !inst->shape().IsArray() || inst->Is(Opcode::kConstant)) continue;
+        if (options_.left.has && options_.left.has(id)) left_.try_emplace(number, id);
+      }
+    }
+  }
+
+  // Null: it is not given.
+  Result<std::shared_ptr<const Literal>> Given(const Instruction& inst, int number, const Cut& cut) {
+    if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kParameter)) {
+      if (const Instruction* loop = LoopAround(inst)) return ElementOf(*loop, inst.tuple_index(), number);
+    }
+    const auto left = left_.find(number);
+    if (left == left_.end() || cut.all || cut.computed.contains(number)) return nullptr;
+    return options_.left.take(left->second);
+  }
+
+  // Null: the instruction is not in the body or condition of a loop.
+  const Instruction* LoopAround(const Instruction& inst) const {
+    for (const LoopOfComputation* loops : {&loops_before_, &loops_after_}) {
+      const auto loop = loops->find(&inst.computation());
+      if (loop != loops->end()) return loop->second;
+    }
+    return nullptr;
+  }
+
+  // An element of the state of a loop: its value in the state that is judged now, or else its initial value.
+  Result<std::shared_ptr<const Literal>> ElementOf(const Instruction& loop, int64_t element, int number) {
+    if (const auto now = state_.find(number); now != state_.end()) return now->second;
+    const auto known = starts_.find(number);
+    if (known != starts_.end()) return known->second;
+    starts_[number] = nullptr;
+    const std::vector<int>* state = numbers_.StateOf(loop);
+    if (state == nullptr || (*state)[element] != number || numbers_.StateOf(number) != nullptr) return nullptr;
+    // The body hands it on unchanged.
+    const Instruction& operand = loop.operand(0);
+    const Place place = operand.Is(Opcode::kTuple) ? Place{&operand.operand(element)} : Place{&operand, element};
+    const auto cone = TRY(ConeOfPlace(place, {}));
+    if (!cone || cone->steps > kMostStepsOfStart) return nullptr;
+    if (auto value = Interpret(*cone->module, ArgumentsOf(*cone), options_.interpret))
+      starts_[number] = std::make_shared<const Literal>(std::move(*value));
+    return starts_[number];
+  }
+
+  static std::vector<Literal> ArgumentsOf(const Cone& cone) {
+    std::vector<Literal> args;
+    for (const ConeArgument& argument : cone.args)
+      args.push_back(argument.literal != nullptr ? *argument.literal : Literal());
+    return args;
+  }
+
+  // ---- Loops ----
+
+  // Compares a change in a loop on a sample of the loop's states.
+  Result<int64_t> CompareOnStates(const Change& change, int64_t limit, int64_t most) {
+    state_.clear();
+    iteration_ = -1;
+    const Instruction* const loop = LoopAround(*change.before.inst);
+    if (loop == nullptr) return CompareChange(change, limit, most);
+    TRY(FindStates());
+    const auto found = states_.find(loop);
+    if (found == states_.end() || found->second.states().empty()) {
+      SetWhyNot(Str("'", change.after.inst->name(), "' is in a loop whose states are not known"));
+      return 0;
+    }
+    const std::vector<LoopStates::State>& states = found->second.states();
+    const std::vector<int>& numbers = *numbers_.StateOf(*loop);
+    const SampleResult until_now = result_;
+    int64_t spent = 0;
+    for (const LoopStates::State& state : states) {
+      for (size_t i = 0; i < numbers.size(); ++i)
+        state_[numbers[i]] = std::make_shared<const Literal>(state.value.elements()[i]);
+      iteration_ = state.iteration;
+      const int64_t compared = result_.compared();
+      spent += TRY(CompareChange(change, limit / std::ssize(states), most / std::ssize(states)));
+      if (result_.verdict == Verdict::kMismatch || result_.compared() == compared) return spent;
+      // The value counts once.
+      if (&state == &states.back()) break;
+      const int64_t elements = result_.elements;
+      result_ = until_now;
+      result_.elements = elements;
+    }
+    return spent;
+  }
+
+  // Interprets the loops of the entry of the module before, as far as a part of the work limit lets them.
+  Status FindStates() {
+    if (found_states_) return {};
+    found_states_ = true;
+    std::vector<const Instruction*> loops;
+    for (const Instruction* inst : before_.entry().PostOrder()) {
+      if (inst->Is(Opcode::kWhile) && numbers_.StateOf(*inst) != nullptr) loops.push_back(inst);
+    }
+    for (const Instruction* loop : loops) {
+      const auto cone = TRY(ConeOfPlace({loop}, {}));
+      if (!cone) continue;
+      const Computation& body = *loop->attrs<WhileAttrs>().body;
+      const double each = static_cast<double>(shadow::StepsOf(body)) + StepsOfLoops(body);
+      const double room = static_cast<double>(options_.work_limit) / kShares / static_cast<double>(loops.size());
+      const auto iterations = static_cast<int64_t>(std::max(1.0, room / std::max(1.0, each)));
+      InterpretOptions observing = options_.interpret;
+      if (observing.max_loop_iterations == 0 || observing.max_loop_iterations > iterations)
+        observing.max_loop_iterations = iterations;
+      const Instruction& copy = cone->module->entry().root();
+      observing.on_iteration = [&](const Instruction& at, int64_t iteration, const Literal& state) {
+        states_.try_emplace(&at == &copy ? loop : &at, options_.seed).first->second.Add(iteration, state);
+      };
+      const auto ran = Interpret(*cone->module, ArgumentsOf(*cone), observing);
+      if (!ran && ran.error().exit == ExitCode::kInterrupted) FAIL(ran.error());
+    }
+    return {};
+  }
+
+  // ---- Cones and slices ----
+
+  // Nothing: an argument of a loop's body is not given, or something cannot be computed again.
+  Result<std::optional<Cone>> ConeOfPlace(const Place& place, const Cut& cut) {
+    const Computation& computation = place.inst->computation();
+    std::vector<ConeArgument> args(computation.parameters().size());
+    const bool is_entry = computation.IsEntry();
+    for (size_t i = 0; is_entry && i < args.size(); ++i)
+      args[i] = {.literal = &args_[i], .value = {}, .key = numbers_.Of(*computation.parameters()[i])};
+    Status status;
+    const shadow::Given given = [&](const Instruction& inst) -> std::optional<ConeArgument> {
+      const int number = numbers_.Of(inst);
+      if (number == ValueNumbers::kNone || !inst.shape().IsArray() || inst.Is(Opcode::kParameter)) return std::nullopt;
+      auto value = Given(inst, number, cut);
+      if (!value) status = std::unexpected(value.error());
+      if (!value || *value == nullptr || !Compatible((*value)->shape(), inst.shape())) return std::nullopt;
+      held_.push_back(*value);
+      return ConeArgument{.literal = value->get(), .value = {}, .key = number};
+    };
+    Cone cone = shadow::ConeOf(*place.inst, args, nullptr, given);
+    TRY(std::move(status));
+    if (place.element >= 0) {
+      Computation& entry = cone.module->entry();
+      Instruction& root = entry.root();
+      entry.SetRoot(root.Is(Opcode::kTuple) ? root.operand(place.element)
+                                            : entry.AddGetTupleElement(root, place.element));
+      if (root.IsDead()) entry.RemoveDeadTree(root);
+    }
+    for (const Instruction* inst : cone.module->entry().PostOrder()) {
+      if (CannotBeRepeated(*inst) || HasDynamicSize(*inst)) return std::nullopt;
+      const bool is_read = inst->Is(Opcode::kParameter) && (inst->IsRoot() || !inst->users().empty());
+      if (is_read && cone.args[inst->parameter_number()].literal == nullptr) return std::nullopt;
+    }
+    const double steps = static_cast<double>(cone.steps) + StepsOfLoops(cone.module->entry());
+    cone.steps = static_cast<int64_t>(std::min(steps, 0x1p60));
+    return cone;
+  }
+
+  static std::set<int> KeysOf(const Cone& cone) {
+    std::set<int> keys;
+    for (const Instruction* parameter : cone.module->entry().parameters()) {
+      if (parameter->IsRoot() || !parameter->users().empty()) keys.insert(cone.args[parameter->parameter_number()].key);
+    }
+    return keys;
+  }
+
+  enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
+
+  // Compares both slices of a change. Takes values that only one side reads from those that are given, as long as the
+  // sides differ. The steps that it took.
+  Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
+    constexpr int kMostRounds = 12;
+    int64_t spent = 0;
+    Cut cut;
+    if (change.number >= 0) cut.computed.insert(change.number);
+    std::optional<Comparison> difference;
+    for (int round = 0; round < kMostRounds; ++round) {
+      held_.clear();
+      auto before = TRY(ConeOfPlace(change.before, cut)), after = TRY(ConeOfPlace(change.after, cut));
+      if (!before || !after) {
+        SetWhyNot(Str("'", change.after.inst->name(), "' hangs on values that a slice cannot compute"));
+        return spent;
+      }
+      const std::set<int> keys_before = KeysOf(*before), keys_after = KeysOf(*after);
+      const auto slices = TRY(shadow::SlicesOfBoth(*before, *after, limit, most, options_.seed));
+      if (!slices) {
+        result_.beyond_work = true;
+        SetWhyNot(Str("computing '", change.after.inst->name(), "' takes more than its share of ", options_.work_limit,
+                      " steps (--work_limit)"));
+        return spent;
+      }
+      spent += slices->before.steps + slices->after.steps;
+      Comparison comparison;
+      const Outcome outcome = TRY(CompareSlices(change, *slices, &comparison));
+      if (outcome != Outcome::kDiffers) return spent;
+      const bool is_last = cut.all;
+      cut.all = !TakeDifference(keys_before, keys_after, cut);
+      difference = std::move(comparison);
+      if (is_last) break;
+      // Both sides begin with the same values, so a difference counts. If the work limit allows it, both sides are
+      // also computed from the arguments alone, and that difference decides.
+      if (cut.all && !IsWorthAll(change, limit, most)) break;
+    }
+    if (!cut.all) {
+      SetWhyNot(Str("'", change.after.inst->name(), "' hangs on other values than before"));
+      return spent;
+    }
+    Found(change, std::move(*difference));
+    return spent;
+  }
+
+  // False: both sides read the same given values.
+  bool TakeDifference(const std::set<int>& before, const std::set<int>& after, Cut& cut) const {
+    std::vector<int> different;
+    std::ranges::set_symmetric_difference(before, after, std::back_inserter(different));
+    std::erase_if(different, [&](int key) { return !left_.contains(key); });
+    cut.computed.insert(different.begin(), different.end());
+    return !different.empty();
+  }
+
+  bool IsWorthAll(const Change& change, int64_t limit, int64_t most) {
+    if (left_.empty()) return false;
+    const Cut all{.computed = {}, .all = true};
+    const auto cone = ConeOfPlace(change.after, all);
+    return cone && *cone && (*cone)->steps <= std::max(limit, most);
+  }
+
+  void SetWhyNot(std::string why) {
+    if (why_not_.empty()) why_not_ = std::move(why);
+  }
+
+  void Found(const Change& change, Comparison comparison) {
+    result_.verdict = Verdict::kMismatch;
+    result_.reason =
+        Str("'", change.after.inst->name(), "' differs from '", change.before.inst->name(), "' before the passes in ",
+            comparison.bad(), " of ", Counted(comparison.checked(), "compared element"));
+    result_.finding = BitsFinding{
+        .after = change.after.inst,
+        .before = change.before.inst,
+        .loop =
+            iteration_ < 0 ? "" : Str("iteration ", iteration_, " of '", LoopAround(*change.after.inst)->name(), "'"),
+        .comparison = std::move(comparison)};
+  }
+
+  // ---- Two slices ----
+
+  Result<Outcome> CompareSlices(const Change& change, const SlicesOfTwo& slices, Comparison* comparison) {
+    const int64_t elements = std::ssize(slices.points);
+    const auto expected = InterpretSide(slices.before, slices.args), actual = InterpretSide(slices.after, slices.args);
+    for (const auto* side : {&expected, &actual}) {
+      if (*side) continue;
+      if (side->error().exit == ExitCode::kInterrupted || side->error().exit == ExitCode::kInternal)
+        FAIL(side->error());
+      SetWhyNot(Str("'", change.after.inst->name(), "' cannot be computed: ", side->error().message()));
+      return Outcome::kOpen;
+    }
+    const std::vector<int64_t> differ = TRY(DifferentOf(slices, *expected, *actual));
+    if (differ.empty()) {
+      ++result_.by_bits;
+      result_.elements += elements;
+      return Outcome::kEqual;
+    }
+    if (promise_ == Preserves::kExact) {
+      *comparison = Shown(change, slices, *expected, *actual, differ);
+      return Outcome::kDiffers;
+    }
+    if (slices.before.wanted.empty() && slices.after.wanted.empty()) {
+      BitsResult residues = TRY(CompareByResidues(*slices.before.module, *slices.after.module, slices.args,
+                                                  {.interpret = options_.interpret, .compare = options_.compare}));
+      if (residues.verdict == Verdict::kMatch) {
+        ++result_.by_residues;
+        result_.elements += elements;
+        return Outcome::kEqual;
+      }
+      if (residues.verdict == Verdict::kMismatch && promise_ == Preserves::kReassociates) {
+        *comparison = Shown(change, slices, *expected, *actual, differ);
+        return Outcome::kDiffers;
+      }
+    }
+    return CompareInF64(change, slices, comparison);
+  }
+
+  Result<Literal> InterpretSide(const SlicesOfTwo::Side& side, std::span<const Literal> args,
+                                NanBits nan_bits = NanBits::kOwn) const {
+    InterpretOptions options = options_.interpret;
+    options.nan_bits = nan_bits;
+    return shadow::InterpretSlice(*side.module, side.wanted, args, options);
+  }
+
+  // Elements with other bits, without those that depend on the bits of NaNs.
+  Result<std::vector<int64_t>> DifferentOf(const SlicesOfTwo& slices, const Literal& expected, const Literal& actual) {
+    std::vector<int64_t> differ = DifferentElements(expected, actual);
+    if (differ.empty() || (!ReadsNanBits(*slices.before.module) && !ReadsNanBits(*slices.after.module))) return differ;
+    for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
+      for (const bool of_after : {false, true}) {
+        const Literal other = TRY(InterpretSide(of_after ? slices.after : slices.before, slices.args, bits));
+        const std::vector<int64_t> depend = DifferentElements(of_after ? actual : expected, other);
+        std::erase_if(differ, [&](int64_t element) { return std::ranges::binary_search(depend, element); });
+      }
+    }
+    return differ;
+  }
+
+  // Only `differ` are shown as wrong.
+  Comparison Shown(const Change& change, const SlicesOfTwo& slices, const Literal& expected, const Literal& actual,
+                   const std::vector<int64_t>& differ) const {
+    Literal shown = expected;
+    const int64_t width = ByteWidth(expected.shape().type());
+    for (const int64_t i : differ)
+      std::memcpy(shown.mutable_raw() + i * width, actual.raw() + i * width, static_cast<size_t>(width));
+    return CompareSample(ToShadow(expected), shown, ShapeOf(change.after), {{slices.points}}, options_.compare);
+  }
+
+  static const Shape& ShapeOf(const Place& place) {
+    return place.element < 0 ? place.inst->shape() : place.inst->shape().element(place.element);
+  }
+
+  Result<Outcome> CompareInF64(const Change& change, const SlicesOfTwo& slices, Comparison* comparison) {
+    const Shape& whole = ShapeOf(change.after);
+    Shape shape = whole;
+    std::vector<int64_t> points = slices.points;
+    if (IsComplex(whole.type())) {  // Real and imaginary parts are numbers of their own.
+      std::vector<int64_t> dims = whole.dims();
+      dims.push_back(2);
+      shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, std::move(dims));
+      points.clear();
+      for (const int64_t point : slices.points) points.insert(points.end(), {2 * point, 2 * point + 1});
+    }
+    std::vector<ShadowValue> args;
+    for (const Literal& arg : slices.args) args.push_back(ToShadow(arg));
+    const auto evaluate = [&](const SlicesOfTwo::Side& side) -> Result<ShadowValue> {
+      ShadowOptions options;
+      options.widened = true;
+      options.max_loop_iterations = options_.interpret.max_loop_iterations;
+      options.wanted = &side.wanted;
+      return TRY(EvaluateShadow(side.module->entry(), std::span<const ShadowValue>(args), options)).value;
+    };
+    const auto expected = evaluate(slices.before), actual = evaluate(slices.after);
+    if (!expected || !actual) {
+      SetWhyNot((!expected ? expected : actual).error().message());
+      return Outcome::kOpen;
+    }
+    int64_t by_bits = 0;
+    const ShadowValue joined = Joined(*expected, *actual, &by_bits);
+    *comparison = CompareSample(joined, AsLiteral(*actual), shape, {{points}}, options_.compare);
+    if (comparison->bad() > 0) return Outcome::kDiffers;
+    if (comparison->verdict != Verdict::kMatch) {
+      SetWhyNot(Str("'", change.after.inst->name(), "': ", comparison->reason));
+      return Outcome::kOpen;
+    }
+    ++result_.in_f64;
+    result_.elements += std::ssize(slices.points);
+    return Outcome::kEqual;
+  }
+
+  const Module& before_;
+  const Module& after_;
+  const std::span<const Literal> args_;
+  const SampleOptions& options_;
+  const Preserves promise_;
+  const Origins origins_;
+  const LoopOfComputation loops_before_, loops_after_;
+  const Counterparts counterparts_;
+  ValueNumbers numbers_;
+  std::vector<Change> changes_;
+  std::unordered_map<int, int> left_;  // Id in the input, by number.
+  // By number: elements of the state that is judged now, and elements of states that are the same in each iteration.
+  std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
+  int64_t iteration_ = -1;  // Number of the iteration that begins with `state_`.
+  bool found_states_ = false;
+  std::unordered_map<const Instruction*, LoopStates> states_;  // Key: a loop of the module before.
+  std::vector<std::shared_ptr<const Literal>> held_;           // Given values that the cones of now refer to.
+  std::string why_not_;                                        // Why the first value that is open is open.
+  SampleResult result_;
+};
+
+}  // namespace
+
+Result<SampleResult> CompareBySample(const Module& before, const Module& after, std::span<const Literal> args,
+                                     OriginsOf origins, Preserves promise, const SampleOptions& options) {
+  return Comparer(before, after, args, origins, promise, options).Compare();
+}
+
+}  // namespace hlo
