@@ -172,30 +172,6 @@ ENTRY main {
   EXPECT_EQ(result.verdict, Verdict::kMismatch) << result.reason;
 }
 
-TEST(Widened, AWrongDecisionOnConstantsIsNamed) {
-  // 4.1 * 100 is 410 in f32; 409 is what truncation leaves without the rounding.
-  constexpr const char* kDecide = R"(HloModule m
-ENTRY main {
-  x = s32[4] parameter(0)
-  a = f32[] constant(4.1)
-  b = f32[] constant(100)
-  c = f32[] multiply(a, b)
-  d = s32[] convert(c)
-  ds = s32[4] broadcast(d), dimensions={}
-  ROOT y = s32[4] add(x, ds)
-})";
-  for (const int folded : {410, 409}) {
-    const WidenedResult result = Widened(
-        [&](Module& m) {
-          Instruction& d = *Named(m, "d");
-          d.ReplaceAllUses(m.entry().AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{folded})));
-          m.entry().RemoveDeadTree(d);
-        },
-        kDecide);
-    EXPECT_EQ(result.verdict, folded == 410 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
-  }
-}
-
 constexpr const char* kLoop = R"(HloModule m
 condition {
   s = (s32[], f32[5]) parameter(0)

@@ -250,6 +250,17 @@ TEST(JudgeSample, AFaultThatOnlyLaterIterationsShowIsFound) {
   EXPECT_EQ(result.verdict, Verdict::kMismatch) << result.reason;
 }
 
+// The wrong condition is right in all states with which iterations begin.
+TEST(JudgeSample, ALoopThatEndsTooLateIsFound) {
+  const SampleResult result = AfterPass(kLoop, [](Module& m) {
+    Instruction& go = *Named(m, "go");
+    go.ReplaceAllUses(go.computation().Add(Opcode::kCompare, go.shape(), {&go.operand(0), &go.operand(1)},
+                                           CompareAttrs{.direction = ComparisonDirection::kLe}));
+  });
+  ASSERT_EQ(result.verdict, Verdict::kMismatch) << result.reason;
+  EXPECT_EQ(result.finding->loop, "iteration 60 of 'loop'");
+}
+
 // ---- Slices --------------------------------------------------------------------------------------------------------
 
 TEST(JudgeSample, SlicesHaveTheBitsOfTheWhole) {

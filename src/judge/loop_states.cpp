@@ -55,10 +55,17 @@ const Instruction* Counterparts::LoopOf(const Instruction& loop_after) const {
 
 void LoopStates::Add(int64_t iteration, const Literal& state) {
   const int64_t number = seen_++;
+  latest_ = iteration;
   if (states_.size() < kStates) return states_.push_back({iteration, state});
   // Any later state is kept with the same probability. The first one stays.
   const auto place = Mixed(seed_, static_cast<uint64_t>(number)) % static_cast<uint64_t>(number);
   if (place + 1 < kStates) states_[place + 1] = {iteration, state};
+}
+
+std::vector<LoopStates::State> LoopStates::Of(bool of_condition) const {
+  std::vector<State> states = states_;
+  if (of_condition && end_) states.push_back(*end_);
+  return states;
 }
 
 }  // namespace hlo

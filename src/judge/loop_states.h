@@ -49,11 +49,15 @@ class LoopStates {
   explicit LoopStates(uint64_t seed) : seed_(seed) {}
 
   void Add(int64_t iteration, const Literal& state);
-  const std::vector<State>& states() const { return states_; }
+  // The state with which the loop ended. No iteration begins with it, but the condition is evaluated.
+  void End(const Literal& state) { end_ = State{latest_ + 1, state}; }
+  // `of_condition`: states in which the condition is evaluated.
+  std::vector<State> Of(bool of_condition) const;
 
  private:
   const uint64_t seed_;
-  int64_t seen_ = 0;
+  int64_t seen_ = 0, latest_ = -1;
+  std::optional<State> end_;
   std::vector<State> states_;
 };
 

@@ -1,7 +1,6 @@
 #include "driver/run/pass_check.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -359,7 +358,7 @@ Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool 
                        .compare = judging.compare,
                        .left = runs_code ? values.Functions() : LeftValues(),
                        .seed = static_cast<uint64_t>(judging.seed),
-                       .work_limit = std::numeric_limits<int64_t>::max() / 4};
+                       .work_limit = int64_t{1} << 50};
   if (judging.work_limit > 0) sample.work_limit = judging.work_limit / PartsOf(runs);
   if (runs.empty()) return JudgeWithoutPasses(input, optimized, own, sample);
   const auto judge_on = [&](const std::vector<Literal>& arguments, bool by_sample) {

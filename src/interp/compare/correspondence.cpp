@@ -10,31 +10,29 @@
 namespace hlo {
 namespace {
 
-struct Reading {
-  size_t at = 0;
-  bool hands_on = false;  // The kept value stays as long as anything reads it.
-};
-using Readings = std::unordered_map<const Instruction*, Reading>;
+using Readings = std::unordered_map<const Instruction*, size_t>;  // When each is compared, for the last time.
 
 size_t LastOf(Users results, const Readings& compared) {
   size_t last = 0;
   for (const Instruction* result : results) {
-    if (const auto at = compared.find(result); at != compared.end()) last = std::max(last, at->second.at);
+    if (const auto at = compared.find(result); at != compared.end()) last = std::max(last, at->second);
   }
   return last;
 }
 
-// Puts it into `read`, which has that of its users and what is read besides. `inner`: what is called reads its
-// arguments when what is inside is compared.
-size_t LastRead(const Instruction& inst, const Readings& compared, std::unordered_map<const Instruction*, size_t>& read,
+// The last time at which the value of an instruction is read. `read` has the times of its users, and gets this one.
+// `hands_on`: the kept value of a compared user stays as long as anything reads it. `inner`: the last times at which
+// instructions of called computations are compared, which read the arguments of the call.
+size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
+                std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
   size_t last = 0;
   if (const auto it = read.find(&inst); it != read.end()) last = it->second;
   for (const Instruction* user : inst.users()) {
     const auto at = compared.find(user);
     const auto through = read.find(user);
-    if (at != compared.end()) last = std::max(last, at->second.at);
-    if ((at == compared.end() || !at->second.hands_on) && through != read.end()) last = std::max(last, through->second);
+    if (at != compared.end()) last = std::max(last, at->second);
+    if ((at == compared.end() || !hands_on) && through != read.end()) last = std::max(last, through->second);
     if (inner == nullptr) continue;
     for (const Computation* callee : CalledComputations(*user)) {
       if (const auto it = inner->find(callee); it != inner->end()) last = std::max(last, it->second);
@@ -45,29 +43,19 @@ size_t LastRead(const Instruction& inst, const Readings& compared, std::unordere
 
 }  // namespace
 
-bool OnlyReturned(const Instruction& inst) {
-  return std::ranges::all_of(inst.users(),
-                             [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
+bool IsOneOfSeveral(const Instruction& inst) {
+  return inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kFusion);
 }
 
-Correspondence::Correspondence(const Module& input, const Module& optimized, int64_t limit)
-    : callers_(input), limit_(limit) {
+const Instruction* InsideKernel(const Instruction& one_of_several) {
+  const Instruction& root = one_of_several.operand(0).attrs<FusionAttrs>().calls->root();
+  return root.Is(Opcode::kTuple) ? &root.operand(one_of_several.tuple_index()) : nullptr;
+}
+
+Correspondence::Correspondence(const Module& input) : callers_(input) {
   for (const Computation* computation : input.Computations()) {
     for (const Instruction* inst : computation->Instructions()) by_id_[inst->id()] = inst;
   }
-  if (HasLimit()) twins_.emplace(input, optimized);
-  for (const Computation* computation : optimized.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (!inst->Is(Opcode::kWhile)) continue;
-      auto pair = ChangedLoop(*inst, [&](const Instruction& of) { return OriginOf(of); }, callers_);
-      if (pair) changed_loops_.emplace(inst, std::move(*pair));
-    }
-  }
-}
-
-const LoopPair* Correspondence::ChangedLoopOf(const Instruction& loop) const {
-  const auto it = changed_loops_.find(&loop);
-  return it == changed_loops_.end() ? nullptr : &it->second;
 }
 
 const Instruction* Correspondence::OriginOf(const Instruction& inst) const {
@@ -81,21 +69,16 @@ const Instruction* Correspondence::OriginIn(const Instruction& inst, const Compu
 }
 
 const Instruction* Correspondence::ComparedWith(const Instruction& inst, const Computation& before) const {
-  if (const LoopPair* changed = ChangedLoopOf(inst); changed != nullptr && !inst.IsRoot())
-    return callers_.RunsOnceIn(changed->before->computation(), before) ? changed->before : nullptr;
   const Instruction* origin = inst.IsRoot() ? &before.root() : OriginIn(inst, before);
   if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) return nullptr;
   return Compatible(origin->shape(), inst.shape()) && !inst.shape().IsToken() ? origin : nullptr;
 }
 
 std::vector<Correspondence::Elements> Correspondence::ElementsToCompare(const Instruction& origin,
-                                                                        const Instruction& inst,
-                                                                        const LoopPair* changed) const {
+                                                                        const Instruction& inst) const {
   std::vector<Elements> elements;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    const int64_t in_origin = changed == nullptr ? i : changed->elements[i];
-    if (in_origin < 0) continue;
-    const Instruction &before = origin.operand(in_origin), &after = inst.operand(i);
+    const Instruction &before = origin.operand(i), &after = inst.operand(i);
     const bool is_there = OriginIn(after, origin.computation()) == &before;
     if (!is_there || after.Is(Opcode::kTuple)) elements.push_back({&before, &after});
   }
@@ -153,7 +136,7 @@ std::vector<Instruction*> Correspondence::OrderOf(const Computation& before, con
 }
 
 Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computation& after,
-                                      const std::vector<Instruction*>& order, const LoopPair* changed) const {
+                                      const std::vector<Instruction*>& order) const {
   const size_t end = order.size();
   const Instruction &root = after.root(), &root_before = before.root();
   Readings compared, compared_before;                    // Of an origin the last time.
@@ -161,26 +144,20 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
   for (size_t i = 0; i < end; ++i) {
     const Instruction* origin = ComparedWith(*order[i], before);
     if (origin == nullptr) continue;
-    compared[order[i]] = {i, !OnlyReturned(*order[i])};  // What is returned and was sampled is not kept.
-    compared_before[origin] = {i, IsLarge(*order[i]) && !OnlyReturned(*origin)};
+    compared[order[i]] = compared_before[origin] = i;
     for (const Computation* at = &origin->computation(); at != &before; at = &callers_.Of(*at).computation())
       inner[at] = i;
   }
   // Read at the end: what of the root is compared again.
   std::unordered_map<const Instruction*, size_t> read, read_before;
-  if (root.Is(Opcode::kTuple) && !RootsCompareByElement(before, changed)) {
+  if (root.Is(Opcode::kTuple)) {
     read[&root] = end;
     read_before[&root_before] = end;
-  } else if (root.Is(Opcode::kTuple)) {
-    for (const Elements& elements : ElementsToCompare(root_before, root, changed)) {
-      read[elements.after] = end;
-      read_before[elements.before] = end;
-    }
   }
   Lifetimes lifetimes(end + 1);
   for (size_t i = end; i-- > 0;) {
     const Instruction& inst = *order[i];
-    size_t last = std::max(i, LastRead(inst, compared, read));
+    size_t last = std::max(i, LastRead(inst, compared, /*hands_on=*/true, read));
     if (!compared.contains(&inst)) continue;
     if (IsOneOfSeveral(inst)) last = std::max(last, LastOf(inst.operand(0).users(), compared));
     lifetimes.after[last].push_back(&inst);
@@ -195,9 +172,8 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
         size_t& last = read_before[inst];
         last = std::max(last, read_before[&callers_.Of(*inside[i])]);
       }
-      const size_t last = LastRead(*inst, compared_before, read_before, &inner);
-      size_t& end_of_twin = ends[Twin(*inst)];
-      end_of_twin = std::max(end_of_twin, last);
+      size_t& last = ends[inst];
+      last = std::max(last, LastRead(*inst, compared_before, /*hands_on=*/false, read_before, &inner));
       for (const Computation* callee : CalledComputations(*inst)) {
         if (inner.contains(callee)) inside.push_back(callee);
       }
@@ -205,7 +181,7 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
   }
   for (const auto& [inst, last] : ends) {
     const auto it = compared_before.find(inst);
-    if (it != compared_before.end()) lifetimes.before[std::max(last, it->second.at)].push_back(inst);
+    if (it != compared_before.end()) lifetimes.before[std::max(last, it->second)].push_back(inst);
   }
   return lifetimes;
 }

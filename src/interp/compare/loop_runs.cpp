@@ -23,7 +23,7 @@ bool SameValues(const ShadowValue& a, const ShadowValue& b) {
 
 void AddEnd(LoopRun& run) {
   const int64_t iterations = run.states.empty() ? 0 : run.states.back().iteration + 1;
-  if (!shadow::AnyUndetermined(run.result)) run.states.push_back({iterations, run.result, run.beside, true});
+  if (!shadow::AnyUndetermined(run.result)) run.states.push_back({iterations, run.result, true});
 }
 
 }  // namespace
@@ -31,45 +31,32 @@ void AddEnd(LoopRun& run) {
 std::optional<LoopRun> LoopRuns::Noted(const Instruction& loop, const ShadowValue& start) const {
   const auto noted = once_.find(&loop);
   if (noted == once_.end() || !noted->second.result || !SameValues(noted->second.start, start)) return std::nullopt;
-  LoopRun run{.states = {{0, noted->second.start, {}}}, .result = *noted->second.result, .beside = {}};
+  LoopRun run{.states = {{0, noted->second.start}}, .result = *noted->second.result};
   AddEnd(run);
   return run;
 }
 
-Result<LoopRun> LoopRuns::Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options,
-                              LoopBeside* beside) {
+Result<LoopRun> LoopRuns::Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options) {
   LoopRun run;
-  // Both loops are given these states. What one of them alone has is not, and keeps what it may be off by.
-  options.is_exact_state = [&](const Instruction& at, int64_t element) {
-    return &at != &loop || beside == nullptr || beside->pair().HasCounterpart(element);
-  };
+  options.is_exact_state = [](const Instruction&, int64_t) { return true; };  // Both loops are given these states.
   options.on_iteration = [&](const Instruction& at, int64_t iteration, const ShadowValue& state) {
     if (&at != &loop) return NoteIteration(at, iteration, state);
-    if (beside != nullptr) beside->Begin(state);
-    const auto seen = [&] {
-      return LoopState{iteration, state, beside == nullptr ? ShadowValue() : beside->Now(state)};
-    };
     const int64_t slots = iterations_ + 1;  // The first stays.
     if (iteration < slots) {
-      run.states.push_back(seen());
+      run.states.push_back({iteration, state});
       return;
     }
     const int64_t slot = static_cast<int64_t>(Mix(seed_ ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) %
                                               static_cast<uint64_t>(iteration));
-    if (slot + 1 < slots) run.states[slot + 1] = seen();
+    if (slot + 1 < slots) run.states[slot + 1] = {iteration, state};
   };
   options.on_loop_end = [&](const Instruction& at, int64_t trips, ShadowValue last, const ShadowValue& result) {
     if (&at != &loop) return NoteResult(at, result);
     const auto is_last = [&](const LoopState& state) { return state.iteration == trips - 1; };
     if (trips == 0 || std::ranges::any_of(run.states, is_last)) return;
-    ShadowValue beside_last = beside == nullptr ? ShadowValue() : beside->Now(last);
-    run.states.push_back({trips - 1, std::move(last), std::move(beside_last)});
+    run.states.push_back({trips - 1, std::move(last)});
   };
   run.result = TRY(EvaluateShadowOf(loop, args, options));
-  if (beside != nullptr) {
-    if (!beside->status()) FAIL(beside->status().error());
-    run.beside = beside->Next(run.result);
-  }
   std::ranges::sort(run.states, {}, &LoopState::iteration);
   AddEnd(run);
   return run;

@@ -1,4 +1,4 @@
-// The states that two loops are compared on: those that one of them goes through.
+// The states that two loops are compared on: those that one of them goes through. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_LOOP_RUNS_H_
 #define HLO_INTERP_COMPARE_LOOP_RUNS_H_
 
@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interp/compare/loop_pairs.h"
 #include "interp/shadow/shadow.h"
 
 namespace hlo {
@@ -16,13 +15,12 @@ namespace hlo {
 struct LoopState {
   int64_t iteration = 0;
   ShadowValue value;
-  ShadowValue beside;  // Of a loop whose state passes changed, its own.
-  bool ends = false;   // No iteration begins with it.
+  bool ends = false;  // No iteration begins with it.
 };
 
 struct LoopRun {
   std::vector<LoopState> states;  // In order.
-  ShadowValue result, beside;
+  ShadowValue result;
 };
 
 // Of loops nested 2,000 deep each would run all that are in it, once for itself and once for each that it is in. So a
@@ -35,9 +33,8 @@ class LoopRuns {
 
   // From this state, when a run noted it.
   std::optional<LoopRun> Noted(const Instruction& loop, const ShadowValue& start) const;
-  // `args`: of the loop's computation. `beside`, or null: goes along.
-  Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options,
-                      LoopBeside* beside);
+  // `args`: of the loop's computation.
+  Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options);
 
  private:
   struct Once {

@@ -241,10 +241,7 @@ std::string ToString(const WidenedResult& result) {
     return Str(VerdictText(result.verdict, result.reason), "  ", Counted(result.instructions, "instruction"), ", ",
                Counted(result.elements, "element"), " compared in f64, ", result.undetermined, " undetermined",
                result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"),
-               result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
-               result.sampled == 0 ? ""
-                                   : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
-                                         Counted(result.sampled, "instruction")));
+               result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"));
   }
   const WidenedFinding& finding = *result.finding;
   std::string text =

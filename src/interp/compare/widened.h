@@ -1,7 +1,10 @@
-// Does an optimized module mean the same as its input? Both are evaluated in f64, without the roundings of their types,
-// cut at the instructions that passes kept: what has an origin is computed from the nearest kept values, which are
-// given to both sides alike, and compared within what f64 roundings can do. So a wrong formula or constant shows even
-// where bf16 would hide it, and it shows at the instruction it happened to.
+// Compares a module before a pass with the module after it, for passes that are not exact. Both are evaluated in f64,
+// without the roundings of their types, and cut at the instructions that the pass kept: a value with an origin is
+// computed from the nearest kept values, which both sides have in common, and compared within what f64 roundings can
+// do. So a wrong formula or constant shows even where bf16 would hide it, and it shows at the instruction it happened
+// to.
+//
+// A constant that the pass made was rounded to its type. So it has a bound of a few half steps.
 #ifndef HLO_INTERP_COMPARE_WIDENED_H_
 #define HLO_INTERP_COMPARE_WIDENED_H_
 
@@ -20,27 +23,16 @@ namespace hlo {
 class Instruction;
 class Module;
 
-// What a run left as the value of an instruction of the optimized module, once; or nothing.
-using LeftFunction = std::function<Result<std::optional<Literal>>(const Instruction&)>;
-
 struct WidenedOptions {
   uint64_t seed = 0;
   // No pass between the modules is declared to change precision. An instruction whose attributes they changed must then
   // give the same bits for the same operands, unless it adds up or calls.
   bool keeps_precision = false;
-  // The modules are apart by one pass instance: bounds that say nothing of one value leave that value open. In a whole
-  // pipeline passes fold many values to the numbers of the declared types, so there more than half of all elements must
-  // have such bounds.
-  bool is_one_instance = true;
   int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
   int64_t max_loop_iterations = 1'000'000;
-  // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
+  // Scalar steps of loops and of bodies that are applied to each element. 0: no limit.
   int64_t work_limit = 0;
   std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // For progress; may be null.
-  // Of LargeValues what a run left. Such a value is compared at a sample too, and what comes after it is computed from
-  // what was left, on both sides: any value serves that is the same on both. Null, or nothing: it is computed, and
-  // compared, as a whole.
-  LeftFunction left;
   CompareOptions compare;
 };
 
@@ -72,8 +64,6 @@ struct WidenedResult {
   std::string reason;
   int64_t instructions = 0;  // Compared.
   int64_t elements = 0;
-  int64_t sampled = 0;                                // Instructions, of which
-  int64_t sampled_elements = 0, sampled_checked = 0;  // not all elements were compared.
   int64_t undetermined = 0;
   int64_t vacuous = 0;       // Within bounds that say nothing.
   bool beyond_work = false;  // It took more than the work limit, and was left.
@@ -88,11 +78,6 @@ struct WidenedResult {
 // Where nothing has an origin the results alone are compared, with what bounds grow to on the way.
 Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
                                      const WidenedOptions& options = {});
-
-// The instructions of the optimized module's entry that take more than their share of the work limit although other
-// instructions need them, in the order in which they are asked for.
-std::vector<const Instruction*> LargeValues(const Module& input, const Module& optimized,
-                                            const WidenedOptions& options);
 
 // "a pass is wrong: 'fusion.7' differs from 'add.3' ..." or what was compared.
 std::string ToString(const WidenedResult& result);

@@ -644,6 +644,7 @@ class Slicer {
       parts.push_back(&At(inst.operand(static_cast<int64_t>(i)), origins.from[i]));
       end += std::ssize(*origins.from[i]);
     }
+    if (parts.empty()) return entry_->AddConstant(Literal(List(inst, 0)));
     if (parts.size() == 1) return *parts[0];
     Instruction& all =
         entry_->Add(Opcode::kConcatenate, List(inst, origins.number.size()), parts, OneDimensionAttrs{{0}});

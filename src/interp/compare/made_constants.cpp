@@ -1,0 +1,65 @@
+#include "interp/compare/made_constants.h"
+
+#include <cmath>
+
+#include "interp/shadow/rules.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// The hash of the element if all elements are equal, else of the whole literal.
+uint64_t HashOfConstant(const Literal& literal) {
+  if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
+  return literal.Hash();
+}
+
+// A constant that a pass made, with a bound of four half steps of its type: a few operations on constants may be off by
+// that much. The error of a complex number is relative to its magnitude, because its parts may cancel.
+ShadowValue Rounded(const Literal& constant) {
+  constexpr int kHalfSteps = 4;
+  ShadowValue value = ToShadow(constant);
+  if (IsComplex(constant.shape().type())) {
+    value = shadow::Parted(value);
+    const Literal real = value.elements[0].value, imaginary = value.elements[1].value;
+    for (ShadowValue& part : value.elements) {
+      const shadow::Rounding rounding = shadow::RoundingTo(part.shape.type(), false);
+      part.bound = shadow::Zeros(part.shape);
+      auto bounds = part.bound.mutable_data<double>();
+      for (size_t i = 0; i < bounds.size(); ++i) {
+        const double size = std::hypot(shadow::Values(real)[i], shadow::Values(imaginary)[i]);
+        bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfStep(rounding, size) : 0;
+      }
+    }
+    return value;
+  }
+  if (!value.IsFloat()) return value;
+  const shadow::Rounding rounding = shadow::RoundingTo(constant.shape().type(), false);
+  value.bound = shadow::Zeros(value.shape);
+  auto bounds = value.bound.mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double size = std::fabs(shadow::Values(value.value)[i]);
+    bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfStep(rounding, size) : 0;
+  }
+  return value;
+}
+
+}  // namespace
+
+MadeConstants::MadeConstants(const Module& before) { AddBefore(before); }
+
+void MadeConstants::AddBefore(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) before_.insert(HashOfConstant(inst->literal()));
+    }
+  }
+}
+
+std::optional<ShadowValue> MadeConstants::Of(const Instruction& after) const {
+  if (!after.Is(Opcode::kConstant) || !after.shape().IsArray()) return std::nullopt;
+  if (before_.contains(HashOfConstant(after.literal()))) return std::nullopt;
+  return Rounded(after.literal());
+}
+
+}  // namespace hlo
