@@ -45,9 +45,14 @@ all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 help:  ## List the targets
 	@sed -nE 's/^([a-z_.-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 26
 
-# One line for each step; V=1 shows the commands.
+# One line for each step; V=1 shows the commands. A first build also counts the objects that exist.
 Q := $(if $(V),,@)
+ifeq ($(wildcard $(BUILD)/bin/$(if $(filter run-tests,$(MAKECMDGOALS)),hlo-test,hlo)),)
+EXPECTED_OBJECTS := $(words $(OBJECTS) $(TOOL_OBJECTS) $(if $(filter run-tests,$(MAKECMDGOALS)),$(TEST_OBJECTS) $(DOUBLE_OBJECTS)))
+say = $(if $(V),,@printf '[%3d/%d] %-5s %s\n' $$(find $(BUILD) -name '*.o' | wc -l) $(EXPECTED_OBJECTS) $(1) $@)
+else
 say = $(if $(V),,@printf '%-5s %s\n' $(1) $@)
+endif
 
 # ---- Building ------------------------------------------------------------------------------------------------------
 

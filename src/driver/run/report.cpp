@@ -187,8 +187,10 @@ std::string ReportText(const RunReport& report) {
                HumanMilliseconds(times.passes), report.tuning ? Str(", autotune ", gpu::Summary(*report.tuning)) : "",
                ", kernels ", HumanMilliseconds(times.compile), ")");
     if (times.runs > 0)
-      out += Str("   run ", HumanMilliseconds(times.run), " (median of ", times.runs, "; ",
-                 HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")");
+      out += Str("   run ", HumanMilliseconds(times.run),
+                 times.runs == 1 ? std::string(" (one run)")
+                                 : Str(" (median of ", times.runs, "; ", HumanMilliseconds(times.run_min), " to ",
+                                       HumanMilliseconds(times.run_max), ")"));
     if (times.on_device) out += Str(", ", HumanMilliseconds(*times.on_device), " on the device");
     if (report.examples_per_run > 0 && times.run > 0)
       out += Format("   %.4g examples/s", static_cast<double>(report.examples_per_run) * 1000 / times.run);
