@@ -264,6 +264,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   make.profile = TRY(ParseProfile(options.input_profile));
   make.constrain = options.constrain_inputs;
   make.cast = *CastArgsFromText(options.cast_args);
+  // A run that looks for NaN or infinities must not avoid them.
+  if (options.watch.detect_nan != "none" || options.watch.detect_inf != "none") make.max_tries = 0;
   make.exact_bound = options.exact_bound;
   make.range = TRY(ParseArgRange(options.arg_range, make.profile));
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
@@ -306,7 +308,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     return arguments;
   }
   if (options.recorded_arguments == Recorded::kMissing && options.arg.size() < module.entry().parameters().size())
-    arguments.notes.emplace_back("the snapshot has no arguments, so they are made up: the file may be cut off");
+    arguments.notes.emplace_back(
+        "the snapshot has no arguments, perhaps because the file is truncated, so arguments are generated");
   const auto on_all = [&](std::span<const Literal> shared) {
     return WithOwn(ByDevice(devices, std::vector<Literal>(shared.begin(), shared.end())), own);
   };
@@ -320,7 +323,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   return arguments;
 }
 
-Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes) {
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
+                             std::vector<std::string>* notes) {
   if (auto recorded = TRY(ReadRecorded(path)); recorded && recorded->result)
     return Fitting(std::move(*recorded->result), shape, "the result");
   const auto read_arrays = ReadNpz(path);
@@ -342,7 +346,7 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::v
     for (const auto& [name, array] : arrays) {
       if (name != key) continue;
       unused.erase(Str("'", key, "'"));
-      return LiteralFromNpy(array, leaf, Str("result ", key), Str(path, ":", key));
+      return LiteralFromNpy(array, leaf, Str("result ", key), Str(path, ":", key), cast);
     }
     std::vector<std::string> keys;
     for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));

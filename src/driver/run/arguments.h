@@ -31,10 +31,12 @@ Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
-// The outN of a file (outN.i.j for leaves of tuples), or the result of a snapshot, as a value of `shape`, for
-// --reference. `notes` gets what the file has beside them. Errors: [A003] an output without a key, [A004] another
-// shape.
-Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes);
+// Reads the arrays outN of a file (outN.i.j for leaves of tuples), or the result of a snapshot, as a value of `shape`,
+// for
+// --reference. Arrays of another element type are converted if `cast` allows it. Adds a note on further arrays of the
+// file to `notes`. Errors: [A003] an output without a key, [A004] another shape or element type.
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
+                             std::vector<std::string>* notes);
 
 // "auto" is cuda where that works, else cpu, with a note.
 Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform,

@@ -543,7 +543,8 @@ Result<const Expected*> Experiment::Reference() {
     if (file.empty()) return Expected{.outputs = *arguments.reference};
     Expected expected;
     const RunResults& results = *TRY(Results());
-    auto outputs = ReadExpected(TRY(ReferenceFile(file)), results.outputs.shape(), &expected.notes);
+    auto outputs = ReadExpected(TRY(ReferenceFile(file)), results.outputs.shape(),
+                                *CastArgsFromText(Running().cast_args), &expected.notes);
     if (!outputs && outputs.error().code() == "A004" && !results.why_not_joined.empty())
       FAIL(std::move(outputs).error().Hint(results.why_not_joined));
     expected.outputs = TRY(std::move(outputs));

@@ -28,6 +28,12 @@ void Count(const Literal& literal, Finiteness& counts) {
   if (count > 1 && literal.IsSplat()) ++counts.constant_outputs;
 }
 
+bool HasFloats(const Shape& shape) {
+  bool found = false;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { found = found || IsFloat(leaf.type()); });
+  return found;
+}
+
 // Message if the op expects unique rows of indices and there are too many rows for that, or "".
 std::string TooManyRows(const Instruction& parameter, const LeafRange& range, const Shape& shape) {
   if (!range.rows_unique || !shape.IsArray()) return "";
@@ -88,6 +94,10 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
         made.notes.push_back(std::move(text));
     });
   }
+  const bool has_made_floats = std::ranges::any_of(module.entry().parameters(), [&](const Instruction* parameter) {
+    return !given.contains(parameter->parameter_number()) && HasFloats(parameter->shape());
+  });
+  double first_share = 0;  // The share that is not finite at scale 1.
   for (made.tries = 1;; ++made.tries) {
     made.values = TRY(MakeAll(module, ranges, given, options, made.scale));
     if (!options.interpret) return made;
@@ -96,7 +106,8 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
     Count(*made.reference, counts);
     made.non_finite_share =
         counts.floats == 0 ? 0 : static_cast<double>(counts.non_finite) / static_cast<double>(counts.floats);
-    const bool tightenable = !made.values.empty() && !options.range &&
+    if (made.tries == 1) first_share = made.non_finite_share;
+    const bool tightenable = has_made_floats && !options.range &&
                              (options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge ||
                               options.profile == InputProfile::kTies || options.profile == InputProfile::kCancel ||
                               options.profile == InputProfile::kLong);
@@ -104,7 +115,14 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
       if (counts.constant_outputs > 0 && !made.values.empty())
         made.notes.push_back(
             Str(counts.constant_outputs, counts.constant_outputs == 1 ? " output is" : " outputs are", " constant"));
-      if (made.scale != 1) made.notes.push_back(Str("floats scaled by ", made.scale, " to keep results finite"));
+      if (made.scale != 1 && made.non_finite_share >= first_share) {
+        made.notes.push_back(Str("results are not finite, even if generated floats are scaled by ", made.scale));
+        made.scale = 1;
+        made.values = TRY(MakeAll(module, ranges, given, options, made.scale));
+        made.reference = TRY(options.interpret(made.values));
+      } else if (made.scale != 1) {
+        made.notes.push_back(Str("generated floats scaled by ", made.scale, " to keep results finite"));
+      }
       return made;
     }
     made.scale /= 2;

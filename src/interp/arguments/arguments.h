@@ -61,7 +61,7 @@ struct ArgumentOptions {
   std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;
   // Runs the reference once to check whether the results are finite; null skips the check.
   std::function<Result<Literal>(std::span<const Literal>)> interpret;
-  int max_tries = 8;
+  int max_tries = 8;  // Halvings of the scale of generated floats while results are not finite.
 };
 
 struct Arguments {

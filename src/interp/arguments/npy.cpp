@@ -212,7 +212,7 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
     if (changed < 0 && cast == CastArgs::kSafe) return converted;
     FAIL(mismatch("").Hint(
         changed < 0 ? std::string("the values fit: --cast_args=safe converts them")
-                    : Str("element ", changed, " would be another number; --cast_args=force converts all the same")));
+                    : Str("element ", changed, " would become another number; --cast_args=force converts it nevertheless")));
   }
   Literal literal = Literal::Uninitialized(shape);
   if (literal.byte_size() == 0) return literal;
