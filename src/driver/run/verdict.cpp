@@ -101,12 +101,19 @@ std::string Again(const RunOptions& options, const RunReport& report, std::strin
   return Str(RunAgain(given, flags, report.path), "   ", does);
 }
 
+// The flag with which hlo-opt makes the plans of this run, or "" for the default target.
+std::string TargetFlag(const RunOptions& options) {
+  const DeviceDescription* device = options.pipeline.device;
+  if (device == nullptr) return "";
+  return Str("--target=", device->is_gpu ? ShellWord(options.reproducer.target) : "host", " ");
+}
+
 // Where something is wrong, the command that shows more of it. A pass says so itself.
 std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunReport& report) {
   switch (culprit.kind) {
     case Culprit::Kind::kKernel:
-      return Str("hlo-opt ", report.platform == "cpu" ? "--target=host " : "",
-                 "--stage=llvm --kernel=", ShellWord(culprit.name), " ", ShellWord(report.path), "   shows its code");
+      return Str("hlo-opt ", TargetFlag(options), "--stage=", report.platform == "cpu" ? "host-llvm" : "llvm",
+                 " --kernel=", ShellWord(culprit.name), " ", ShellWord(report.path), "   shows its code");
     case Culprit::Kind::kLibrary: return Again(options, report, "--nolibraries", "runs our own kernel instead");
     case Culprit::Kind::kRuntime:
       return Str("hlo-opt --stage=hlo-backend ", ShellWord(report.path), "   shows the steps in their order");
