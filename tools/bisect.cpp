@@ -104,7 +104,7 @@ std::string TextOf(const Bisection& found, const BisectFlags& f, const Property&
   if (!found.show_flags.empty()) out += Str("  shows it:   ", CommandWith(f, found.show_flags), "\n");
   if (!found.without_flags.empty()) {
     out += Str("  without it: ", CommandWith(f, found.without_flags), "\n");
-    if (found.others) out += "              which is bad all the same: another one does it, too\n";
+    if (found.others) out += "              which also fails: a later one does the same\n";
   }
   return out;
 }

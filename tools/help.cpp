@@ -127,14 +127,15 @@ void PrintAdvice() {
     std::printf("  %-14s %s\n", std::string(rule.name).c_str(), std::string(rule.when).c_str());
 }
 
-void PrintKinds() {
-  struct Kind {
-    std::string_view text, what;
-  };
-  constexpr Kind kKinds[] = {
+struct Kind {
+  std::string_view text, what;
+};
+constexpr Kind kKinds[] = {
 #define KERNEL_KIND(Name, text, fields, what) {text, what},
 #include "ir/kernel_kinds.def"
-  };
+};
+
+void PrintKinds() {
   std::printf(
       "Kinds of kernel, in the order in which a fusion is offered to them, but for the last four, which are none of "
       "ours\n(docs/fusion.md):\n\n");
@@ -322,6 +323,12 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
   for (const GlossaryTerm& term : glossary) {
     if (Folded(term.term) != Folded(asked)) continue;
     std::printf("%s: %s\n", term.term.c_str(), term.meaning.c_str());
+    return ExitCode::kOk;
+  }
+  for (const Kind& kind : kKinds) {
+    if (Folded(kind.text) != Folded(asked)) continue;
+    std::printf("%s: kind of kernel: %s ('hlo help kinds')\n", std::string(kind.text).c_str(),
+                std::string(kind.what).c_str());
     return ExitCode::kOk;
   }
   FAIL(Unknown(asked, commands, glossary));
