@@ -243,7 +243,7 @@ class LocalCheck {
       const FollowedRun followed = TRY(Follow(executable_, arguments, /*unfinished=*/true));
       if (!followed.fault.empty()) {
         culprit_ = {.kind = Culprit::Kind::kRuntime,
-                    .name = followed.guilty,
+                    .name = followed.culprit,
                     .text = Str("run time: ", followed.fault, kOnFurther)};
         return {};
       }
