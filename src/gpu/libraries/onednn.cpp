@@ -34,7 +34,7 @@ int BinaryAlgorithm(EpilogueOp op) {
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
 // Version 2 does not pack rhs. Rows that are a multiple of 2 KiB apart share sets of the first-level cache. Our kernel
-// packs (emitters/packed_contraction.cpp) and is faster from 32 rows on (2026-11-26-cpu-2.md).
+// packs (emitters/packed_contraction.cpp) and is faster from 32 rows on (bench/results/2026-11-26-cpu-2.md).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&
