@@ -1,7 +1,7 @@
 // Measures which planted faults the judge finds (`make mutants`).
 //
 //   mutants [--passes=N] [--kernels=N] [--seed=S] [--sets=N] [--least_passes=PERCENT] [--least_own=PERCENT]
-//           [--least_kernels=PERCENT] [--reach] [--list] MODULE.hlo...
+//           [--least_kernels=PERCENT] [--sample=STEPS] [--reach] [--list] MODULE.hlo...
 //
 // Group 1, passes: each mutation of ir/mutation.h is planted once in each module, at a seeded instruction, as if a pass
 // had made it. A mutant is killed if CompareByBits returns MISMATCH for the arguments of a run or for one of up to N -
@@ -11,6 +11,8 @@
 // possible. A mutant is killed if the report says MISMATCH and names a kernel, a library call or, for a fault of the
 // run time, any step as the culprit. The rate is over the mutants whose output bits differ from a run without the
 // fault.
+//
+// --sample=STEPS judges passes by samples instead, as large modules are judged, with so many steps for each mutant.
 //
 // --reach instead counts the sides of decisions (judge/reach.h) that arguments reach. --list names the missing sides,
 // or all mutants that are not killed. A number of -1 omits a group.
@@ -42,6 +44,7 @@
 #include "ir/verifier/verifier.h"
 #include "judge/bits.h"
 #include "judge/reach_search.h"
+#include "judge/sample.h"
 #include "parser/parser.h"
 #include "tests/mutants/survivors.h"
 
@@ -54,6 +57,7 @@ struct Flags {
   uint64_t seed = 5000;
   int64_t passes = 400, kernels = 60;  // Random modules of each group.
   int64_t sets = 9;                    // The sets of arguments for passes.
+  int64_t sample = 0;                  // Steps of samples; 0: all values are compared.
   double least_passes = 0, least_own = 0, least_kernels = 0;
   bool reach = false, list = false;
   std::vector<std::string> files;
@@ -148,6 +152,7 @@ class Table {
 InterpretOptions Limits() { return {.max_loop_iterations = kMostTrips, .max_steps = kMostSteps}; }
 
 bool g_list = false;
+int64_t g_sample = 0;  // Flags::sample.
 
 // ---- Passes --------------------------------------------------------------------------------------------------------
 
@@ -186,6 +191,11 @@ struct JudgedOnSets {
 
 Result<JudgedOnSets> JudgeOnSets(const Module& module, const Module& wrong,
                                  const std::vector<std::vector<Literal>>& sets) {
+  if (g_sample > 0) {
+    const SampleOptions sample = {.interpret = Limits(), .work_limit = g_sample};
+    return JudgedOnSets{
+        TRY(CompareBySample(module, wrong, sets[0], OriginsOf::kBefore, Preserves::kExact, sample)).verdict, 0};
+  }
   const BitsOptions bits = {.interpret = Limits()};
   const Verdict own = TRY(CompareByBits(module, wrong, sets[0], bits)).verdict;
   for (size_t i = 1; i < sets.size() && own != Verdict::kMismatch; ++i) {
@@ -452,9 +462,9 @@ std::optional<Flags> ParseFlags(int argc, char** argv) {
     } else if (!flag.starts_with("--")) {
       flags.files.emplace_back(flag);
     } else if (!Take(flag, "--seed", &flags.seed) && !Take(flag, "--passes", &flags.passes) &&
-               !Take(flag, "--sets", &flags.sets) && !Take(flag, "--kernels", &flags.kernels) &&
-               !Take(flag, "--least_passes", &flags.least_passes) && !Take(flag, "--least_own", &flags.least_own) &&
-               !Take(flag, "--least_kernels", &flags.least_kernels)) {
+               !Take(flag, "--sets", &flags.sets) && !Take(flag, "--sample", &flags.sample) &&
+               !Take(flag, "--kernels", &flags.kernels) && !Take(flag, "--least_passes", &flags.least_passes) &&
+               !Take(flag, "--least_own", &flags.least_own) && !Take(flag, "--least_kernels", &flags.least_kernels)) {
       std::fprintf(stderr, "mutants: bad flag '%s'\n", argv[i]);
       return std::nullopt;
     }
@@ -480,6 +490,7 @@ int Main(const Flags& flags) {
     return 0;
   }
   g_list = flags.list;
+  g_sample = flags.sample;
   Table passes, kernels;
   const double passes_seconds = Measure(Subjects(flags, flags.passes, files), flags.sets, MeasurePasses, passes);
   passes.Print(Format("Passes, %.0f s", passes_seconds), "MATCH, though the output bits differ:");
