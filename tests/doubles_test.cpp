@@ -387,7 +387,7 @@ TEST(Doubles, TheDumpedGraphIsTheRecordedOne) {
     }
     EXPECT_EQ(dumped, recorded) << graph << "\n" << dot;
     EXPECT_GT(dumped, 2);
-    EXPECT_NE(ReadFile(folder / "index.html").find("recorded on the device"), std::string::npos);
+    EXPECT_NE(ReadFile(folder / "index.html").find("graph recorded on the device"), std::string::npos);
     fs::remove_all(folder);
   }
 }

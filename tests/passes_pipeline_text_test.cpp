@@ -247,8 +247,8 @@ TEST(Findings, OfARunAreReportedOnce) {
                  {.pass = FindPass("dce"), .instance = 2, .changed = true, .misreported = true}};
   const std::vector<std::string> findings = FindingsOf(report);
   ASSERT_EQ(findings.size(), 2u);
-  EXPECT_EQ(findings[0], "[I010] dce says unchanged, the module says otherwise");
-  EXPECT_EQ(findings[1], "[I011] the fixed point of 'fusion' does not end; it was stopped there");
+  EXPECT_EQ(findings[0], "[I010] dce reports no change, but it changed the module");
+  EXPECT_EQ(findings[1], "[I011] the fixed point of 'fusion' does not end; hlokit stopped it");
 }
 
 }  // namespace

@@ -77,17 +77,17 @@ TEST(ProfileSteps, UseTensorCoresOrSayWhyNot) {
     EXPECT_TRUE(use.eligible && !use.used);
     return use.why_not;
   };
-  EXPECT_EQ(why(UseOf(dot("f32", 64, 64), call, false, false)), "f32 operands, and no --allow_tf32");
-  EXPECT_EQ(why(UseOf(dot("f16", 63, 64), call, false, false)), "the number of terms 63 is no multiple of 8");
-  EXPECT_EQ(why(UseOf(dot("s8", 64, 24), call, false, false)), "the number of columns 24 is no multiple of 16");
-  EXPECT_EQ(why(UseOf(dot("bf16", 64, 1), call, false, false)), "a matrix times a vector");
+  EXPECT_EQ(why(UseOf(dot("f32", 64, 64), call, false, false)), "its operands are f32, and --allow_tf32 is not given");
+  EXPECT_EQ(why(UseOf(dot("f16", 63, 64), call, false, false)), "the number of terms, 63, is not a multiple of 8");
+  EXPECT_EQ(why(UseOf(dot("s8", 64, 24), call, false, false)), "the number of columns, 24, is not a multiple of 16");
+  EXPECT_EQ(why(UseOf(dot("bf16", 64, 1), call, false, false)), "it multiplies a matrix by a vector");
   EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), kernel, false, false)), "its kernel has no matrix instructions");
   EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), refused, false, false)), "cuBLASLt: it has an odd stride");
   EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), call, true, false)), "it ran on the host");
   EXPECT_EQ(why(UseOf("f32[2,5,5,7] convolution(f16[2,5,5,12] x, f16[1,1,12,7] w), window={size=1x1}, "
                       "dim_labels=b01f_01io->b01f",
                       call, false, false)),
-            "the number of input features 12 is no multiple of 8");
+            "the number of input features, 12, is not a multiple of 8");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Status CheckFile(const std::string& folder, const JsonValue& file, std::vector<s
   std::error_code error;
   if (!fs::is_regular_file(path, error)) FAIL(Broken(folder, Str("'", Escaped(*name), "' is missing")));
   const auto bytes = TRY(ReadSource(path, kMostBytes));
-  if (HashText(bytes->text()) != *hash) notes->push_back(Str("'", path, "' is not as the bundle was written"));
+  if (HashText(bytes->text()) != *hash) notes->push_back(Str("'", path, "' has changed since the bundle was written"));
   return {};
 }
 
@@ -69,7 +69,7 @@ Result<Bundle> ReadBundle(const std::string& folder) {
   for (const JsonValue& file : *files) TRY(CheckFile(folder, file, &bundle.notes));
   for (const JsonValue& flag : *flags) {
     if (flag.String() == nullptr || !flag.String()->starts_with("--"))
-      FAIL(Broken(folder, Str(kManifest, " has '", flag.ToString(), "' among the flags")));
+      FAIL(Broken(folder, Str(kManifest, " has '", flag.ToString(), "' among the flags, which is not a flag")));
     std::string word = *flag.String();
     if (const size_t at = word.find(kFolder); at != word.npos) word.replace(at, kFolder.size(), folder);
     bundle.flags.push_back(std::move(word));

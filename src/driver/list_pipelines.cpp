@@ -83,7 +83,8 @@ void Append(const std::vector<PipelineItem>& items, const SourceText& source, in
     *number += counts;
     const std::string name = Str(std::string(static_cast<size_t>(2 * depth), ' '), item.name,
                                  item.repeat.fixed_point ? " (fixed point)" : "");
-    const std::string about = counts ? AboutOf(item, source.text()) : "not one of XLA's, which schedules by itself";
+    const std::string about =
+        counts ? AboutOf(item, source.text()) : "not a pipeline of XLA, which schedules outside its pipelines";
     *out += Format("%4s  %-40s %3lld %-6s  %s", counts ? Str(*number).c_str() : "", name.c_str(),
                    static_cast<long long>(PassesOf(item.items)), PassesOf(item.items) == 1 ? "pass" : "passes",
                    about.c_str());
@@ -102,8 +103,8 @@ PassCounts CountsOf(const Pipeline& pipeline, const Module& module, const Device
 }
 
 std::string ToString(const PassCounts& counts) {
-  return Str(counts.distinct, " passes by name, ", counts.distinct_one_device, " of them on one device, where ",
-             counts.invocations, " run");
+  return Str(counts.distinct, " different passes, ", counts.distinct_one_device, " of them on one device, where ",
+             counts.invocations, " instances run");
 }
 
 std::string PipelineList() {
@@ -116,7 +117,7 @@ std::string PipelineList() {
     out += Str(out.empty() ? "" : "\n", preset.name, ": ", preset.what, "\n");
     Append(pipeline->items, *preset.source, 0, &number, &out);
     out +=
-        Str("      ", ToString(CountsOf(*pipeline, of_one_device, DefaultDevice())), ", a fixed point counted once\n");
+        Str("      ", ToString(CountsOf(*pipeline, of_one_device, DefaultDevice())), "; a fixed point counts once\n");
   }
   return out;
 }

@@ -171,29 +171,32 @@ Status CheckIsMeant(const Module& module) {
           return IsFloat(x->shape().type()) && x->shape().type() != result.type();
         };
         if (std::ranges::any_of(inst->operands(), is_another))
-          FAIL(UnsupportedAt(*inst, "U009", Str("'", inst->opcode(), "' of another type than ", result))
-                   .Hint("write a convert"));
+          FAIL(UnsupportedAt(
+                   *inst, "U009",
+                   Str("'", inst->opcode(), "' has an operand of another element type than its result ", result))
+                   .Hint("convert the operand first"));
       }
       if (inst->Is(Opcode::kBitcast) && !IsOfSameSize(inst->operand(0).shape(), inst->shape()))
-        FAIL(UnsupportedAt(*inst, "U009",
-                           Str("'bitcast' of ", inst->operand(0).shape(), ", of another size than ", inst->shape())));
+        FAIL(UnsupportedAt(
+            *inst, "U009",
+            Str("'bitcast' from ", inst->operand(0).shape(), " to ", inst->shape(), ", which has another size")));
       for (int64_t i = 0; inst->Is(Opcode::kSort) && i < inst->operand_count(); ++i) {
         const Shape& result = inst->shape().IsTuple() ? inst->shape().element(i) : inst->shape();
         if (result.type() != inst->operand(i).shape().type())
-          FAIL(UnsupportedAt(*inst, "U009", Str("'sort' of ", inst->operand(i).shape(), " that gives ", result))
-                   .Hint("write a convert"));
+          FAIL(UnsupportedAt(*inst, "U009", Str("'sort' gives ", result, " for the operand ", inst->operand(i).shape()))
+                   .Hint("convert the operand first"));
       }
       for (const int64_t i : {3, 4}) {  // The mean and the variance, whose sizes XLA does not check.
         if (!inst->Is(Opcode::kBatchNormInference)) break;
         const Shape &shape = inst->operand(i).shape(), &scale = inst->operand(1).shape();
         if (shape.dims() != scale.dims())
-          FAIL(UnsupportedAt(*inst, "U009", Str("operand ", i, " of ", shape, ", where the scale is ", scale)));
+          FAIL(UnsupportedAt(*inst, "U009", Str("operand ", i, " is ", shape, ", but the scale is ", scale)));
       }
       if (!inst->Is(Opcode::kFft) || inst->operand(0).shape().type() != inst->shape().type()) continue;
       const std::vector<int64_t>& lengths = inst->attrs<FftAttrs>().fft_length;
       const Shape& shape = inst->shape();
       if (!std::equal(lengths.rbegin(), lengths.rend(), shape.dims().rbegin()))
-        FAIL(UnsupportedAt(*inst, "U009", Str("fft_length is not what the innermost dimensions of ", shape, " are")));
+        FAIL(UnsupportedAt(*inst, "U009", Str("fft_length differs from the innermost dimensions of ", shape)));
     }
   }
   return {};
@@ -214,7 +217,7 @@ Result<std::unique_ptr<Module>> ReadAndVerify(const std::shared_ptr<const Source
       !valid) {
     if (needed)
       FAIL(std::move(valid).error().Hint(
-          "what is run or rewritten has to be valid; --verify=off leaves out its warnings alone"));
+          "a module that is run or rewritten must be valid; --verify=off only drops its warnings"));
     FAIL(std::move(valid).error());
   }
   if (!options.text_only) TRY(CheckIsMeant(*module));
@@ -237,7 +240,7 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
     const std::vector<SourceRange> pieces = SplitInput(*source);
     if (piece > static_cast<int64_t>(pieces.size())) {
       FAIL(UsageError("F006", Str("'", Escaped(file), "' holds ", pieces.size(),
-                                  pieces.size() == 1 ? " module" : " modules", ", not ", piece)));
+                                  pieces.size() == 1 ? " module" : " modules", "; there is no #", piece)));
     }
     parse.piece = pieces[piece - 1];
   }
@@ -271,7 +274,7 @@ std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& p
   std::set<std::string> codes;
   for (const Diagnostic& warning : warnings) codes.insert(warning.code);
   return Str(warnings.size(), warnings.size() == 1 ? " warning: " : " warnings: ", Join(codes, ", "), "; hlo check ",
-             path == "-" ? "FILE" : path, " says more");
+             path == "-" ? "FILE" : path, " shows them");
 }
 
 namespace {
@@ -279,7 +282,7 @@ namespace {
 Result<std::vector<std::string>> PiecesOf(const std::vector<std::string>& files, const LoadOptions& options) {
   std::vector<std::string> pieces;
   for (const std::string& file : files) {
-    if (file == "-") FAIL(UsageError("F004", "--split_input_file wants a file: stdin is read once"));
+    if (file == "-") FAIL(UsageError("F004", "--split_input_file needs a file, because stdin can be read only once"));
     const auto source = ReadSource(file, options.max_input);
     const size_t count = source ? SplitInput(**source).size() : 1;  // Loading an unreadable file reports the reason.
     if (count <= 1) pieces.push_back(file);
@@ -341,9 +344,9 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       if (inside.empty())
         FAIL(UsageError("F006",
                         Str("directory '", Escaped(path), "' holds no module in a .hlo, .txt, .pb or .pbtxt file"))
-                 .Hint(options.subdirectories
-                           ? "nor does any directory in it"
-                           : "directories in it are not searched; '*', '?' and @LIST name files of several"));
+                 .Hint(options.subdirectories ? "its subdirectories hold none either"
+                                              : "its subdirectories are not searched; '*', '?' and @LIST select files "
+                                                "in several directories"));
       const size_t all = inside.size();
       if (options.one_state) inside = FirstStates(inside);
       if (const size_t left_out = all - inside.size(); left_out > 0 && notes != nullptr)

@@ -94,7 +94,7 @@ class Differ {
   }
 
   std::string Take() {
-    if (omitted_ > 0) out_ += Str("... and ", omitted_, omitted_ == 1 ? " computation more\n" : " computations more\n");
+    if (omitted_ > 0) out_ += Str("... and ", omitted_, omitted_ == 1 ? " more computation\n" : " more computations\n");
     return std::move(out_);
   }
 
@@ -206,7 +206,8 @@ std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const Di
 std::string ChangeText(const PassRun& run, const ModuleLines& before, const ModuleLines& after, bool color) {
   const std::string rules = RulesText(run), diff = DiffOf(before, after, {.color = color, .most_lines = 0});
   return Str("*** ", Describe(run), rules.empty() ? "" : Str(": ", rules), " ***\n",
-             diff.empty() ? "(nothing but what was dead, or what instructions do not show)\n" : diff, "\n");
+             diff.empty() ? "(only dead instructions, or properties that printed instructions do not show)\n" : diff,
+             "\n");
 }
 
 }  // namespace hlo

@@ -95,8 +95,8 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
                       "library-call-expander, tuple-simplifier, gpu-conv-rewriter, cudnn-fused-convolution-rewriter, "
                       "cublas-gemm-rewriter, dce, gpu-schedule");
   TRY(Optimize(module, std::move(passes), /*dumper=*/nullptr));
-  return Str(calls, calls == 1 ? " call of XLA's libraries is read as HLO, and becomes a call of ours"
-                               : " calls of XLA's libraries are read as HLO, and become calls of ours");
+  return Str(calls, calls == 1 ? " library call of XLA was translated to HLO and then to a library call of hlokit"
+                               : " library calls of XLA were translated to HLO and then to library calls of hlokit");
 }
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper, MisfitLayouts misfits) {
@@ -149,10 +149,11 @@ std::vector<std::string> FindingsOf(const PipelineReport& report) {
   };
   for (const PassRun& run : report.runs) {
     if (run.misreported)
-      add(Str("[I010] ", run.pass->name, " says ", run.changed ? "unchanged" : "changed",
-              ", the module says otherwise"));
+      add(Str("[I010] ", run.pass->name,
+              run.changed ? " reports no change, but it changed the module"
+                          : " reports a change, but the module is the same"));
   }
-  for (const std::string& cycle : report.cycles) add(Str("[I011] ", cycle, "; it was stopped there"));
+  for (const std::string& cycle : report.cycles) add(Str("[I011] ", cycle, "; hlokit stopped it"));
   return findings;
 }
 
@@ -179,7 +180,7 @@ std::string TodoText(const PipelineReport& report) {
   constexpr size_t kMostNames = 4;
   const size_t shown = std::min(names.size(), kMostNames);
   const std::string rest =
-      shown == names.size() ? "" : Str(" and ", names.size() - shown, " more; --print_pipeline has all");
+      shown == names.size() ? "" : Str(" and ", names.size() - shown, " more; --print_pipeline lists all");
   return Str("skipped ", report.todo.size(), " of the pipeline's ", report.items,
              " passes, which hlokit does not have yet: ", Join(std::span(names).first(shown), ", "), rest);
 }

@@ -127,7 +127,7 @@ std::string PassTree(const PipelineReport& report) {
   const Node root = TreeOf(report);
   std::string out = "  wall ms    cpu ms      %  runs changed   instrs  pass\n";
   AddLines(root, root.spent, 0, &out);
-  out += Format("%9.1f %9.1f %6s %5s %7s %8s  fingerprints and verifier between them\n", root.spent.after_wall_ms,
+  out += Format("%9.1f %9.1f %6s %5s %7s %8s  fingerprints and verifier between passes\n", root.spent.after_wall_ms,
                 root.spent.after_processor_ms, "", "", "", "");
   return out;
 }

@@ -34,7 +34,7 @@ Error NoPattern(const RE2& bad, std::string_view flag) {
   const std::string& text = bad.pattern();
   std::string message = Str(
       "--", flag, ": '", Escaped(std::string_view(text).substr(0, kMostShown)), text.size() > kMostShown ? "..." : "",
-      "' is no regular expression: ", std::string_view(bad.error()).substr(0, bad.error().find(": ")));
+      "' is not a regular expression: ", std::string_view(bad.error()).substr(0, bad.error().find(": ")));
   if (const size_t column = ColumnOf(bad); column != 0)
     message += Str(": '", Escaped(bad.error_arg()), "' in column ", column);
   Error error = UsageError("F007", std::move(message));

@@ -15,7 +15,8 @@ namespace {
 Result<Literal> LiteralOf(const NpyArray& array, const std::string& where) {
   std::optional<PrimitiveType> type = OwnTypeOf(array);
   if (!type && array.kind == 'V' && array.width == 2) type = PrimitiveType::kBF16;
-  if (!type) FAIL(Unsupported("U121", Str(where, " has ", array.ToString(), ", and no type says what its bytes are")));
+  if (!type)
+    FAIL(Unsupported("U121", Str(where, " has ", array.ToString(), ", whose bytes have no known element type")));
   return LiteralFromNpy(array, Shape(*type, array.dims), where, where);
 }
 
@@ -62,7 +63,8 @@ Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& ri
   for (const std::string& line : differences) report.text += Str("  ", line, "\n");
   report.exit = ExitCode::kNo;
   report.verdict = "DIFFERENT";
-  report.detail += Str(", ", Counted(std::ssize(differences), "key"), " not in both alike");
+  report.detail += Str(", ", Counted(std::ssize(differences), "key"),
+                       " with an array on one side only, or of another shape or type");
   return report;
 }
 

@@ -57,7 +57,7 @@ Result<Kind> KindOfDirectory(const std::string& path) {
   }
   if (!is_dump && !TRY(ProfilesIn(path)).empty()) return Kind::kProfile;
   if (!is_dump)
-    FAIL(Rejected("A012", Str("'", Escaped(path), "' is a directory, and no dump: no module_N.* lies there"))
+    FAIL(Rejected("A012", Str("'", Escaped(path), "' is a directory but not a dump: it has no file module_N.*"))
              .Hint("--xla_dump_to=DIR makes one; other directories are compared file by file"));
   return Kind::kDump;
 }
@@ -125,7 +125,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
   const std::string diff = UnifiedDiff(left_name, Print(left, form), right_name, Print(right, form));
   report.exit = diff.empty() ? ExitCode::kOk : ExitCode::kNo;
   report.verdict = diff.empty() ? "EQUAL" : "DIFFERENT";
-  report.detail = "the texts, as they print";
+  report.detail = "the printed texts";
   report.text = diff;
   if (format == DiffFormat::kHtml && !diff.empty()) report.html = DiffHtml(diff);
   report.json = Str("\"unified\":", JsonWriter().Value(diff).text(), ",");
@@ -207,11 +207,11 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
   const Kind kind = was.kind, other = is.kind;
   if (kind != other) {
     FAIL(UsageError("F004", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", '", Escaped(right), "' ",
-                                RowOf(other).name, ": kinds must agree")));
+                                RowOf(other).name, ": only files of the same kind can be compared")));
   }
   const KindRow& row = RowOf(kind);
   if (options.mode != DiffMode::kAuto && std::ranges::find(row.modes, options.mode) == row.modes.end())
-    FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " is not of '",
+    FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " does not apply to '",
                                 Escaped(left), "', which is ", row.name)));
   if (kind == Kind::kBundle) return DiffBundles(left, right, options);
   if (kind == Kind::kArrays) return DiffArrayFiles(was.side.path, is.side.path, options);

@@ -80,9 +80,9 @@ std::string WhyNot(const DumpedModule& other, const DumpFile& state, std::string
     is_there = true;
     ran |= !run["skipped"].IsTrue();
   }
-  return Str(!is_there ? ": it is none of the passes on the "
-             : !ran    ? ": it is skipped on the "
-                       : ": it changes nothing there on the ",
+  return Str(!is_there ? ": the pass is not in the pipeline of the "
+             : !ran    ? ": the pass is skipped on the "
+                       : ": the pass changes nothing on the ",
              side);
 }
 
@@ -140,13 +140,13 @@ Result<std::optional<Parting>> FindParting(const DumpedModule& left, const Dumpe
       ++l, ++r;
       continue;
     }
-    if (l == 0 || r == 0) return Parting{"before any pass", ": one of them lacks the state", &was[l], &is[r]};
+    if (l == 0 || r == 0) return Parting{"before any pass", ": one side has no dump of that state", &was[l], &is[r]};
     const std::span lefts = std::span(was).subspan(l), rights = std::span(is).subspan(r);
     const bool left_first = LeftIsFirst(was[l], is[r], lefts, rights);
     if (left_first)
-      return Parting{NameOf(left, was[l]), Str(" changed the left alone", WhyNot(right, was[l], "right")), &was[l],
+      return Parting{NameOf(left, was[l]), Str(" changed only the left", WhyNot(right, was[l], "right")), &was[l],
                      &is[r - 1]};
-    return Parting{NameOf(right, is[r]), Str(" changed the right alone", WhyNot(left, is[r], "left")), &was[l - 1],
+    return Parting{NameOf(right, is[r]), Str(" changed only the right", WhyNot(left, is[r], "left")), &was[l - 1],
                    &is[r]};
   }
   if (l < was.size() && l > 0) return Parting{NameOf(left, was[l]), " has no state on the right", &was[l], &is.back()};
@@ -282,7 +282,7 @@ Result<DiffReport> DiffDumps(const std::string& left, const std::string& right, 
   if (differing == 1) all.detail = details.front();
   else if (differing > 1) all.detail = Str(differing, " of ", Counted(equal + differing, "module"), " differ");
   else all.detail = Counted(equal, "module");
-  if (!alone.empty()) all.detail += Str("; ", Counted(std::ssize(alone), "module"), " on one side alone");
+  if (!alone.empty()) all.detail += Str("; ", Counted(std::ssize(alone), "module"), " only on one side");
   return all;
 }
 

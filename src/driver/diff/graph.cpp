@@ -92,7 +92,8 @@ class DiffGraphBuilder {
 
   Result<int> AddNode(const Instruction& inst, const std::vector<int>& operands, int kernel) {
     if (graph_.size() >= most_)
-      FAIL(LimitError("A021", "too many instructions to match, fusions opened").RaisedBy("max_instructions"));
+      FAIL(LimitError("A021", "there are too many instructions to match, including those inside fusions")
+               .RaisedBy("max_instructions"));
     const int number = graph_.size();
     graph_.nodes.push_back({.inst = &inst,
                             .kernel = kernel,
@@ -187,7 +188,7 @@ Result<DiffModule> DiffModule::Make(const Module& module, const DiffIgnore& igno
   diff.hashes_.resize(module.computation_id_limit());
   diff.runs_.resize(module.computation_id_limit());
   if (module.InstructionCount() > most)
-    FAIL(LimitError("A021", Str("a module of ", module.InstructionCount(), " instructions is not matched"))
+    FAIL(LimitError("A021", Str("a module of ", module.InstructionCount(), " instructions is too large to match"))
              .RaisedBy("max_instructions"));
   const std::vector<Computation*> order = module.PostOrder();
   std::vector<bool> is_unit(module.computation_id_limit());

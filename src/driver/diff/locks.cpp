@@ -74,8 +74,8 @@ Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, 
   report.exit = same ? ExitCode::kOk : ExitCode::kNo;
   report.verdict = same ? "EQUAL" : "DIFFERENT";
   report.detail = same ? Counted(equal, "decision")
-                       : Str(changed, " decided otherwise, ", only_left, " only left, ", only_right, " only right, ",
-                             equal, " equal");
+                       : Str(changed, " different, ", only_left, " only on the left, ", only_right,
+                             " only on the right, ", equal, " equal");
   report.html = Str("<pre>", XmlText(report.text), "</pre>\n");
   report.json = Str("\"decisions\":", json.Close(']').text(), ",");
   return report;

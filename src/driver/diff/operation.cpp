@@ -74,7 +74,7 @@ Result<DiffIgnore> DiffIgnoreFromWords(std::span<const std::string> words) {
     if (word.empty()) continue;
     if (row == std::end(kIgnoreWords))
       FAIL(UsageError("F004", Str("--ignore: unknown word '", Escaped(word), "'"))
-               .Hint(Str("there are: ", Join(DiffIgnoreWords(), ", "))));
+               .Hint(Str("the words are: ", Join(DiffIgnoreWords(), ", "))));
     ignore.*row->flag = true;
   }
   return ignore;

@@ -32,9 +32,9 @@ Result<std::vector<ProfileSummary>> ReadSide(const std::string& path) {
                       first.device == last.device;
     if (!same)
       FAIL(Error(ExitCode::kRejected, "A025",
-                 Str("'", Escaped(file), "' is a profile of other code or of another device than '",
-                     Escaped(files.front()), "', and stands on the same side"))
-               .Hint("of a side all profiles are of one program, run again"));
+                 Str("'", Escaped(file), "' and '", Escaped(files.front()),
+                     "' are on the same side, but profile different code or different devices"))
+               .Hint("all profiles of one side must be of the same program on the same device"));
   }
   return profiles;
 }
@@ -173,8 +173,8 @@ std::vector<std::string> HeadLines(const ProfileDiff& diff) {
   add("platform", left.platform, right.platform);
   add("device", left.device, right.device);
   add("planned for", left.target, right.target);
-  if (!diff.same_input) lines.emplace_back("  of different modules: only steps that compute the same are compared");
-  else if (!diff.same_code) lines.emplace_back("  of one module, of which the passes made other code");
+  if (!diff.same_input) lines.emplace_back("  the modules differ: only steps that compute the same are compared");
+  else if (!diff.same_code) lines.emplace_back("  the module is the same, but the passes made different code from it");
   return lines;
 }
 
@@ -202,13 +202,14 @@ std::vector<std::string> NotesOn(const ProfileDiff& diff, double significance) {
       Str(diff.left_samples, " and ", diff.right_samples, diff.by_profile ? " profiles" : " runs");
   if (!diff.can_tell(significance)) {
     notes.push_back(Str("with ", samples, " p is at least ", Format("%.2g", diff.least_p),
-                        ": no difference of times can be told from chance"));
+                        ": no difference in time can be significant"));
   } else if (static_cast<double>(diff.tested) * diff.least_p >= significance) {
-    notes.push_back(Str("with ", samples, " none of ", diff.tested, " steps can be told from chance"));
+    notes.push_back(Str("with ", samples, " no difference in one of the ", diff.tested, " steps can be significant"));
   }
   if (!diff.by_profile)
     notes.emplace_back(
-        "p counts runs of two processes: what else the machine did during one of them looks like a difference; two "
+        "the runs of each side are of one process, so other work of the machine at that time looks like a difference; "
+        "two "
         "directories with several profiles each are compared profile by profile");
   return notes;
 }
@@ -267,7 +268,8 @@ void SetVerdict(const ProfileDiff& diff, double significance, DiffReport* report
   const bool can_tell = diff.can_tell(significance);
   report->exit = can_tell ? ExitCode::kOk : ExitCode::kInconclusive;
   report->verdict = can_tell ? "EQUAL" : "INCONCLUSIVE(too few runs)";
-  report->detail = Str("nothing that is significant in a run and ", Counted(static_cast<int64_t>(diff.tested), "step"));
+  report->detail =
+      Str("no significant difference in the time of a run and in ", Counted(static_cast<int64_t>(diff.tested), "step"));
 }
 
 }  // namespace

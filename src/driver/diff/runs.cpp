@@ -33,7 +33,7 @@ Result<Runs> RunsOf(const DiffSide& left, const DiffSide& right, const DiffFiles
   const Computation& was = TRY(runs.left.Input())->module->entry();
   const Computation& is = TRY(runs.right.Input())->module->entry();
   const auto differ = [&](const std::string& what) {
-    Error error(ExitCode::kInconclusive, "A022", Str("the two cannot run on the same arguments: ", what));
+    Error error(ExitCode::kInconclusive, "A022", Str("the two modules cannot run on the same arguments: ", what));
     return error;
   };
   if (was.parameters().size() != is.parameters().size())
@@ -94,25 +94,26 @@ Status AllowForRoundings(Runs& runs, DiffReport* report) {
   if (!arguments.by_device.empty()) return {};
   std::vector<std::string> found;
   const auto explains = [&](Experiment& program, Experiment& results, std::string_view side) -> Result<bool> {
-    program.progress().Stage("interpreting with other roundings");
+    program.progress().Stage("interpreting with different roundings");
     const EnsembleOptions options = {.seed = static_cast<uint64_t>(program.options().seed),
                                      .interpret = TRY(program.Interpreter()),
                                      .most_seconds = kMostSeconds};
     const EnsembleResult roundings =
         TRY(CompareEnsemble(*TRY(program.Input())->module, arguments.values, TRY(results.Results())->outputs, options));
     const std::string text = ToString(roundings);
-    found.push_back(Str("of the ", side, ": ", text.substr(0, text.find('\n'))));
+    found.push_back(Str("for the ", side, " module: ", text.substr(0, text.find('\n'))));
     return roundings.unsupported.empty() && !roundings.suspect;
   };
   const bool is_explained =
       TRY(explains(runs.left, runs.right, "left")) || TRY(explains(runs.right, runs.left, "right"));
   if (is_explained) found = {found.back()};
   report->text +=
-      Str("ensemble   roundings ", is_explained ? "explain it, " : "do not explain it; ", Join(found, "; "), "\n");
+      Str("ensemble   roundings ", is_explained ? "explain the difference; " : "do not explain the difference; ",
+          Join(found, "; "), "\n");
   if (!is_explained) return {};
   report->exit = ExitCode::kOk;
   report->verdict = "MATCH";
-  report->detail += " by the tolerance of the element type; rounding explains the difference";
+  report->detail += " by the tolerance of the element type, and roundings explain the difference";
   return {};
 }
 
@@ -128,9 +129,10 @@ Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const
                                                              : CompareTolerance(was, is, run.tolerance, run.compare),
                                "output");
   if (report.exit == ExitCode::kNo && !run.tolerance_given) TRY(AllowForRoundings(runs, &report));
-  report.text = Str(
-      "values     both on ", TRY(runs.left.ResolvedPlatform())->device == nullptr ? "the interpreter" : run.platform,
-      ", on the same arguments (", TRY(runs.left.Arguments())->description, "); left is expected\n", report.text);
+  report.text = Str("values     both on ",
+                    TRY(runs.left.ResolvedPlatform())->device == nullptr ? "the interpreter" : run.platform,
+                    ", on the same arguments (", TRY(runs.left.Arguments())->description,
+                    "); the expected values are those of the left\n", report.text);
   if (options.format == DiffFormat::kText) report.text.clear();
   return report;
 }
@@ -139,10 +141,11 @@ Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const 
                              Progress& progress) {
   Runs runs = TRY(RunsOf(left, right, options, progress));
   if (TRY(runs.left.ResolvedPlatform())->device == nullptr)
-    FAIL(UsageError("F004", "--mode=perf times what is compiled").Hint("--platform=cpu"));
+    FAIL(UsageError("F004", "--mode=perf needs a platform that compiles, and the interpreter does not compile")
+             .Hint("--platform=cpu"));
   gpu::Executable* const executables[] = {TRY(runs.left.Placed()), TRY(runs.right.Placed())};
   std::vector<double> ms[2];
-  progress.Stage("running both by turns");
+  progress.Stage("running both alternately");
   for (gpu::Executable* executable : executables) TRY(TimeOnce(*executable));  // Warms up.
   std::mt19937_64 order(static_cast<uint64_t>(options.run.seed));
   for (int64_t round = 0; round < options.rounds; ++round) {
@@ -160,9 +163,9 @@ Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const 
   report.exit = differs ? ExitCode::kNo : ExitCode::kOk;
   report.verdict = differs ? "DIFFERENT" : "EQUAL";
   report.detail = Str("time ", Format("%+.1f %%", 100 * (is / was - 1)), differs ? "" : ", which is not significant");
-  report.text =
-      Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
-          ProbabilityText(p), "   (Mann-Whitney, ", options.rounds, " rounds by turns, ", options.run.platform, ")\n");
+  report.text = Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
+                    ProbabilityText(p), "   (Mann-Whitney, ", options.rounds, " alternating rounds, ",
+                    options.run.platform, ")\n");
   const Memory memory[] = {MemoryOf(*executables[0]), MemoryOf(*executables[1])};
   report.text += MemoryText(memory[0], memory[1]);
   report.html = Str("<pre>", XmlText(report.text), "</pre>\n");

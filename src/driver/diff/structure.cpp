@@ -396,7 +396,7 @@ class Differ {
     if (!same_nodes) {
       const bool same_count = left.nodes.size() == right.nodes.size();
       changes->push_back(
-          {same_count ? "other instructions" : "instructions", Str(left.nodes.size()), Str(right.nodes.size())});
+          {same_count ? "different instructions" : "instructions", Str(left.nodes.size()), Str(right.nodes.size())});
     }
     if (!same_nodes || !changes->empty()) return true;
     if (!IsFusion(*left.inst)) return false;
@@ -453,13 +453,14 @@ class Differ {
 
   void AddNotes() {
     if (elided_ > 0)
-      diff_.notes.push_back(Str(Counted(elided_, "constant"), " elided in both texts: the values were not compared"));
+      diff_.notes.push_back(
+          Str(Counted(elided_, "constant"), " without values in both texts, so their values were not compared"));
     const auto copies = [](const Side& side) {
       return std::ssize(side.diff.computations()) - 1 - std::ssize(side.first_of);
     };
     if (copies(left_) != copies(right_))
-      diff_.notes.push_back(Str("of equal computations there are ", copies(left_), " copies on the left, ",
-                                copies(right_), " on the right: no difference"));
+      diff_.notes.push_back(Str("equal computations have ", copies(left_), " copies on the left, ", copies(right_),
+                                " on the right, which does not count as a difference"));
   }
 
   Side &left_, &right_;

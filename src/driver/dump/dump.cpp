@@ -81,7 +81,7 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   if (options.directory.empty()) return dumper;
   if (modules && !modules->FoundIn(module.name())) {
     dumper.notes_.push_back(MetNothing("xla_dump_hlo_module_re", options.module_pattern,
-                                       Str("the module is '", module.name(), "', and is not dumped")));
+                                       Str("the module is '", module.name(), "', so it is not dumped")));
     return dumper;
   }
   dumper.to_stdout_ = options.directory == kStdout;
@@ -105,8 +105,8 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
     if (!dumper.emitters_) return dumper;
   }
   if (std::ranges::none_of(kEmitters, [&](std::string_view emitter) { return dumper.WantsEmitter(emitter); })) {
-    dumper.notes_.push_back(
-        MetNothing("xla_dump_emitter_re", options.emitter_pattern, Str("none of ", Join(kEmitters, ", "))));
+    dumper.notes_.push_back(MetNothing("xla_dump_emitter_re", options.emitter_pattern,
+                                       Str("the expression matches none of ", Join(kEmitters, ", "))));
   }
   return dumper;
 }
@@ -118,7 +118,7 @@ std::vector<std::string> Dumper::TakeNotes() {
   any_pass_ = false;
   const std::lock_guard lock(end_->mutex);
   if (const std::string message = std::exchange(end_->message, ""); !message.empty()) {
-    notes.push_back(Str("the dump ends there: ", message, "; the files that are there are whole, and the run goes on"));
+    notes.push_back(Str("the dump ends early: ", message, "; the existing files are complete, and the run continues"));
   }
   return notes;
 }
@@ -204,7 +204,7 @@ Dumper::Files Dumper::StateFiles(const Module& module) {
 // Notes only the first state that could not be written in a format.
 void Dumper::NoteMissing(std::string_view flag, const Error& error) {
   if (missing_.insert(std::string(flag)).second)
-    notes_.push_back(Str("--", flag, ": ", error.message(), "; the text is there"));
+    notes_.push_back(Str("--", flag, ": ", error.message(), "; the text was written"));
 }
 
 Status Dumper::Write(std::string_view suffix, const Files& files) {
@@ -227,9 +227,9 @@ void Dumper::AddFile(std::string_view name, std::string_view bytes) const {
     fits = size <= left;
     if (!fits) {
       end_->is_there = end_->by_limit = true;
-      end_->message =
-          Str("--dump_limit_mib=", limit_mib_, ": '", name, "' takes ", HumanBytes(static_cast<double>(size)), ", and ",
-              HumanBytes(static_cast<double>(left)), " are left; it and what comes behind it are left out");
+      end_->message = Str("--dump_limit_mib=", limit_mib_, ": '", name, "' has ", HumanBytes(static_cast<double>(size)),
+                          ", but only ", HumanBytes(static_cast<double>(left)),
+                          " are left; this file and all later ones are left out");
     } else {
       end_->bytes += size;
     }

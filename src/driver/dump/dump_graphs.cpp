@@ -23,13 +23,10 @@ struct KindInfo {
 };
 
 const KindInfo& InfoOf(Kind kind) {
-  static constexpr KindInfo kInfos[] = {{"kernel", "kernels", "#dcfce7"},
-                                        {"library call", "library calls", "#fde68a"},
-                                        {"copy", "copies", "#e5e7eb"},
-                                        {"fill", "fills", "#e5e7eb"},
-                                        {"loop written out", "loops written out", "#e9d5ff"},
-                                        {"loop", "loops", "#e9d5ff"},
-                                        {"branch", "branches", "#e9d5ff"}};
+  static constexpr KindInfo kInfos[] = {
+      {"kernel", "kernels", "#dcfce7"}, {"library call", "library calls", "#fde68a"},   {"copy", "copies", "#e5e7eb"},
+      {"fill", "fills", "#e5e7eb"},     {"unrolled loop", "unrolled loops", "#e9d5ff"}, {"loop", "loops", "#e9d5ff"},
+      {"branch", "branches", "#e9d5ff"}};
   return kInfos[static_cast<int>(kind)];
 }
 
@@ -44,10 +41,10 @@ std::string NameOf(const RecordedNode& node) {
   return std::string(inst);
 }
 
-// Examples: "each trip, until its condition fails", "true".
+// Examples: "each trip, until the condition is false", "true".
 std::string BodyName(const RecordedNode& node, size_t body) {
-  if (node.kind == Kind::kLoop) return "each trip, until its condition fails";
-  if (node.kind == Kind::kTrips) return Str("each of ", node.trips, " trips, written out");
+  if (node.kind == Kind::kLoop) return "each trip, until the condition is false";
+  if (node.kind == Kind::kTrips) return Str("each of ", node.trips, " trips, unrolled");
   const bool by_pred = node.instruction->operand(0).shape().type() == PrimitiveType::kPred;
   return by_pred ? body == 0 ? "true" : "false" : Str("branch ", body);
 }
@@ -146,7 +143,7 @@ std::string AfterText(const Nodes& nodes, size_t i) {
   if (i == 0 || after == std::vector<int>{static_cast<int>(i) - 1}) return "";
   std::vector<std::string> names;
   for (const int one : after) names.push_back(NameOf(nodes[one]));
-  return names.empty() ? "at the begin" : Str("after ", Join(names, ", "));
+  return names.empty() ? "at the start" : Str("after ", Join(names, ", "));
 }
 
 void AppendList(std::string& out, const Nodes& nodes) {
@@ -188,8 +185,8 @@ std::string RecordedHtml(const gpu::RecordedGraph& graph, const std::string& tit
   for (const auto& [kind, count] : counts)
     parts.push_back(Str(count, " ", count == 1 ? InfoOf(kind).one : InfoOf(kind).several));
   std::string out = PageHead(title, kRules);
-  out += Str("<h1>", XmlText(title), "</h1>\n<p>Queued as one: ", Join(parts, ", "),
-             ". Each waits for the one before it, unless it says otherwise.</p>\n");
+  out += Str("<h1>", XmlText(title), "</h1>\n<p>Recorded as one graph: ", Join(parts, ", "),
+             ". Each node waits for the node before it, unless its line names others.</p>\n");
   AppendList(out, graph.nodes);
   return Str(out, kPageEnd);
 }

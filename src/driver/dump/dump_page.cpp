@@ -117,7 +117,7 @@ class Page {
     out_ += "<div class=\"t\"><table>\n";
     State(module, "before_optimizations", "before the passes");
     State(module, "after_optimizations", "after the passes");
-    State(module, kRecordedGraph, "recorded on the device");
+    State(module, kRecordedGraph, "graph recorded on the device");
     out_ += "</table></div>\n";
     if (module.changed > 0) Passes(module);
     else DumpedStates(module);

@@ -62,7 +62,7 @@ void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutco
   };
   const std::unique_ptr<Module> module = read("short", grown_text);
   if (module == nullptr) return;
-  if (Fingerprint(*module) != Fingerprint(grown)) add("short form: another module after reading it");
+  if (Fingerprint(*module) != Fingerprint(grown)) add("short form: reading it gives a different module");
   for (const auto& [name, options] : {std::pair("short", ShortForm()), std::pair("long", PrintOptions())}) {
     const std::unique_ptr<Module> ordered = read(name, Print(*module, options));
     if (ordered == nullptr) continue;
@@ -70,8 +70,9 @@ void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutco
     const std::unique_ptr<Module> again = read(name, text);
     if (again == nullptr) continue;
     const std::string difference = FirstDifference(text, Print(*again, options));
-    if (!difference.empty()) add(Str(name, " form: another text after reading it, ", difference));
-    else if (Fingerprint(*again) != Fingerprint(*ordered)) add(Str(name, " form: another module after reading it"));
+    if (!difference.empty())
+      add(Str(name, " form: reading it and printing again gives a different text, ", difference));
+    else if (Fingerprint(*again) != Fingerprint(*ordered)) add(Str(name, " form: reading it gives a different module"));
   }
 }
 
@@ -96,7 +97,7 @@ void CheckThreads(const Module& module, const RunOptions& run, FuzzOutcome* outc
   ForEachLeaf(one->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
     if (leaf.IsArray() && !one->At(index).BitEquals(two->At(index)))
       outcome->findings.push_back(
-          {"threads", Str("output {", Join(index, ","), "} ", leaf, " has other bits with 2 threads")});
+          {"threads", Str("output {", Join(index, ","), "} ", leaf, " has different bits with 2 threads")});
   });
 }
 

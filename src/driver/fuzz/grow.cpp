@@ -38,7 +38,7 @@ Result<std::vector<GrowRow>> RowsOf(const GrowOptions& options, bool wide) {
 
 Status CheckGrowOptions(const GrowOptions& options) {
   if (TRY(RowsOf(options, true)).empty())
-    FAIL(UsageError("F004", Str("--ops: no opcode that is grown matches '", Escaped(options.ops), "'")));
+    FAIL(UsageError("F004", Str("--ops: no opcode that hlo-fuzz generates matches '", Escaped(options.ops), "'")));
   const std::vector<GrowRow> rows = AllRows();
   for (const std::string& name : options.focus) {
     if (std::any_of(rows.begin(), rows.end(), [&](const GrowRow& row) { return ToString(row.opcode) == name; }))
@@ -46,7 +46,7 @@ Status CheckGrowOptions(const GrowOptions& options) {
     std::vector<std::string_view> known;
     for (const GrowRow& row : rows) known.push_back(ToString(row.opcode));
     const std::vector<std::string> near = NearNames(name, known);
-    FAIL(UsageError("F004", Str("--focus: no opcode '", Escaped(name), "' is grown",
+    FAIL(UsageError("F004", Str("--focus: hlo-fuzz generates no opcode '", Escaped(name), "'",
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?"))));
   }
   return {};

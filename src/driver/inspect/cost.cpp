@@ -44,13 +44,13 @@ std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   const auto calls = std::ranges::count_if(rows, [](const CostRow& row) { return IsLibrarys(*row.inst); });
   if (calls > 0)
     texts.push_back(Str(Counted(calls, "library call"), calls == 1 ? " counts" : " count",
-                        " as one launch, and one more where a kernel of ours does part of it; how many kernels the "
-                        "library runs is not known"));
+                        " as one launch, and one more if a kernel of hlokit computes part of it; how many kernels "
+                        "the library runs is not known"));
   const auto regions = std::ranges::count_if(rows, [](const CostRow& row) { return IsForLibrary(*row.inst); });
   if (regions > 0)
     texts.push_back(Str(Counted(regions, "region"), regions == 1 ? " counts" : " count",
-                        " as one launch, which holds where a library takes it; else each kernel in it is one "
-                        "(hlo opt --stage=hlo-backend)"));
+                        " as one launch, which is right if a library takes it; otherwise each kernel in it is a "
+                        "launch (hlo opt --stage=hlo-backend)"));
   return texts;
 }
 
@@ -66,7 +66,7 @@ std::string KindOf(const Instruction& inst) {
   if (inst.Is(Opcode::kFusion)) return std::string(ToString(inst.attrs<FusionAttrs>().kind));
   if (!inst.Is(Opcode::kWhile)) return std::string(ToString(inst.opcode()));
   const auto trips = TripCount(inst);
-  return trips ? Str("while, ", Counted(*trips, "trip")) : "while, once";
+  return trips ? Str("while, ", Counted(*trips, "trip")) : "while, counted once";
 }
 
 std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6); }
@@ -301,7 +301,8 @@ std::string CostText(const CostReport& report, int64_t top) {
              " transcendental, ", HumanBytes(report.cost.bytes()), ", est ", WithUnit(report.time.total()), " (",
              HumanCount(report.time.launches), report.time.launches == 1 ? " launch of " : " launches of ",
              WithUnit(report.device->launch_seconds), " in it)\n");
-  if (!report.fused) out += "  each instruction counts as a kernel: nothing is fused ('hlo-opt' does it)\n";
+  if (!report.fused)
+    out += "  each instruction counts as a kernel, because the module has no fusions ('hlo-opt' makes them)\n";
   out += "  not modelled: caches, occupancy, uncoalesced access, overlap of kernels, TF32\n";
   for (const std::string& gap : report.not_modelled) out += Str("  inexact: ", gap, "\n");
   return out;

@@ -145,7 +145,7 @@ Result<const Instruction*> FindInstruction(const Module& module, std::string_vie
   if (found.size() == 1) return found.front();
   FAIL(UsageError("F008", Str(found.size(), " instructions are called '", Escaped(name), "', the first in '",
                               found[0]->computation().name(), "' and '", found[1]->computation().name(), "'"))
-           .Hint("--computation=NAME says which"));
+           .Hint("--computation=NAME selects one"));
 }
 
 Result<const Instruction*> FindOutput(const Module& module, std::string_view index) {

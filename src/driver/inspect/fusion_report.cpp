@@ -31,7 +31,7 @@ std::string KernelText(const KernelPlan& plan) {
   if (!plan.tile.empty()) out += Str(", tile ", Join(plan.tile, "x"));
   if (plan.vector > 1) out += Str(", vector ", plan.vector);
   if (plan.threads > 1) out += Str(", ", plan.threads, " threads");
-  if (plan.splits > 1) out += Str(", ", plan.splits, " blocks to a result");
+  if (plan.splits > 1) out += Str(", ", plan.splits, " blocks for each result");
   if (plan.in_place) out += ", in place";
   return out;
 }
@@ -135,23 +135,23 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
     AddLine("alike", Names(others, options.names), out);
   }
   const bool library = IsLibraryCall(*kernel.fusion);
-  AddLine(library ? "library" : "kernel", kernel.plan.empty() ? "none: nothing compiles it as it stands" : kernel.plan,
+  AddLine(library ? "library" : "kernel", kernel.plan.empty() ? "none: it cannot be compiled as it is" : kernel.plan,
           out);
   if (!kernel.slow.empty()) AddLine("slow", kernel.slow, out);
   if (kernel.region != nullptr)
-    AddLine("region", Str(kernel.region->name(), ", of kind ", RegionOf(*kernel.region), ": one launch in the text"),
+    AddLine("region",
+            Str(kernel.region->name(), ", of kind ", RegionOf(*kernel.region), ": its kernels may become one launch"),
             out);
   const std::string shared = kernel.shared > 0 ? Str(", ", kernel.shared, " of them in other kernels, too") : "";
   AddLine("computes", Counted(kernel.instructions, "instruction") + shared, out);
-  AddLine(
-      "moves",
-      Str(HumanBytes(kernel.read), " read, ", HumanBytes(kernel.written), " written; its instructions by themselves ",
-          HumanBytes(kernel.alone), ": ", HumanBytes(std::max(0.0, kernel.saved())), " saved"),
-      out);
+  AddLine("moves",
+          Str(HumanBytes(kernel.read), " read, ", HumanBytes(kernel.written), " written; without fusion ",
+              HumanBytes(kernel.alone), ": ", HumanBytes(std::max(0.0, kernel.saved())), " saved"),
+          out);
   if (library) {
-    AddLine("fused", "what the library computes together with its product, and no more", out);
+    AddLine("fused", "only what the library computes together with its product", out);
   } else if (!kernel.made) {
-    AddLine("fused", "not by these passes: it came so", out);
+    AddLine("fused", "not by these passes: the module already had this fusion", out);
   }
   for (const FusionLog::Note& note : kernel.joins) {
     const std::string saves = note.bytes > 0 ? Str(" (", HumanBytes(note.bytes), " saved)") : "";
@@ -170,7 +170,7 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
   std::erase_if(apart, [&](const FusionLog::Note& note) {
     return !note.names.empty() && note.bytes < options.least * (kernel.read + kernel.written);
   });
-  list("apart", apart, " less to move otherwise");
+  list("apart", apart, " would be saved");
   *out += "\n";
 }
 

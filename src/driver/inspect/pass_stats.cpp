@@ -88,7 +88,7 @@ std::string PassStats::Text(bool all) const {
       Str("  from ", Counted(begin_.instructions, "instruction"), ", ", HumanCount(begin_.kernels), " kernels, ",
           HumanBytes(begin_.bytes), ", est ", Format("%.1f us", begin_.seconds * 1e6), " to ", last_.instructions, ", ",
           HumanCount(last_.kernels), ", ", HumanBytes(last_.bytes), ", ", Format("%.1f us", last_.seconds * 1e6),
-          "; estimates: cost model of ", device_->name, "; what is dead counts no more\n");
+          "; estimates by the cost model of ", device_->name, ", without dead instructions\n");
   out += Str("  not changed by: ", unchanged, " of ", number, number == 1 ? " pass" : " passes",
              all || unchanged == 0 ? "" : " (--pass_stats=all lists them)",
              skipped == 0 ? "" : Str("; skipped: ", skipped), "\n");

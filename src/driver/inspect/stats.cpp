@@ -35,7 +35,7 @@ std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computati
   for (const Computation* computation : computations) {
     if (computation->IsEntry()) continue;
     const auto role = roles.find(computation);
-    ++counts[role != roles.end() ? role->second : "called by nothing"];
+    ++counts[role != roles.end() ? role->second : "not called"];
   }
   auto list = MostFirst(counts);
   list.insert(list.begin(), {"entry", 1});

@@ -234,7 +234,7 @@ std::string PrepareRenameJson(Document& document, uint32_t offset) {
 std::expected<std::string, std::string> RenameJson(Document& document, uint32_t offset, std::string_view new_name) {
   const SymbolIndex& index = document.symbols();
   const Mention* at = index.MentionAt(offset);
-  if (at == nullptr) return std::unexpected("there is no name here that this text defines");
+  if (at == nullptr) return std::unexpected("this place has no name that the text defines");
   const Symbol& symbol = index.symbols()[at->symbol];
   if (new_name.starts_with('%')) new_name.remove_prefix(1);
   const std::string shown = Escaped(new_name);
@@ -242,11 +242,11 @@ std::expected<std::string, std::string> RenameJson(Document& document, uint32_t 
     const bool reserved = IsReserved(new_name);
     return std::unexpected(reserved ? Str("'", shown, "' is a reserved word")
                                     : Str("'", shown,
-                                          "' is no name: letters, digits, '_', '.' and '-', not beginning "
-                                          "with a digit, '.' or '-'"));
+                                          "' is not a valid name: a name has letters, digits, '_', '.' and '-', and "
+                                          "does not begin with a digit, '.' or '-'"));
   }
   if (symbol.kind == Symbol::Kind::kInstruction && HasForbiddenPrefix(new_name))
-    return std::unexpected(Str("'", shown, "': names of instructions that begin with '__' are XLA's own"));
+    return std::unexpected(Str("'", shown, "': names of instructions that begin with '__' are reserved for XLA"));
   const int sibling = index.Sibling(at->symbol, new_name);
   if (sibling >= 0 && sibling != at->symbol)
     return std::unexpected(Str("there is a", symbol.kind == Symbol::Kind::kInstruction ? "n " : " ", KindText(symbol),

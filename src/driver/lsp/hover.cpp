@@ -106,7 +106,7 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   if ((row.traits & kElementwise) != 0) parts.emplace_back("elementwise");
   if ((row.traits & kCommutative) != 0) parts.emplace_back("commutative");
   if ((row.traits & kCollective) != 0) parts.emplace_back("collective");
-  if ((row.traits & kSideEffect) != 0) parts.emplace_back("kept although nothing uses it");
+  if ((row.traits & kSideEffect) != 0) parts.emplace_back("kept even if nothing uses it");
   parts.emplace_back((row.traits & kInferable) != 0 ? "its shape may be left out" : "its shape must be written");
   std::string text = Str(hover.Word(row.text), ": ", row.prose, " (", Join(parts, ", "), ")");
   if (const auto attributes = AttributesOf(opcode); !attributes.empty())

@@ -155,7 +155,7 @@ void Server::Handle(const JsonValue& message) {
   if (name == nullptr) {
     // This server makes no requests.
     const bool is_response = !message["result"].IsNull() || !message["error"].IsNull();
-    if (!is_response) Respond(id, Failed(kInvalidRequest, "a message is an object with a method"));
+    if (!is_response) Respond(id, Failed(kInvalidRequest, "a message must be an object with a method"));
     return;
   }
   if (*name != "textDocument/didChange") PublishPending();
@@ -165,8 +165,9 @@ void Server::Handle(const JsonValue& message) {
 
 void Server::Request(const JsonValue& id, std::string_view name, const JsonValue& params) {
   if (stage_ == Stage::kStarted && name != "initialize")
-    return Respond(id, Failed(kServerNotInitialized, "the first request is 'initialize'"));
-  if (stage_ == Stage::kShutDown) return Respond(id, Failed(kInvalidRequest, "after 'shutdown' comes 'exit'"));
+    return Respond(id, Failed(kServerNotInitialized, "the first request must be 'initialize'"));
+  if (stage_ == Stage::kShutDown)
+    return Respond(id, Failed(kInvalidRequest, "after 'shutdown' only 'exit' is allowed"));
   for (const Method& method : kMethods) {
     if (method.name != name || !method.is_request) continue;
     // These two change the meaning of later messages and cannot be cancelled.
@@ -260,7 +261,7 @@ constexpr std::string_view kCapabilities =
     R"("completionProvider":{})";
 
 Answer Server::Initialize(const JsonValue& params) {
-  if (stage_ != Stage::kStarted) return Failed(kInvalidRequest, "'initialize' comes once");
+  if (stage_ != Stage::kStarted) return Failed(kInvalidRequest, "'initialize' is allowed only once");
   if (params.AsObject() == nullptr) return Failed(kInvalidParams, "expected an object");
   stage_ = Stage::kInitialized;
   const JsonValue& abilities = params["capabilities"];
@@ -304,7 +305,7 @@ Answer Server::DidChange(const JsonValue& params) {
     const bool whole = range.IsNull();
     const bool placed = ReadPosition(range["start"]).has_value() && ReadPosition(range["end"]).has_value();
     if (change["text"].String() == nullptr || (!whole && !placed))
-      return Failed(kInvalidParams, "a change has a text and, unless that is the whole, a range");
+      return Failed(kInvalidParams, "a change must have a text, and a range unless the text is the whole document");
   }
   for (const JsonValue& change : *changes) {
     const JsonValue& range = change["range"];

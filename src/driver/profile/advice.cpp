@@ -38,12 +38,13 @@ Chosen Choose(const ProfileSummary& summary, const std::function<bool(const Step
 std::string NoisyRuns(const ProfileSummary& summary) {
   if (summary.run_ms <= 0 || summary.deviation_ms < 0.1 * summary.run_ms) return "";
   return Str("runs differ by ", Percent(summary.deviation_ms / summary.run_ms),
-             ": something else takes time on this machine, and small differences say nothing");
+             ": other work takes time on this machine, so small differences say nothing");
 }
 
 std::string CostlyProfile(const ProfileSummary& summary) {
   if (summary.overhead < 0.03) return "";
-  return Str("runs take ", Percent(summary.overhead), " longer for being profiled: --bench has the times without that");
+  return Str("runs take ", Percent(summary.overhead),
+             " longer because they are profiled: --bench measures without profiling");
 }
 
 std::string OtherTarget(const ProfileSummary& summary) {
@@ -63,23 +64,24 @@ std::string LaunchGaps(const ProfileSummary& summary) {
   const GapFigures& gap = summary.gaps[static_cast<int>(GapCause::kLaunch)];
   if (summary.Share(gap.ms) < 0.05) return "";
   return Str(Format("%.0f", summary.short_executions), " steps under ", Format("%.0f", kShortUs), " us leave ",
-             Percent(summary.Share(gap.ms)), " between them: fewer kernels help",
-             summary.is_host ? "" : ", and --cuda_graphs", "; 'hlo-opt --print_fusion_plan' says why they are apart");
+             Percent(summary.Share(gap.ms)), " of the time between them unused: fewer kernels help",
+             summary.is_host ? "" : ", and so does --cuda_graphs",
+             "; 'hlo-opt --print_fusion_plan' says why they are not fused");
 }
 
 std::string GenericForms(const ProfileSummary& summary) {
   const Chosen chosen = Choose(summary, [](const StepRow& row) { return !row.step.slow.empty(); });
   if (summary.Share(chosen.ms) < 0.05) return "";
-  return Str(chosen.Names(), " of a slow, general form take ", Percent(summary.Share(chosen.ms)), ": ",
-             chosen.rows.front()->step.slow);
+  return Str(chosen.Names(), " use a slow, general form and take ", Percent(summary.Share(chosen.ms)),
+             " of the time: ", chosen.rows.front()->step.slow);
 }
 
 std::string NoLibrary(const ProfileSummary& summary) {
   const Chosen chosen = Choose(
       summary, [](const StepRow& row) { return row.step.sort == gpu::StepKind::kKernel && !row.step.refused.empty(); });
   if (summary.Share(chosen.ms) < 0.05) return "";
-  return Str("no library took ", chosen.Names(), ", which take ", Percent(summary.Share(chosen.ms)), ": ",
-             chosen.rows.front()->step.refused);
+  return Str("no library computes ", chosen.Names(), ", which take ", Percent(summary.Share(chosen.ms)),
+             " of the time: ", chosen.rows.front()->step.refused);
 }
 
 std::string UnusedTensorCores(const ProfileSummary& summary) {
@@ -87,16 +89,17 @@ std::string UnusedTensorCores(const ProfileSummary& summary) {
   const Chosen chosen =
       Choose(summary, [](const StepRow& row) { return row.step.tensor_cores.eligible && !row.step.tensor_cores.used; });
   if (summary.Share(chosen.ms) < 0.05) return "";
-  return Str(chosen.Names(), " could run on tensor cores and take ", Percent(summary.Share(chosen.ms)),
-             " without: ", chosen.rows.front()->step.tensor_cores.why_not);
+  return Str(chosen.Names(), " could run on tensor cores but do not, and take ", Percent(summary.Share(chosen.ms)),
+             " of the time: ", chosen.rows.front()->step.tensor_cores.why_not);
 }
 
 std::string Copies(const ProfileSummary& summary) {
   const Chosen chosen = Choose(summary, [](const StepRow& row) { return row.step.sort == gpu::StepKind::kCopy; });
   const double ms = chosen.ms + summary.plan_copies.ms;
   if (summary.Share(ms) < 0.05) return "";
-  return Str("copies take ", Percent(summary.Share(ms)), chosen.rows.empty() ? "" : Str(" (", chosen.Names(), ")"),
-             ": values that a loop or an update carries on while somebody still reads the old ones are copied first");
+  return Str("copies take ", Percent(summary.Share(ms)), " of the time",
+             chosen.rows.empty() ? "" : Str(" (", chosen.Names(), ")"),
+             ": if a loop or an update overwrites a value that is still read, the value is copied first");
 }
 
 std::string FarFromRoof(const ProfileSummary& summary) {
@@ -106,20 +109,20 @@ std::string FarFromRoof(const ProfileSummary& summary) {
   });
   if (chosen.rows.empty()) return "";
   const StepRow& row = *chosen.rows.front();
-  return Str("'", row.step.name, "' takes ", Percent(summary.Share(row.figures.ms)), " of the time, ",
+  return Str("'", row.step.name, "' takes ", Percent(summary.Share(row.figures.ms)), " of the time, which is ",
              Format("%.0f", 1 / row.OfRoof()), " times what ", summary.roof_name,
-             " should need (bound: ", ToString(row.step.bound), "); its form: ", row.step.how);
+             " should need (limited by: ", ToString(row.step.bound), "); its form: ", row.step.how);
 }
 
 constexpr AdviceRule kRules[] = {
     {"noise", "the standard deviation of the runs is 10 % of their mean or more", NoisyRuns},
-    {"overhead", "a run takes 3 % longer or more for being profiled", CostlyProfile},
-    {"target", "on a host, and kernels are planned for another device", OtherTarget},
+    {"overhead", "a profiled run takes 3 % longer or more", CostlyProfile},
+    {"target", "the run is on a host, but its kernels are planned for another device", OtherTarget},
     {"interpreter", "steps by the interpreter take 1 % of a run or more", Interpreted},
-    {"launch-gap", "nothing runs, while the next step is being launched, for 5 % of a run or more", LaunchGaps},
+    {"launch-gap", "for 5 % of a run or more nothing runs, because the next step is still being launched", LaunchGaps},
     {"general-form", "kernels of a slow, general form take 5 % of a run or more", GenericForms},
     {"no-library", "products that every library refused take 5 % of a run or more", NoLibrary},
-    {"tensor-cores", "on a GPU, what could use tensor cores and does not takes 5 % of a run or more",
+    {"tensor-cores", "on a GPU, steps that could use tensor cores and run without them take 5 % of a run or more",
      UnusedTensorCores},
     {"copies", "copies take 5 % of a run or more", Copies},
     {"roof", "a step takes 50 us, 10 % of a run, and five times what the device should need, or more", FarFromRoof},

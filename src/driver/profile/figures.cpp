@@ -90,7 +90,7 @@ std::string TimingText(const Profile& profile) {
     memory = std::max(memory, run.memory_mhz);
   }
   if (log.empty() || !no_log.empty())
-    return Str("each step was waited for, and timed by events (coarse)", no_log.empty() ? "" : ": ", no_log);
+    return Str("the run waited for each step and timed it by events (coarse)", no_log.empty() ? "" : ": ", no_log);
   std::string text = Str("times of ", log);
   if (most > 0)
     text +=

@@ -277,7 +277,7 @@ Result<ProfileSummary> ReadProfileSummary(const std::string& path) {
   const std::string* const schema = json["schema"].String();
   if (schema == nullptr || *schema != kSchema)
     FAIL(Error(ExitCode::kRejected, "A024",
-               Str("'", Escaped(path), "' is no profile: its \"schema\" is ",
+               Str("'", Escaped(path), "' is not a profile: its \"schema\" is ",
                    schema == nullptr ? "missing" : Str("\"", Escaped(*schema), "\""), ", not \"", kSchema, "\""))
              .Hint("hlo-run --profile_json=FILE writes one"));
   ProfileSummary summary;

@@ -189,7 +189,7 @@ class Page {
       const ProfiledStep* const step = StepOfSpan(span);
       const Colour& colour = ColourOf(step);
       const auto lane = std::ranges::find(lanes, static_cast<size_t>(&colour - kColours)) - lanes.begin();
-      std::string about = "copies of the buffer plan";
+      std::string about = "copies inserted by the buffer plan";
       if (step != nullptr) {
         const std::string origin = OriginOf(step->op_name, step->source);
         about = Str(step->name, " (", step->kind, ")", origin.empty() ? "" : "\n", origin, "\n");
@@ -354,7 +354,7 @@ class Page {
     if (dots.empty() || memory <= 0 || peak <= 0) return;
     out_ += Str("<h2>Roofline</h2>\n<p class=\"s\">The roof is ", XmlText(summary_.roof_name),
                 " as described, not measured: ", Format("%.3g GB/s, %.3g GFLOP/s", memory, peak),
-                ". A disc's area is the share of the time; above the roof: out of caches.</p>\n");
+                ". The area of a disc is its share of the time. A step above the roof reads from caches.</p>\n");
     double left = peak / memory, right = left, low = peak, high = peak;
     for (const Dot& dot : dots) {
       left = std::min(left, dot.intensity), right = std::max(right, dot.intensity);
@@ -376,7 +376,7 @@ class Page {
       plot += Line(kLeft, y(at), kWidth - kRight, y(at), "class=\"a\"");
       plot += Label(kLeft - 6, y(at) + 4, "end", Format("%g", at));
     }
-    plot += Label((kLeft + kWidth) / 2, kTop + kHeight + 30, "middle", "flop for each byte");
+    plot += Label((kLeft + kWidth) / 2, kTop + kHeight + 30, "middle", "flop per byte");
     plot += Label(kLeft, kTop - 1, "start", "GFLOP/s");
     constexpr std::string_view kRoof = "stroke=\"#d08c3c\" stroke-width=\"2\"";
     const double from = std::max(std::pow(10, x0), std::pow(10, y0) / memory), bend = peak / memory;
@@ -439,12 +439,12 @@ class Page {
     }
     out_ += "</table></div>\n";
     if (rows < summary_.steps.size())
-      out_ += Str("<p class=\"s\">", summary_.steps.size() - rows, " more take less, or did not run.</p>\n");
+      out_ += Str("<p class=\"s\">", summary_.steps.size() - rows, " more steps take less time or did not run.</p>\n");
   }
 
   void Loops() {
     if (summary_.loops.empty()) return;
-    constexpr std::string_view kTitles[] = {"loop", "", ">%", ">ms", ">trips", ">us of a trip"};
+    constexpr std::string_view kTitles[] = {"loop", "", ">%", ">ms", ">trips", ">us per trip"};
     out_ += "<h2>Loops</h2>\n";
     Head(kTitles);
     for (const auto& [loop, figures] : summary_.loops)
@@ -466,14 +466,14 @@ class Page {
                   NumberCell(Format("%.4f", groups[i].ms)), NumberCell(Format("%g", groups[i].executions)),
                   NameCell(groups[i].name, "", ""), "</tr>\n");
     out_ += "</table></div>\n";
-    if (groups.size() > kMost) out_ += Str("<p class=\"s\">", groups.size() - kMost, " more take less.</p>\n");
+    if (groups.size() > kMost) out_ += Str("<p class=\"s\">", groups.size() - kMost, " more take less time.</p>\n");
   }
 
   void Held() {
     if (summary_.memory.at_peak.empty()) return;
     constexpr size_t kMost = 50;
     constexpr std::string_view kTitles[] = {">bytes", "value", "shape", "from", "to"};
-    out_ += "<h2>Held where the most is</h2>\n";
+    out_ += "<h2>Values in memory at the peak</h2>\n";
     Head(kTitles);
     const std::vector<HeldValue>& all = summary_.memory.at_peak;
     for (size_t i = 0; i < std::min(kMost, all.size()); ++i)
@@ -481,7 +481,7 @@ class Page {
                   NameCell(Str(all[i].name, all[i].is_output ? " (output)" : ""), all[i].op_name, all[i].source),
                   Cell(all[i].shape), Cell(all[i].from), Cell(all[i].to), "</tr>\n");
     out_ += "</table></div>\n";
-    if (all.size() > kMost) out_ += Str("<p class=\"s\">", all.size() - kMost, " smaller ones.</p>\n");
+    if (all.size() > kMost) out_ += Str("<p class=\"s\">", all.size() - kMost, " smaller values.</p>\n");
   }
 
   const ProfileSummary& summary_;

@@ -28,14 +28,15 @@ std::string Part(const ProfileSummary& summary, std::string_view what, double ms
 }
 
 std::string HeadText(const ProfileSummary& summary) {
-  std::string out = Str("  profile  ", Counted(summary.runs, "run"), ", and as many without it by turns: overhead ",
-                        Percent(summary.overhead), "; ", summary.timing, "\n");
+  std::string out =
+      Str("  profile  ", Counted(summary.runs, "run"), ", alternating with as many that are not profiled: overhead ",
+          Percent(summary.overhead), "; ", summary.timing, "\n");
   if (summary.dropped > 0)
-    out +=
-        Str("    incomplete: ", summary.dropped, " events came when there was no more memory for them; figures are of ",
-            summary.whole_runs > 0 ? Str("the ", Counted(summary.whole_runs, "run"), " before that")
-                                   : "what was kept of the first ones",
-            "\n");
+    out += Str("    incomplete: ", summary.dropped,
+               " events were lost, because the memory for them was full; the figures are of ",
+               summary.whole_runs > 0 ? Str("the ", Counted(summary.whole_runs, "run"), " before that")
+                                      : "the events of the first runs that were kept",
+               "\n");
   return out;
 }
 
@@ -89,7 +90,7 @@ std::string TensorCoreText(const ProfileSummary& summary) {
   if (eligible.count == 0) return "";
   std::string out = Str("    tensor cores  of ", summary.target, ": eligible ", Times(eligible.count), " in ",
                         HumanMilliseconds(eligible.ms));
-  if (summary.is_host) return out + "; the host has none\n";
+  if (summary.is_host) return out + "; the host has no tensor cores\n";
   return Str(out, ", used ", Times(used.count), " in ", HumanMilliseconds(used.ms), "\n");
 }
 
@@ -111,7 +112,7 @@ std::string LaunchText(const ProfileSummary& summary) {
     out += Str("    copies  ", Times(copies + plan.count), " in a run, ", HumanBytes(bytes + plan.bytes), " in ",
                HumanMilliseconds(copy_ms + plan.ms));
     if (plan.count > 0)
-      out += Str("; ", Times(plan.count), " of them the buffer plan had to insert (", HumanBytes(plan.bytes), ")");
+      out += Str("; ", Times(plan.count), " of them inserted by the buffer plan (", HumanBytes(plan.bytes), ")");
     out += "\n";
   }
   return out;
@@ -120,15 +121,14 @@ std::string LaunchText(const ProfileSummary& summary) {
 std::string MemoryText(const MemoryProfile& memory) {
   const double peak = static_cast<double>(memory.peak_bytes);
   return Str("    memory  ", HumanBytes(static_cast<double>(memory.planned_bytes)),
-             " planned; temporaries and outputs ", HumanBytes(peak), " at '", memory.peak_at,
-             "', where most is live\n");
+             " planned; temporaries and outputs at most ", HumanBytes(peak), ", at '", memory.peak_at, "'\n");
 }
 
 std::string RoofText(const ProfileSummary& summary) {
   return Str("    roof  ", summary.roof_name,
              " as described, not measured: ", Rate(summary.memory_rate, "B/s of memory, "),
              Rate(summary.dot_rates[static_cast<int>(DotWidth::k32)], "flop/s in f32 products, "),
-             Rate(summary.instruction_rate, " other operations/s; above 100 %: out of caches\n"));
+             Rate(summary.instruction_rate, " other operations/s; a step above 100 % reads from caches\n"));
 }
 
 std::string WhereFrom(const std::string& op_name, const std::string& source) {
@@ -167,16 +167,16 @@ std::string StepTable(const ProfileSummary& summary, bool full) {
   std::string out = table.Text("    ");
   const auto run = std::ranges::count_if(summary.steps, [](const StepRow& row) { return row.figures.executions > 0; });
   if (const auto more = run - static_cast<int64_t>(shown); more > 0)
-    out += Str("    ... and ", more, " that take less; --profile=full shows all\n");
+    out += Str("    ... and ", more, " steps that take less time; --profile=full shows all\n");
   if (const auto never = std::ssize(summary.steps) - run; never > 0)
-    out += Str("    ", Counted(never, "step"), " of branches that were not taken",
-               summary.is_host ? "" : ", or of conditions that another kernel computes", "\n");
+    out += Str("    ", Counted(never, "step"), " did not run, because branches were not taken",
+               summary.is_host ? "" : " or another kernel computes the condition", "\n");
   return out;
 }
 
 std::string LoopTable(const ProfileSummary& summary, bool full) {
   if (summary.loops.empty()) return "";
-  TextTable table({"loop", ">trips", ">ms", ">%", ">us of a trip", "op_name, source"});
+  TextTable table({"loop", ">trips", ">ms", ">%", ">us per trip", "op_name, source"});
   for (size_t i = 0; i < summary.loops.size() && (full || i < kFewLoops); ++i) {
     const auto& [loop, figures] = summary.loops[i];
     table.Row({loop.name, Times(figures.trips), Format("%.4f", figures.ms),
@@ -204,7 +204,7 @@ std::string UnusedText(const ProfileSummary& summary) {
     if (!use.eligible || use.used || row.figures.executions == 0 || summary.is_host) continue;
     out += Str("      ", row.step.name, ": ", use.why_not, "\n");
   }
-  return out.empty() ? "" : "    eligible for tensor cores, and not on them\n" + out;
+  return out.empty() ? "" : "    eligible for tensor cores, but not run on them\n" + out;
 }
 
 }  // namespace
@@ -217,7 +217,7 @@ std::string HeldTable(const MemoryProfile& memory, size_t most) {
                held.shape, held.from, held.to, WhereFrom(held.op_name, held.source)});
   }
   std::string out = table.empty() ? "" : table.Text("    ");
-  if (memory.at_peak.size() > most) out += Str("    ... and ", memory.at_peak.size() - most, " smaller ones\n");
+  if (memory.at_peak.size() > most) out += Str("    ... and ", memory.at_peak.size() - most, " smaller values\n");
   return out;
 }
 

@@ -42,7 +42,7 @@ void AddProducts(const Instruction& inst, std::vector<const Instruction*>* produ
 // Names a size that is not a multiple of `multiple`. "" if there is none.
 std::string OddSize(const Instruction& product, int64_t multiple) {
   const auto odd = [&](int64_t size, std::string_view what) {
-    return size % multiple == 0 ? "" : Str(what, " ", size, " is no multiple of ", multiple);
+    return size % multiple == 0 ? "" : Str(what, ", ", size, ", is not a multiple of ", multiple);
   };
   if (product.Is(Opcode::kConvolution)) {
     const DimLabels& labels = product.attrs<ConvolutionAttrs>().dim_labels;
@@ -55,7 +55,7 @@ std::string OddSize(const Instruction& product, int64_t multiple) {
   std::string inner = odd(terms, "the number of terms");
   if (!inner.empty()) return inner;
   const int64_t rank = product.shape().rank();
-  if (rank == 0 || product.shape().dim(rank - 1) == 1) return "a matrix times a vector";
+  if (rank == 0 || product.shape().dim(rank - 1) == 1) return "it multiplies a matrix by a vector";
   return odd(product.shape().dim(rank - 1), "the number of columns");
 }
 
@@ -73,7 +73,8 @@ TensorCoreUse TensorCoresOf(const gpu::StepInfo& step, const DeviceDescription& 
   const bool has_units = std::ranges::any_of(
       step.plan.kernels, [](const KernelPlan& kernel) { return kernel.algorithm == gpu::kMatrixUnits; });
   const std::string odd = OddSize(product, row.multiple);
-  if (row.type == PrimitiveType::kF32 && !allow_tf32) use.why_not = "f32 operands, and no --allow_tf32";
+  if (row.type == PrimitiveType::kF32 && !allow_tf32)
+    use.why_not = "its operands are f32, and --allow_tf32 is not given";
   else if (is_host) use.why_not = Str("it ran on the host", odd.empty() ? "" : Str("; and ", odd));
   else if (is_library && !odd.empty()) use.why_not = odd;
   else if (is_library || has_units) use.used = true;

@@ -156,7 +156,7 @@ class Tracer {
     process(kHost, "host");
     process(kDevice, Str("device 0 (", profile_.platform, " ", profile_.device, ")"));
     NameThread(kHost, kMain, "main");
-    NameThread(kHost, kRunsOfHost, "runs that are profiled");
+    NameThread(kHost, kRunsOfHost, "profiled runs");
     if (!profile_.is_host) NameThread(kHost, kLauncher, "launcher");
   }
 
@@ -240,7 +240,7 @@ class Tracer {
     AppendTo(scratch_, event.bytes);
     if (event.step >= 0) scratch_ += Str(",\"before\":", names_[event.step]);
     const int lane = FreeLane(kCopies, "copies", event.begin, event.end);
-    Complete(kDevice, lane, event.begin, event.end, "\"copies of the buffer plan\"", "copy", scratch_);
+    Complete(kDevice, lane, event.begin, event.end, "\"copies inserted by the buffer plan\"", "copy", scratch_);
     return lane;
   }
 

@@ -44,9 +44,10 @@ std::string DeltaText(double with, double without, const std::function<std::stri
 std::string How(const AblateOptions& options) {
   if (!options.measured)
     return Str("time modelled for ", options.run.pipeline.device->name, " from its description: exact, no interval");
-  return Str("time measured on ", options.run.platform, ": median of ", options.rounds,
-             " rounds in random order; effect: median over the rounds of time by the baseline's, 95 % interval by "
-             "bootstrap (2,000 samples of the rounds, percentiles)");
+  return Str(
+      "time measured on ", options.run.platform, ": median of ", options.rounds,
+      " rounds in random order; effect: median over the rounds of the time divided by the baseline's; 95 % interval by "
+      "bootstrap (2,000 samples of the rounds, percentiles)");
 }
 
 std::string ResultOf(const AblationRow& row) {
@@ -77,7 +78,8 @@ std::string NotesOf(const Ablation& ablation) {
   std::string out;
   for (const AblationRow& row : ablation.rows) {
     if (std::ranges::find(kChoosesByRule, row.name) != std::end(kChoosesByRule))
-      out += Str("  ", row.name, " chooses by a rule and measures nothing: its effect here is none of autotuning\n");
+      out += Str("  ", row.name,
+                 " chooses by a rule and measures nothing, so its effect here says nothing about autotuning\n");
   }
   return out;
 }
@@ -113,16 +115,16 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   }
   std::string out = table.empty() ? "" : table.Text();
   if (small > 0 && options.threshold > 0)
-    out += Format("  %lld within %g %% (--ablate_threshold=0 lists them)\n", static_cast<long long>(small),
-                  100 * options.threshold);
+    out += Format("  %lld more with an effect within %g %% (--ablate_threshold=0 lists them)\n",
+                  static_cast<long long>(small), 100 * options.threshold);
   std::vector<std::string> breaks, wrong;
   for (const AblationRow& row : ablation.rows) {
     if (!row.outcome.failure.empty()) breaks.push_back(row.name);
     if (IsWrong(row)) wrong.push_back(row.name);
   }
-  out += Str("  breaks compilation without: ", breaks.empty() ? "-" : Join(breaks, ", "), "\n");
-  if (options.measured) out += Str("  wrong without: ", wrong.empty() ? "-" : Join(wrong, ", "), "\n");
-  if (same > 0) out += Str("  the module is the same without: ", same, ", whose work others do\n");
+  out += Str("  compilation fails without: ", breaks.empty() ? "-" : Join(breaks, ", "), "\n");
+  if (options.measured) out += Str("  results are wrong without: ", wrong.empty() ? "-" : Join(wrong, ", "), "\n");
+  if (same > 0) out += Str("  the module stays the same without ", same, " of them, because others do their work\n");
   if (!ablation.unchanged.empty())
     out += Str("  not tried, since ", ablation.unchanged.size() == 1 ? "it" : "they",
                " changed nothing: ", ablation.unchanged.size(), "\n");
@@ -151,8 +153,8 @@ std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options)
   if (!table.empty()) out += table.Text();
   if (small > 0 && options.threshold > 0)
     out += Str("  ", small, small == 1 ? " pair is" : " pairs are", Format(" within %g %%", 100 * options.threshold),
-               " of the sum of each\n");
-  if (ablation.pairs.empty()) out += "  no pairs: fewer than two of them are worth anything\n";
+               " of the sum of their two effects\n");
+  if (ablation.pairs.empty()) out += "  no pairs: fewer than two of them have an effect\n";
   return out;
 }
 

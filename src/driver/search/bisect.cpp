@@ -38,7 +38,7 @@ std::string_view PassOf(std::string_view instance) { return instance.substr(0, i
 // The culprit and the place of a crash depend on the variant, so failures of a class count as the same.
 std::string_view ClassOf(std::string_view way) {
   constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
-      {"MISMATCH", "wrong"}, {"INCONCLUSIVE", "wrong"}, {"crash", "crash"}, {"no end", "crash"}, {"script", "script"}};
+      {"MISMATCH", "wrong"}, {"INCONCLUSIVE", "wrong"}, {"crash", "crash"}, {"hang", "crash"}, {"script", "script"}};
   for (const auto& [prefix, name] : kClasses) {
     if (way.starts_with(prefix)) return name;
   }
@@ -115,7 +115,7 @@ class Judge {
   Symptom Try(const Text& text, const RunOptions& run) { return Trial(text, run, trial_).symptom(); }
 
   Result<double> LimitOf(const Symptom& good) const {
-    if (!good.way.empty()) FAIL(NotHeld(Str("the good end has no figure: ", good.detail)));
+    if (!good.way.empty()) FAIL(NotHeld(Str("the good end cannot be measured: ", good.detail)));
     if (options_.property.kind == PropertyKind::kSlower) return good.figure * options_.property.limit.value_or(kSlower);
     return options_.property.limit.value_or(good.figure);
   }
@@ -188,15 +188,15 @@ class Bisector {
     result_.symptom = TRY(judge_.LookAtEnds(bad.text, bad.run, good.text, good.run));
     const int bad_times = judge_.Count(bad.text, bad.run, Answer::kBad, /*known=*/1);
     if (bad_times < options_.confirm)
-      FAIL(NotHeld(Str("what is wrong (", result_.symptom.detail, ") is not wrong each time, but ", bad_times,
-                       " times of ", options_.confirm)));
+      FAIL(NotHeld(Str("the failure (", result_.symptom.detail, ") occurs only in ", bad_times, " of ",
+                       options_.confirm, " runs")));
     const int good_times = judge_.Count(good.text, good.run, Answer::kGood);
     if (good_times == options_.confirm) return {};
     if (good_times > 0)
-      FAIL(NotHeld(Str("with ", result_.good_end, " it is good only ", good_times, " times of ", options_.confirm, ": ",
-                       judge_.last().detail)));
+      FAIL(NotHeld(Str("with ", result_.good_end, " the module is good in only ", good_times, " of ", options_.confirm,
+                       " runs: ", judge_.last().detail)));
     FAIL(NotHeld(Str("with ", result_.good_end,
-                     " it is wrong, too, so that none of them brought it: ", judge_.last().detail))
+                     " the module is bad, too, so none of them is the cause: ", judge_.last().detail))
              .Hint(ElsewhereText()));
   }
 
@@ -206,9 +206,10 @@ class Bisector {
     const bool is_kernel = symptom.accused == Culprit::Kind::kKernel && options_.over != BisectOver::kFusions;
     const bool is_library = symptom.accused == Culprit::Kind::kLibrary && options_.over != BisectOver::kLibraries;
     if (is_kernel)
-      return "--over=fusions says which kernels have to stay; hlo-run --first_divergence looks into the kernel";
-    if (is_library) return "--over=libraries compares with our own kernels; hlo-run --nolibraries runs those";
-    return "hlo-run says who is wrong";
+      return "--over=fusions finds the fusions that the failure needs; hlo-run --first_divergence finds the "
+             "instruction in the kernel";
+    if (is_library) return "--over=libraries compares with kernels of hlokit; hlo-run --nolibraries runs those";
+    return "hlo-run names the culprit";
   }
 
   void AnnounceFinding(const std::string& known) const {
@@ -247,7 +248,7 @@ class Bisector {
     int64_t good = 0, bad = symptom.instances.empty() ? symptom.pass : symptom.instances.back().number;
     if (options_.run.pipeline.opt_bisect_limit > 0)
       bad = std::min<int64_t>(bad, options_.run.pipeline.opt_bisect_limit);
-    if (bad == 0) FAIL(NotHeld("no pass ran, so that none of them brought it"));
+    if (bad == 0) FAIL(NotHeld("no pass ran, so no pass is the cause"));
     result_.bad_end = Str("all ", bad, " pass instances");
     std::set<int64_t> untried;
     while (bad - good > 1) {
@@ -258,7 +259,7 @@ class Bisector {
       if (answer == Answer::kUntried) untried.insert(*limit);
       else (answer == Answer::kBad ? bad : good) = *limit;
       AnnounceFinding(Str("good with ", good, " pass instances, bad with ", bad,
-                          "; hlo-bisect --opt_bisect_limit=", bad, " goes on from there"));
+                          "; hlo-bisect --opt_bisect_limit=", bad, " continues from there"));
     }
     TRY(NameInstance(good, bad));
     // Only limits are tried with a script.
@@ -319,7 +320,7 @@ class Bisector {
     };
     if (FindPass(pass) == nullptr) return {};
     if (ask(0) != Answer::kGood) {
-      result_.rewrite = Str("none of the rewrites that ", pass, " counts: without them it is bad, too");
+      result_.rewrite = Str("none that ", pass, " counts: without its rewrites the module is bad, too");
       return {};
     }
     int64_t good = 0, bad = 1;
@@ -352,7 +353,7 @@ class Bisector {
     const std::string pass(PassOf(result_.culprits.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);
     const RunOptions after = fuel_ > 0 ? Fueled(bad, pass, fuel_) : Limited(bad);
-    const bool dies = result_.symptom.way.starts_with("crash") || result_.symptom.way.starts_with("no end") ||
+    const bool dies = result_.symptom.way.starts_with("crash") || result_.symptom.way.starts_with("hang") ||
                       result_.symptom.way.starts_with("error");
     return Show(Str(bad), OptimizedAs(text_, before), dies ? nullptr : OptimizedAs(text_, after));
   }
@@ -394,7 +395,7 @@ class Bisector {
   Status OverSet(const Items& all, const std::string& noun, const Make& make) {
     result_.good_end = Str("no ", noun);
     result_.bad_end = all.size() == 1 ? Str("the ", noun) : Str("all ", all.size(), " ", noun, "s");
-    if (all.empty()) FAIL(NotHeld(Str("there is no ", noun, " that could have brought it")));
+    if (all.empty()) FAIL(NotHeld(Str("there is no ", noun, " that could be the cause")));
     TRY(ConfirmEnds(TRY(make({})), TRY(make(all))));
     const auto is_bad = [&](const Items& items) -> Result<bool> {
       announce_(Str(items.size(), " of ", all.size(), " ", noun, "s"));
@@ -478,7 +479,7 @@ class Bisector {
   Status OverFusions() {
     announce_("the optimized module");
     const std::unique_ptr<Module> optimized = OptimizedAs(text_, options_.run);
-    if (optimized == nullptr) FAIL(NotHeld("the passes fail, so that there are no fusions"));
+    if (optimized == nullptr) FAIL(NotHeld("the passes fail, so there are no fusions"));
     std::map<std::string, int> ids;
     Items fusions;
     for (const Instruction* inst : optimized->entry().instructions()) {
@@ -510,7 +511,7 @@ class Bisector {
       run.libraries = !kept.empty();
       return Variant{text_, run};
     }));
-    result_.good_end = "our own kernels";
+    result_.good_end = "kernels of hlokit";
     result_.bad_end = "the libraries";
     result_.culprit =
         Str("a library",
@@ -526,7 +527,7 @@ class Bisector {
     RunOptions run = options_.run;
     run.tuning.names_defaults = true;
     const Symptom whole = judge_.Look(text_, run);
-    if (!whole.way.empty()) FAIL(NotHeld(Str("the lock cannot be taken: ", whole.detail)));
+    if (!whole.way.empty()) FAIL(NotHeld(Str("the lock cannot be used: ", whole.detail)));
     std::map<std::string, Symptom::Decision> decisions;
     Items items;
     for (const Symptom::Decision& decision : whole.decisions) {

@@ -38,8 +38,8 @@ namespace {
 }  // namespace
 
 std::string ChildEnd::ToString() const {
-  if (timed_out) return "no end within the time limit";
-  return signal != 0 ? strsignal(signal) : Str("it ended with exit ", exit);
+  if (timed_out) return "no exit within the time limit";
+  return signal != 0 ? strsignal(signal) : Str("exit code ", exit);
 }
 
 ChildProcess::ChildProcess(const Body& body, const ChildOptions& options) : options_(options) {

@@ -24,7 +24,7 @@ struct ChildEnd {
   int signal = 0, exit = 0;  // `exit` is the exit code if there was no signal.
   std::string words;         // The start of its stderr, on one line.
 
-  std::string ToString() const;  // "Aborted", "it ended with exit 70", "no end after 60 s"
+  std::string ToString() const;  // "Aborted", "exit code 70", "no exit within the time limit"
 };
 
 class ChildProcess {

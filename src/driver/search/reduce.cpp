@@ -82,7 +82,7 @@ class Reducer {
   Status LookAtWhatFails() {
     constexpr double kFirst = 120, kTimes = 10, kMore = 10;
     trial_.seconds = options_.trial_seconds > 0 ? options_.trial_seconds : kFirst;
-    announce_("looking at what fails");
+    announce_("running the failing module");
     result_.text = text_->text();
     for (int i = 0; i < options_.confirm; ++i) {
       Trial trial(text_, options_.run, Trying(trial_, i == 0));
@@ -158,7 +158,7 @@ class Reducer {
     keeps_arguments_ = (!options_.run.args.empty() || !options_.run.arg.empty()) && trial_.depth != Depth::kRead &&
                        options_.property.kind != PropertyKind::kScript;
     if (keeps_arguments_ && FailsWithRandomArguments()) {
-      line_("  made-up arguments show it, too");
+      line_("  made-up arguments show the failure, too");
       base_.run = WithRandomArguments();
       result_.made_up = true;
       keeps_arguments_ = false;
@@ -213,13 +213,13 @@ class Reducer {
     }
     for (const int64_t height : {0, 1, 2, 3, 5, 8, 13, 21, -1})
       pieces.emplace_back([&, height] { return Piece(base_.module.get(), symptom.input, height); });
-    announce_("the accused alone");
+    announce_("the culprit alone");
     const auto taken = Take(pieces.size(), [&](size_t i) -> std::optional<Candidate> {
       std::unique_ptr<Module> piece = pieces[i]();
       return piece == nullptr ? std::nullopt : CandidateOf(std::move(piece));
     });
     if (!taken) return;
-    line_(Str("  who is accused, alone  instructions ", result_.instructions_before, " -> ",
+    line_(Str("  the culprit alone  instructions ", result_.instructions_before, " -> ",
               base_.module->InstructionCount(), "  elements ", result_.elements_before, " -> ",
               ElementCount(*base_.module)));
   }
@@ -266,7 +266,7 @@ class Reducer {
 
   // Removes remarks on instructions, and makes shapes and types smaller.
   void Simplify(const std::string& title) {
-    announce_(title + "what is said of instructions");
+    announce_(title + "metadata of instructions");
     for (const Remark remark :
          {Remark::kMetadata, Remark::kSharding, Remark::kPlan, Remark::kConfig, Remark::kLayout, Remark::kPrecision})
       TakeEdits({[remark](Module& m) { return ForgetRemarks(m, remark); }});

@@ -94,7 +94,7 @@ void Accuse(const Culprit& culprit, Symptom* symptom) {
   symptom->input = culprit.input;
   symptom->made_by = culprit.made_by;
   symptom->way = Str("MISMATCH: ", NameOf(culprit.kind));
-  if (culprit.kind == Culprit::Kind::kPass && culprit.name.empty()) symptom->way = "MISMATCH: of the passes";
+  if (culprit.kind == Culprit::Kind::kPass && culprit.name.empty()) symptom->way = "MISMATCH: the passes";
   else if (culprit.kind == Culprit::Kind::kPass) symptom->way += Str(" ", WithoutInstance(culprit.name));
   else if (!culprit.sort.empty()) symptom->way += Str(" (", culprit.sort, ")");
   symptom->detail = Str(symptom->way, culprit.name.empty() ? "" : Str(" '", culprit.name, "'"));
@@ -287,7 +287,7 @@ Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOpti
   if (!ended) {
     kill(-shell, SIGKILL);
     waitpid(shell, nullptr, 0);
-    symptom.way = "script: no end";
+    symptom.way = "script: hang";
   } else if (WIFSIGNALED(status)) {
     symptom.way = Str("script: ", strsignal(WTERMSIG(status)));
   } else if (WEXITSTATUS(status) != 0) {
@@ -412,7 +412,7 @@ bool Symptom::Shows(const Property& property) const {
   if (property.words && !property.words->FoundIn(detail)) return false;
   switch (property.kind) {
     case PropertyKind::kMismatch: return way.starts_with("MISMATCH");
-    case PropertyKind::kCrash: return way.starts_with("crash") || way.starts_with("no end");
+    case PropertyKind::kCrash: return way.starts_with("crash") || way.starts_with("hang");
     case PropertyKind::kError:
       return way.starts_with(property.code.empty() ? "error" : Str("error [", property.code, "]"));
     case PropertyKind::kNan: return way.starts_with("NaN");
@@ -463,7 +463,7 @@ void Trial::SeeEnd() {
   symptom.untried = kind_ == PropertyKind::kScript || end.exit < 0;
   constexpr int kCheckFailed = 70;
   const size_t colon = end.words.find(": internal error");
-  if (end.timed_out) symptom.way = Str("no end in ", place);
+  if (end.timed_out) symptom.way = Str("hang in ", place);
   else if (end.signal == 0 && end.exit == kCheckFailed && colon != std::string::npos)
     symptom.way = Str("crash (check at ", end.words.substr(0, colon), ") in ", place);
   else symptom.way = Str("crash (", end, ") in ", place);

@@ -24,7 +24,7 @@ namespace hlo {
 enum class PropertyKind : uint8_t {
   kFails,     // Any failure.
   kMismatch,  // Wrong results of a kernel, a pass, ...
-  kCrash,     // A signal, a failed CHECK, or no end.
+  kCrash,     // A signal, a failed CHECK, or a hang.
   kError,     // A diagnostic, with a particular code if `code` is set.
   kNan,       // The outputs contain NaN and no argument does; in the interpreter, an instruction produces one.
   kSlower,    // More than `limit` times slower than the good end, by the description of the device.

@@ -98,7 +98,7 @@ class Triager {
       other_bits += static_cast<int>(!again.bits.empty() && again.bits != first.bits);
     }
     report_.steady = same == kRuns;
-    const std::string bits = other_bits > 0 ? ", with other bits" : "";
+    const std::string bits = other_bits > 0 ? ", with different bits" : "";
     return Str(report_.steady ? "yes, " : "no, ", same, " of ", kRuns, " runs", bits, ": ", first.way);
   }
 
@@ -107,17 +107,18 @@ class Triager {
     const std::string made_by = symptom.made_by.empty() ? "" : Str(", which ", symptom.made_by, " made");
     switch (symptom.accused) {
       case Culprit::Kind::kPass:
-        return Str("pass '", symptom.name, "': the optimized module means something else",
+        return Str("pass '", symptom.name, "': the optimized module computes something else",
                    symptom.input.empty() ? "" : Str(", first at '", symptom.input, "'"));
       case Culprit::Kind::kKernel:
-        return Str("kernel '", symptom.name, "'", made_by, ": beyond its error bounds on what it was really given");
+        return Str("kernel '", symptom.name, "'", made_by,
+                   ": its results exceed their error bounds on the inputs that it received");
       case Culprit::Kind::kLibrary:
         return Str("library call '", symptom.name, "'", made_by,
-                   ": beyond its error bounds on what it was really given");
+                   ": its results exceed their error bounds on the inputs that it received");
       case Culprit::Kind::kRuntime: return Str("the run time: ", symptom.detail);
       case Culprit::Kind::kNone:
         if (IsOfAPass()) return Str("pass '", symptom.stage.substr(5), "', which was running: ", symptom.detail);
-        return Str("nobody by name; it came as far as ", symptom.stage, ": ", symptom.detail);
+        return Str("no part by name; the run reached ", symptom.stage, ": ", symptom.detail);
       default: return symptom.detail;
     }
   }
@@ -130,18 +131,18 @@ class Triager {
   Property PropertyOfSymptom() const {
     Property property;
     const std::string& way = report_.symptom.way;
-    property.kind = way.starts_with("MISMATCH")                             ? PropertyKind::kMismatch
-                    : way.starts_with("error")                              ? PropertyKind::kError
-                    : way.starts_with("crash") || way.starts_with("no end") ? PropertyKind::kCrash
-                                                                            : PropertyKind::kFails;
+    property.kind = way.starts_with("MISMATCH")                           ? PropertyKind::kMismatch
+                    : way.starts_with("error")                            ? PropertyKind::kError
+                    : way.starts_with("crash") || way.starts_with("hang") ? PropertyKind::kCrash
+                                                                          : PropertyKind::kFails;
     return property;
   }
 
   std::string Location() {
     if (IsOfAPass()) return CulpritRewrite();
     if (report_.symptom.accused == Culprit::Kind::kKernel) return CulpritInstruction();
-    if (report_.symptom.accused == Culprit::Kind::kLibrary) return "a library call is one piece";
-    return "there is nothing in it to search";
+    if (report_.symptom.accused == Culprit::Kind::kLibrary) return "hlokit cannot look into a library call";
+    return "it has no smaller part to search";
   }
 
   std::string CulpritRewrite() {
@@ -191,7 +192,7 @@ class Triager {
                  step.loops.empty() ? "" : Str(", ", step.loops), Format("; error over bound %.3g; ", step.own_ratio),
                  report->divergence->inside);
     });
-    return answer.value_or("it came to no end, or crashed");
+    return answer.value_or("the run timed out or crashed");
   }
 
   // Runs again with one thing changed, to find the conditions of the failure.
@@ -221,8 +222,8 @@ class Triager {
       change.make(other);
       const Symptom symptom = Try(other, in_code ? Depth::kRun : depth_, change.threads);
       found += Str(found.empty() ? "" : "; ", change.name, " ",
-                   symptom.way.empty()                  ? "it is right"
-                   : symptom.way == report_.symptom.way ? "it is the same"
+                   symptom.way.empty()                  ? "it succeeds"
+                   : symptom.way == report_.symptom.way ? "it fails in the same way"
                                                         : symptom.way);
     }
     return found.empty() ? "nothing to vary" : found;
@@ -238,7 +239,7 @@ class Triager {
                                .trial_seconds = 0,
                                .confirm = 1};
     const auto reduced = Reduce(text_, reduce, announce_, [](const std::string&) {});
-    if (!reduced) return Str("no: ", reduced.error().message());
+    if (!reduced) return Str("not reduced: ", reduced.error().message());
     report_.module = output;
     args_ = reduced->args;
     if (reduced->is_text)
@@ -246,7 +247,7 @@ class Triager {
     return Str(reduced->instructions_before, " -> ", Counted(reduced->instructions, "instruction"), ", ",
                reduced->elements_before, " -> ", Counted(reduced->elements, "element"),
                reduced->timed_out ? " when the time was up" : "",
-               reduced->reproduced > 0 ? "" : ", which fails no more", "   (", output, ")");
+               reduced->reproduced > 0 ? "" : ", which does not fail any more", "   (", output, ")");
   }
 
   std::string MakeBundle() {
@@ -254,7 +255,7 @@ class Triager {
     run.bundle.directory = options_.directory + "/repro";
     if (!args_.empty()) run.args = args_, run.arg.clear();
     const std::string& path = report_.module.empty() ? report_.path : report_.module;
-    const bool ends = report_.symptom.way.starts_with("crash") || report_.symptom.way.starts_with("no end");
+    const bool ends = report_.symptom.way.starts_with("crash") || report_.symptom.way.starts_with("hang");
     const auto answer = AskChild([&]() -> std::string {
       Progress progress(/*quiet=*/true);
       Experiment experiment(path, run, progress);
@@ -265,7 +266,7 @@ class Triager {
       const auto report = RunModule(path, run, progress);
       return report || IsBundle(run.bundle.directory) ? run.bundle.directory : Str("none: ", report.error().message());
     });
-    if (!answer || !IsBundle(*answer)) return answer.value_or("none: it came to no end, or crashed");
+    if (!answer || !IsBundle(*answer)) return answer.value_or("none: the run timed out or crashed");
     report_.bundle = *answer;
     return Str(*answer, "   (hlo-run ", ShellWord(*answer), ")");
   }
