@@ -279,9 +279,10 @@ TEST(EmittersRecurrent, AMissingClusterBarrierIsDetected) {
 
 TEST(EmittersRecurrent, UnsuitableLoopsAreRejectedWithAReason) {
   EXPECT_EQ(WhyNot(LstmText({.units = 512})),
-            "each of 8 blocks would need 557056 bytes of shared memory for weights and state, and has 232448");
+            "each of 8 blocks would need 557056 bytes of shared memory for weights and state, but has only 232448");
   EXPECT_EQ(WhyNot(PlainText({.rows = 65, .units = 128})), "'gemm_fusion' has more than 64 rows");
-  EXPECT_EQ(WhyNot(GruText({.rows = 64, .units = 128})), "its products are worth all of the device");
+  EXPECT_EQ(WhyNot(GruText({.rows = 64, .units = 128})),
+            "its products are faster on the whole device, with one launch each");
   EXPECT_EQ(WhyNot(PlainText({.rows = 400, .units = 201})).substr(0, 13), "'gemm_fusion'");
   // Both operands of the second product are state, so neither can stay in shared memory as weights.
   const char* const squares = R"(

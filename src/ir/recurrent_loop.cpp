@@ -123,7 +123,7 @@ class Finder {
   std::optional<RecurrentLoop> Find() {
     if (!FindState() || !FindLaunches()) return std::nullopt;
     if (found_.gathered.empty()) {
-      No("its body multiplies no state with weights");
+      No("its body does not multiply its state by weights");
       return std::nullopt;
     }
     const int64_t of_products = PeriodOfProducts();
@@ -145,15 +145,15 @@ class Finder {
 
   bool FindState() {
     const Instruction& loop = *found_.loop;
-    if (!loop.shape().IsTuple() || !body_.root().Is(Opcode::kTuple)) return No("its state is no tuple");
+    if (!loop.shape().IsTuple() || !body_.root().Is(Opcode::kTuple)) return No("its state is not a tuple");
     const auto trips = TripCount(loop);
-    if (!trips || *trips < 1 || *trips > kMostTrips) return No("how often it goes round, the text does not say");
+    if (!trips || *trips < 1 || *trips > kMostTrips) return No("its trip count is unknown or too large");
     found_.trips = *trips;
     for (int64_t i = 0; i < body_.root().operand_count(); ++i) {
       const Shape& shape = loop.shape().element(i);
       if (!shape.IsArray() || IsComplex(shape.type()) || !shape.HasDefaultLayout() || shape.HasDynamicDims() ||
           shape.NumElements() == 0)
-        return No(Str("element ", i, " of its state is no row-major array"));
+        return No(Str("element ", i, " of its state is not a real, static, nonempty array in row-major order"));
       found_.state.push_back(ElementAt(i, shape));
     }
     return true;
@@ -192,7 +192,7 @@ class Finder {
 
   bool FindLaunches() {
     for (const Instruction* inst : body_.PostOrder()) {
-      if (!inst->control_predecessors().empty()) return No("in its body one is told to wait for another");
+      if (!inst->control_predecessors().empty()) return No("its body has control dependencies");
       if (inst->Is(Opcode::kParameter) || inst->Is(Opcode::kConstant) || inst->IsRoot()) continue;
       if (inst->Is(Opcode::kGetTupleElement) || inst->Is(Opcode::kBitcast)) {
         const Instruction& from = inst->operand(0);
@@ -203,7 +203,7 @@ class Finder {
       }
       if (!FindLaunch(*inst)) return false;
     }
-    return !found_.products.empty() || No("its body multiplies no state with weights");
+    return !found_.products.empty() || No("its body does not multiply its state by weights");
   }
 
   bool FindLaunch(const Instruction& inst) {
@@ -212,7 +212,7 @@ class Finder {
     if (LibraryOf(inst) == "gemm") {
       if (!FindProduct(inst)) return false;
     } else if (!inst.Is(Opcode::kCopy) && !(IsKernel(inst) && inst.attrs<FusionAttrs>().kind == FusionKind::kLoop)) {
-      return No(Str("its body has '", inst.name(), "', which is no product and does not go element by element"));
+      return No(Str("'", inst.name(), "' in its body is neither a product nor an elementwise kernel"));
     }
     if (hangs || LibraryOf(inst) == "gemm") found_.in_columns.insert(&inst);
     const bool small = std::ranges::all_of(RootShapes(inst), [](const Shape* shape) { return IsOneElement(*shape); });
@@ -247,9 +247,9 @@ class Finder {
                        of_weights.size() == 1 && weights.shape().rank() == 2 &&
                        attrs.algorithm == DotAlgorithm::kUnset && attrs.sparsity == SparsityConfig() &&
                        left.Is(Opcode::kParameter) && weights.Is(Opcode::kParameter) && call.shape().IsArray();
-    if (!plain) return No(Str("'", call.name(), "' is no product of rows [rows,terms] with weights"));
+    if (!plain) return No(Str("'", call.name(), "' is not a [rows,terms] x [terms,columns] product"));
     if (!IsFactor(left.shape().type()) || !IsFactor(weights.shape().type()) || !IsFactor(dot.shape().type()))
-      return No(Str("'", call.name(), "' multiplies no f32, bf16 or f16"));
+      return No(Str("'", call.name(), "' has other types than f32, bf16 and f16"));
     product.left = left.parameter_number();
     product.weights = weights.parameter_number();
     product.weights_by_column = of_weights[0] == 1;
@@ -257,7 +257,7 @@ class Finder {
     product.rows = last == 0 ? 1 : left.shape().dim(0);
     product.terms = left.shape().dim(last);
     product.columns = dot.shape().dim(dot.shape().rank() - 1);
-    if (product.terms < 2) return No(Str("'", call.name(), "' has one term"));
+    if (product.terms < 2) return No(Str("'", call.name(), "' adds up fewer than two terms"));
     if (product.rows > kMostRows) return No(Str("'", call.name(), "' has more than ", kMostRows, " rows"));
     const Instruction& operand = WithoutNames(call.operand(product.weights));
     const bool stays =
@@ -333,10 +333,11 @@ class Finder {
     for (size_t i = 0; i < found_.state.size(); ++i) {
       if (found_.state[i] == Element::kColumns &&
           found_.loop->shape().element(static_cast<int64_t>(i)).NumElements() % found_.period != 0)
-        return No(Str("element ", i, " of its state has no whole periods of ", found_.period));
+        return No(Str("the size of element ", i, " of its state is not a multiple of the period, ", found_.period));
       const Instruction& next = body_.root().operand(static_cast<int64_t>(i));
       if (found_.state[i] == Element::kNumber && in_columns(next))
-        return No(Str("element ", i, " of its state, a number, hangs on what blocks have in columns"));
+        return No(
+            Str("element ", i, " of its state is a number that depends on columns, which are spread over blocks"));
     }
     for (const Instruction* inst : body_.PostOrder()) {
       if (in_columns(*inst) && (IsFusion(*inst) || inst->Is(Opcode::kCopy)) && !CheckLaunch(*inst)) return false;
@@ -349,7 +350,7 @@ class Finder {
     for (const Instruction* root : FusionRoots(inst)) {
       const Shape& written = (updates_.contains(root) ? root->operand(1) : *root).shape();
       if (written.NumElements() % found_.period != 0)
-        return No(Str("'", inst.name(), "' has no whole periods of ", found_.period));
+        return No(Str("the size of a result of '", inst.name(), "' is not a multiple of the period, ", found_.period));
     }
     std::vector<bool> of_operands;
     for (const Instruction* operand : inst.operands()) of_operands.push_back(in_columns(*operand));
@@ -460,21 +461,21 @@ std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDe
   int blocks = kMostBlocks;
   while (blocks > 1 && loop.period % blocks != 0) blocks /= 2;
   if (blocks == 1) {
-    *why_not = Str("columns come in ", loop.period, ", which no blocks share");
+    *why_not = Str("the period of its columns, ", loop.period, ", cannot be divided among blocks");
     return std::nullopt;
   }
   const int64_t bytes = SharedBytes(loop, blocks, kThreads / 32);
   if (bytes > *device.shared_memory_bytes) {
     *why_not = Str("each of ", blocks, " blocks would need ", bytes,
-                   " bytes of shared memory for weights and state, and has ", *device.shared_memory_bytes);
+                   " bytes of shared memory for weights and state, but has only ", *device.shared_memory_bytes);
     return std::nullopt;
   }
   if (SecondsOfTrip(loop, blocks, device) >= SecondsOfLaunches(loop, device)) {
-    *why_not = "its products are worth all of the device";
+    *why_not = "its products are faster on the whole device, with one launch each";
     return std::nullopt;
   }
   if (SecondsOfTrip(loop, blocks, device) >= SecondsOfTrip(loop, 1, device)) {
-    *why_not = "one block is through with its products sooner than several could meet";
+    *why_not = "one block computes its products faster than several blocks that synchronize";
     return std::nullopt;
   }
   return ClusterShape{blocks, kThreads};

@@ -16,20 +16,21 @@ namespace {
 // Returns the reason why `inst` is not evaluated, or "".
 std::string_view WhyNotFolded(const Instruction& inst, const FoldingOptions& options) {
   if (inst.operand_count() == 0) return "it has no operands";
-  if (!inst.shape().IsArray() || inst.shape().HasDynamicDims()) return "its value is no array of static shape";
+  if (!inst.shape().IsArray() || inst.shape().HasDynamicDims()) return "its value is not an array of static shape";
   if (inst.Is(kSideEffect) || inst.Is(kCollective)) return "it has an effect besides its value";
-  if (!inst.control_predecessors().empty()) return "it is told to wait for others";
+  if (!inst.control_predecessors().empty()) return "it has control predecessors";
   if (inst.Is(kControl) || inst.Is(kHandsOn) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall))
-    return "it calls others or hands values on";
-  if (inst.Is(Opcode::kBroadcast)) return "a broadcast is small as it stands";
-  if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return "it is about how a value lies";
-  if (inst.Is(Opcode::kRngBitGenerator) || inst.Is(Opcode::kSetDimensionSize)) return "it makes a state or a size";
+    return "it calls computations or only passes values on";
+  if (inst.Is(Opcode::kBroadcast)) return "a broadcast is smaller than the constant would be";
+  if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return "it concerns the layout of a value in memory";
+  if (inst.Is(Opcode::kRngBitGenerator) || inst.Is(Opcode::kSetDimensionSize))
+    return "its result is a random state or a dynamic size";
   if (inst.shape().NumElements() > options.result_elements) return "its result would make the module large";
   for (const Instruction* operand : inst.operands()) {
-    if (!operand->Is(Opcode::kConstant)) return "an operand is no constant";
+    if (!operand->Is(Opcode::kConstant)) return "an operand is not a constant";
     if (operand->shape().NumElements() > options.operand_elements) return "an operand is large";
   }
-  return CanInterpret(inst) ? "" : "the interpreter does not have it";
+  return CanInterpret(inst) ? "" : "the interpreter cannot evaluate it";
 }
 
 }  // namespace

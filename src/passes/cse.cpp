@@ -18,18 +18,18 @@ namespace {
 // Returns the reason why `inst` is left alone, or "".
 std::string_view WhyNotShared(const Instruction& inst) {
   if (inst.Is(kSideEffect)) return "it has an effect besides its value";
-  if (inst.Is(kCollective)) return "devices meet in it";
-  if (!inst.control_predecessors().empty()) return "it is told to wait for others";
+  if (inst.Is(kCollective)) return "devices communicate in it";
+  if (!inst.control_predecessors().empty()) return "it has control predecessors";
   switch (inst.opcode()) {
-    case Opcode::kParameter: return "no parameter is another";
+    case Opcode::kParameter: return "no parameter equals another one";
     case Opcode::kWhile:
     case Opcode::kConditional:
     case Opcode::kCall:
-    case Opcode::kCustomCall: return "calls are not compared";
-    case Opcode::kRngBitGenerator: return "it makes a state";
-    case Opcode::kAfterAll: return "tokens say an order";
-    case Opcode::kCopy: return "a copy is there to be another buffer";
-    case Opcode::kOptimizationBarrier: return "a barrier keeps what stands on its two sides apart";
+    case Opcode::kCustomCall: return "the pass does not compare calls";
+    case Opcode::kRngBitGenerator: return "it advances a random state";
+    case Opcode::kAfterAll: return "tokens define an order";
+    case Opcode::kCopy: return "a copy exists to be a separate buffer";
+    case Opcode::kOptimizationBarrier: return "a barrier separates the instructions on its two sides";
     default: return "";
   }
 }
@@ -84,14 +84,15 @@ bool ShareIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   SeenInstructions seen(order.size());
   for (Instruction* inst : order) {
-    const std::string_view why_not = awaited.contains(inst) ? "others are told to wait for it" : WhyNotShared(*inst);
+    const std::string_view why_not =
+        awaited.contains(inst) ? "other instructions have a control dependency on it" : WhyNotShared(*inst);
     if (!why_not.empty()) {
       if (logs) LogWhy("cse", *inst, "stays", why_not);
       continue;
     }
     Instruction* const earlier = seen.FindOrAdd(*inst);
     if (earlier == nullptr) continue;
-    if (logs) LogWhy("cse", *inst, Str("=> ", earlier->name()), "both do the same to the same operands");
+    if (logs) LogWhy("cse", *inst, Str("=> ", earlier->name()), "both compute the same from the same operands");
     inst->ReplaceAllUses(*earlier);
     computation.Remove(*inst);
     changed = true;

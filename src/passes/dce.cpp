@@ -28,7 +28,8 @@ void LogKept(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     if (!inst->IsDead() || IsRemovable(*inst)) continue;
     LogWhy("dce", *inst, "stays",
-           inst->Is(Opcode::kParameter) ? "a signature is not ours to change" : "it has an effect besides its value");
+           inst->Is(Opcode::kParameter) ? "the parameters of a computation must stay"
+                                        : "it has an effect besides its value");
   }
 }
 
@@ -50,7 +51,7 @@ bool RemoveDeadIn(Computation& computation) {
   std::vector<Instruction*> dead;
   std::ranges::copy_if(order, std::back_inserter(dead), [&](const auto* inst) { return !needed[inst->place()]; });
   if (logs) {
-    for (const Instruction* inst : dead) LogWhy("dce", *inst, "=> nothing", "nobody needs it");
+    for (const Instruction* inst : dead) LogWhy("dce", *inst, "=> nothing", "nothing uses it");
   }
   computation.RemoveAll(dead);
   return !dead.empty();
@@ -74,7 +75,7 @@ bool RemoveUnusedOperandsIn(Computation& caller) {
       goes[i] = fused.parameter(i).IsDead();
       if (!goes[i]) operands.push_back(&inst->operand(i));
     }
-    if (LOGS_WHY()) LogWhy("dce", *inst, Str("=> with ", operands.size(), " operands"), "it does not read the others");
+    if (LOGS_WHY()) LogWhy("dce", *inst, Str("=> with ", operands.size(), " operands"), "it does not use the others");
     fused.RemoveParameters(goes);
     Instruction& smaller = caller.AddClone(*inst, operands);
     inst->ReplaceAllUses(smaller);

@@ -1,7 +1,7 @@
 // Logs the change of an instruction with its reason on log level 4, for passes without rules, in the format of rules.
 // LOGS_WHY also registers the file for --vmodule.
 //
-//   dce at m.hlo:5:3 in 'main': b = f32[2] negate(a) => nothing   since nobody needs it
+//   dce at m.hlo:5:3 in 'main': b = f32[2] negate(a) => nothing   since nothing uses it
 #ifndef HLO_PASSES_LOG_WHY_H_
 #define HLO_PASSES_LOG_WHY_H_
 

@@ -21,9 +21,9 @@ bool ParseValue(std::string_view text, PrimitiveType* value) {
   return true;
 }
 
-constexpr std::string_view ValuesOf(const int64_t*) { return "a number from 0"; }
+constexpr std::string_view ValuesOf(const int64_t*) { return "a number of at least 0"; }
 constexpr std::string_view ValuesOf(const bool*) { return "true or false"; }
-constexpr std::string_view ValuesOf(const PrimitiveType*) { return "a type of elements, as f16"; }
+constexpr std::string_view ValuesOf(const PrimitiveType*) { return "an element type, such as f16"; }
 
 Error UnknownOption(std::string_view pass, std::string_view name, const PassOptions& options) {
   std::vector<std::string_view> known;

@@ -177,7 +177,7 @@ class Rewriter {
     for (size_t i = last_.size() - period; i < last_.size(); ++i) names.insert(last_[i]->id);
     const std::vector<std::string_view> ids(names.begin(), names.end());
     context_.rules->cycles.push_back(Str(ids.size() == 1 ? "rule " : "rules ", Join(ids, ", "),
-                                         ids.size() == 1 ? " goes" : " go", " round in circles at '", inst.name(),
+                                         ids.size() == 1 ? " repeats" : " repeat", " endlessly at '", inst.name(),
                                          "', ", PlaceOf(inst)));
   }
 

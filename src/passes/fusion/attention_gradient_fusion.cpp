@@ -83,9 +83,10 @@ std::string_view WhyNotGradients(const Launches& group, const Instruction& score
   int inner = 0, outer = 0;
   for (const Instruction* launch : group) {
     if (IsProduct(*launch)) ++(SameDims(launch->shape(), scores.shape()) ? inner : outer);
-    else if (!IsKernel(*launch) && RegionOf(*launch) != "rows") return "others than products and kernels are between";
+    else if (!IsKernel(*launch) && RegionOf(*launch) != "rows")
+      return "the group has launches that are neither products nor kernels";
   }
-  return inner == 2 && outer == 3 ? "" : "there are not two products with values that three others take";
+  return inner == 2 && outer == 3 ? "" : "the group does not have two products whose values three other products take";
 }
 
 bool FuseInto(Computation& computation) {
@@ -101,7 +102,7 @@ bool FuseInto(Computation& computation) {
     if (logs)
       LogWhy("attention-gradient-fusion", *scores,
              why_not.empty() ? Str("=> a region of ", group.size(), " launches") : "makes no region",
-             why_not.empty() ? "two products with as many values are what three others take" : why_not);
+             why_not.empty() ? "three products take the values of two products of the same size" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
     // Join in program order, so that a launch between two others has already been joined.

@@ -65,20 +65,20 @@ class Blocks {
         std::max({cost.bytes() / device_.memory_rate, cost.scalar_work / device_.instruction_rate, dots}) *
         device_.multiprocessors;
     if (loops_alone_ ? alone > kMostLoopSeconds : alone > device_.launch_seconds)
-      return {0, "one block takes longer for it than a launch does"};
-    if (products > kMostProducts) return {0, "its product is worth a library call"};
+      return {0, "one block would take longer for it than a launch"};
+    if (products > kMostProducts) return {0, "its product is large enough for a library call"};
     if (kernel.Is(Opcode::kCopy)) return kernel.shape().IsArray() ? Code{1, ""} : Code{0, "it copies a tuple"};
-    if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return {0, "it is no kernel"};
+    if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return {0, "it is not a kernel"};
     return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
   // Inner loops must be in code_ already.
   Code CodeOfLoop(const Instruction& loop) {
-    if (!loop.shape().IsTuple()) return {0, "its state is no tuple"};
+    if (!loop.shape().IsTuple()) return {0, "its state is not a tuple"};
     int64_t state = 0, code = 0;
     int nested = 1;
     for (const Shape& element : loop.shape().elements()) {
-      if (!element.IsArray()) return {0, "its state has more than arrays"};
+      if (!element.IsArray()) return {0, "its state has elements that are not arrays"};
       state += element.NumElements();
     }
     if (state > kMostState) return {0, "its state has more than 65536 elements"};
@@ -86,18 +86,18 @@ class Blocks {
     for (const Computation* called : {attrs.condition, attrs.body}) {
       for (const Instruction* inst : called->instructions()) {
         if (inst->Is(kNoKernel) || inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter)) continue;
-        if (!IsLaunch(*inst)) return {0, "its body does more than kernels do"};
-        if (!inst->control_predecessors().empty()) return {0, "in its body one is told to wait for another"};
+        if (!IsLaunch(*inst)) return {0, "its body has instructions that are not launches"};
+        if (!inst->control_predecessors().empty()) return {0, "its body has control dependencies"};
         const auto known = code_.find(inst);
         const int64_t of_inst = !inst->Is(Opcode::kWhile) ? CodeOf(*inst).instructions
                                 : known == code_.end()    ? 0
                                                           : known->second.instructions;
-        if (of_inst == 0) return {0, "its body has what no block runs"};
+        if (of_inst == 0) return {0, "its body has a launch that one block cannot run"};
         code += of_inst;
         if (inst->Is(Opcode::kWhile)) nested = std::max(nested, known->second.nested + 1);
       }
     }
-    if (nested > kMostNested) return {0, "more than 8 loops stand in each other"};
+    if (nested > kMostNested) return {0, "its loops are nested more than 8 deep"};
     return {code, code == 0 ? "its body is empty" : "", nested};
   }
 
@@ -157,7 +157,7 @@ class BlockFusion {
     const std::string_view why_not = WhyNotJoined(a, b);
     if (why_not.empty()) graph_.Join(a, b);
     if (!logs_) return;
-    if (why_not.empty()) Say(b, Str("=> one region with ", a.name()), "one block is through with each in no time");
+    if (why_not.empty()) Say(b, Str("=> one region with ", a.name()), "one block computes each of them quickly");
     else Say(b, Str("stays apart from ", a.name()), why_not);
   }
 
@@ -165,7 +165,7 @@ class BlockFusion {
     const Size of_a = SizeOf(a), of_b = SizeOf(b);
     if (of_a.code + of_b.code > kMostInstructions) return "together they have more than 4000 instructions";
     if (of_a.pointers + of_b.pointers > kMostPointers) return "together they have more than 128 operands and results";
-    return graph_.CanJoin(a, b) ? "" : "one waits for the other by way of a third";
+    return graph_.CanJoin(a, b) ? "" : "one depends on the other through a third launch";
   }
 
   // Size of a group, cached by the number of its launches.

@@ -101,7 +101,7 @@ GroupId FusionGraph::Open(Instruction& root, const FusionNote* why) {
 void FusionGraph::Copy(Instruction& producer, GroupId id, double evaluations, FusionReason why) {
   groups_[id].work += evaluations * InstructionCost(producer);
   AddCopy(producer, id);
-  if (logs_why_) Say(producer, Str("=> the kernel of ", Root(id).name()), {why, &producer});
+  if (logs_why_) Say(producer, Str("=> computed in the kernel of ", Root(id).name()), {why, &producer});
   if (log_ == nullptr) return;
   ++log_->counts[static_cast<int>(why)];
   joined_.push_back({id, why, &producer});
@@ -131,7 +131,8 @@ void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
   for (Instruction* copy : copies) AddCopy(*copy, id);
   for (const Instruction* member : groups_[from].members) IsMade(*member, &groups_[id]);
-  if (logs_why_) Say(Root(from), Str("and its kernel => the kernel of ", Root(id).name()), {why, &Root(from)});
+  if (logs_why_)
+    Say(Root(from), Str("and its kernel => merged into the kernel of ", Root(id).name()), {why, &Root(from)});
   if (log_ == nullptr) return;
   ++log_->counts[static_cast<int>(why)];
   joined_.push_back({id, why, &Root(from)});
@@ -223,7 +224,7 @@ void FusionGraph::KeepApart(GroupId a, GroupId b, const FusionNote& why) {
 void FusionGraph::KeepAlone(GroupId group, const FusionNote& why) { KeepApart(group, kNoGroup, why); }
 
 void FusionGraph::KeepFromAll(const Instruction& kernel, const FusionNote& why) {
-  if (logs_why_) Say(kernel, "joins no other", why);
+  if (logs_why_) Say(kernel, "joins no other kernel", why);
   if (log_ != nullptr) noted_.push_back({kNoGroup, kNoGroup, &kernel, why, 0});
 }
 

@@ -56,23 +56,24 @@ bool IsRead(const Instruction& inst, bool skinny) {
 
 // Returns the reason why a product cannot compute the values of the launch while it reads them, or "".
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {
-  if (!IsKernel(launch)) return "a product reads from kernels alone";
+  if (!IsKernel(launch)) return "a product takes in only kernels";
   if (!launch.shape().IsArray()) return "it has several results";
   for (const Instruction* inst : FusedComputation(launch).instructions()) {
     if (IsRead(*inst, skinny)) continue;
-    return skinny ? "it does more than pick, convert, move and scale elements"
-                  : "it does more than pick and convert elements, and a product of more than 16 rows reads no more";
+    return skinny
+               ? "it does more than select, convert, move and scale elements"
+               : "it does more than select and convert elements, which a product of more than 16 rows cannot take in";
   }
   return "";
 }
 
 std::string_view WhyNotJoined(RegionGraph& graph, const Instruction& producer, const Instruction& launch, bool skinny) {
-  if (graph.LaunchesOf(producer).size() != 1) return "it is one region with another product";
+  if (graph.LaunchesOf(producer).size() != 1) return "it is already in a region with another product";
   if (const std::string_view why = WhyNotRead(producer, skinny); !why.empty()) return why;
   if (std::ranges::find(graph.launches(), &producer) == graph.launches().end())
-    return "others wait for it, or it acts on more than its value";
-  if (IsReadByOthers(producer, {&launch})) return "others read it";
-  return graph.CanJoin(producer, launch) ? "" : "one waits for the other by way of a third";
+    return "it has control dependencies, or an effect besides its value";
+  if (IsReadByOthers(producer, {&launch})) return "other instructions read it";
+  return graph.CanJoin(producer, launch) ? "" : "one depends on the other through a third launch";
 }
 
 bool FuseInto(Computation& computation) {
@@ -88,7 +89,7 @@ bool FuseInto(Computation& computation) {
       if (!logs) continue;
       const bool joins = why_not.empty();
       LogWhy("product-fusion", *producer, Str(joins ? "=> one region with " : "stays apart from ", launch->name()),
-             joins ? "the product reads what that is made of as it lies" : why_not);
+             joins ? "the product can compute it while it reads its operands" : why_not);
     }
   }
   return graph.Build("product", [](const std::vector<Instruction*>& group) { return group.size() > 1; });

@@ -33,7 +33,7 @@ bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   // derivable here.
   if (runs && DerivedTripCount(loop) != recurrent->trips) {
     runs = false;
-    why_not = "how often it goes round, its counter does not tell";
+    why_not = "its trip count does not follow from its counter";
   }
   if (!LOGS_WHY()) return runs;
   if (runs) LogWhy("recurrent-loop-fusion", loop, "=> one region", "its weights fit the shared memory of a cluster");

@@ -55,7 +55,7 @@ class RowFusion {
       const std::string_view why_not = attention_ ? WhyNoAttention(group) : "";
       if (logs_ && attention_)
         Say(*group.front(), Str(why_not.empty() ? "=> a region of " : "makes no region of ", group.size(), " launches"),
-            why_not.empty() ? "they are two products with a softmax between" : why_not);
+            why_not.empty() ? "they are two products with a softmax between them" : why_not);
       return why_not.empty();
     });
   }
@@ -85,7 +85,7 @@ class RowFusion {
     const std::string_view why_not = JoinOrWhyNot(producer, launch);
     if (!logs_) return;
     if (why_not.empty()) {
-      Say(launch, Str("=> one region with ", producer.name()), "a row of it needs the same row of that alone");
+      Say(launch, Str("=> one region with ", producer.name()), "each of its rows needs only the same row of the other");
     } else {
       Say(launch, Str("stays apart from ", producer.name()), why_not);
     }
@@ -95,7 +95,7 @@ class RowFusion {
   std::string_view JoinOrWhyNot(const Instruction& producer, const Instruction& launch) {
     const Group a = GroupOf(producer), b = GroupOf(launch);
     if (a.dots + b.dots > 2) return "together they have more than two products";
-    if (attention_ && a.dots == 2) return "behind its second product an attention ends";
+    if (attention_ && a.dots == 2) return "an attention ends with its second product";
     if (a.code + b.code > kMostInstructions) return "together they have more than 4000 instructions";
     if (graph_.PointerCount(producer) + graph_.PointerCount(launch) > kMostPointers)
       return "together they have more than 128 operands and results";
@@ -112,7 +112,7 @@ class RowFusion {
       }
       why_not = WhyNotWorthIt(both, rows);
       if (!why_not.empty()) continue;
-      if (!graph_.CanJoin(producer, launch)) return "one waits for the other by way of a third";
+      if (!graph_.CanJoin(producer, launch)) return "one depends on the other through a third launch";
       graph_.Join(producer, launch);
       GroupOf(launch) = {.rows = rows, .code = a.code + b.code, .dots = a.dots + b.dots};
       return "";
@@ -174,12 +174,12 @@ class RowFusion {
     const bool has_clusters = device_.compute_capability >= 90;
     const double block = device_.is_gpu ? static_cast<double>(device_.shared_memory_bytes.value_or(0)) : kMostOfCore;
     if (!attention_ && row > (has_clusters ? std::max(block, kMostOfCluster) : block))
-      return has_clusters ? "a row is more than a cluster of blocks holds" : "a row is more than a block holds";
+      return has_clusters ? "a row does not fit into a cluster of blocks" : "a row does not fit into a block";
     const double blocks = static_cast<double>(rows) * (row > block && has_clusters ? kBlocksOfCluster : 1);
     const double filled = std::min(1.0, blocks / device_.multiprocessors);
     return device_.launch_seconds + bytes / (device_.memory_rate * filled) <= apart
                ? ""
-               : "so few rows leave multiprocessors idle for longer than a launch and the traffic between take";
+               : "with so few rows, idle multiprocessors cost more time than the saved launch and memory traffic";
   }
 
   // Returns "" for two products with a softmax between them. Values as large as the scores must have no users outside.
@@ -192,7 +192,7 @@ class RowFusion {
       if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
       else if (++dots == 1) first = launch;
     }
-    if (dots != 2) return "they have not two products";
+    if (dots != 2) return "they do not have exactly two products";
     if (reductions == 0) return "nothing is reduced between the products";
     const Instruction& scores = DotOf(*first);
     double head = 1;
@@ -209,7 +209,9 @@ class RowFusion {
       if (!launch->shape().IsTuple()) return !escapes_long(*launch);
       return std::ranges::none_of(launch->users(), [&](const Instruction* user) { return escapes_long(*user); });
     });
-    return stays_inside ? "" : "others read what has the size of the scores, or more than 256 elements a row";
+    return stays_inside
+               ? ""
+               : "other instructions read values of the size of the scores, or with more than 256 elements per row";
   }
 
   RegionGraph graph_;

@@ -51,17 +51,17 @@ class SegmentFusion {
 
   static std::string_view WhyNoSegment(const Instruction& launch) {
     if (RegionOf(launch) == "block") return "";
-    if (!IsKernel(launch)) return "it is no kernel, and no region of one block";
+    if (!IsKernel(launch)) return "it is neither a kernel nor a region of one block";
     const auto walk = WalkOf(launch);
     if (!walk) return "its results have different dimensions";
-    return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel of so many elements fills the device";
+    return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel with so many elements fills the device";
   }
 
   // Returns the reason why the kernel cannot join the group of `first`, or "". `pointers` and `code` count the union.
   std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
     if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
-    if (code > kMostInstructions) return "together they have more than 4000 instructions of their own";
-    return graph_.AreIndependent(first, kernel) ? "" : "one waits for the other";
+    if (code > kMostInstructions) return "together they have more than 4000 instructions in different kernels";
+    return graph_.AreIndependent(first, kernel) ? "" : "one depends on the other";
   }
 
   // Returns a key that is equal for kernels that differ only in dimensions.
@@ -88,7 +88,7 @@ class SegmentFusion {
         if (logs_) Say(kernel, Str("stays apart from ", last_[i]->name()), why_not);
         continue;
       }
-      if (logs_) Say(kernel, Str("=> one region with ", last_[i]->name()), "neither waits for the other");
+      if (logs_) Say(kernel, Str("=> one region with ", last_[i]->name()), "neither depends on the other");
       graph_.Join(*last_[i], kernel);
       group.pointers += one.pointers;
       group.code = code;

@@ -30,30 +30,30 @@ const Instruction* ConvolutionOf(const Instruction& call) {
 
 // Returns the reason why the kernel reads more than sums over each channel, or "".
 std::string_view WhyNotSums(const Instruction& kernel, const Instruction& call) {
-  if (!IsKernel(kernel)) return "it is no kernel";
+  if (!IsKernel(kernel)) return "it is not a kernel";
   const auto number = std::ranges::find(kernel.operands(), &call) - kernel.operands().begin();
-  if (number == std::ssize(kernel.operands())) return "it reads the convolution under another shape";
+  if (number == std::ssize(kernel.operands())) return "it does not read the convolution directly";
   const Instruction& value = FusedComputation(kernel).parameter(number);
   const int64_t channels = ConvolutionOf(call)->attrs<ConvolutionAttrs>().dim_labels.out_feature;
   bool of_values = false, of_squares = false;
   for (const Instruction* inst : FusedComputation(kernel).instructions()) {
     const auto sum = ChannelSumOf(*inst);
     if (!sum || sum->value != &value) continue;
-    if (sum->channels != channels) return "it adds up others than the values of a channel";
-    if (std::exchange(sum->of_squares ? of_squares : of_values, true)) return "it adds up the same twice";
+    if (sum->channels != channels) return "it does not add up the values of one channel";
+    if (std::exchange(sum->of_squares ? of_squares : of_values, true)) return "it computes the same sum twice";
   }
   for (const Instruction* root : FusionRoots(kernel)) {
     if (!ReadsSumsAlone(*root, value)) return "it does more than add up values and their squares";
   }
-  return of_values ? "" : "it adds up squares alone";
+  return of_values ? "" : "it adds up only squares";
 }
 
 std::string_view WhyNotJoined(RegionGraph& graph, const Instruction& call, const Instruction& kernel) {
   if (const std::string_view why = WhyNotSums(kernel, call); !why.empty()) return why;
-  if (graph.LaunchesOf(call).size() != 1) return "the convolution is one region with another kernel";
+  if (graph.LaunchesOf(call).size() != 1) return "the convolution is already in a region with another kernel";
   if (std::ranges::find(graph.launches(), &call) == graph.launches().end())
-    return "others wait for the convolution, or it acts on more than its value";
-  return graph.CanJoin(call, kernel) ? "" : "one waits for the other by way of a third";
+    return "the convolution has control dependencies, or an effect besides its value";
+  return graph.CanJoin(call, kernel) ? "" : "one depends on the other through a third launch";
 }
 
 bool IsForward(const Instruction& call) {
@@ -77,7 +77,7 @@ bool FuseInto(Computation& computation) {
       if (!logs) continue;
       const bool joins = why_not.empty();
       LogWhy("statistics-fusion", *kernel, Str(joins ? "=> one region with " : "stays apart from ", call->name()),
-             joins ? "a library may add up for each channel what it convolves" : why_not);
+             joins ? "a library can add up the results of a convolution for each channel" : why_not);
     }
   }
   return graph.Build("statistics", [](const std::vector<Instruction*>& group) { return group.size() > 1; });

@@ -303,8 +303,8 @@ bool ConvolutionLayouts::Choose() {
   constexpr int64_t kMostSteps = 100'000'000;
   const auto first = graph_.Cut(kMostSteps);
   if (!first) {
-    VLOG(2, computation_.name(), ": no cheapest layout of ", spread_.size(), " instructions in ", kMostSteps,
-         " steps, so that convolutions stay as they are");
+    VLOG(2, computation_.name(), ": the cheapest layout of ", spread_.size(), " instructions was not found in ",
+         kMostSteps, " steps, so convolutions keep their layouts");
     return false;
   }
   first_side_ = *first;
@@ -336,8 +336,8 @@ void ConvolutionLayouts::Log() const {
   for (const Instruction* inst : spread_) moved += IsLast(*inst);
   VLOG(2, computation_.name(), ": ", convolutions, " of ", seeds_.size(),
        " convolutions have their channels last now, ", moved - convolutions,
-       " other instructions with them; transposes are estimated at ",
-       Format("%.2f", static_cast<double>(graph_.cost()) * 1e-6), " us, those in libraries were at ",
+       " other instructions with them; the transposes now take an estimated ",
+       Format("%.2f", static_cast<double>(graph_.cost()) * 1e-6), " us, those in libraries took ",
        Format("%.2f", static_cast<double>(of_libraries) * 1e-6), " us");
 }
 
@@ -359,7 +359,8 @@ void ConvolutionLayouts::Rewrite() {
     Instruction& made = InSpace(*inst, space, operands);
     in_order_[{inst->id(), result}] = &made;
     if (LOGS_WHY())
-      LogWhy("convolution-layout-assignment", *inst, Str("=> ", ToString(made)), "channels last is cheaper");
+      LogWhy("convolution-layout-assignment", *inst, Str("=> ", ToString(made)),
+             "it is cheaper with the channels last");
   }
   Log();
   // Users that stay read the value in its old order.
@@ -386,7 +387,8 @@ bool FoldKernelTranspose(Instruction& convolution) {
   convolution.SetOperand(1, *source.base);
   if (transpose.IsDead()) convolution.computation().RemoveDeadTree(transpose);
   if (LOGS_WHY())
-    LogWhy("convolution-layout-assignment", convolution, "reads its kernel before a transpose", "libraries pack it");
+    LogWhy("convolution-layout-assignment", convolution, "reads its filter without the transpose",
+           "libraries reorder filters themselves");
   return true;
 }
 
@@ -407,7 +409,8 @@ bool FoldKernelReverse(Instruction& convolution) {
   convolution.SetOperand(1, reverse.operand(0));
   if (reverse.IsDead()) convolution.computation().RemoveDeadTree(reverse);
   if (LOGS_WHY())
-    LogWhy("convolution-layout-assignment", convolution, "reads its kernel before a reverse", "libraries pack it");
+    LogWhy("convolution-layout-assignment", convolution, "reads its filter without the reverse",
+           "its window is reversed instead");
   return true;
 }
 

@@ -39,7 +39,7 @@ Result<bool> ReplaceBitcast(Instruction& bitcast) {
   const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
   if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;
   if (from.type() != to.type())
-    FAIL(UnsupportedAt(bitcast, "U020", "no way to keep a bitcast between element types and layouts"));
+    FAIL(UnsupportedAt(bitcast, "U020", "a bitcast cannot change the element type and the layout at once"));
   Computation& computation = bitcast.computation();
   const std::vector<int64_t> from_order = PhysicalOrder(from), to_order = PhysicalOrder(to);
   Instruction& physical =
@@ -51,7 +51,7 @@ Result<bool> ReplaceBitcast(Instruction& bitcast) {
   Instruction& logical =
       computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
   if (LOGS_WHY())
-    LogWhy("layout-assignment", bitcast, "=> transpose, reshape, transpose", "it reads the bytes as they lie");
+    LogWhy("layout-assignment", bitcast, "=> transpose, reshape, transpose", "it reads the bytes in memory order");
   bitcast.ReplaceAllUses(logical);
   computation.Remove(bitcast);
   return true;
@@ -81,7 +81,7 @@ bool IsAwaited(const Instruction& inst) {
 void LogEntry(const Instruction& inst, const Shape& wanted) {
   if (!LOGS_WHY()) return;
   LogWhy("layout-assignment", inst, Str("=> ", wanted.ToStringWithLayout(), " and a copy"),
-         "entry_computation_layout says how it lies outside");
+         "entry_computation_layout gives its layout outside");
 }
 
 bool FitEntry(Module& module) {

@@ -40,7 +40,7 @@ bool ReplaceCopy(Instruction& copy) {
                                                        DimensionsAttrs{TransposeBetween(from, to)});
   Instruction& result = Named(copy, transposed, copy.shape());
   if (LOGS_WHY())
-    LogWhy("layout_normalization", copy, "=> a transpose between bitcasts", "a copy is a kernel of its own");
+    LogWhy("layout_normalization", copy, "=> a transpose between bitcasts", "a copy would be a separate kernel");
   copy.ReplaceAllUses(result);
   return true;
 }

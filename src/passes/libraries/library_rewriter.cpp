@@ -94,8 +94,8 @@ void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_v
   const size_t steps = epilogue.members.size();
   LogWhy(library, fusion,
          Str("is a library call with ", steps, steps == 1 ? " more instruction" : " more instructions"),
-         steps == 0 ? "nothing behind the product is a step that libraries take"
-                    : "they are steps that libraries take behind a product");
+         steps == 0 ? "no instruction after the product is one that libraries can compute with it"
+                    : "libraries can compute them together with the product");
 }
 
 // Returns the reason why libraries do not support the product, or "".
@@ -103,7 +103,8 @@ std::string_view WhyNotTaken(const Instruction& product) {
   if (product.operand_count() != 2) return "it has more than two operands";
   if (product.shape().NumElements() == 0) return "its result is empty";
   const PrimitiveType type = product.operand(0).shape().type();
-  if (!IsLibraryType(type) || !IsLibraryType(product.shape().type())) return "libraries take f16, bf16, f32 and f64";
+  if (!IsLibraryType(type) || !IsLibraryType(product.shape().type()))
+    return "libraries support only f16, bf16, f32 and f64";
   return type == product.operand(1).shape().type() ? "" : "its operands have different types";
 }
 

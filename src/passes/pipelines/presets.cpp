@@ -22,8 +22,9 @@ Preset Embedded(std::string_view name, std::string_view what, const char* begin,
 
 std::span<const Preset> AllPresets() {
   static const Preset kPresets[] = {
-      Embedded("default", "what runs when nothing is said", hlo_pipeline_default, hlo_pipeline_default_end),
-      Embedded("2022", "XLA:GPU's of January 2022, pass for pass", hlo_pipeline_2022, hlo_pipeline_2022_end),
+      Embedded("default", "the pipeline that runs by default", hlo_pipeline_default, hlo_pipeline_default_end),
+      Embedded("2022", "the pipeline of XLA:GPU in January 2022, pass by pass", hlo_pipeline_2022,
+               hlo_pipeline_2022_end),
   };
   return kPresets;
 }

@@ -167,7 +167,7 @@ class Runner {
       }
       const auto [before, fresh] = seen.try_emplace(fingerprint_, report_.runs.size());
       if (fresh) continue;
-      TRY(DoesNotEnd(item, before->second, Str("it comes back to the same module after ", round + 1, " rounds")));
+      TRY(DoesNotEnd(item, before->second, Str("the same module appears again after ", round + 1, " rounds")));
       return changed;
     }
     if (!item.repeat.stops) TRY(DoesNotEnd(item, from, Str("it still changes the module in round ", item.repeat.most)));
@@ -183,7 +183,7 @@ class Runner {
     }
     const bool is_pass = item.kind == PipelineItem::Kind::kPass;
     std::string message = Str("the fixed point of '", is_pass ? item.pass->name : std::string_view(item.name),
-                              "' does not end: ", how, "; what changes it there: ", Join(names, ", "));
+                              "' does not end: ", how, "; these passes keep changing it: ", Join(names, ", "));
     if (item.is_preset) {
       report_.cycles.push_back(std::move(message));
       return {};

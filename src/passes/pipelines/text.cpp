@@ -14,9 +14,9 @@ constexpr int kMostNested = 32;
 constexpr GateRow kGates[] = {
     {"cc", "compute capability of the device: 9.0 is sm_90; 0 is a host",
      [](const Module&, const DeviceDescription& device) { return device.compute_capability / 10.0; }},
-    {"partitions", "of each replica of the module",
+    {"partitions", "number of partitions of each replica",
      [](const Module& module, const DeviceDescription&) { return double(module.header.num_partitions); }},
-    {"replicas", "of the module",
+    {"replicas", "number of replicas of the module",
      [](const Module& module, const DeviceDescription&) { return double(module.header.replica_count); }},
 };
 
@@ -48,7 +48,7 @@ class Parser {
       items.back().is_preset |= is_preset_;
       SkipBlanks();
       if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '}')
-        FAIL(ErrorAt(Str("expected ',' or a new line behind '", text_.substr(begin, head_end_ - begin), "'"), at_,
+        FAIL(ErrorAt(Str("expected ',' or a new line after '", text_.substr(begin, head_end_ - begin), "'"), at_,
                      at_ + 1));
       // Items of a referenced stage get the place of the reference.
       if (items.back().is_preset != is_preset_) Place(items.back(), items.back().range);
@@ -73,7 +73,7 @@ class Parser {
 
   // pipeline NAME(fixed-point) { ... }
   Result<PipelineItem> Stage(std::string_view name, int depth) {
-    if (name.empty()) FAIL(ErrorAt("expected a name behind 'pipeline'", at_, at_ + 1));
+    if (name.empty()) FAIL(ErrorAt("expected a name after 'pipeline'", at_, at_ + 1));
     PipelineItem item{.kind = PipelineItem::Kind::kStage, .name = std::string(name)};
     item.repeat = TRY(Repeated(item.repeat));
     item.items = TRY(Block(depth));
@@ -103,7 +103,7 @@ class Parser {
       FAIL(ErrorAt(Str("expected a comparison with a number, as in '", name, ">1'"), from, from + condition.size()));
     if (const std::string_view more = Trim(value.substr(number.size())); !more.empty()) {
       const size_t at = more.data() - text_.data();
-      FAIL(ErrorAt(Str("expected '{' behind '", text_.substr(from, number.end() - (text_.begin() + from)), "'"), at,
+      FAIL(ErrorAt(Str("expected '{' after '", text_.substr(from, number.end() - (text_.begin() + from)), "'"), at,
                    at + more.size()));
     }
     item.items = TRY(Block(depth));
@@ -112,13 +112,14 @@ class Parser {
 
   // todo(NAME{...}(...)). Only the name is read.
   Result<PipelineItem> Todo() {
-    if (!Takes('(')) FAIL(ErrorAt("expected '(' and a name behind 'todo'", at_, at_ + 1));
+    if (!Takes('(')) FAIL(ErrorAt("expected '(' and a name after 'todo'", at_, at_ + 1));
     const size_t from = at_, close = Closing(from);
     if (close == std::string_view::npos) FAIL(ErrorAt("'(' is not closed", from - 1, from));
     const std::string_view inner = text_.substr(from, close - from);
     const std::string_view name = Trim(inner.substr(0, inner.find_first_of("{(")));
     if (name.empty()) FAIL(ErrorAt("expected the name of a pass", from, close));
-    if (FindPass(name) != nullptr) FAIL(ErrorAt(Str("'", name, "' is there: write it without todo"), from, close));
+    if (FindPass(name) != nullptr)
+      FAIL(ErrorAt(Str("'", name, "' exists in hlokit: write it without todo"), from, close));
     head_end_ = at_ = close + 1;
     return PipelineItem{.kind = PipelineItem::Kind::kTodo, .name = std::string(name)};
   }
@@ -136,9 +137,9 @@ class Parser {
       return item;
     }
     if (stage == nullptr && FindPreset(name) != nullptr) {
-      FAIL(Located(UsageError("F009", Str("'", name, "' is a whole pipeline, which cannot stand in another"))
+      FAIL(Located(UsageError("F009", Str("'", name, "' is a whole pipeline, which cannot be part of another one"))
                        .Hint(Str("--pipeline=", name, " runs it; 'hlo-opt --print_pipeline --pipeline=", name,
-                                 "' prints it, to be changed")),
+                                 "' prints its text")),
                    begin, begin + name.size()));
     }
     if (stage == nullptr) FAIL(Located(UnknownPass(name), begin, begin + name.size()));
@@ -250,13 +251,12 @@ class Parser {
     return error;
   }
   Error ErrorAt(std::string message, size_t begin, size_t end) const {
-    return Located(UsageError("F009", std::move(message)).Hint("'hlo help pipelines' shows how they are written"),
-                   begin, end);
+    return Located(UsageError("F009", std::move(message)).Hint("'hlo help pipelines' explains the syntax"), begin, end);
   }
   Error UnknownGate(std::string_view name, size_t begin) const {
     std::vector<std::string_view> known;
     for (const GateRow& row : kGates) known.push_back(row.name);
-    std::string message = Str("unknown gate '", Escaped(name), "'; there are: ", Join(known, ", "));
+    std::string message = Str("unknown gate '", Escaped(name), "'; the gates are: ", Join(known, ", "));
     const std::vector<std::string> near = NearNames(name, known);
     if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
     return ErrorAt(std::move(message), begin, begin + name.size());
