@@ -184,7 +184,7 @@ TEST_F(CodeCacheTest, ReportsAnUnusableDirectoryOnce) {
   ExpectOneNote(forbidden, "cannot be opened: No such file or directory");
   fs::create_directory(folder_);
   ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
-  ExpectOneNote(*Open(), "may be written to by others (mode 777)");
+  ExpectOneNote(*Open(), "can be written by other users (mode 777)");
   EXPECT_TRUE(Names().empty());
   ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
   if (geteuid() != 0) return;  // Only root can change the owner of a file.
@@ -197,7 +197,7 @@ TEST_F(CodeCacheTest, ReportsARemovedDirectoryOnce) {
   const auto cache = Open();
   cache->Keep(Key(7), kCode);
   fs::remove_all(folder_);
-  ExpectOneNote(*cache, "takes no more code: No such file or directory");
+  ExpectOneNote(*cache, "cannot be written any more: No such file or directory");
 }
 
 bool InChild(const std::function<bool()>& work) {
@@ -219,7 +219,7 @@ TEST_F(CodeCacheTest, AFullDiskLeavesNoPartialEntry) {
     cache->Keep(Key(2), std::string(5000, 'x'));
     cache->Keep(Key(3), kCode);  // The entry would fit, but the cache stops writing after a full disk.
     const std::vector<std::string> notes = cache->TakeNotes();
-    return notes.size() == 1 && notes[0].find("takes no more code: File too large") != std::string::npos &&
+    return notes.size() == 1 && notes[0].find("cannot be written any more: File too large") != std::string::npos &&
            cache->Find(Key(1)) == kCode && !cache->Find(Key(2)) && !cache->Find(Key(3));
   }));
   EXPECT_EQ(Names().size(), 1u) << "something half written was left";

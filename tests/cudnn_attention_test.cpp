@@ -136,13 +136,17 @@ TEST(ReadAttention, GivesAReasonIfItDoesNotFit) {
     return ReadAttention(Fused(text, FusionKind::kInput)->entry().root()).why_not;
   };
   EXPECT_EQ(why_not("direction=GE", "direction=GE"), "");
-  EXPECT_EQ(why_not("direction=GE", "direction=GT"), "its mask is another than that of the keys behind a query");
-  EXPECT_EQ(why_not("direction=GE", "direction=LE"), "its mask is another than that of the keys behind a query");
-  EXPECT_EQ(why_not("constant(-inf)", "constant(0)"), "what is taken from its scores is no maximum of them");
+  EXPECT_EQ(why_not("direction=GE", "direction=GT"),
+            "its mask is not the causal mask, which hides the keys after a query");
+  EXPECT_EQ(why_not("direction=GE", "direction=LE"),
+            "its mask is not the causal mask, which hides the keys after a query");
+  EXPECT_EQ(why_not("constant(-inf)", "constant(0)"), "the value subtracted from its scores is not their maximum");
   EXPECT_EQ(why_not("none = f32[] constant(0)", "none = f32[] constant(1)"),
             "its maximum and its sum are not over the same keys");
-  EXPECT_EQ(why_not("multiply(all, factors)", "multiply(all, all)"), "its scores are scaled by no constant");
-  EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "its shares are no exponentials over their sum");
+  EXPECT_EQ(why_not("multiply(all, factors)", "multiply(all, all)"),
+            "its scores are scaled by a value that is not a constant");
+  EXPECT_EQ(why_not("exponential(below)", "tanh(below)"),
+            "its second product does not read exponentials divided by their sum");
 }
 
 TEST(CudnnAttention, TakesLarge16BitAttentionsWithoutAMeasurement) {
@@ -151,9 +155,8 @@ TEST(CudnnAttention, TakesLarge16BitAttentionsWithoutAMeasurement) {
     return WhyNotByRule(ReadAttention(module->entry().root()).problem);
   };
   EXPECT_EQ(why_not("plain_bf16"), "");
-  EXPECT_EQ(why_not("plain_f32"), "without a measurement cuDNN takes 16-bit floats only");
-  EXPECT_EQ(why_not("one_query_bf16"),
-            "without a measurement cuDNN takes none of fewer than 64 queries and a MiB of scores");
+  EXPECT_EQ(why_not("plain_f32"), "without autotuning, cuDNN is used only for 16-bit floats");
+  EXPECT_EQ(why_not("one_query_bf16"), "without autotuning, cuDNN is used only from 64 queries or a MiB of scores on");
 }
 
 // The same as CudnnCall.EveryCallMayFail. In addition, each engine that is skipped after a failure is noted.
@@ -280,18 +283,20 @@ TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
     return ReadAttentionGradient(Fused(text, FusionKind::kInput)->entry().root()).why_not;
   };
   EXPECT_EQ(why_not("direction=GE", "direction=GE"), "");
-  EXPECT_EQ(why_not("direction=GE", "direction=GT"), "its mask is another than that of the keys behind a query");
-  EXPECT_EQ(why_not("direction=GE", "direction=LE"), "its mask is of the queries behind a key");
-  EXPECT_EQ(why_not("constant(-1e+09)", "constant(-10)"), "what it masks still counts");
-  EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "none of its products is of exponentials");
+  EXPECT_EQ(why_not("direction=GE", "direction=GT"),
+            "its mask is not the causal mask, which hides the keys after a query");
+  EXPECT_EQ(why_not("direction=GE", "direction=LE"), "its mask hides queries instead of keys");
+  EXPECT_EQ(why_not("constant(-1e+09)", "constant(-10)"), "its masked scores still count");
+  EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "none of its products reads exponentials");
   EXPECT_EQ(why_not("multiply(weighed, factors)", "multiply(weighed, shares)"),
-            "its slopes are not shares times what gradients and values give");
+            "the gradients of its scores are not exponentials times the products of gradients and values");
   EXPECT_EQ(why_not("slopes = f32[2,2,128,128] multiply(weighed, factors)", "slopes = f32[2,2,128,128] copy(weighed)"),
-            "'copy' is part of its slopes");
+            "'copy' is part of the gradients of its scores");
   EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The instruction takes the role of the result.
   EXPECT_EQ(why_not("multiply(wide_gradient, wide_result)", "multiply(wide_result, wide_result)"),
-            "what it sums up for each query is of other gradients");
-  EXPECT_EQ(why_not("constant(0)", "constant(1)"), "what is taken from its slopes is no sum of products");
+            "its sum for each query reads other gradients");
+  EXPECT_EQ(why_not("constant(0)", "constant(1)"),
+            "the value subtracted from the gradients of its scores is not a sum of products");
   EXPECT_EQ(why_not("tuple(of_queries, of_keys, of_values)", "tuple(of_queries, of_keys, of_keys)"),
             "two of its results are the same");
 }

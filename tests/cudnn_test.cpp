@@ -237,7 +237,7 @@ TEST_P(Convolution, RunsOnADouble) {
       const auto answer = CudnnConvolution(contraction_.contraction, *device, {}, api);
       ASSERT_TRUE(answer) << answer.error().message();
       if (read_.problem.IsDepthwise()) {
-        EXPECT_EQ(answer->why_not, "a convolution of each channel by itself is a kernel of ours");
+        EXPECT_EQ(answer->why_not, "a depthwise convolution runs as a kernel of hlokit");
         return;
       }
       ASSERT_NE(answer->call, nullptr) << answer->why_not;
@@ -423,11 +423,11 @@ TEST(CudnnCall, NamesSumsThatALibraryDoesNotCompute) {
   };
   EXPECT_EQ(why_not([](Contraction&) {}), "");
   EXPECT_EQ(why_not([](Contraction& c) { c.sums[0].channels = 0; }),
-            "sums of its result are not of the channels of a forward convolution");
+            "its sums are not over the channels of a forward convolution");
   EXPECT_EQ(why_not([](Contraction& c) {
               for (View* view : {&c.lhs, &c.rhs, &c.result}) view->type = PrimitiveType::kF32;
             }),
-            "cuDNN is asked for sums of 16-bit floats alone");
+            "hlokit uses cuDNN for sums only of 16-bit floats");
 }
 
 TEST(CudnnCall, ListsTheAlgorithmsThatExist) {
@@ -444,9 +444,9 @@ TEST(CudnnCall, ListsTheAlgorithmsThatExist) {
   EXPECT_EQ(why_not("parts_3"), "");
   EXPECT_EQ(why_not("heuristic_0"), "engine 0: it is not deterministic");
   EXPECT_EQ(why_not("heuristic_2"), "engine 2: it takes 1099511627776 bytes of workspace");
-  EXPECT_EQ(why_not("heuristic_4"), "there are 4 engines for it");
+  EXPECT_EQ(why_not("heuristic_4"), "cuDNN has only 4 engines for it");
   EXPECT_EQ(why_not("fastest"),
-            "there is no algorithm 'fastest' for it; they are called heuristic_0, parts_0 and so on");
+            "there is no algorithm 'fastest' for it; the algorithms are called heuristic_0, parts_0 and so on");
 }
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------

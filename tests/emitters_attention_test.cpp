@@ -138,7 +138,7 @@ TEST(EmitAttention, GivesAReasonIfAFusionIsNotAttention) {
   };
   EXPECT_EQ(why(Plain("f32", 2, 20, 20000, 16, 16)), "rows of 20000 keys do not fit on chip");
   EXPECT_EQ(why(Plain("f32", 2, 20, 40, 300, 16)), "a query, key or value has more than 256 elements");
-  EXPECT_EQ(why(Plain("f32", 40, 1, 40, 16, 16)), "no two rows have their keys and values in common");
+  EXPECT_EQ(why(Plain("f32", 40, 1, 40, 16, 16)), "no two rows share their keys and values");
 }
 
 // The kernel fits into the shared memory of the device for which it is planned, not only of the largest device.

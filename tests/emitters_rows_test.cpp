@@ -126,7 +126,7 @@ TEST(EmitRows, ComputesRowsThatDoNotFitOnChip) {
   const auto plan = PlanKernels(module->entry().root(), DefaultDevice());
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_TRUE(plan->kernels[0].kept.empty()) << ToJson(*plan);
-  EXPECT_EQ(plan->slow, "rows of 70000 elements do not fit on chip and are gone through anew");
+  EXPECT_EQ(plan->slow, "rows of 70000 elements do not fit on chip, so they are read or computed again");
   CheckRows(text, Inputs::kPlain, 16);
 }
 
@@ -189,8 +189,8 @@ TEST(TakeUnplannedRegionsApart, RegionsOfRowsBecomeFusions) {
                    "held { x = f32[20,64] parameter(0) d = f32[20,64] fusion(x), kind=kLoop, calls=twice"
                    " s = f32[20] fusion(d), kind=kInput, calls=sums ROOT t = (f32[20], f32[20,64]) tuple(s, d) }"));
   EXPECT_EQ(TakeUnplannedRegionsApart(*apart, DefaultDevice()),
-            std::vector<std::string>{
-                "'region' is no kernel of rows: no long reduction is used along the row that it reduced"});
+            std::vector<std::string>{"'region' cannot run as one kernel of kind rows: it has no long reduction whose "
+                                     "result is used along the reduced row"});
   for (const Instruction* inst : apart->entry().instructions()) EXPECT_FALSE(IsRegion(*inst));
 }
 

@@ -72,7 +72,8 @@ TEST(Clusters, AreRejectedBelowHopper) {
   const auto ptx = EmitPtx(ClusterRowSum(3, 5000, 4), {.arch = "sm_80"});
   ASSERT_FALSE(ptx);
   EXPECT_EQ(ptx.error().exit, ExitCode::kUnsupported);
-  EXPECT_EQ(ptx.error().message(), "kernel 'cluster_row_sum' runs in clusters of 4 blocks; sm_80 has none, sm_90 has");
+  EXPECT_EQ(ptx.error().message(),
+            "kernel 'cluster_row_sum' runs in clusters of 4 blocks, which sm_80 does not have; they need sm_90");
 }
 
 TEST(Clusters, PlantedBugsAreDetected) {

@@ -430,8 +430,8 @@ ENTRY main {
   ASSERT_TRUE(executable) << executable.error().message();
   EXPECT_EQ((*executable)->report().library_calls, 0);
   EXPECT_EQ((*executable)->report().notes.size(), 1u);
-  const std::vector<std::string> refused = {"hlokit: it is for f32 only, not f64",
-                                            "oneDNN: oneDNN is asked for f32 only, not f64"};
+  const std::vector<std::string> refused = {"hlokit: its kernels are only for f32, not f64",
+                                            "oneDNN: hlokit uses oneDNN only for f32, not f64"};
   EXPECT_EQ((*executable)->steps()[0].plan.refused, refused);
   const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
   ASSERT_TRUE(result && expected);
@@ -558,7 +558,8 @@ TEST(LibraryCall, APlanThatItsLibraryRejectsIsAnError) {
     const char *kernel, *error;
   } cases[] = {
       {R"("library":"hlokit")", "hlokit: it is for 4 million operations at most"},
-      {R"("library":"oneDNN","algorithm":"magic")", "oneDNN: there is no algorithm 'magic' for it; there are "},
+      {R"("library":"oneDNN","algorithm":"magic")",
+       "oneDNN: there is no algorithm 'magic' for it; the algorithms are "},
       {R"("library":"cuBLASLt")", "no library for a dot on cpu is called 'cuBLASLt'; there are hlokit, oneDNN"},
   };
   for (const auto& each : cases) {

@@ -83,8 +83,8 @@ class CudaDevice : public Device {
   Status Open() {
     CUDA_TRY("cuDriverGetVersion", driver_.driver_version(&version_));
     if (version_ < kOldestDriver) {
-      FAIL(DeviceError("R012", Str("the CUDA driver is too old: it is for CUDA ", VersionText(), ", kernels need ",
-                                   kOldestDriver / 1000, ".3")));
+      FAIL(DeviceError("R012", Str("the CUDA driver is too old: it is for CUDA ", VersionText(),
+                                   ", but kernels need CUDA ", kOldestDriver / 1000, ".3")));
     }
     const Status32 status = driver_.init(0);
     if (status == kCudaNoDevice) FAIL(NoDevice(0));
@@ -104,7 +104,8 @@ class CudaDevice : public Device {
     CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&minor, kComputeMinor, device_));
     compute_ = 10 * major + minor;
     if (compute_ < 80)
-      FAIL(DeviceError("R012", Str(name_text(), " '", device_name_, "' is sm_", compute_, "; kernels need sm_80")));
+      FAIL(DeviceError("R012",
+                       Str(name_text(), " '", device_name_, "' is sm_", compute_, "; kernels need sm_80 or later")));
     CUDA_TRY("cuDeviceTotalMem", driver_.device_total_memory(&total_memory_, device_));
     CUDA_TRY("cuDevicePrimaryCtxRetain", driver_.primary_context(&context_, device_));
     CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));
@@ -285,8 +286,8 @@ class CudaDevice : public Device {
 
   std::string WhyHostDecides() const override {
     if (version_ >= kDecidingDriver) return Str("the CUDA driver has no ", driver_.lacks);
-    return Str("the CUDA driver is for ", VersionText(), ", and graphs have loops and branches from ",
-               kDecidingDriver / 1000, ".", kDecidingDriver % 1000 / 10, " on");
+    return Str("the CUDA driver is for CUDA ", VersionText(), ", but loops and branches in graphs need CUDA ",
+               kDecidingDriver / 1000, ".", kDecidingDriver % 1000 / 10);
   }
 
   Status RecordWhile(const ConditionLaunch& first, const ConditionLaunch& next,
@@ -335,7 +336,7 @@ class CudaDevice : public Device {
   Result<ActivityLog*> Log() override {
     if (log_ != nullptr) return log_.get();
     if (!RecordsOrder() || driver_.node_dependencies == nullptr)
-      FAIL(DeviceError("R017", "the CUDA driver does not tell of the nodes of a graph"));
+      FAIL(DeviceError("R017", "the CUDA driver cannot list the nodes of a graph"));
     TRY(MakeCurrent());
     log_ = TRY(OpenCupti(search_, {.watch = [this](bool on) { recorder_->ListNodes(on); },
                                    .take_new = [this] { return recorder_->TakeNew(); }}));

@@ -317,8 +317,8 @@ Result<uint32_t> KnownVersion(const Api& api) {
   uint32_t version = 0;
   if (const int status = api.version(&version)) FAIL(api.Failed("cuptiGetVersion", status));
   if (version >= kFirstOf12 && version < kFirstOf14) return version;
-  FAIL(DeviceError("R017",
-                   Str(api.library.path(), " is of version ", version, ", and records are known of CUDA 12 and 13")));
+  FAIL(DeviceError("R017", Str(api.library.path(), " has version ", version,
+                               ", but hlokit knows only the records of CUDA 12 and 13")));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std:
     FAIL(UsageError("F004", Str("--platform wants a device number after ':', not '", Escaped(platform), "'")));
   }
   if (kind == "cpu" || kind == "host") {
-    if (ordinal != 0) FAIL(UsageError("F004", Str("--platform=", Escaped(platform), ": there is one host")));
+    if (ordinal != 0) FAIL(UsageError("F004", Str("--platform=", Escaped(platform), ": there is only one host")));
     return OpenHostDevice();
   }
   if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal), search);

@@ -134,7 +134,7 @@ class Device {
     }
   };
   virtual Decisions Decides() const { return Decisions::kNone; }
-  virtual std::string WhyHostDecides() const { return "this device decides about nothing"; }
+  virtual std::string WhyHostDecides() const { return "this device cannot evaluate conditions in a graph"; }
   // Records a loop over the work that `body` queues. `first` sets its condition before the loop, and `next` at the end
   // of each trip.
   virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,

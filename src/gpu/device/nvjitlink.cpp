@@ -73,7 +73,7 @@ Result<kernel::PtxasReport> Link(const Api& api, Handle handle, const std::strin
   kernel::PtxasReport report{.kernels = kernel::KernelsInLog(Log(handle, api.info_size, api.info)),
                              .cubin = std::string(bytes, '\0')};
   if (const int status = api.cubin(handle, report.cubin.data())) FAIL(failed("nvJitLinkGetLinkedCubin", status));
-  if (report.kernels.empty()) FAIL(DeviceError("R105", "nvJitLink named no kernel"));
+  if (report.kernels.empty()) FAIL(DeviceError("R105", "the output of nvJitLink names no kernel"));
   return report;
 }
 

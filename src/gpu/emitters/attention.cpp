@@ -247,26 +247,26 @@ Result<EmittedKernel> EmitAttention(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   TRY(request.Heroes());
   const std::vector<const Instruction*> dots = AttentionDots(request.body);
-  TRY(request.Require(!dots.empty(), "there are no two products with rows between"));
+  TRY(request.Require(!dots.empty(), "it does not have two products with rows between them"));
   TRY(request.RequireBlock(2));
   std::string why_not;
   const auto space = TRY(AttentionSpaceOf(request.body, dots, &why_not));
   TRY(request.Require(space != nullptr, why_not));
   const bool by_units = plan.algorithm == kMatrixUnits;
   const int64_t warps = plan.threads / 32, row = space->minor().size;
-  TRY(request.Require(by_units || plan.algorithm.empty(), Str("there is no product by '", plan.algorithm, "'")));
+  TRY(request.Require(by_units || plan.algorithm.empty(),
+                      Str("no product kernel has the algorithm '", plan.algorithm, "'")));
   TRY(request.Require(!by_units || FitsMatrixUnits(*space), "matrix units take two operands of bf16 or f16"));
   TRY(request.Require(plan.tile[0] % (by_units ? 16 : warps) == 0 && plan.tile[0] >= 1 && plan.tile[0] <= 128,
-                      "its lines are 16 to 128, a multiple of 16 or of the warps"));
+                      "its lines must be at most 128 and a multiple of 16 with matrix units, else of the warps"));
   TRY(request.Require(
       by_units ? plan.tile[1] == 16 * warps : plan.tile[1] == 32 || plan.tile[1] == 64 || plan.tile[1] == 128,
-      "its keys are 16 for each warp, or 32, 64 or 128"));
-  TRY(request.Require(
-      plan.vector <= 4 && row % plan.vector == 0,
-      Str("rows of ", row, " elements are no multiple of vector, ", plan.vector, ", or that is above 4")));
-  TRY(request.Require(plan.unroll == 1 && plan.kept.empty(), "its rows are kept as they are, and not unrolled"));
+      "its keys must be 16 for each warp with matrix units, else 32, 64 or 128"));
+  TRY(request.Require(plan.vector <= 4 && row % plan.vector == 0,
+                      Str("vector, ", plan.vector, ", must divide rows of ", row, " elements and be at most 4")));
+  TRY(request.Require(plan.unroll == 1 && plan.kept.empty(), "it takes neither unroll nor kept values"));
   TRY(request.Require(space->term.size <= 256 && space->column.size <= 256,
-                      "a query, key or value has at most 256 elements"));
+                      "a query, key or value must have at most 256 elements"));
   return AttentionKernel(*space, request).Emit();
 }
 

@@ -559,16 +559,17 @@ class BlockEmitter {
 // Each block must have whole columns, in whole vectors.
 Status CheckCluster(const EmitRequest& request, int64_t period) {
   const KernelPlan& plan = request.plan;
-  TRY(request.Require(plan.splits <= kMostBlocksOfCluster && period % plan.splits == 0,
-                      Str("columns come in ", period, ", which ", plan.splits, " blocks do not share")));
+  TRY(request.Require(
+      plan.splits <= kMostBlocksOfCluster && period % plan.splits == 0,
+      Str("the period of its columns, ", period, ", cannot be divided among ", plan.splits, " blocks")));
   return request.Require(period / plan.splits % plan.vector == 0,
-                         Str(period / plan.splits, " columns of a block are no multiple of vector, ", plan.vector));
+                         Str(period / plan.splits, " columns of a block are not a multiple of vector, ", plan.vector));
 }
 
 }  // namespace
 
 Result<EmittedKernel> EmitBlock(const EmitRequest& request) {
-  TRY(request.Require(RegionOf(request.body.source()) == "block", "it is no region of kernels of one block"));
+  TRY(request.Require(RegionOf(request.body.source()) == "block", "it is not a region of kind block"));
   TRY(request.RequireBlock(0));
   const auto space = TRY(BlockSpaceOf(request.body.source(), /*in_cluster=*/request.plan.splits > 1));
   if (space->recurrent) TRY(CheckCluster(request, space->recurrent->period));

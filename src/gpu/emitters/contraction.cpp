@@ -102,15 +102,16 @@ Result<EmittedKernel> EmitContraction(const EmitRequest& request) {
   const Instruction& hero = *TRY(ProductOf(request));
   TRY(request.RequireBlock(3));
   if (plan.algorithm == kMatrixUnits) return EmitMatrixContraction(request);
-  TRY(request.Require(plan.algorithm.empty(), Str("there is no product by '", plan.algorithm, "'")));
+  TRY(request.Require(plan.algorithm.empty(), Str("no product kernel has the algorithm '", plan.algorithm, "'")));
   if (plan.tile[2] == kStreamedPanel) return EmitStreamedContraction(request);
   if (plan.tile[2] >= kLeastPackedPanel) return EmitPackedContraction(request);
   const int64_t warps = plan.threads / 32;
-  TRY(request.Require(plan.tile[0] % warps == 0 && plan.tile[0] / warps <= 16 && plan.tile[1] == 32 * plan.vector &&
-                          plan.vector <= 4 && (plan.tile[2] == 32 || plan.tile[2] == 64),
-                      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is 1 to 16 times ", warps,
-                          " rows, ", 32 * plan.vector, " columns, 32 or 64 terms")));
-  TRY(request.Require(plan.stages == 1, "its tiles are filled one at a time: stages is 1"));
+  TRY(request.Require(
+      plan.tile[0] % warps == 0 && plan.tile[0] / warps <= 16 && plan.tile[1] == 32 * plan.vector && plan.vector <= 4 &&
+          (plan.tile[2] == 32 || plan.tile[2] == 64),
+      Str("a tile for ", plan.threads, " threads with vector ", plan.vector, " must have 1 to 16 times ", warps,
+          " rows, ", 32 * plan.vector, " columns and 32 or 64 terms")));
+  TRY(request.Require(plan.stages == 1, "its tiles are filled one at a time, so stages must be 1"));
   const auto space = TRY(ProductSpaceOf(request, hero));
   ThreadProduct product(*space, hero, request);
   product.Emit();

@@ -18,7 +18,7 @@ constexpr int64_t kMostSharedBytesOfHost = 4 << 20;
 Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
   switch (request.plan.kind) {
 #define OTHER_KIND(Name, text, fields, what) \
-  case KernelKind::k##Name: FAIL(PlanError(request.body.source(), Str("a ", text, " is no kernel of ours")));
+  case KernelKind::k##Name: FAIL(PlanError(request.body.source(), Str(text, " is not a kernel of hlokit")));
 #define KERNEL_KIND(Name, text, fields, what) \
   case KernelKind::k##Name: return Emit##Name(request);
 #include "ir/kernel_kinds.def"
@@ -40,12 +40,14 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
     if (kernel.kind == KernelKind::kScan && kernel.splits > 1 && !kernel.totals) {
       KernelPlan before = kernel;
       before.totals = true;
-      TRY(require(i > 0 && plan.kernels[i - 1] == before, "a scan that blocks share comes after its totals"));
+      TRY(require(i > 0 && plan.kernels[i - 1] == before,
+                  "a scan with several blocks must follow the kernel of its totals"));
     }
     if (kernel.kind == KernelKind::kScatter || kernel.operand)
-      TRY(require(!written.empty() && body.roots()[0].inst->Is(Opcode::kScatter), "its root is no scatter"));
+      TRY(require(!written.empty() && body.roots()[0].inst->Is(Opcode::kScatter), "its root is not a scatter"));
     if (kernel.kind == KernelKind::kScatter)
-      TRY(require(copies == (kernel.in_place ? 0 : 1), "a scatter comes after one copy of its operand, or in place"));
+      TRY(require(copies == (kernel.in_place ? 0 : 1),
+                  "a scatter must follow one copy of its operand, or be in place"));
     copies += kernel.operand;
     if (kernel.operand) {
       const Instruction& root = *body.roots()[0].inst;
@@ -75,10 +77,10 @@ Status EmitRequest::Require(bool holds, std::string_view what) const {
 
 Status EmitRequest::RequireBlock(size_t tile_rank) const {
   TRY(Require(plan.threads >= 32 && plan.threads % 32 == 0,
-              Str("a block of ", plan.threads, " threads is no number of whole warps of 32")));
-  TRY(Require(plan.tile.size() == tile_rank, Str("its tile has ", tile_rank, " sizes, not ", plan.tile.size())));
+              Str("a block of ", plan.threads, " threads is not a number of whole warps of 32")));
+  TRY(Require(plan.tile.size() == tile_rank, Str("its tile must have ", tile_rank, " sizes, not ", plan.tile.size())));
   return Require(std::has_single_bit(static_cast<uint64_t>(plan.vector)),
-                 Str("vector is a power of 2, not ", plan.vector));
+                 Str("vector must be a power of 2, not ", plan.vector));
 }
 
 Result<std::vector<const Instruction*>> EmitRequest::Heroes() const {
@@ -117,12 +119,12 @@ Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const Fus
     kernels.push_back(TRY(EmitKernel(request)));
     const int64_t shared = kernels.back().kernel->SharedBytes();
     TRY(request.Require(shared <= most_shared,
-                        Str("it takes ", shared, " bytes of shared memory, a block has ", most_shared)));
+                        Str("it takes ", shared, " bytes of shared memory, but a block has only ", most_shared)));
     const int64_t depth = kernel::Depth(*kernels.back().kernel);
     if (depth <= kernel::kMostDepth) continue;
     FAIL(UnsupportedAt(inst, "U111",
-                       Str("no kernel for '", inst.name(), "', whose operations follow from each other ", depth,
-                           " deep; at most ", kernel::kMostDepth, " fit")));
+                       Str("no kernel for '", inst.name(), "': its operations depend on each other ", depth,
+                           " levels deep, and the limit is ", kernel::kMostDepth)));
   }
   return kernels;
 }

@@ -386,11 +386,12 @@ Result<EmittedKernel> EmitFft(const EmitRequest& request) {
   TRY(request.Require(space != nullptr, "there is no fft at the root"));
   TRY(request.RequireBlock(2));
   TRY(request.Require(request.count == std::ssize(space->steps),
-                      Str("it takes ", space->steps.size(), " kernels, one for each dimension, or two")));
+                      Str("it takes ", space->steps.size(), " kernels, one or two for each dimension")));
   const FftStep& step = space->steps[request.number];
   const int64_t lines = request.plan.tile[0], most = LinesOfBlock(*space, step);
-  TRY(request.Require(lines >= 1 && most % lines == 0 && request.plan.tile[1] == step.length,
-                      Str("its tile has a divisor of ", most, " lines, of ", step.length)));
+  TRY(request.Require(
+      lines >= 1 && most % lines == 0 && request.plan.tile[1] == step.length,
+      Str("its tile must have a divisor of ", most, " as lines, and ", step.length, " elements in each")));
   return Lines(*space, request).Emit();
 }
 

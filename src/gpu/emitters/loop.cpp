@@ -66,11 +66,12 @@ Result<std::unique_ptr<LoopSpace>> LoopTarget::SpaceOf(const EmitRequest& reques
     TRY(request.Require(number < std::ssize(all), Str("it has no result number ", number)));
     loop.roots.push_back(&all[number]);
   }
-  TRY(request.Require(!loop.roots.empty(), "it writes nothing"));
+  TRY(request.Require(!loop.roots.empty(), "it writes no result"));
   for (const FusionBody::Root* root : loop.roots) {
     TRY(request.Require(
         root->shape->NumElements() > 0 && root->shape->NumElements() == loop.roots[0]->shape->NumElements(),
-        Str("one kernel writes results of as many elements, not of ", *loop.roots[0]->shape, " and ", *root->shape)));
+        Str("results of one kernel must have equally many elements, not ", *loop.roots[0]->shape, " and ",
+            *root->shape)));
   }
   if (plan.in_place) {
     const LoopSpaces decided = TRY(LoopSpacesOf(request.body, plan.operand ? loop.roots : AllRoots(request.body)));
@@ -152,16 +153,19 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
   TRY(request.RequireBlock(plan.tile.size() == 1 ? 1 : 2));
   const bool by_row = plan.tile.size() > 1;
   const int64_t row = space->minor().size, rows = space->Size() / row, warps = plan.threads / 32;
-  TRY(request.Require(!by_row || space->variables.size() > 1,
-                      Str("its ", row, " elements are one row: a tile is [", plan.threads * plan.vector, "]")));
+  TRY(request.Require(
+      !by_row || space->variables.size() > 1,
+      Str("its ", row, " elements are one row, so its tile must be [", plan.threads * plan.vector, "]")));
   TRY(request.Require(!by_row || row % plan.vector == 0,
-                      Str("rows of ", row, " elements are no multiple of vector, ", plan.vector)));
+                      Str("rows of ", row, " elements are not a multiple of vector, ", plan.vector)));
   const bool by_warp = by_row && plan.tile[0] > 1;
-  TRY(request.Require(Product(plan.tile) == plan.threads * plan.vector && (!by_warp || plan.tile[0] == warps),
-                      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [", plan.threads * plan.vector,
-                          "], [1,", plan.threads * plan.vector, "] or [", warps, ",", 32 * plan.vector, "]")));
-  TRY(request.Require(!by_warp || row <= plan.tile[1], Str("rows of ", row, " elements are longer than the ",
-                                                           by_warp ? plan.tile[1] : 0, " of a tile")));
+  TRY(request.Require(
+      Product(plan.tile) == plan.threads * plan.vector && (!by_warp || plan.tile[0] == warps),
+      Str("a tile for ", plan.threads, " threads with vector ", plan.vector, " must be [", plan.threads * plan.vector,
+          "], [1,", plan.threads * plan.vector, "] or [", warps, ",", 32 * plan.vector, "]")));
+  TRY(request.Require(
+      !by_warp || row <= plan.tile[1],
+      Str("rows of ", row, " elements are longer than a tile, which has ", by_warp ? plan.tile[1] : 0)));
   const IndexExpr lane = space->minor().e;
   const int width = static_cast<int>(plan.vector);
   const int64_t step = plan.threads * width, chunks = CeilDiv(row, step);

@@ -285,7 +285,7 @@ class MatrixKernel {
 
 Result<EmittedKernel> EmitMatrix(const EmitRequest& request) {
   const auto space = TRY(MatrixSpaceOf(request.body));
-  TRY(request.Require(space != nullptr, "there is nothing to factor or to solve at the root"));
+  TRY(request.Require(space != nullptr, "its root is neither a factorization nor a solve"));
   TRY(request.RequireBlock(0));
   return MatrixKernel(*space, request).Emit();
 }

@@ -169,11 +169,12 @@ class MatrixProduct : public TiledProduct {
 Result<EmittedKernel> EmitMatrixContraction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const Instruction& hero = *TRY(ProductOf(request));
-  TRY(request.Require(FitsMatrixUnits(hero), "matrix units take two operands of bf16 or f16, and give that or f32"));
+  TRY(request.Require(FitsMatrixUnits(hero),
+                      "matrix units need two operands of bf16 or f16, and a result of that type or f32"));
   TRY(request.Require((plan.tile[0] == 64 || plan.tile[0] == 128) && plan.tile[1] == kWarpColumns * kColumnsOfWarp &&
                           (plan.tile[2] == 32 || plan.tile[2] == 64) && plan.threads == 32 * kWarpRows * kWarpColumns &&
                           plan.vector == 1 && plan.stages == 1,
-                      "a tile of matrix units is 64 or 128 rows, 64 columns, 32 or 64 terms, of 256 threads"));
+                      "a tile of matrix units must have 64 or 128 rows, 64 columns, 32 or 64 terms, and 256 threads"));
   const auto space = TRY(ProductSpaceOf(request, hero));
   MatrixProduct product(*space, hero, request);
   product.Emit();

@@ -369,10 +369,10 @@ Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request) {
       plan.tile[0] % warps == 0 && plan.tile[0] / warps <= 16 && plan.tile[0] <= 512 &&
           plan.tile[1] == 32 * plan.vector && plan.vector <= 16 && plan.tile[2] % 32 == 0 &&
           plan.tile[2] <= kMostPackedPanel,
-      Str("a tile of ", plan.threads, " threads of ", plan.vector, " with packed panels is 1 to 16 times ", warps,
-          " rows (512 at most), ", 32 * plan.vector, " columns (512), ", kLeastPackedPanel, " to ", kMostPackedPanel,
-          " terms, a multiple of 32")));
-  TRY(request.Require(plan.stages == 1, "its panels are filled one at a time: stages is 1"));
+      Str("a tile with packed panels for ", plan.threads, " threads with vector ", plan.vector,
+          " must have 1 to 16 times ", warps, " rows (512 at most), ", 32 * plan.vector, " columns (512 at most), and ",
+          kLeastPackedPanel, " to ", kMostPackedPanel, " terms, a multiple of 32")));
+  TRY(request.Require(plan.stages == 1, "its panels are filled one at a time, so stages must be 1"));
   const auto space = TRY(ProductSpaceOf(request, hero));
   space->PutNeighboursIntoColumns();
   return PackedProduct(*space, hero, request).Emit();

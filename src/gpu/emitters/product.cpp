@@ -12,12 +12,12 @@ Result<const Instruction*> ProductOf(const EmitRequest& request) {
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   TRY(request.Require(heroes.size() == 1 && (heroes[0]->Is(Opcode::kDot) || heroes[0]->Is(Opcode::kConvolution)) &&
                           heroes[0]->operand_count() == 2,
-                      "its hero is one dot or convolution"));
+                      "its hero must be one dot or convolution of two operands"));
   const Instruction& hero = *heroes[0];
   const PrimitiveType type = hero.shape().type();
   TRY(KernelType(hero, type));
   TRY(request.Require(type != PrimitiveType::kPred && !IsComplex(type) && !(Saturates(hero) && BitWidth(type) == 64),
-                      Str("no tiles of '", hero.name(), "'")));
+                      Str("there are no tiled kernels for the type of '", hero.name(), "'")));
   return &hero;
 }
 

@@ -584,7 +584,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Rol
   const KernelPlan& plan = request.plan;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   for (const Instruction* hero : heroes)
-    TRY(request.Require(hero->Is(Opcode::kReduce), Str("'", hero->name(), "' is no reduce")));
+    TRY(request.Require(hero->Is(Opcode::kReduce), Str("'", hero->name(), "' is not a reduce")));
   TRY(request.Require(heroes[0]->operand(0).shape().NumElements() > 0, "it reduces no elements"));
   std::string why_not;
   auto space = TRY(ReductionSpaceOf(request.body, heroes, &why_not));
@@ -595,14 +595,14 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Rol
   TRY(request.RequireBlock(2));
   const int64_t minor = space->minor().size, warps = plan.threads / 32;
   TRY(request.Require(minor % plan.vector == 0,
-                      Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
+                      Str("the minor dimension, ", minor, ", is not a multiple of vector, ", plan.vector)));
   if (minor_role == Role::kReduced && UsesTransposedTile(plan)) return space;
   const bool by_warps =
       minor_role == Role::kReduced ? plan.tile[0] == warps : warps % std::max<int64_t>(plan.tile[0], 1) == 0;
   TRY(request.Require(
       (plan.tile[0] == 1 || by_warps) && plan.tile[0] * plan.tile[1] == plan.threads * plan.vector,
-      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [1,", plan.threads * plan.vector, "] or [",
-          warps, ",", 32 * plan.vector, "]", minor_role == Role::kKept ? " or between" : "")));
+      Str("a tile for ", plan.threads, " threads with vector ", plan.vector, " must be [1,", plan.threads * plan.vector,
+          "] or [", warps, ",", 32 * plan.vector, "]", minor_role == Role::kKept ? " or a shape between them" : "")));
   return space;
 }
 
@@ -616,8 +616,8 @@ Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
     TRY(request.Require(space->variables.size() == 2 && step >= 1 && step <= kMostTransposedColumns &&
                             plan.vector == 1 && plan.splits == 1 && plan.unroll == 1 &&
                             (row <= step || space->stores.empty()),
-                        Str("a tile of as many rows as threads has ", kMostTransposedColumns,
-                            " columns at most, of the minor dimension, with one element at a time")));
+                        Str("a tile with as many rows as threads must have at most ", kMostTransposedColumns,
+                            " columns, vector 1, and neither unroll nor splits")));
     return TransposedRowKernel(*space, request).Emit();
   }
   TRY(request.Require(plan.unroll == 1 || (row % step == 0 && steps % plan.unroll == 0),

@@ -69,7 +69,7 @@ Result<EmittedKernel> EmitRows(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   for (const Instruction* hero : heroes)
-    TRY(request.Require(hero->Is(Opcode::kReduce), Str("'", hero->name(), "' is no reduce")));
+    TRY(request.Require(hero->Is(Opcode::kReduce), Str("'", hero->name(), "' is not a reduce")));
   TRY(request.Require(heroes[0]->operand(0).shape().NumElements() > 0, "it reduces no elements"));
   std::string why_not;
   const auto space = TRY(RowsSpaceOf(request.body, heroes, &why_not));
@@ -77,15 +77,15 @@ Result<EmittedKernel> EmitRows(const EmitRequest& request) {
   TRY(request.RequireBlock(2));
   const int64_t row = space->minor().size, warps = plan.threads / 32, step = plan.tile[1];
   TRY(request.Require(row % plan.vector == 0,
-                      Str("rows of ", row, " elements are no multiple of vector, ", plan.vector)));
+                      Str("rows of ", row, " elements are not a multiple of vector, ", plan.vector)));
   TRY(request.Require((plan.tile[0] == 1 || plan.tile[0] == warps) && plan.tile[0] * step == plan.threads * plan.vector,
-                      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [1,",
+                      Str("a tile for ", plan.threads, " threads with vector ", plan.vector, " must be [1,",
                           plan.threads * plan.vector, "] or [", warps, ",", 32 * plan.vector, "]")));
   TRY(request.Require(plan.unroll == 1 || row % (step * plan.unroll) == 0,
-                      Str("a row of ", row, " elements is no multiple of ", plan.unroll, " steps of ", step)));
+                      Str("a row of ", row, " elements is not a multiple of ", plan.unroll, " steps of ", step)));
   for (const std::string& name : plan.kept) {
     TRY(request.Require(!space->KeptOf({name}).empty(),
-                        Str("'", Escaped(name), "' is nothing that several passes need")));
+                        Str("'", Escaped(name), "' is not a value that several passes need")));
   }
   return RowsKernel(*space, request).Emit();
 }

@@ -489,25 +489,25 @@ Result<EmittedKernel> EmitScan(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   for (const Instruction* hero : heroes)
-    TRY(request.Require(RunningFoldOf(*hero).has_value(), Str("'", hero->name(), "' is no running fold")));
+    TRY(request.Require(RunningFoldOf(*hero).has_value(), Str("'", hero->name(), "' is not a scan")));
   std::string why_not;
   const auto space = TRY(ScanSpaceOf(request.body, heroes, &why_not));
   TRY(request.Require(space != nullptr, why_not));
   TRY(request.RequireBlock(2));
   const int64_t minor = space->minor().size, warps = plan.threads / kWarpSize, count = space->scanned().size;
   TRY(request.Require(minor % plan.vector == 0,
-                      Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
+                      Str("the minor dimension, ", minor, ", is not a multiple of vector, ", plan.vector)));
   const bool by_warp = space->ScansMinor() && plan.tile[0] == warps;
   TRY(request.Require(
       (plan.tile[0] == 1 || by_warp) && plan.tile[0] * plan.tile[1] == plan.threads * plan.vector,
-      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [1,", plan.threads * plan.vector, "]",
-          space->ScansMinor() ? Str(" or [", warps, ",", kWarpSize * plan.vector, "]") : "")));
-  TRY(request.Require(plan.splits > 1 || !plan.totals, "one block has no use for totals"));
+      Str("a tile for ", plan.threads, " threads with vector ", plan.vector, " must be [1,", plan.threads * plan.vector,
+          "]", space->ScansMinor() ? Str(" or [", warps, ",", kWarpSize * plan.vector, "]") : "")));
+  TRY(request.Require(plan.splits > 1 || !plan.totals, "totals need several blocks"));
   if (space->ScansMinor()) {
     TRY(request.Require(
         plan.splits == 1 || (plan.tile[0] == 1 && plan.splits <= CeilDiv(minor, plan.tile[1])),
         Str(CeilDiv(minor, plan.tile[1]), " steps of a row cannot be split over ", plan.splits, " blocks")));
-    TRY(request.Require(plan.unroll == 1, "a scan along rows is not unrolled"));
+    TRY(request.Require(plan.unroll == 1, "a scan along rows cannot be unrolled"));
     return RowScan(*space, request).Emit();
   }
   TRY(request.Require(count % plan.unroll == 0, Str(count, " rows cannot be unrolled by ", plan.unroll)));

@@ -39,7 +39,7 @@ class Scatter {
     if (plan_.splits > 1) EmitShare();
     else k_.Loop(int64_t{0}, count_, 1, [&](Value i) { Update(i); });
     EmittedKernel kernel = std::move(frame_).Finish(
-        plan_.splits > 1 ? Str("scatter, in the order of the indices, places shared by ", plan_.splits, " blocks")
+        plan_.splits > 1 ? Str("scatter, in the order of the indices, elements divided among ", plan_.splits, " blocks")
                          : "scatter, in the order of the indices");
     if (IsFloat(root_.inst->shape().type())) {
       kernel.precision.instructions[root_.inst->id()].sum =
@@ -166,14 +166,15 @@ Result<EmittedKernel> EmitScatter(const EmitRequest& request) {
   const Instruction& inst = *request.body.roots()[0].inst;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   TRY(request.Require(inst.Is(Opcode::kScatter) && heroes == std::vector{&inst},
-                      Str("'", heroes.empty() ? "" : heroes[0]->name(), "' is no scatter at the root")));
+                      Str("'", heroes.empty() ? "" : heroes[0]->name(), "' is not the scatter at the root")));
   TRY(request.Require(inst.operand_count() == 3 && inst.operand(2).shape().NumElements() > 0,
                       "the scatter has several operands, or no updates"));
   TRY(request.RequireBlock(0));
   const auto space = TRY(ScatterSpaceOf(request.body));
   TRY(request.Require(!plan.in_place || space->outputs[0].in_place_leaf >= 0,
                       "its operand cannot be updated in place"));
-  TRY(request.Require(plan.splits == 1 || !space->windows_overlap, "one block makes all updates: windows may overlap"));
+  TRY(request.Require(plan.splits == 1 || !space->windows_overlap,
+                      "one block must make all updates, because windows may overlap"));
   return Scatter(*space, request).Emit();
 }
 

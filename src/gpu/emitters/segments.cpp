@@ -45,13 +45,14 @@ class Region {
 
   Result<Place> OperandOf(const Instruction& kernel, int64_t operand, const ShapeIndex& index) const {
     std::optional<RegionOperand> from = OperandOfRegion(kernel.operand(operand), index);
-    TRY(request_.Require(from.has_value(), Str("'", kernel.name(), "' in it reads what another kernel makes")));
+    TRY(request_.Require(from.has_value(), Str("its kernel '", kernel.name(), "' reads a result of another kernel")));
     return Place(from->operand, std::move(from->index));
   }
 
   Result<ShapeIndex> ResultOf(const Instruction& kernel, const ShapeIndex& index) const {
     const auto found = results_.find({&kernel, index});
-    TRY(request_.Require(found != results_.end(), Str("a result of '", kernel.name(), "' in it is none of its own")));
+    TRY(request_.Require(found != results_.end(),
+                         Str("a result of its kernel '", kernel.name(), "' is not a result of the region")));
     return found->second;
   }
 
@@ -149,7 +150,8 @@ class AlikeEmitter {
       if (node.kind != ElementNode::Kind::kLoad) continue;
       const FusionBody::Leaf& leaf = body.leaves()[node.leaf];
       if (const auto group = groups.find(leaf.operand); group != groups.end()) {
-        TRY(region_.request().Require(node.offset == space.minor().e, "kernels that are alike read arrays in order"));
+        TRY(region_.request().Require(node.offset == space.minor().e,
+                                      "its equal kernels must read arrays in the order of their elements"));
         loads->emplace(id, group->second);
       } else if (!ones->contains(node.leaf)) {
         TRY(AddOperand(largest_, leaf.operand));
@@ -239,18 +241,18 @@ Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, i
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));
   TRY(request.Require(plan.has_value() && plan->kernels.size() == 1,
-                      Str("'", inst.name(), "' in it has no plan of one kernel")));
+                      Str("its kernel '", inst.name(), "' has no plan with one kernel")));
   TRY(request.Require(plan->kernels.front().threads == request.plan.threads,
-                      Str("'", inst.name(), "' in it has blocks of ", plan->kernels.front().threads, " threads, not ",
-                          request.plan.threads)));
+                      Str("its kernel '", inst.name(), "' has blocks of ", plan->kernels.front().threads,
+                          " threads, not ", request.plan.threads)));
   std::vector<EmittedKernel> kernels = TRY(EmitFusion(inst, *plan));
   EmittedKernel& only = kernels.front();
-  TRY(request.Require(only.loops.empty(), Str("'", inst.name(), "' in it is a loop")));
+  TRY(request.Require(only.loops.empty(), Str("its kernel '", inst.name(), "' is a loop")));
   for (KernelBuffer& buffer : only.buffers) {
     if (buffer.kind == KernelBuffer::Kind::kOperand)
       std::tie(buffer.operand, buffer.index) = TRY(region.OperandOf(inst, buffer.operand, buffer.index));
     if (buffer.kind == KernelBuffer::Kind::kOutput) {
-      TRY(request.Require(buffer.in_place_operand < 0, Str("'", inst.name(), "' in it writes in place")));
+      TRY(request.Require(buffer.in_place_operand < 0, Str("its kernel '", inst.name(), "' writes in place")));
       buffer.index = TRY(region.ResultOf(inst, buffer.index));
     }
     if (buffer.kind == KernelBuffer::Kind::kScratch) buffer.scratch += scratch;
@@ -338,7 +340,7 @@ Result<EmittedKernel> EmitSegments(const EmitRequest& request) {
   const SegmentLaunch launch = LaunchOf(region.source());
   TRY(request.RequireBlock(launch.alike.empty() ? 0 : 1));
   for (const int64_t elements : request.plan.tile)
-    TRY(request.Require(elements % request.plan.threads == 0, "its tile is so many elements for each thread"));
+    TRY(request.Require(elements % request.plan.threads == 0, "its tile must be a multiple of its threads"));
   Joiner joiner(region);
   auto count = std::ssize(launch.others);
   for (const Instruction* other : launch.others) joiner.Add(TRY(EmitOther(region, *other, joiner.scratches())));

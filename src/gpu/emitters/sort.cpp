@@ -14,16 +14,16 @@ Status CheckShape(const EmitRequest& request, const SortSpace& space) {
   TRY(request.RequireBlock(plan.tile.size() == 4 ? 4 : 3));
   const SortShape shape(plan);
   TRY(request.Require(IsPower(shape.tile) && IsPower(shape.chunk) && IsPower(shape.digits),
-                      "the sizes of its tile are powers of 2"));
+                      "the sizes of its tile must be powers of 2"));
   TRY(request.Require(shape.chunk == shape.tile || shape.chunk * plan.threads == shape.tile,
-                      Str("one thread goes through all ", shape.tile, " positions of a tile, or each of ", plan.threads,
-                          " through its part")));
+                      Str("one thread must process all ", shape.tile, " positions of a tile, or each of ", plan.threads,
+                          " threads its part")));
   TRY(request.Require(shape.digits == 1 || shape.walkers() == 1 || (shape.digits <= 256 && shape.chunk <= 32),
-                      "a thread has at most 32 keys of a tile, by at most 256 digits"));
+                      "with digits, a thread can have at most 32 keys of a tile and at most 256 digits"));
   TRY(request.Require(!shape.selects() || (shape.slack > 0 && shape.digits > 1 && shape.walkers() == 1 &&
                                            0 < space.kept && space.kept <= shape.tile),
-                      "the first of a tile are selected by one thread, by digits, with room for more"));
-  return request.Require(shape.digits == 1 || space.HasDigits(), "its comparator is none of a key, which has digits");
+                      "selecting the first of a tile needs one thread, digits, and room for more elements"));
+  return request.Require(shape.digits == 1 || space.HasDigits(), "sorting by digits needs a comparator of one key");
 }
 
 }  // namespace

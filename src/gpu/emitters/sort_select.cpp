@@ -124,7 +124,7 @@ class Candidates {
 
 EmittedKernel EmitSelect(SortSpace& space, const EmitRequest& request, const SortStepAt& at) {
   SortKernel sort(space, request, at, ReadBy(space, at));
-  if (space.inst->operand(0).shape().NumElements() == 0) return std::move(sort).Finish("sort, nothing of no lines");
+  if (space.inst->operand(0).shape().NumElements() == 0) return std::move(sort).Finish("sort, no elements");
   const DigitSource elements = {[&](Value i) { return sort.KeyAt(sort.first() + i); },
                                 [&](Value i) { return sort.CarriedAt(sort.first() + i); }};
   const auto result = [&](Value i, Value key, Value carried) { sort.Results(i, key, carried); };

@@ -140,11 +140,12 @@ Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request) {
   const auto space = TRY(ProductSpaceOf(request, hero));
   space->PutNeighboursIntoColumns();
   TRY(request.Require(space->position().size == 1 && space->lhs_conditions.empty() && space->rhs_conditions.empty(),
-                      "no streams of a convolution with a window"));
-  TRY(request.Require(plan.tile[0] == space->row().size && plan.tile[0] <= 16 &&
-                          plan.tile[1] == plan.threads * plan.vector && plan.vector <= 16 && plan.stages == 1,
-                      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is all ", space->row().size,
-                          " rows (16 at most) and ", plan.threads * plan.vector, " columns, in one stage")));
+                      "a convolution with a window cannot be streamed"));
+  TRY(request.Require(
+      plan.tile[0] == space->row().size && plan.tile[0] <= 16 && plan.tile[1] == plan.threads * plan.vector &&
+          plan.vector <= 16 && plan.stages == 1,
+      Str("a tile for ", plan.threads, " threads with vector ", plan.vector, " must have all ", space->row().size,
+          " rows (16 at most), ", plan.threads * plan.vector, " columns and one stage")));
   return StreamedProduct(*space, hero, request).Emit();
 }
 

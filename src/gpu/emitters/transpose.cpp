@@ -26,7 +26,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
   const LoopSpace::Variable& lane = space.variables[space.variables.size() - 2];
   const int64_t runs = space.minor().size, step = plan.tile[0], chunks = CeilDiv(lane.size, step);
   TRY(request.Require(step == plan.threads && plan.tile[1] == runs,
-                      Str("its tile for runs side by side is [", plan.threads, ",", runs, "]")));
+                      Str("its tile for runs side by side must be [", plan.threads, ",", runs, "]")));
   const TileAxis axes[] = {{lane.size, Role::kKept}, {runs, Role::kKept}};
   const std::vector<NodeId> values = space.Values();
   KernelFrame frame(space.graph, values, LaunchOf(space, axes, plan), request);
@@ -86,11 +86,11 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   TRY(request.Require(!staged.loads.empty(), "no operand is read across its memory order in runs of 16 or more"));
   const auto is_side = [](int64_t size) { return size == 16 || size == 32 || size == 64; };
   TRY(request.Require(plan.tile.size() == 2 || plan.tile.size() == 3,
-                      "its tile has two sides, or those and a strip's"));
+                      "its tile must have two sizes, or three with a strip"));
   const int64_t strip = plan.tile[0], tile_columns = plan.tile[1];
   const int64_t tile_rows = plan.tile.size() == 3 ? plan.tile[2] : strip;
   TRY(request.Require(is_side(tile_rows) && is_side(tile_columns) && strip % tile_rows == 0,
-                      "the sides of its tile are 16, 32 or 64, and a strip is whole tiles"));
+                      "the sides of its tile must be 16, 32 or 64, and a strip must be whole tiles"));
   const size_t across = staged.across;
   const LoopSpace::Variable &row_variable = space->variables[across], &column_variable = space->minor();
   const int64_t rows = row_variable.size, columns = column_variable.size;

@@ -184,7 +184,8 @@ class BoxEmitter {
 Result<EmittedKernel> EmitTransposeBox(LoopSpace& space, const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const std::optional<TransposeBox> box = BoxOf(space, plan.tile);
-  TRY(request.Require(box.has_value(), "its tile is no box of what is read in another order than written"));
+  TRY(request.Require(box.has_value(),
+                      "its tile is not a box of a value that is read and written in different orders"));
   std::vector<TileAxis> axes;
   for (const LoopSpace::Variable& variable : space.variables) axes.push_back({variable.size, Role::kKept});
   KernelFrame frame(space.graph, space.Values(), LaunchOf(space, axes, plan), request);

@@ -160,11 +160,10 @@ std::vector<std::string> CodeCache::TakeNotes() {
 // The code in the directory is run, so it must not be writable by other users.
 std::string CodeCache::WhyNotUsed(int file) const {
   struct stat info = {};
-  if (fstat(file, &info) != 0) return Str("cannot be looked at: ", std::strerror(errno));
-  if (info.st_uid != geteuid()) return "belongs to another user: no code is taken from it or kept in it";
+  if (fstat(file, &info) != 0) return Str("cannot be examined: ", std::strerror(errno));
+  if (info.st_uid != geteuid()) return "belongs to another user, so it is not used";
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return Str("may be written to by others (mode ", Format("%o", info.st_mode & 07777),
-               "): no code is taken from it or kept in it");
+    return Str("can be written by other users (mode ", Format("%o", info.st_mode & 07777), "), so it is not used");
   return "";
 }
 
@@ -173,7 +172,7 @@ bool CodeCache::Open() {
   if (file_) return *file_ >= 0;
   file_ = -1;
   if (Build().empty()) {
-    Note("is not used: this program was linked without a build id, which tells it from others");
+    Note("is not used, because this program was linked without a build id, which identifies its code");
     return false;
   }
   int file = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -200,7 +199,7 @@ bool CodeCache::Open() {
 void CodeCache::Damaged(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const bool removed = unlinkat(*file_, name.c_str(), 0) == 0 || errno == ENOENT;
-  Note(removed ? "had damaged entries, which were removed and are compiled anew"
+  Note(removed ? "had damaged entries, which were removed and are compiled again"
                : Str("has damaged entries, which cannot be removed: ", std::strerror(errno)));
 }
 
@@ -265,7 +264,7 @@ void CodeCache::Keep(const CodeKey& key, std::string_view code) {
   const int reason = errno;
   const std::lock_guard lock(mutex_);
   writes_ = false;
-  Note(Str("takes no more code: ", std::strerror(reason)));
+  Note(Str("cannot be written any more: ", std::strerror(reason)));
 }
 
 // Lists entries, and removes temporary files that ended processes left. Ignores other files. Requires the lock.

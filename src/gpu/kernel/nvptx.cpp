@@ -25,8 +25,8 @@ constexpr int64_t kLeastWithClusters = 90;
 
 Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
   if (kernel.cluster == 1 || ComputeOf(options) >= kLeastWithClusters) return {};
-  FAIL(Unsupported("U112", Str("kernel '", kernel.name, "' runs in clusters of ", kernel.cluster, " blocks; ",
-                               options.arch, " has none, sm_", kLeastWithClusters, " has")));
+  FAIL(Unsupported("U112", Str("kernel '", kernel.name, "' runs in clusters of ", kernel.cluster, " blocks, which ",
+                               options.arch, " does not have; they need sm_", kLeastWithClusters)));
 }
 
 // LLVM 19 does not write the number of blocks in a cluster.

@@ -127,7 +127,8 @@ Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, doubl
   std::ifstream cubin(files.cubin, std::ios::binary);
   PtxasReport report{.kernels = KernelsInLog(output.text),
                      .cubin = std::string(std::istreambuf_iterator<char>(cubin), {})};
-  if (report.kernels.empty()) FAIL(DeviceError("R105", Str("ptxas named no kernel: ", Trim(output.text))));
+  if (report.kernels.empty())
+    FAIL(DeviceError("R105", Str("the output of ptxas names no kernel: ", Trim(output.text))));
   return report;
 }
 

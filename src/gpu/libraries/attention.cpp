@@ -150,13 +150,13 @@ class Reader {
   }
 
   bool ReadAll() {
-    if (!IsFusion(fusion_)) return No("it is no fusion");
+    if (!IsFusion(fusion_)) return No("it is not a fusion");
     const Computation& fused = FusedComputation(fusion_);
     std::vector<const Instruction*> dots;
     for (const Instruction* inst : fused.PostOrder()) {
       if (inst->Is(Opcode::kDot)) dots.push_back(inst);
     }
-    if (dots.size() != 2) return No("it has not two products");
+    if (dots.size() != 2) return No("it does not have exactly two products");
     scores_ = dots[0];
     product_ = dots[1];
     return ReadSoftmax() && ReadScores() && ReadDimensions() && ReadOperands() && ReadResult(fused);
@@ -169,24 +169,24 @@ class Reader {
       if (!share.Is(Opcode::kDivide)) continue;
       share_number_ = number;
       const Instruction& e = WithoutConverts(share.operand(0));
-      if (!e.Is(Opcode::kExp)) return No("its shares are no exponentials over their sum");
+      if (!e.Is(Opcode::kExp)) return No("its second product does not read exponentials divided by their sum");
       const Instruction& less = WithoutConverts(e.operand(0));
-      if (!less.Is(Opcode::kSubtract)) return No("its scores are not made less than their maximum");
+      if (!less.Is(Opcode::kSubtract)) return No("it does not subtract the maximum from its scores");
       masked_ = &WithoutConverts(less.operand(0));
       const Instruction& spread = WithoutConverts(less.operand(1));
       const Instruction* const most = spread.Is(Opcode::kBroadcast) ? &WithoutConverts(spread.operand(0)) : nullptr;
       if (most == nullptr || !IsFold(*most, Opcode::kMaximum, -std::numeric_limits<double>::infinity()))
-        return No("what is taken from its scores is no maximum of them");
+        return No("the value subtracted from its scores is not their maximum");
       row_ = RowOf(*most);
       const Instruction* const total = SpreadOver(share.operand(1), row_);
       if (SpreadOver(less.operand(1), row_) != most || total == nullptr || !IsFold(*total, Opcode::kAdd, 0) ||
           RowOf(*total) != row_ || row_ < 0)
         return No("its maximum and its sum are not over the same keys");
       if (!IsSame(WithoutConverts(most->operand(0)), *masked_) || !IsSame(WithoutConverts(total->operand(0)), e))
-        return No("its maximum and its sum are of other scores");
+        return No("its maximum or its sum is not of the scores of its softmax");
       return true;
     }
-    return No("its second product takes no shares of a sum");
+    return No("its second product does not read a softmax");
   }
 
   // Reads an optional mask, bias and scale, in this order, back to the first product.
@@ -201,7 +201,8 @@ class Reader {
     while (at->Is(Opcode::kMultiply) || at->Is(Opcode::kDivide)) {
       const int number = at->Is(Opcode::kDivide) || DependsOn(at->operand(0), *scores_) ? 0 : 1;
       const auto factor = ReadView(WithoutConverts(at->operand(1 - number)));
-      if (!factor || factor->operand >= 0 || factor->constant == 0) return No("its scores are scaled by no constant");
+      if (!factor || factor->operand >= 0 || factor->constant == 0)
+        return No("its scores are scaled by a value that is not a constant");
       problem_.scale *= at->Is(Opcode::kDivide) ? 1 / factor->constant : factor->constant;
       at = &WithoutConverts(at->operand(number));
     }
@@ -221,7 +222,7 @@ class Reader {
       place = inner;
       keeps = &keeps->operand(0);
     }
-    if (!other || other->operand >= 0 || !keeps->Is(Opcode::kCompare)) return No("its mask is none by positions");
+    if (!other || other->operand >= 0 || !keeps->Is(Opcode::kCompare)) return No("its mask does not compare positions");
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
@@ -235,7 +236,7 @@ class Reader {
     if (second == row_) std::swap(first, second), direction = turned(direction);
     if (kept == 2) direction = inverse(direction);
     if (first != row_ || second < 0 || direction != kLe)
-      return No("its mask is another than that of the keys behind a query");
+      return No("its mask is not the causal mask, which hides the keys after a query");
     query_dim_ = second;
     problem_.masked = other->constant;
     *at = &WithoutConverts(select.operand(kept));
@@ -266,7 +267,7 @@ class Reader {
       return No(Str("its queries have ", batch.size(), " dimensions in common with the keys and ", free.size(),
                     " of their own"));
     if (query_dim_ < 0 && !free.empty()) query_dim_ = free.back();
-    if (query_dim_ >= 0 && !Has(free, query_dim_)) return No("its mask goes by something else than queries");
+    if (query_dim_ >= 0 && !Has(free, query_dim_)) return No("its mask does not depend on the position of the query");
     batch_dim_ = batch.size() == 2 ? batch.front() : -1;
     head_dim_ = batch.empty() ? -1 : batch.back();
     if (free.size() == 2) group_dim_ = query_dim_ == free.front() ? free.back() : free.front();
@@ -283,7 +284,7 @@ class Reader {
     int64_t heads = SizeOf(head_dim_), head_stride = stride(head_dim_);
     if (has_groups && SizeOf(group_dim_) > 1) {
       if (heads > 1 && head_stride != stride(group_dim_) * SizeOf(group_dim_))
-        return No(Str("the heads of its ", what, " do not lie evenly"));
+        return No(Str("the heads of its ", what, " are not evenly spaced in memory"));
       head_stride = stride(group_dim_);
       heads *= SizeOf(group_dim_);
     }
@@ -362,7 +363,8 @@ class Reader {
     const auto of = [&](int64_t d) {
       return d < 0 ? std::pair<int64_t, int64_t>(1, 0) : std::pair(SizeOf(d), stride_of(d));
     };
-    if (SizesOf(bias_->shape()) != SizesOf(scores_->shape())) return No("its bias has other dimensions");
+    if (SizesOf(bias_->shape()) != SizesOf(scores_->shape()))
+      return No("its bias has other dimensions than its scores");
     if (!Tensor(&bias, stride_of, true, of(query_dim_), of(row_), "bias")) return false;
     for (size_t d = 0; d < 4; ++d) {
       if (bias.strides[d] == 0) bias.dims[d] = 1;
@@ -381,23 +383,23 @@ class Reader {
     for (const Instruction* at = &fused.root(); at != product_; at = &at->operand(0)) {
       const bool moves = at->Is(Opcode::kConvert) || at->Is(Opcode::kTranspose) || at->Is(Opcode::kCopy) ||
                          at->Is(Opcode::kBitcast) || at->Is(Opcode::kReshape);
-      if (!moves) return No("it goes on behind its second product");
+      if (!moves) return No("it computes more after its second product");
       way.push_back(at);
     }
     // After a bitcast or reshape, only the order of the bytes is known.
     bool is_order_known = true;
     for (size_t i = way.size(); i-- > 0;) {
       const Instruction& inst = *way[i];
-      if (inst.Is(Opcode::kConvert) && !is_order_known) return No("its result is rounded under another shape");
+      if (inst.Is(Opcode::kConvert) && !is_order_known) return No("its result is rounded after a reshape");
       if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kCopy)) {
-        if (!is_order_known) return No("its result is moved under another shape");
+        if (!is_order_known) return No("its result is moved after a reshape");
         Dims moved;
         for (int64_t d = 0; d < std::ssize(order); ++d)
           moved.push_back(inst.Is(Opcode::kTranspose) ? order[inst.dimensions()[d]] : order[d]);
         order = moved;
       }
       if (inst.Is(Opcode::kReshape) && !(inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout()))
-        return No("its result is reshaped in another order than it lies");
+        return No("its result is reshaped in a layout that is not row-major");
       const Dims lies = LayoutStrides(inst.shape());
       if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape)) is_order_known = false;
       for (size_t d = 0; is_order_known && d < order.size(); ++d) strides[order[d]] = lies[d];

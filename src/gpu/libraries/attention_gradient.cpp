@@ -78,18 +78,19 @@ class Reader {
   }
 
   bool ReadAll() {
-    if (!IsFusion(fusion_)) return No("it is no fusion");
+    if (!IsFusion(fusion_)) return No("it is not a fusion");
     std::vector<Product> inner, outer;
     std::vector<const Instruction*> dots;
     for (const Instruction* inst : FusedComputation(fusion_).PostOrder()) {
       if (!inst->Is(Opcode::kDot)) continue;
       const auto product = ProductOf(*inst);
-      if (!product) return No("its products are not each of two batches of matrices");
+      if (!product) return No("not all of its products multiply two batches of matrices");
       const bool is_outer = std::ranges::any_of(dots, [&](const Instruction* dot) { return DependsOn(*inst, *dot); });
       (is_outer ? outer : inner).push_back(*product);
       dots.push_back(inst);
     }
-    if (inner.size() != 2 || outer.size() != 3) return No("it has not two products and three of what is made of these");
+    if (inner.size() != 2 || outer.size() != 3)
+      return No("it does not have two products and three that depend on them");
     return ReadShares(inner, outer) && ReadSlopes(outer) && ReadTensors() && ReadResults();
   }
 
@@ -103,10 +104,10 @@ class Reader {
         share_ = &share;
       }
     }
-    if (share_ == nullptr) return No("none of its products is of exponentials");
+    if (share_ == nullptr) return No("none of its products reads exponentials");
     const Instruction* at = &WithoutConverts(share_->operand(0));
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;
-    if (!at->Is(Opcode::kSubtract)) return No("its scores are not made less than their statistics");
+    if (!at->Is(Opcode::kSubtract)) return No("it does not subtract statistics from its scores");
     const Instruction& spread = WithoutConverts(at->operand(1));
     const auto statistics = ReadView(spread);
     at = &WithoutConverts(at->operand(0));
@@ -114,13 +115,14 @@ class Reader {
     while (at->Is(Opcode::kMultiply)) {
       const int number = ConstantOf(at->operand(1)) ? 0 : 1;
       const auto factor = ConstantOf(at->operand(1 - number));
-      if (!factor) return No("its scores are scaled by no constant");
+      if (!factor) return No("its scores are scaled by a value that is not a constant");
       problem_.scale *= *factor;
       at = &WithoutConverts(at->operand(number));
     }
     scores_ = at == inner[0].dot ? inner[0] : inner[1];
     slopes_ = at == inner[0].dot ? inner[1] : inner[0];
-    if (at != scores_.dot) return No(Str("'", ToString(at->opcode()), "' stands between its scores and their shares"));
+    if (at != scores_.dot)
+      return No(Str("'", ToString(at->opcode()), "' stands between its scores and their exponentials"));
     // The statistics do not depend on the key.
     const int64_t first = scores_.batch, second = first + 1;
     if (!statistics || statistics->operand < 0 || statistics->type != PrimitiveType::kF32 ||
@@ -128,7 +130,7 @@ class Reader {
       return No("its statistics are not one f32 for each query");
     query_dim_ = statistics->strides[first] == 0 ? second : first;
     key_dim_ = first + second - query_dim_;
-    if (mask_query_dim_ >= 0 && mask_query_dim_ != query_dim_) return No("its mask is of the queries behind a key");
+    if (mask_query_dim_ >= 0 && mask_query_dim_ != query_dim_) return No("its mask hides queries instead of keys");
     problem_.statistics = Tensor(*statistics, Numbers(scores_.batch), query_dim_, -1);
     return true;
   }
@@ -149,19 +151,19 @@ class Reader {
       return inst;
     };
     keeps = through_broadcasts(keeps, &place);
-    if (!other || problem_.masked || !keeps->Is(Opcode::kCompare)) return No("its mask is none by positions");
+    if (!other || problem_.masked || !keeps->Is(Opcode::kCompare)) return No("its mask does not compare positions");
     Dims lhs_place = place, rhs_place = place;
     const Instruction* const lhs = through_broadcasts(&keeps->operand(0), &lhs_place);
     const Instruction* const rhs = through_broadcasts(&keeps->operand(1), &rhs_place);
-    if (!lhs->Is(Opcode::kIota) || !rhs->Is(Opcode::kIota)) return No("its mask is none by positions");
+    if (!lhs->Is(Opcode::kIota) || !rhs->Is(Opcode::kIota)) return No("its mask does not compare positions");
     int64_t query = lhs_place[lhs->attrs<IotaAttrs>().iota_dimension];
     int64_t key = rhs_place[rhs->attrs<IotaAttrs>().iota_dimension];
     const ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     if (direction == ComparisonDirection::kLe) std::swap(query, key);
     else if (direction != ComparisonDirection::kGe)
-      return No("its mask is another than that of the keys behind a query");
+      return No("its mask is not the causal mask, which hides the keys after a query");
     constexpr double kNothing = -1e6;  // A score of at most this value has a share of 0.
-    if (*other > kNothing || query == key) return No("what it masks still counts");
+    if (*other > kNothing || query == key) return No("its masked scores still count");
     problem_.masked = other;
     mask_query_dim_ = query;
     *at = &WithoutConverts(select.operand(1));
@@ -175,7 +177,8 @@ class Reader {
       if (product.dot == of_value_.dot) continue;
       const int number = DependsOn(product.dot->operand(0), *slopes_.dot) ? 0 : 1;
       const Instruction& value = WithoutConverts(product.dot->operand(number));
-      if (slope != nullptr && slope != &value) return No("its last products are of different values");
+      if (slope != nullptr && slope != &value)
+        return No("the gradients of its scores are different values in its last products");
       slope = &value;
       const bool sums_queries = product.SummedOf(number) == query_dim_;
       (sums_queries ? of_key_ : of_query_) = product;
@@ -194,17 +197,18 @@ class Reader {
       else if (&at == share_) ++shares;
       else if (at.Is(Opcode::kSubtract) && less == nullptr) less = &at;
       else if (at.Is(Opcode::kMultiply)) pending.insert(pending.end(), {&at.operand(0), &at.operand(1)});
-      else return No(Str("'", ToString(at.opcode()), "' is part of its slopes"));
+      else return No(Str("'", ToString(at.opcode()), "' is part of the gradients of its scores"));
     }
     if (shares != 1 || less == nullptr || &WithoutConverts(less->operand(0)) != slopes_.dot)
-      return No("its slopes are not shares times what gradients and values give");
-    if (scale != problem_.scale) return No("its slopes have another scale than its scores");
+      return No("the gradients of its scores are not exponentials times the products of gradients and values");
+    if (scale != problem_.scale) return No("the gradients of its scores have another scale than its scores");
     return ReadRowSums(WithoutConverts(less->operand(1)));
   }
 
   // The sum over c of gradient * result, broadcast over the keys.
   bool ReadRowSums(const Instruction& spread) {
-    if (!spread.Is(Opcode::kBroadcast)) return No("what is taken from its slopes is no sum for each query");
+    if (!spread.Is(Opcode::kBroadcast))
+      return No("the value subtracted from the gradients of its scores is not a sum for each query");
     const Instruction* sum = &WithoutConverts(spread.operand(0));
     Dims place = spread.dimensions();  // Dimension of the scores for each dimension of the sum.
     for (; sum->Is(Opcode::kTranspose); sum = &WithoutConverts(sum->operand(0))) {
@@ -218,15 +222,15 @@ class Reader {
     const int64_t query = where(query_dim_), rows = scores_.batch + 1;
     if (std::ssize(place) != rows || query == rows || std::ranges::find(batch, rows) != batch.end() ||
         !sum->Is(Opcode::kReduce) || sum->operand_count() != 2 || sum->shape().type() != PrimitiveType::kF32)
-      return No("what is taken from its slopes is no sum for each query");
+      return No("the value subtracted from the gradients of its scores is not a sum for each query");
     const auto& attrs = sum->attrs<ReduceAttrs>();
     const Instruction& terms = sum->operand(0);
     if (ReducerOp(*attrs.to_apply) != Opcode::kAdd || !sum->operand(1).IsConstantOf(0) ||
         attrs.dimensions != Dims{rows} || !terms.Is(Opcode::kMultiply))
-      return No("what is taken from its slopes is no sum of products");
+      return No("the value subtracted from the gradients of its scores is not a sum of products");
     for (const int number : {0, 1}) {
       const auto view = ReadView(WithoutConverts(terms.operand(number)));
-      if (!view || view->operand < 0) return No("what it sums up for each query is computed in the fusion");
+      if (!view || view->operand < 0) return No("an operand of its sum for each query is computed in the fusion");
       row_terms_[number] = Tensor(*view, batch, query, rows);
     }
     return true;
@@ -273,24 +277,23 @@ class Reader {
     const Dims in_order = Numbers(scores_.batch);
     if (of_value_.BatchOf(share_number_) != in_order || of_key_.BatchOf(key_slope_) != in_order ||
         of_query_.BatchOf(query_slope_) != in_order)
-      return No("its last products have another batch than its first");
+      return No("its last products have other batch dimensions than its first");
     if (of_value_.SummedOf(share_number_) != query_dim_ || of_query_.SummedOf(query_slope_) != key_dim_ ||
         !IsSame(gradient, problem_.gradient) || !IsSame(again_query, problem_.query) ||
         !IsSame(again_key, problem_.key))
-      return No("its products are not of the same operands");
+      return No("its products do not read the same operands");
     const int first = IsSame(row_terms_[0], problem_.gradient) ? 0 : 1;
-    if (!IsSame(row_terms_[first], problem_.gradient))
-      return No("what it sums up for each query is of other gradients");
+    if (!IsSame(row_terms_[first], problem_.gradient)) return No("its sum for each query reads other gradients");
     problem_.result = row_terms_[1 - first];
     const bool fits =
         problem_.result.dims == problem_.gradient.dims && problem_.statistics.dims[2] == problem_.queries();
-    return fits || No("its operands have other dimensions");
+    return fits || No("its operands have different dimensions");
   }
 
   // After its product a gradient may only be moved or rounded.
   bool ReadResults() {
     const Instruction& root = FusedComputation(fusion_).root();
-    if (!root.Is(Opcode::kTuple) || root.operand_count() != 3) return No("it has not three results");
+    if (!root.Is(Opcode::kTuple) || root.operand_count() != 3) return No("it does not have three results");
     const std::array<const Product*, 3> products = {&of_query_, &of_key_, &of_value_};
     const std::array<int, 3> numbers = {query_slope_, key_slope_, share_number_};
     const std::array<AttentionTensor*, 3> tensors = {&problem_.of_query, &problem_.of_key, &problem_.of_value};
@@ -307,7 +310,7 @@ class Reader {
         at = &at->operand(0);
       }
       const auto found = std::ranges::find_if(products, [&](const Product* product) { return product->dot == at; });
-      if (found == products.end()) return No("a result is none of its last products");
+      if (found == products.end()) return No("a result is not one of its last products");
       const auto which = found - products.begin();
       const Product& product = **found;
       const Dims lies = LayoutStrides(shape);

@@ -270,8 +270,8 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   Contraction& contraction = answer.contraction;
   contraction.product = product;
   const Instruction* const stored = ReadResults(computation, &contraction);
-  if (stored == nullptr) return no("its results are more than one value and what is made of sums of that");
-  if (product->operand_count() != 2) return no("sparse operands");
+  if (stored == nullptr) return no("it has results other than one value and sums of that value");
+  if (product->operand_count() != 2) return no("it has sparse operands");
   const auto lhs = ReadView(product->operand(0)), rhs = ReadView(product->operand(1));
   if (!lhs || !rhs || lhs->operand < 0 || rhs->operand < 0)
     return no("an operand of the product is computed in the fusion");
@@ -283,7 +283,7 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
     const Instruction& user = *value->users().front();
     if (IsViewOp(user) && user.IsRoot()) break;
     EpilogueStep step;
-    if (!ReadStep(user, *value, &step)) return no(Str("no way to apply '", user.name(), "' to the product"));
+    if (!ReadStep(user, *value, &step)) return no(Str("'", user.name(), "' cannot be an epilogue of the product"));
     contraction.epilogue.push_back(std::move(step));
     value = &user;
   }
@@ -342,7 +342,7 @@ MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction) {
   const auto& attrs = contraction.product->attrs<ConvolutionAttrs>();
   for (const WindowDim& dim : attrs.window.dims) {
     if (dim.size != 1 || dim.stride != 1 || dim.pad_low != 0 || dim.pad_high != 0 || dim.base_dilation != 1)
-      return no("its window is no point");
+      return no("its window is larger than one element, or has a stride, padding or dilation");
   }
   if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1) return no("it has groups");
   const DimLabels& labels = attrs.dim_labels;

@@ -130,7 +130,7 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
   const auto& attrs = contraction.product->attrs<ConvolutionAttrs>();
   const std::vector<WindowDim>& window = attrs.window.dims;
   if (attrs.kind != ConvolutionKind::kUnset && attrs.kind != ConvolutionKind::kFprop)
-    return no("its convolution_kind gives its operands other meanings");
+    return no("its convolution_kind changes the roles of its operands");
   for (const View* view : {&contraction.lhs, &contraction.rhs, &contraction.result}) {
     if (std::ranges::find(view->dims, 0) != view->dims.end()) return no("it is empty");
   }
@@ -175,7 +175,7 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
   }
   for (const ResultSum& sum : contraction.sums) {
     if (problem.kind != ConvolutionKind::kFprop || sum.channels != attrs.dim_labels.out_feature)
-      return no("sums of its result are not of the channels of a forward convolution");
+      return no("its sums are not over the channels of a forward convolution");
   }
   problem.stored = contraction.stored;
   problem.sums = contraction.sums;

@@ -142,7 +142,7 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
     case PrimitiveType::kBF16: plan->type = kR16BF; break;
     case PrimitiveType::kF32: plan->type = kR32F; break;
     case PrimitiveType::kF64: plan->type = kR64F; break;
-    default: return Str("cuBLASLt is not asked for ", product.result_type);
+    default: return Str("hlokit does not use cuBLASLt for ", product.result_type);
   }
   plan->compute = product.result_type == PrimitiveType::kF64 ? kCompute64F : kCompute32F;
   if (product.result_type == PrimitiveType::kF32 && allow_tf32) plan->compute = kCompute32FFastTF32;
@@ -168,7 +168,7 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
     } else if (step.op == EpilogueOp::kRelu && !plan->relu) {
       plan->relu = true;
     } else {
-      return "cuBLASLt has no such epilogue";
+      return "cuBLASLt does not support its epilogue";
     }
   }
   return "";
@@ -338,8 +338,9 @@ Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device
   if (!api) return LibraryAnswer{nullptr, api.error().message()};
   const int number = NumberOf(options.algorithm);
   if (number < 0) {
-    return LibraryAnswer{nullptr, Str("there is no algorithm '", Escaped(options.algorithm), "' for it; there are ",
-                                      kHeuristic, "0 to ", kHeuristic, kMostAlgorithms - 1)};
+    return LibraryAnswer{
+        nullptr, Str("there is no algorithm '", Escaped(options.algorithm), "' for it; the algorithms are ", kHeuristic,
+                     "0 to ", kHeuristic, kMostAlgorithms - 1)};
   }
   const Algorithm algorithm = TRY(ChooseAlgorithm(**api, *device, plan, number));
   if (algorithm.state != 0) return LibraryAnswer{nullptr, "cuBLASLt has no algorithm for it"};

@@ -174,11 +174,11 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
     if (tensor->type != type) return "its operands and result differ in type";
   }
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
-    return Str("cuDNN is not asked for ", type);
-  if (!problem.sums.empty() && type == PrimitiveType::kF32) return "cuDNN is asked for sums of 16-bit floats alone";
+    return Str("hlokit does not use cuDNN for ", type);
+  if (!problem.sums.empty() && type == PrimitiveType::kF32) return "hlokit uses cuDNN for sums only of 16-bit floats";
   // A depthwise convolution moves as many bytes as a copy and multiplies little.
   if (problem.kind == ConvolutionKind::kFprop && problem.IsDepthwise())
-    return "a convolution of each channel by itself is a kernel of ours";
+    return "a depthwise convolution runs as a kernel of hlokit";
   return "";
 }
 
@@ -188,7 +188,7 @@ PreparedConvolution Read(const Contraction& contraction) {
   if (!read.why_not.empty()) return {.why_not = std::move(read.why_not)};
   PreparedConvolution prepared = cudnn::PrepareConvolution(read.problem);
   if (prepared.why_not.empty() && !prepared.channels_last && !read.problem.sums.empty())
-    prepared.why_not = "its channels do not lie last, and there are sums of them";
+    prepared.why_not = "its sums over channels need the channels in the last dimension";
   return prepared;
 }
 
@@ -285,8 +285,8 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
                                Device& device, const LibraryOptions& options) {
   const Wanted wanted = ReadAlgorithm(options.algorithm);
   if (!wanted.is_known)
-    return No(Str("there is no algorithm '", Escaped(options.algorithm), "' for it; they are called ", kHeuristic,
-                  "0, ", kParts, "0 and so on"));
+    return No(Str("there is no algorithm '", Escaped(options.algorithm), "' for it; the algorithms are called ",
+                  kHeuristic, "0, ", kParts, "0 and so on"));
   TRY(device.MakeCurrent());
   OnDevice& on = *TRY(On(api, device));
   auto call = std::make_unique<CudnnCall>(api, prepared, options.allow_tf32);

@@ -301,28 +301,28 @@ LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
 std::string WhyNotAsked(const AttentionProblem& problem) {
   const PrimitiveType type = problem.result.type;
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
-    return Str("cuDNN is not asked for ", type);
+    return Str("hlokit does not use cuDNN for ", type);
   for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value}) {
     if (tensor->type != type) return "its operands and result differ in type";
   }
   if (problem.bias && problem.bias->type != type && problem.bias->type != PrimitiveType::kF32)
-    return "its bias is of another type";
+    return "its bias has another type";
   for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value, &problem.result}) {
-    if (tensor->strides[3] > 1) return "the terms of a row do not follow each other";
+    if (tensor->strides[3] > 1) return "the elements of a row are not contiguous";
   }
   if (problem.heads() % problem.key.dims[1] != 0 || problem.key.dims[1] != problem.value.dims[1])
-    return "its heads are not shared evenly";
+    return "its heads cannot be divided evenly among the heads of keys and values";
   return "";
 }
 
 std::string WhyNotAsked(const AttentionGradientProblem& problem) {
   const PrimitiveType type = problem.query.type;
   if (type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
-    return Str("cuDNN is not asked for gradients of an attention in ", type);
+    return Str("hlokit does not use cuDNN for gradients of an attention in ", type);
   for (const AttentionTensor* tensor : {&problem.query, &problem.key, &problem.value, &problem.result,
                                         &problem.gradient, &problem.of_query, &problem.of_key, &problem.of_value}) {
     if (tensor->type != type) return "its operands and results differ in type";
-    if (tensor->strides[3] > 1) return "the terms of a row do not follow each other";
+    if (tensor->strides[3] > 1) return "the elements of a row are not contiguous";
   }
   return "";
 }
@@ -374,8 +374,8 @@ Result<LibraryAnswer> MakeCall(const Api& api, GraphRecipe recipe, Device& devic
   if (!options.algorithm.empty() &&
       !(options.algorithm.starts_with(kHeuristic) &&
         ParseInt(std::string_view(options.algorithm).substr(kHeuristic.size()), &terms.number) && terms.number >= 0))
-    return No(Str("there is no algorithm '", Escaped(options.algorithm), "' for it; they are called ", kHeuristic,
-                  "0 and so on"));
+    return No(Str("there is no algorithm '", Escaped(options.algorithm), "' for it; the algorithms are called ",
+                  kHeuristic, "0 and so on"));
   TRY(device.MakeCurrent());
   cudnn::OnDevice& on = *TRY(On(api, device));
   auto call = std::make_unique<AttentionCall>(api, std::move(recipe), options.allow_tf32);
@@ -421,9 +421,9 @@ Result<std::vector<CudnnEngine>> EnginesOf(const Problem& problem, const std::st
 
 std::string WhyNotByRule(PrimitiveType type, int64_t queries, int64_t score_count) {
   constexpr int64_t kFewQueries = 64, kFewBytes = 1 << 20;
-  if (ByteWidth(type) != 2) return "without a measurement cuDNN takes 16-bit floats only";
+  if (ByteWidth(type) != 2) return "without autotuning, cuDNN is used only for 16-bit floats";
   if (queries >= kFewQueries || 2 * score_count >= kFewBytes) return "";
-  return Str("without a measurement cuDNN takes none of fewer than ", kFewQueries, " queries and a MiB of scores");
+  return Str("without autotuning, cuDNN is used only from ", kFewQueries, " queries or a MiB of scores on");
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ constexpr std::string_view kNotLoaded = "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIV
 Result<std::shared_ptr<const Choice>> Choose(const OnDevice& on, Graph graph, const Where& where, const Terms& terms,
                                              const LibraryOptions& options) {
   std::vector<Descriptor> all = Configurations(on.api, where, graph, options.notes);
-  std::string why_not = "it has no engine for it";
+  std::string why_not = "cuDNN has no engine for it";
   const int64_t number = terms.number;
-  if (number >= std::ssize(all)) why_not = Str("there are ", all.size(), " engines for it");
+  if (number >= std::ssize(all)) why_not = Str("cuDNN has only ", all.size(), " engines for it");
   int failures = 0;
   for (int64_t i = std::max<int64_t>(number, 0); i < std::ssize(all) && failures < kMostFailures; ++i) {
     if (number >= 0 && i > number) break;
@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Choice>> Choose(const OnDevice& on, Graph graph, co
       continue;
     }
     if (engine.is_compiled && !terms.may_compile) {
-      no("it is compiled for the graph");
+      no("it would have to be compiled for the graph");
       continue;
     }
     auto plan = MakePlan(on.api, where, all[i]);
@@ -124,7 +124,7 @@ Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_p
   if (on.Owns(choice->handle)) return choice;
   auto same = TRY(ChooseOnce(on, key, make, {.type = type, .number = choice->number}, {.allow_tf32 = allow_tf32}));
   if (same->engine == choice->engine && same->plan.workspace <= choice->plan.workspace) return same;
-  FAIL(DeviceError("R018", Str("engine ", choice->engine, " of cuDNN is another one on this device")));
+  FAIL(DeviceError("R018", Str("engine ", choice->engine, " of cuDNN is a different one on this device")));
 }
 
 Status Execute(const OnDevice& on, const Choice& choice, const std::vector<const void*>& pointers, void* workspace) {

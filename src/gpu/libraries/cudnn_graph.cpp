@@ -177,7 +177,7 @@ class Builder {
   Status AddSums(const Descriptor& value) {
     const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
     if (squared > 1 || std::ssize(problem_.sums) - squared != 1)
-      FAIL(DeviceError("R018", "it is not asked for other sums than one of elements, and one of their squares beside"));
+      FAIL(DeviceError("R018", "hlokit uses it only for one sum of the elements and one of their squares"));
     const Descriptor* const sum = TRY(AddSum(false));
     if (squared == 1) {
       const Descriptor* const squares = TRY(AddSum(true));
@@ -206,9 +206,9 @@ class Builder {
     }
     // Engine 4 of cuDNN 9.14 misreads a vector along rows as one along channels.
     if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
-      FAIL(DeviceError("R018", "an operand of its epilogue is neither of all elements nor one for each channel"));
+      FAIL(DeviceError("R018", "an operand of its epilogue has neither all elements nor one for each channel"));
     if (!HasChannelOrder(step.tensor, prepared_.channels_last))
-      FAIL(DeviceError("R018", "an operand of its epilogue lies otherwise than the result"));
+      FAIL(DeviceError("R018", "an operand of its epilogue has another memory order than the result"));
     return AddTensor(step.tensor.dims, TypeOf(step.tensor.type), Slot{Slot::Source::kOperand, step.tensor.operand});
   }
 
@@ -276,11 +276,11 @@ constexpr NoteReason kNotWanted[] = {
     {kNondeterministic, "it is not deterministic"},
     {kReducedPrecisionReduction, "it adds up in fewer bits"},
     {kDownConvertInputs, "it takes its operands in fewer bits"},
-    {kFft, "its transforms cost precision"},
-    {kWinograd, "its transforms cost precision"},
-    {kWinograd4x4, "its transforms cost precision"},
-    {kWinograd6x6, "its transforms cost precision"},
-    {kWinograd13x13, "its transforms cost precision"},
+    {kFft, "its transforms lose precision"},
+    {kWinograd, "its transforms lose precision"},
+    {kWinograd4x4, "its transforms lose precision"},
+    {kWinograd6x6, "its transforms lose precision"},
+    {kWinograd13x13, "its transforms lose precision"},
 };
 
 }  // namespace
@@ -310,7 +310,8 @@ PreparedConvolution PrepareConvolution(const ConvolutionProblem& problem) {
     return HasChannelOrder(wide.images, channels_last) && HasChannelOrder(wide.outputs, channels_last);
   };
   prepared.channels_last = both(true);
-  if (!prepared.channels_last && !both(false)) prepared.why_not = "its channels lie neither last nor first";
+  if (!prepared.channels_last && !both(false))
+    prepared.why_not = "its channels are neither the last nor the first dimension";
   if (!wide.weights.IsDense()) prepared.why_not = "its weights are not dense";
   prepared.weights_order = WithoutOnes(Order(wide.weights.dims.size(), prepared.channels_last), wide.weights.dims);
   prepared.weights_in_memory = OrderInMemory(wide.weights);
@@ -322,7 +323,7 @@ Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvol
 }
 
 void NotePassedOver(Notes notes, std::string_view what, const Error& error) {
-  if (notes != nullptr && error.code() != "R018") notes->push_back(Str(what, " is passed over: ", error.message()));
+  if (notes != nullptr && error.code() != "R018") notes->push_back(Str(what, " is not used: ", error.message()));
 }
 
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes) {
@@ -342,7 +343,7 @@ Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bo
   };
   if (const Status asked = ask(); !asked) {
     NotePassedOver(notes, "an engine of cuDNN", asked.error());
-    engine.why_not = "cuDNN does not say what it does";
+    engine.why_not = "cuDNN does not describe it";
     return engine;
   }
   for (const int note : std::span(numerical).first(std::min(numerical_count, kMostNotes))) {

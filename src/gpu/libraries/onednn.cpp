@@ -93,11 +93,11 @@ Result<std::string> OneDnnVersion(const std::vector<std::string>& search) { retu
 Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const LibraryOptions* options) {
   MatrixProduct product = original;
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
-    if (type != PrimitiveType::kF32) return NotTaken(Str("oneDNN is asked for f32 only, not ", type));
+    if (type != PrimitiveType::kF32) return NotTaken(Str("hlokit uses oneDNN only for f32, not ", type));
   }
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
-  if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
+  if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
   // oneDNN writes rows. For contiguous columns, computes the transposed product D' = B' A'.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
@@ -115,7 +115,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   const auto api = GetApi(options->search);
   if (!api) return NotTaken(api.error().message());
   if (options->library.empty() && IsSlowWithAvx2(**api, product))
-    return NotTaken("its second operand has rows a multiple of 2 KiB apart");
+    return NotTaken("the rows of its second operand are a multiple of 2 KiB apart, which is slow with AVX2");
   std::vector<ProductPart> parts = ProductPartsOf(product);
   if (parts.size() == 1) return MakePart(**api, *options, product, parts[0], ThreadsFor(product), relu);
   std::vector<std::unique_ptr<LibraryCall>> calls;
@@ -132,12 +132,12 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   const Instruction& convolution = *contraction.product;
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   for (const PrimitiveType type : {contraction.lhs.type, contraction.rhs.type, contraction.result.type}) {
-    if (type != PrimitiveType::kF32) return NotTaken(Str("oneDNN is asked for f32 only, not ", type));
+    if (type != PrimitiveType::kF32) return NotTaken(Str("hlokit uses oneDNN only for f32, not ", type));
   }
   if (attrs.batch_group_count != 1) return NotTaken("batch_group_count is not 1");
   const DimLabels& labels = attrs.dim_labels;
   const size_t spatial = labels.lhs_spatial.size();
-  if (spatial < 1 || spatial > 3) return NotTaken(Str(spatial, " spatial dimensions"));
+  if (spatial < 1 || spatial > 3) return NotTaken(Str("it has ", spatial, " spatial dimensions"));
   for (const int64_t dim : contraction.result.dims) {
     if (dim == 0) return NotTaken("it is empty");
   }
@@ -153,7 +153,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   }
   std::vector<EpilogueStep> epilogue = contraction.epilogue;
   bool relu;
-  if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
+  if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
 
   // oneDNN's order: batch, feature, spatial, or output feature, input feature, spatial.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {

@@ -208,7 +208,7 @@ class Builder {
     Descriptor source(api_, lhs.dims, lhs.type, &lhs.strides), weights(api_, rhs.dims, rhs.type, &rhs.strides);
     Descriptor any(api_, rhs.dims, rhs.type, nullptr), destination(api_, result.dims, result.type, &result.strides);
     if (!source.ok() || !weights.ok() || !any.ok() || !destination.ok())
-      return No("oneDNN does not describe its operands");
+      return No("oneDNN cannot describe its operands");
     Owned attr(api_.attr_destroy), post_ops(api_.post_ops_destroy), descriptor(api_.primitive_desc_destroy);
     api_.attr_create(&attr.handle);
     api_.attr_set_scratchpad_mode(attr.handle, kUserScratchpad);
@@ -221,13 +221,13 @@ class Builder {
       }
       const Descriptor operand(api_, step.tensor.dims, step.tensor.type, &step.tensor.strides);
       if (!operand.ok() || api_.post_ops_append_binary(post_ops.handle, step.algorithm, operand.get())) {
-        return No("oneDNN does not take its epilogue");
+        return No("oneDNN does not support its epilogue");
       }
     }
     api_.attr_set_post_ops(attr.handle, post_ops.handle);
     const void* wanted = packs_rhs ? any.get() : weights.get();
     if (!Describe(&descriptor.handle, source.get(), wanted, destination.get(), attr.handle, window))
-      return No("oneDNN does not take it");
+      return No("oneDNN does not support it");
     if (list_) {
       Owned listed(api_.primitive_desc_destroy);
       if (Describe(&listed.handle, source.get(), wanted, destination.get(), attr.handle, window))
@@ -238,18 +238,18 @@ class Builder {
     }
     if (std::string why_not = ChooseImplementation(descriptor, attr.handle); !why_not.empty()) return No(why_not);
     const char* const implementation = ImplementationOf(descriptor.handle);
-    if (std::string_view(implementation).starts_with("ref")) return No("oneDNN has its reference implementation only");
+    if (std::string_view(implementation).starts_with("ref")) return No("oneDNN has only its reference implementation");
     if (window != nullptr && std::string_view(implementation).ends_with("gemm:jit") && IsMisread(steps, result))
-      return No("oneDNN's gemm:jit reads an operand of its epilogue by channel only");
+      return No("oneDNN's gemm:jit reads an operand of its epilogue only by channel");
     call_->algorithm_ = implementation;
 
     Primitive primitive{Owned(api_.primitive_destroy), {}};
     if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle))
-      return No("oneDNN makes no primitive of it");
+      return No("oneDNN cannot make a primitive of it");
     const void* packed = api_.primitive_desc_query_md(descriptor.handle, kQueryWeights, 0);
     AddSlot(primitive, kArgSource, source.get(), Slot::Source::kOperand, lhs_operand, lhs.offset);
     if (packs_rhs && !api_.memory_desc_equal(packed, weights.get())) {
-      if (!AddReorder(weights.get(), packed, rhs_operand)) return No("oneDNN does not reorder its weights");
+      if (!AddReorder(weights.get(), packed, rhs_operand)) return No("oneDNN cannot reorder its weights");
       AddSlot(primitive, kArgWeights, packed, Slot::Source::kPacked, 0);
     } else {
       AddSlot(primitive, kArgWeights, packed, Slot::Source::kOperand, rhs_operand, rhs.offset);
@@ -316,7 +316,7 @@ class Builder {
       return name == algorithm_;
     });
     if (found) return "";
-    return Str("there is no algorithm '", Escaped(algorithm_), "' for it; there are ", Join(names, ", "));
+    return Str("there is no algorithm '", Escaped(algorithm_), "' for it; the algorithms are ", Join(names, ", "));
   }
 
   // Stores the first implementation for which `is_it` holds. Returns false if there is none.

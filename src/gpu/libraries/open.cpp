@@ -48,7 +48,7 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
   if (!point.why_not.empty()) return No(point.why_not);
   if (options.library.empty() && point.product.m > kFewRows)
-    return No(Str("more than ", kFewRows, " rows are as fast as a convolution"));
+    return No(Str("with more than ", kFewRows, " rows, a convolution is as fast"));
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
@@ -61,7 +61,7 @@ std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   int64_t elements = 1;
   for (size_t d = 2; d < read.problem.weights.dims.size(); ++d) elements *= read.problem.weights.dims[d];
   if (elements > kMostElements || OrderInMemory(read.problem.images).back() == 1) return "";
-  return "depthwise, with channels that are not the minor dimension: a kernel of ours is faster";
+  return "it is depthwise with channels outside the minor dimension, for which a kernel of hlokit is faster";
 }
 
 Result<LibraryAnswer> OpenOneDnnConvolution(const Contraction& contraction, Device* device,
@@ -95,7 +95,7 @@ struct Library {
   bool takes_sums = false;  // It can also compute channel sums of the result.
 
   Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
-    if (!contraction.sums.empty() && !takes_sums) return No("sums of its result are no part of its calls");
+    if (!contraction.sums.empty() && !takes_sums) return No("its calls cannot compute sums of the result");
     return open(contraction, device, options);
   }
 };
@@ -125,8 +125,9 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
   for (const Library* library : libraries) names.push_back(library->name);
   std::erase_if(libraries, [&](const Library* library) { return library->name != plan.library; });
   if (!libraries.empty()) return libraries;
-  FAIL(PlanError(fusion, Str("no library for a ", ToString(product), " on ", on_host ? "cpu" : "cuda", " is called '",
-                             Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
+  FAIL(PlanError(fusion,
+                 Str("no library for a ", ToString(product), " on ", on_host ? "cpu" : "cuda", " is called '",
+                     Escaped(plan.library), "'", names.empty() ? "" : Str("; the libraries are ", Join(names, ", ")))));
 }
 
 // Parallel unless the device is the host: each thread of ours has its own number of OpenMP threads, which a host's
@@ -178,8 +179,8 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
   const AnyAttention read(fusion);
   std::string why_not = read.why_not();
   if (!plan.library.empty() && plan.library != kCudnn)
-    FAIL(PlanError(fusion,
-                   Str("no library for an attention is called '", Escaped(plan.library), "'; there is ", kCudnn)));
+    FAIL(PlanError(
+        fusion, Str("no library for an attention is called '", Escaped(plan.library), "'; the only one is ", kCudnn)));
   const bool is_own = plan.kind == KernelKind::kAttention;  // The plan's algorithm is our kernel's.
   if (why_not.empty() && is_own) why_not = read.WhyNotTakenByRule();
   LibraryChoice choice;

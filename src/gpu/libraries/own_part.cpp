@@ -14,7 +14,8 @@ Result<OwnPart> OwnPart::Make(std::unique_ptr<Module> module, Device& device) {
   for (const EmittedKernel& kernel : part.kernels_) {
     for (const KernelBuffer& buffer : kernel.buffers) {
       if (buffer.kind == KernelBuffer::Kind::kLiteral || buffer.kind == KernelBuffer::Kind::kTrips)
-        FAIL(Unsupported("U111", Str("a ", kernel.emitter, " beside a library's call needs memory of its own")));
+        FAIL(Unsupported(
+            "U111", Str("a ", kernel.emitter, " beside a library call cannot have constants or counters of its own")));
       if (buffer.kind != KernelBuffer::Kind::kScratch || part.scratch_.contains(buffer.scratch)) continue;
       part.scratch_[buffer.scratch] = {part.scratch_bytes_, buffer.bytes, buffer.zeroed};
       part.scratch_bytes_ += AlignedBytes(buffer.bytes);

@@ -114,17 +114,17 @@ bool IsForAvx2(const MatrixProduct& product) {
 // "" if it fits on any processor.
 std::string WhyNot(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
-    if (type != PrimitiveType::kF32) return Str("it is for f32 only, not ", type);
+    if (type != PrimitiveType::kF32) return Str("its kernels are only for f32, not ", type);
   }
   const double flop = Flop(product);
-  if (flop == 0) return "it is empty";
-  if (product.batch != 1) return "it is a batch of products";
-  if (flop > kMostFlop) return Format("it is for %.0f million operations at most", kMostFlop / 1e6);
+  if (flop == 0) return "the product is empty";
+  if (product.batch != 1) return "the product is a batch";
+  if (flop > kMostFlop) return Format("its kernels are for at most %.0f million operations", kMostFlop / 1e6);
   const bool rows = (product.rhs.column == 1 || product.n == 1) && (product.result.column == 1 || product.n == 1);
-  if (!rows) return "neighbours in a row of rhs or of the result are apart";
+  if (!rows) return "rows of rhs or of the result are not contiguous";
   for (const MatrixStep& step : product.epilogue) {
     if (step.op != EpilogueOp::kRelu && step.operand >= 0 && step.strides.column != 0 && step.strides.column != 1)
-      return "neighbours in a row of an operand of its epilogue are apart";
+      return "rows of an operand of the epilogue are not contiguous";
   }
   return "";
 }
@@ -134,7 +134,7 @@ std::string WhyNot(const MatrixProduct& product) {
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options) {
   std::string why_not = WhyNot(product);
   if (why_not.empty() && options && options->library.empty() && !MayUseAvx512() && !IsForAvx2(product))
-    why_not = "with AVX2 it is for 2 to 15 rows, where two threads pay";
+    why_not = "with AVX2 its kernels are for 2 to 15 rows and enough work for two threads";
   if (!why_not.empty() || !options) return {nullptr, std::move(why_not)};
   return {std::make_unique<SmallProductCall>(product), ""};
 }

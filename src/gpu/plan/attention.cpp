@@ -88,7 +88,7 @@ Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* o
   std::string why;
   auto space = TRY(AttentionSpaceOf(request.body(), dots, &why));
   if (space == nullptr) return no(why);
-  if (!TakesTypes(*space)) return no("products of other types than floats of at most 32 bits");
+  if (!TakesTypes(*space)) return no("its products have other types than floats of at most 32 bits");
   if (space->term.size > kMostTerms || space->column.size > kMostTerms)
     return no("a query, key or value has more than 256 elements");
   const bool by_units = FitsMatrixUnits(*space);
@@ -128,7 +128,7 @@ Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request) {
   std::unique_ptr<AttentionSpace> space;
   PlanAnswer answer = TRY(Plan(request, &space));
   if (space == nullptr || !IsSlower(*space, answer.candidates[0][0], request.device())) return answer;
-  return PlanAnswer{.why = "two library calls and a kernel between are faster"};
+  return PlanAnswer{.why = "two library calls with a kernel between them are faster"};
 }
 
 }  // namespace hlo::gpu

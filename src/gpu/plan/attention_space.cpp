@@ -87,10 +87,11 @@ class Builder : public RowsSpaceBuilder {
   // of a row.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
-    if (of_scores_.contains(&product_.operand(1 - number))) return No("the second product takes the first one twice");
+    if (of_scores_.contains(&product_.operand(1 - number)))
+      return No("both operands of the second product depend on the first product");
     const Side shares = SideOf(product_, number), values = SideOf(product_, 1 - number);
     if (shares.operand.shape().NumElements() != shape_.NumElements())
-      return No("the second product takes other elements than the rows have");
+      return No("the second product does not read the elements of the rows");
     space.share_operand = number;
     const Index at = IndexOf(space, shares.operand.shape(), index);
     const IndexExpr row = space.minor().e;
@@ -119,7 +120,7 @@ class Builder : public RowsSpaceBuilder {
       if (!of_product_.contains(root.inst)) continue;
       TRY(KernelType(*root.inst, root.shape->type()));
       if (root.shape->NumElements() != product_.shape().NumElements())
-        return No("a result has other elements than the second product");
+        return No("a result has another number of elements than the second product");
       space.results.push_back(TRY(OutputAt(space, root, of_result, product_.shape().dims())));
     }
     return TakeGiven(space, product_, space.ResultValues(), of_result, &space.product_given);
@@ -132,8 +133,8 @@ class Builder : public RowsSpaceBuilder {
     for (const NodeId id : space.graph.Reachable(nodes)) {
       const ElementNode& node = space.graph.node(id);
       if (node.kind != Kind::kGiven) continue;
-      if (node.inst != &dot) return No("what is made of the second product needs what is known of the rows");
-      if (node.index != index) return No("the second product is used at another place than its own");
+      if (node.inst != &dot) return No("values after the second product also need results of the rows");
+      if (node.index != index) return No("the second product is used at other indices than its own");
       given->push_back(id);
     }
     return true;
@@ -145,11 +146,11 @@ class Builder : public RowsSpaceBuilder {
     for (const NodeId id : space.graph.Reachable(space.Needed())) {
       const ElementNode& node = space.graph.node(id);
       if (node.kind != Kind::kGiven || node.inst != &scores_) continue;
-      if (index != nullptr && node.index != *index) return No("the first product is used at several places");
+      if (index != nullptr && node.index != *index) return No("the first product is used at several indices");
       index = &node.index;
       space.scores_given.push_back(id);
     }
-    if (index == nullptr) return No("no row is made of the first product");
+    if (index == nullptr) return No("no row is computed from the first product");
     const Index at = *index;
     const Side sides[] = {SideOf(scores_, 0), SideOf(scores_, 1)};
     const std::vector<int64_t> terms = sides[0].SizesOf(sides[0].contracting);
@@ -167,11 +168,11 @@ class Builder : public RowsSpaceBuilder {
       for (size_t d = 0; d < side.contracting.size(); ++d) of_side[side.contracting[d]] = of_term[d];
       nodes[i] = TRY(space.graph.Plan(side.operand, of_side));
     }
-    if (has_row[0] == has_row[1]) return No("not one operand of the first product has the elements of a row");
+    if (has_row[0] == has_row[1]) return No("both operands of the first product vary along a row, or neither does");
     space.query = nodes[has_row[0] ? 1 : 0];
     space.key = nodes[has_row[0] ? 0 : 1];
     for (const NodeId id : {space.query, space.key, space.value}) {
-      if (space.graph.node(id).needs_given) return No("a product takes what another one gives as its other operand");
+      if (space.graph.node(id).needs_given) return No("an operand of a product depends on the other product");
     }
     return true;
   }
@@ -184,7 +185,7 @@ class Builder : public RowsSpaceBuilder {
       };
       (varies(space.key) || varies(space.value) ? space.groups : space.lines).push_back(variable);
     }
-    return space.line_count() > 1 || No("no two rows have their keys and values in common");
+    return space.line_count() > 1 || No("no two rows share their keys and values");
   }
 
   const Instruction &scores_, &product_;
@@ -286,7 +287,7 @@ Result<std::unique_ptr<AttentionSpace>> AttentionSpaceOf(const FusionBody& body,
                                                          std::string* why_not) {
   const std::vector<const Instruction*> heroes = StitchedReduces(body);
   if (heroes.empty()) {
-    *why_not = "no long reduction is used along the row that it reduced";
+    *why_not = "it has no long reduction whose result is used along the reduced row";
     return nullptr;
   }
   std::unique_ptr<RowsSpace> space = TRY(Builder(body, heroes, dots, why_not).Run());

@@ -36,7 +36,7 @@ Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   // thousands of such regions.
   const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
   if (std::ranges::none_of(FusedComputation(region).Instructions(), is_loop))
-    FAIL(UnsupportedAt(region, "U103", "kernels in a row, without a loop, run one by one so far"));
+    FAIL(UnsupportedAt(region, "U103", "a region without a loop has no kernel yet, so its kernels run one by one"));
   std::string why_not;
   if (const auto shape = ClusterOf(region, request.device(), &why_not)) {
     const auto space = TRY(BlockSpaceOf(region, /*in_cluster=*/true));
@@ -49,8 +49,9 @@ Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   const auto space = TRY(BlockSpaceOf(region));
   const bool is_gpu = request.device().is_gpu;
   if (!is_gpu && space->most_elements > kMostElementsOnHost) {
-    FAIL(UnsupportedAt(region, "U103",
-                       Str("one of its kernels has ", space->most_elements, " elements, which all cores share")));
+    FAIL(UnsupportedAt(
+        region, "U103",
+        Str("one of its kernels has ", space->most_elements, " elements, for which all cores are needed")));
   }
   KernelPlan plan{.kind = KernelKind::kBlock};
   plan.vector = space->most_elements > kMostThreads ? kVector : 1;

@@ -95,7 +95,8 @@ class Finder {
   }
 
   static Status NotIn(const Instruction& inst) {
-    FAIL(UnsupportedAt(inst, "U103", Str("one block of threads runs no '", inst.opcode(), "' on ", inst.shape())));
+    FAIL(UnsupportedAt(inst, "U103",
+                       Str("one block of threads cannot run '", inst.opcode(), "' of shape ", inst.shape())));
   }
 
   // Accepts row-major arrays of static sizes with real elements, and tuples of them.
@@ -174,7 +175,7 @@ class Finder {
       const ElementNode& node = space->graph.node(id);
       if (node.kind != ElementNode::Kind::kGiven) continue;
       if (part->sum >= 0 || space->pool.Dot(node.index, LayoutStrides(dot.shape())) != place)
-        FAIL(UnsupportedAt(inst, "U103", "a product of a cluster is used at its own place alone"));
+        FAIL(UnsupportedAt(inst, "U103", "a product in a cluster must be used only at its own index"));
       part->sum = id;
     }
     part->loops.push_back(std::move(space));
@@ -255,7 +256,7 @@ Status CheckFilled(const BlockSpace& space) {
     const int64_t root = is_element ? named.tuple_index() : 0;
     const auto part = space.parts.find(&maker);
     if (part == space.parts.end() || part->second->state_of_root[root] != static_cast<int>(i))
-      FAIL(UnsupportedAt(maker, "U103", Str("element ", i, " of the loop's state is not filled where it lies")));
+      FAIL(UnsupportedAt(maker, "U103", Str("element ", i, " of the loop's state is not filled in place")));
   }
   return {};
 }
@@ -279,14 +280,14 @@ bool IsPassedOn(const Instruction& loop, int64_t element) {
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster) {
   for (const Instruction* parameter : FusedComputation(region).parameters()) {
     if (!parameter->shape().IsArray())
-      FAIL(UnsupportedAt(*parameter, "U103", "one block of threads takes arrays alone"));
+      FAIL(UnsupportedAt(*parameter, "U103", "one block of threads takes only arrays"));
   }
   std::optional<RecurrentLoop> recurrent;
   if (in_cluster) {
     const Instruction* const loop = OnlyLoopOf(region);
-    std::string why_not = "there is more than a loop";
+    std::string why_not = "it has more than a loop";
     if (loop != nullptr) recurrent = RecurrentLoopOf(*loop, &why_not);
-    if (!recurrent) FAIL(UnsupportedAt(region, "U103", Str("nothing that a cluster of blocks shares: ", why_not)));
+    if (!recurrent) FAIL(UnsupportedAt(region, "U103", Str("a cluster of blocks cannot share it: ", why_not)));
   }
   Finder finder(std::move(recurrent));
   TRY(finder.Find(FusedComputation(region)));

@@ -63,14 +63,15 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   }
   Candidate candidate;
   if (!many_terms) return candidate;
-  constexpr std::string_view kSlow = "one thread for each element of a product: ";
+  constexpr std::string_view kSlow = "one thread computes each element of a product: ";
   const Instruction* const hero = heroes[0];
-  if (heroes.size() > 1) candidate.why = Str(kSlow, "the fusion holds ", heroes.size());
+  if (heroes.size() > 1) candidate.why = Str(kSlow, "the number of products in the fusion is ", heroes.size());
   if (heroes.size() > 1 || hero->operand_count() != 2 || HasNarrowGroups(*hero)) return candidate;
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
   const bool is_wide = Saturates(*hero) && BitWidth(type) == 64;  // The exact sums need more than 64 bits.
-  if (type == PrimitiveType::kPred || IsComplex(type) || is_wide) candidate.why = Str(kSlow, "no tiles of ", type);
+  if (type == PrimitiveType::kPred || IsComplex(type) || is_wide)
+    candidate.why = Str(kSlow, "there are no tiled kernels for ", type);
   if (!candidate.why.empty()) return candidate;
 
   std::string why_not;

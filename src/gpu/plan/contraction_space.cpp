@@ -196,7 +196,8 @@ Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& b
   const Shape& shape = hero.shape();
   for (const FusionBody::Root& root : body.roots()) {
     TRY(KernelType(*root.inst, root.shape->type()));
-    if (root.shape->NumElements() != shape.NumElements()) return no("a result has other elements than the product");
+    if (root.shape->NumElements() != shape.NumElements())
+      return no("a result has another number of elements than the product");
     if (!root.shape->layout().tiling->tiles.empty()) return no("the layout of a result has tiles");
     space->outputs.push_back(TRY(OutputAt(*space, root, space->result, shape.dims())));
   }
@@ -207,7 +208,7 @@ Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& b
   for (const NodeId id : space->graph.Reachable(space->Values())) {
     const ElementNode& node = space->graph.node(id);
     if (node.kind != ElementNode::Kind::kGiven) continue;
-    if (node.index != space->result) return no("the product is used at another place than its own");
+    if (node.index != space->result) return no("the product is used at other indices than its own");
     space->given.push_back(id);
   }
   return space;

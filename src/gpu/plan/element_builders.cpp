@@ -510,7 +510,7 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
   if (inst.operand_count() != 2)
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for sparse '", ToString(inst.opcode()), "'")));
   if (IsComplex(inst.shape().type()) != IsComplex(lhs.type()) || IsComplex(lhs.type()) != IsComplex(rhs.type()))
-    FAIL(UnsupportedAt(inst, "U108", Str("no emitter for '", inst.opcode(), "' of complex and real numbers")));
+    FAIL(UnsupportedAt(inst, "U108", Str("no emitter for '", inst.opcode(), "' of mixed complex and real numbers")));
   if (inst.Is(Opcode::kDot)) {
     const auto& attrs = inst.attrs<DotAttrs>();
     std::vector<int64_t> sizes;

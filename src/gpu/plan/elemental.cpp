@@ -261,9 +261,9 @@ Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
     std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(before), stack.end());
     if (stack.size() > before) continue;
     if (element.nested > kMostNested) {
-      FAIL(UnsupportedAt(
-          *element.inst, "U110",
-          Str("no kernel with '", element.inst->name(), "' below ", kMostNested, " operations that compute indices")));
+      FAIL(UnsupportedAt(*element.inst, "U110",
+                         Str("no kernel for '", element.inst->name(), "': more than ", kMostNested,
+                             " operations compute indices from each other")));
     }
     nested_ = element.nested;
     node = TRY(Build(*element.inst, element.index));

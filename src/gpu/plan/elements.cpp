@@ -149,7 +149,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
 // Why the results need several kernels. No kernel writes results of different sizes yet.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
-  return plans.size() > 1 && !in_place ? "a launch for each number of elements that its results have" : "";
+  return plans.size() > 1 && !in_place ? "its results have different sizes, and each size takes a launch" : "";
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ Result<std::unique_ptr<FftSpace>> FftSpaceOf(const FusionBody& body) {
   space->inst = &inst;
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   if (from.NumElements() == 0 || !root.shape->HasDefaultLayout())
-    FAIL(UnsupportedAt(inst, "U109", "no emitter for an 'fft' of nothing, or of another order in memory"));
+    FAIL(UnsupportedAt(inst, "U109", "no emitter for an 'fft' that is empty or whose result is not row-major"));
   const auto& attrs = inst.attrs<FftAttrs>();
   const bool from_real = attrs.fft_type == FftType::kRfft, to_real = attrs.fft_type == FftType::kIrfft;
   const PrimitiveType complex = from_real ? to.type() : from.type();

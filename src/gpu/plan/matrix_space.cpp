@@ -84,7 +84,8 @@ Result<std::unique_ptr<MatrixSpace>> MatrixSpaceOf(const FusionBody& body) {
     FAIL(unsupported("of matrices that are larger than the shared memory of a block"));
   for (const FusionBody::Root& root : body.roots()) {
     const auto strides = StridesOf(*root.shape, batch_rank);
-    if (root.inst != &inst || !strides) FAIL(unsupported("beside other results, or in another order in memory"));
+    if (root.inst != &inst || !strides)
+      FAIL(unsupported("in a fusion with other results, or with another memory order"));
     space->results.push_back(*strides);
   }
   IndexPool& pool = space->pool;

@@ -74,8 +74,8 @@ struct FlatKind {
 };
 Result<PlanAnswer> PlanNothing(PlanRequest&) { return PlanAnswer{}; }
 constexpr FlatKind kFlatKinds[] = {
-    {"rows", PlanRows, "no instruction uses a long reduction together with the row that was reduced"},
-    {"attention", PlanAttentionOfRegion, "there are no two matrix products with a row operation between them", true},
+    {"rows", PlanRows, "it has no long reduction whose result is used along the reduced row"},
+    {"attention", PlanAttentionOfRegion, "it does not have two products with rows between them", true},
     {"product", PlanProductOfRegion, ""},
     // Only libraries have such kernels. Without a library, the parts run as kernels of their own.
     {"statistics", PlanNothing, "", true},
@@ -155,9 +155,10 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
       const auto kind = std::ranges::find(kFlatKinds, RegionOf(*region), &FlatKind::region);
       if (kind == std::end(kFlatKinds)) continue;
       Instruction* flat = AddFlattened(*region);
-      const std::optional<std::string> why_not = flat != nullptr             ? WhyNotFlat(*kind, *flat, device)
-                                                 : kind->plan == PlanNothing ? ""
-                                                                             : "it holds more than kernels";
+      const std::optional<std::string> why_not = flat != nullptr ? WhyNotFlat(*kind, *flat, device)
+                                                 : kind->plan == PlanNothing
+                                                     ? ""
+                                                     : "it has instructions that are not kernels";
       if (!why_not) {
         one_kernel.push_back({region, flat});
         continue;
@@ -179,9 +180,9 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   for (auto& [kind_and_why, regions] : apart) {
     std::erase_if(regions, [&](const Instruction* region) { return flattened.contains(&region->computation()); });
     if (regions.empty()) continue;
-    const std::string more = regions.size() > 1 ? Str(" and ", regions.size() - 1, " more are") : " is";
-    notes.push_back(
-        Str("'", regions.front()->name(), "'", more, " no kernel of ", kind_and_why.first, ": ", kind_and_why.second));
+    const std::string more = regions.size() > 1 ? Str(" and ", regions.size() - 1, " more") : "";
+    notes.push_back(Str("'", regions.front()->name(), "'", more, " cannot run as one kernel of kind ",
+                        kind_and_why.first, ": ", kind_and_why.second));
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {

@@ -30,7 +30,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceOf(const FusionBody& body, std::str
   if (shape.NumElements() == 0 || !shape.layout().tiling->tiles.empty()) return nullptr;
   std::string why_not;
   auto space = TRY(ReductionSpaceOf(body, heroes, &why_not));
-  if (space == nullptr) *why = Str("one thread for each result of a reduction: ", why_not);
+  if (space == nullptr) *why = Str("one thread computes each result of a reduction: ", why_not);
   return space != nullptr && many_terms(heroes[0]) ? std::move(space) : nullptr;
 }
 

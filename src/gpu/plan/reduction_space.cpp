@@ -28,12 +28,12 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
 std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   for (const NodeId id : space.graph.Reachable(space.Inputs())) {
-    if (is_given(id)) return "a reduction reads what another one gives";
+    if (is_given(id)) return "a reduction depends on the result of another one";
   }
   for (const NodeId id : space.graph.Reachable(space.Epilogues())) {
     if (!is_given(id)) continue;
     const ElementNode& node = space.graph.node(id);
-    if (node.index != kept) return "the result of a reduction is used at another place than its own";
+    if (node.index != kept) return "the result of a reduction is used at other indices than its own";
     for (auto& hero : space.heroes) {
       if (hero.inst == node.inst) hero.given.push_back(id);
     }
@@ -64,7 +64,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const 
     TRY(KernelType(*root.inst, root.shape->type()));
     const bool is_store = root.shape->dims() == shape.dims() && Product(kept_dims) != shape.NumElements();
     if (!is_store && root.shape->NumElements() != Product(kept_dims)) {
-      *why_not = "a result has neither the elements of the reduced operand nor those of the reductions";
+      *why_not = "a result has neither the size of the reduced operand nor that of the reductions";
       return nullptr;
     }
     if (is_store) space->stores.push_back(TRY(OutputAt(*space, root, index, shape.dims())));

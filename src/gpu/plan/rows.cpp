@@ -140,7 +140,7 @@ Result<PlanAnswer> PlanRows(PlanRequest& request) {
   const std::vector<const Instruction*> heroes = StitchedReduces(body);
   if (heroes.empty() || heroes[0]->operand(0).shape().NumElements() == 0) return PlanAnswer{};
   PlanAnswer answer;
-  if (body.HasComplex()) return PlanAnswer{.why = "no rows of complex numbers"};
+  if (body.HasComplex()) return PlanAnswer{.why = "it has complex numbers"};
   const auto space = TRY(RowsSpaceOf(body, heroes, &answer.why));
   if (space == nullptr) return answer;
   KernelPlan plan{.kind = KernelKind::kRows};
@@ -148,7 +148,8 @@ Result<PlanAnswer> PlanRows(PlanRequest& request) {
   plan.kept = Keeper(*space, request.device()).Run();
   ShapeRows(*space, request.device(), plan);
   if (DropWhatDoesNotFit(*space, plan.tile[0], MostKeptBytes(request.device()), plan.kept))
-    answer.why = Str("rows of ", space->minor().size, " elements do not fit on chip and are gone through anew");
+    answer.why =
+        Str("rows of ", space->minor().size, " elements do not fit on chip, so they are read or computed again");
   answer.candidates = {{std::move(plan)}};
   return answer;
 }

@@ -48,7 +48,7 @@ RowsSpaceBuilder::RowsSpaceBuilder(const FusionBody& body, const std::vector<con
 
 Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::Run() {
   if (!ReducesMinor()) {
-    No("it reduces other than the minor dimensions");
+    No("it does not reduce the minor dimensions");
     return nullptr;
   }
   std::vector<int> groups(kept_dims_, 1);
@@ -86,14 +86,14 @@ Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::SpaceOver(std::vector<int> 
       const ElementNode& node = space->graph.node(id);
       if (node.kind != Kind::kGiven || node.inst != hero.inst) continue;
       if (node.index != hero.kept) {
-        No("the result of a reduction is used at another place than its own");
+        No("the result of a reduction is used at other indices than its own");
         return nullptr;
       }
       hero.given.push_back(id);
     }
   }
   if (HasNoOtherLongFold(*space)) return space;
-  No("each of its elements folds many others");
+  No("each of its elements combines many other elements");
   return nullptr;
 }
 
@@ -124,7 +124,8 @@ Result<bool> RowsSpaceBuilder::AddHero(RowsSpace& space, const Instruction& redu
     hero.types.push_back(TRY(KernelType(reduce, reduce.operand(arrays + i).shape().type())));
     hero.accumulators.push_back(AccumulatorType(reduce, hero.types.back()));
     hero.pass = std::max(hero.pass, PassOf(space, hero.inputs.back()));
-    if (space.graph.node(hero.initial.back()).needs_given) return No("a reduction begins with what another one gives");
+    if (space.graph.node(hero.initial.back()).needs_given)
+      return No("the initial value of a reduction depends on another reduction");
   }
   space.passes = std::max(space.passes, hero.pass + 1);
   pass_of_hero_[&reduce] = hero.pass;
@@ -150,7 +151,8 @@ Result<bool> RowsSpaceBuilder::AddRoot(RowsSpace& space, const FusionBody::Root&
     space.elements.push_back(store);
     return true;
   }
-  if (root.shape->NumElements() != rows) return No("a result has neither the elements of the rows nor one for each");
+  if (root.shape->NumElements() != rows)
+    return No("a result has neither the size of the rows nor one element for each row");
   const RowsSpace::Hero& first = space.heroes[0];
   const Shape& shape = first.inst->shape();
   RowsSpace::Store store{

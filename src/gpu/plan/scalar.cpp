@@ -65,8 +65,9 @@ Status CheckOneFloatType(const Instruction& inst) {
   if (!maps)
     ForEachLeaf(inst.shape(), [&](const ShapeIndex& at, const Shape& leaf) { add(at.empty() ? 0 : at[0], leaf); });
   if (one) return {};
-  FAIL(UnsupportedAt(inst, "U101",
-                     Str("no kernels for '", inst.opcode(), "' of different float types; XLA compiles none either")));
+  FAIL(UnsupportedAt(
+      inst, "U101",
+      Str("no kernels for '", inst.opcode(), "' of different float types; XLA does not compile it either")));
 }
 
 namespace {
@@ -86,7 +87,7 @@ Status CheckScalar(const Instruction& inst) {
   const bool complex = IsOfComplex(inst) || inst.Is(Opcode::kComplex);
   if (complex && inst.Is(kElementwise) && std::ranges::find(kComplexOps, inst.opcode()) == std::end(kComplexOps))
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "' of complex numbers")));
-  if (complex && IsOrder(inst)) FAIL(UnsupportedAt(inst, "U102", "no emitter for an order of complex numbers"));
+  if (complex && IsOrder(inst)) FAIL(UnsupportedAt(inst, "U102", "no emitter for comparing complex numbers by size"));
   if (!IsScalarOp(inst.opcode(), inst.Is(kElementwise)) && !inst.Is(Opcode::kComplex)) {
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "'")));
   }

@@ -15,10 +15,10 @@ Result<PlanAnswer> PlanScan(PlanRequest& request) {
     if (RunningFoldOf(*inst)) heroes.push_back(inst);
   }
   if (heroes.empty() || !heroes[0]->operand(0).shape().layout().tiling->tiles.empty()) return answer;
-  std::string why_not = body.HasComplex() ? "of complex numbers" : "";
+  std::string why_not = body.HasComplex() ? "it has complex numbers" : "";
   std::unique_ptr<ScanSpace> space;
   if (why_not.empty()) space = TRY(ScanSpaceOf(body, heroes, &why_not));
-  if (space == nullptr) answer.why = Str("all of its window for each result of a scan: ", why_not);
+  if (space == nullptr) answer.why = Str("each result of a scan is computed from its whole window: ", why_not);
   if (space == nullptr) return answer;
   KernelPlan plan{.kind = KernelKind::kScan};
   if (body.source().Is(Opcode::kFusion)) {

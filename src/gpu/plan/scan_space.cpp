@@ -29,12 +29,12 @@ std::string_view RecordHeroUses(ScanSpace& space, const std::vector<IndexExpr>& 
   const std::vector<NodeId> before = space.Initial();
   steps.insert(steps.end(), before.begin(), before.end());
   for (const NodeId id : space.graph.Reachable(steps)) {
-    if (is_given(id)) return "a scan reads what another one gives";
+    if (is_given(id)) return "a scan depends on the result of another one";
   }
   for (const NodeId id : space.graph.Reachable(space.Values())) {
     if (!is_given(id)) continue;
     const ElementNode& node = space.graph.node(id);
-    if (node.index != index) return "the result of a scan is used at another place than its own";
+    if (node.index != index) return "the result of a scan is used at other indices than its own";
     for (auto& hero : space.heroes) {
       if (hero.inst == node.inst) hero.given.push_back(id);
     }
@@ -57,7 +57,7 @@ Result<std::unique_ptr<ScanSpace>> SpaceOver(const FusionBody& body, const std::
   for (const FusionBody::Root& root : body.roots()) {
     TRY(KernelType(*root.inst, root.shape->type()));
     if (root.shape->NumElements() != shape.NumElements()) {
-      *why_not = "a result has not as many elements as the scan";
+      *why_not = "a result has another number of elements than the scan";
       return nullptr;
     }
     space->outputs.push_back(TRY(OutputAt(*space, root, index, shape.dims())));
@@ -101,7 +101,7 @@ Result<std::unique_ptr<ScanSpace>> ScanSpaceOf(const FusionBody& body, const std
   const Shape& shape = heroes[0]->operand(0).shape();
   for (const Instruction* hero : heroes) {
     if (SameDims(hero->operand(0).shape(), shape) && RunningFoldOf(*hero) == RunningFoldOf(*heroes[0])) continue;
-    *why_not = "its scans go other ways";
+    *why_not = "its scans have different dimensions or directions";
     return nullptr;
   }
   return Merged<ScanSpace>(MajorToMinor(shape).size(),

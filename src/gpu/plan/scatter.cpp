@@ -35,15 +35,16 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
   const FusionBody::Root& root = body.roots()[0];
   const Instruction& inst = *root.inst;
   if (body.roots().size() != 1 || inst.operand_count() != 3) {
-    FAIL(UnsupportedAt(
-        inst, "U109",
-        Str("no emitter for 'scatter' with ", inst.operand_count() / 2, " operands or beside other results")));
+    FAIL(UnsupportedAt(inst, "U109",
+                       Str("no emitter for 'scatter' with ", inst.operand_count() / 2,
+                           " operands or in a fusion with other results")));
   }
   TRY(CheckOneFloatType(inst));
   const Computation& combiner = *inst.attrs<ScatterAttrs>().to_apply;
   if (const PrimitiveType type = inst.operand(2).shape().type(); combiner.parameter(1).shape().type() != type)
-    FAIL(UnsupportedAt(inst, "U109",
-                       Str("no emitter for 'scatter' of updates of ", type, ", which its computation does not take")));
+    FAIL(UnsupportedAt(
+        inst, "U109",
+        Str("no emitter for 'scatter' of updates of ", type, ", which is not the type that its computation takes")));
   TRY(CheckScalarComputation(combiner));
   PlanAnswer answer;
   KernelPlan plan{.kind = KernelKind::kScatter};
@@ -54,7 +55,7 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
     plan.in_place = space->outputs[0].in_place_leaf >= 0;
     plan.threads = space->windows_overlap ? 32 : ThreadsFor(space->window().size);
     ShareAmongBlocks(*space, request.device(), plan);
-    if (space->windows_overlap) answer.why = "one thread makes all updates: windows of the scatter may overlap";
+    if (space->windows_overlap) answer.why = "one thread makes all updates, because windows of the scatter may overlap";
   }
   std::vector<KernelPlan> kernels;
   if (!plan.in_place) {

@@ -304,10 +304,9 @@ SegmentLaunch LaunchOf(const Instruction& region) {
 Result<PlanAnswer> PlanSegments(PlanRequest& request) {
   const Instruction& region = request.body().source();
   if (RegionOf(region) != "segments") return PlanAnswer{};
-  if (!request.device().is_gpu) FAIL(UnsupportedAt(region, "U103", "kernels side by side run one by one on a host"));
+  if (!request.device().is_gpu) FAIL(UnsupportedAt(region, "U103", "on a host, kernels side by side run one by one"));
   const std::vector<Launch> launches = LaunchesOf(region, request.device());
-  if (!IsOneLaunch(region, launches))
-    FAIL(UnsupportedAt(region, "U103", "not all of its kernels are one launch with the others"));
+  if (!IsOneLaunch(region, launches)) FAIL(UnsupportedAt(region, "U103", "its kernels cannot all run in one launch"));
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kSegments,
                                      .tile = TileOf(launches.front(), request.device()),
                                      .threads = launches.front().threads}}}};

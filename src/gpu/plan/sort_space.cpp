@@ -123,7 +123,7 @@ Status Check(const Instruction& inst, const SortSpace& space) {
     FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator has other types than its operands"));
   }
   if (!space.key && MayBeNoOrder(comparator))
-    FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator need not be an order of floats"));
+    FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator may not be an order of floats"));
   return CheckScalarComputation(comparator);
 }
 
@@ -151,7 +151,7 @@ Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body) {
   if (inst == nullptr) return nullptr;
   for (const FusionBody::Root& root : body.roots()) {
     if (SortBehind(body, root).first != inst)
-      FAIL(UnsupportedAt(*inst, "U109", Str("no emitter for '", inst->opcode(), "' beside other results")));
+      FAIL(UnsupportedAt(*inst, "U109", Str("no emitter for '", inst->opcode(), "' in a fusion with other results")));
   }
   auto space = std::make_unique<SortSpace>(body);
   space->inst = inst;

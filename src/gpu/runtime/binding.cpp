@@ -37,8 +37,8 @@ Literal Assemble(const Shape& shape, std::vector<Literal>& leaves, size_t& next)
 
 Result<std::unique_ptr<Binding>> Binding::Make(std::shared_ptr<const Program> program, Device& device) {
   if (program->target != device.target()) {
-    FAIL(DeviceError(
-        "R016", Str("the program is made for ", program->target, ", and ", device.name(), " is ", device.target())));
+    FAIL(DeviceError("R016", Str("the program is compiled for ", program->target, ", but ", device.name(), " is ",
+                                 device.target())));
   }
   std::unique_ptr<Binding> binding(new Binding(std::move(program), device));
   TRY(binding->Prepare());

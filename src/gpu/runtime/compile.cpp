@@ -129,8 +129,9 @@ class Compiler {
     const bool fits = is_fill                             ? FilledWith(inst) != nullptr
                       : step.kind == StepKind::kAttention ? HasAttention(inst)
                                                           : LibraryOf(inst) == ToString(step.kind);
-    if (!fits) FAIL(PlanError(inst, Str("it is no ", ToString(step.kind))));
-    if (step.plan.kernels.size() > 1) FAIL(PlanError(inst, Str("a ", ToString(step.kind), " stands alone")));
+    if (!fits) FAIL(PlanError(inst, Str("it is not a ", ToString(step.kind))));
+    if (step.plan.kernels.size() > 1)
+      FAIL(PlanError(inst, Str("a ", ToString(step.kind), " must be the only kernel of its plan")));
     return {};
   }
 
@@ -200,7 +201,8 @@ class Compiler {
       plan.call = std::move(choice.call);
       ++report().library_calls;
     }
-    for (const auto& [reason, names] : kernels_by_reason) AddNote(names, " is a kernel: ", " are kernels: ", reason);
+    for (const auto& [reason, names] : kernels_by_reason)
+      AddNote(names, " runs as a kernel of hlokit: ", " run as kernels of hlokit: ", reason);
     report().libraries_ms = MillisecondsSince(start);
     return {};
   }
@@ -268,7 +270,7 @@ class Compiler {
       report().host_calls.emplace_back(plan.inst->name());
       called_by_reason[errors[i]                     ? WithoutName(errors[i]->message())
                        : HasDynamicSizes(*plan.inst) ? "it has sizes that are known only at run time"
-                                                     : "its kernel has no error bounds to be judged by"]
+                                                     : "there are no error bounds to judge its kernel by"]
           .push_back(plan.inst->name());
     }
     for (const auto& [reason, names] : called_by_reason)
@@ -661,7 +663,7 @@ class Compiler {
     }
     if (report().planted > 0) return {};
     if (std::ranges::find(report().host_calls, fault_.name) != report().host_calls.end())
-      FAIL(UsageError("F004", Str("'", fault_.name, "' runs in the interpreter, in which no fault is planted")));
+      FAIL(UsageError("F004", Str("'", fault_.name, "' runs in the interpreter, where no fault can be planted")));
     FAIL(NothingPlanted(fault_, names));
   }
 

@@ -197,8 +197,8 @@ class Adder {
   std::string WaitsText() const {
     const bool several = undecided_.size() > 1;
     const std::string more = several ? Str(" and ", undecided_.size() - 1, " more") : "";
-    return Str("'", undecided_.front(), "'", more, several ? " are" : " is",
-               " decided about by the host, which waits for each: ", device_.WhyHostDecides());
+    return Str("the host evaluates the condition", several ? "s" : "", " of '", undecided_.front(), "'", more,
+               " and waits each time: ", device_.WhyHostDecides());
   }
 
   static constexpr int64_t kBytesOfCounter = 4;

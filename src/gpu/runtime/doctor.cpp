@@ -34,7 +34,7 @@ Capability Ptxas() {
 
 Capability Cache(kernel::CodeCache* cache) {
   if (cache == nullptr)
-    return {"cache", false, "no --cache_dir, no HLO_CACHE_DIR", "each process compiles its kernels anew"};
+    return {"cache", false, "neither --cache_dir nor HLO_CACHE_DIR is given", "each process compiles its kernels anew"};
   const kernel::CodeCache::Contents contents = cache->Count();
   const std::vector<std::string> notes = cache->TakeNotes();
   if (!notes.empty()) return {"cache", false, notes.front(), "each process compiles its kernels anew"};
@@ -50,10 +50,10 @@ Capability Cache(kernel::CodeCache* cache) {
 std::vector<Capability> Examine(const std::vector<std::string>& library_path, kernel::CodeCache* cache) {
   return {
       Cpu(),
-      Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as our own kernels on the cpu"),
+      Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as kernels of hlokit on the cpu"),
       Cuda(library_path),
-      Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"),
-      Versioned("cuDNN", CudnnVersion(library_path), "convolutions run as our own kernels on cuda"),
+      Versioned("cublasLt", CublasLtVersion(library_path), "products run as kernels of hlokit on cuda"),
+      Versioned("cuDNN", CudnnVersion(library_path), "convolutions run as kernels of hlokit on cuda"),
       Versioned("CUPTI", CuptiVersion(library_path), "--profile on cuda waits for each step and times it by events"),
       Versioned("nvJitLink", NvJitLinkVersion(library_path), "without ptxas no machine code is made ahead of time"),
       Ptxas(),

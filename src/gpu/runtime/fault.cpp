@@ -141,7 +141,7 @@ Result<Fault> ParseFault(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text, ':');
   const FaultKind* kind = FindKind(parts[0]);
   if (kind == nullptr) {
-    FAIL(UsageError("F004", Str("'", Escaped(text), "' plants a fault in nothing that there is"))
+    FAIL(UsageError("F004", Str("'", Escaped(text), "' is not a fault that can be planted"))
              .Hint("expected pass:NAME:FAULT, kernel:NAME:FAULT, library:NAME:FAULT or runtime:NAME:FAULT"));
   }
   if (parts.size() != 3 || parts[1].empty())
@@ -152,7 +152,7 @@ Result<Fault> ParseFault(std::string_view text) {
   }
   if (std::ranges::find(known, parts[2]) == known.end()) {
     FAIL(UsageError("F004", Str("no ", kind->what, " has a fault '", Escaped(parts[2]),
-                                "' to plant; there are: ", Join(known, ", "), DidYouMean(parts[2], known))));
+                                "' to plant; the faults are: ", Join(known, ", "), DidYouMean(parts[2], known))));
   }
   return Fault{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
 }
@@ -244,7 +244,7 @@ Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& na
   return UsageError("F004",
                     Str("no ", what, " '", Escaped(fault.name), "' to plant a fault in", DidYouMean(fault.name, names)))
       .Hint(names.empty() ? Str("the optimized module has no ", what)
-                          : Str("'*' is every one of them: ", Join(std::span(names).first(shown), ", "), rest));
+                          : Str("'*' selects all of them: ", Join(std::span(names).first(shown), ", "), rest));
 }
 
 }  // namespace hlo::gpu

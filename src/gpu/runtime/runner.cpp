@@ -161,12 +161,13 @@ class SerialRunner {
         std::ranges::any_of(nodes, [](const Node& node) { return !std::holds_alternative<Step>(node); });
     if (options_.notes != nullptr) {
       options_.notes->push_back(Str(nodes.size(), " steps are queued one by one",
-                                    decides ? ", and the host decides about loops: " : ": ", why));
+                                    decides ? ", and the host evaluates the conditions of loops: " : ": ", why));
     }
     if (decides) binding_.host_decides() = true;
     Status done = RunNodes(nodes);
     if (done) return done;
-    return std::unexpected(std::move(done).error().AddNote(Str("they could not be recorded before: ", why)));
+    return std::unexpected(
+        std::move(done).error().AddNote(Str("before this, the steps could not be recorded as a graph: ", why)));
   }
 
   // Without early launches if the device cannot make a graph with them.
@@ -178,8 +179,9 @@ class SerialRunner {
     if (!again) return recording;
     binding_.launches_late() = true;
     if (options_.notes != nullptr) {
-      options_.notes->push_back(Str("no kernel is launched before those before it have ended (--xla_gpu_enable_pdl): ",
-                                    recording.error().message()));
+      options_.notes->push_back(
+          Str("each kernel is launched after the kernels before it have ended, in spite of --xla_gpu_enable_pdl: ",
+              recording.error().message()));
     }
     return again;
   }
@@ -650,7 +652,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   if (!done && done.error().exit == ExitCode::kDevice && !waits && done.error().diagnostics.back().hint.empty()) {
     Error error = std::move(done).error();
     done = std::unexpected(
-        std::move(error).Advise("sync_check", "waits for each step, and so knows of which an error is"));
+        std::move(error).Advise("sync_check", "waits for each step, so that the step with the error is known"));
   }
   if (timeline != nullptr) timeline->end = Timeline::Now();
   runner.timeline().End();

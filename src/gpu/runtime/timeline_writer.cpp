@@ -165,7 +165,7 @@ void TimelineWriter::Sort(const Activities& told) {
   }
   if ((!any && !launched_.empty()) || std::ranges::any_of(graphs, &GraphRun::is_empty))
     return Fails(
-        DeviceError("R017", Str(timeline_->log, " tells of nothing that was launched, or of no node of a graph")));
+        DeviceError("R017", Str(timeline_->log, " has no records of the launches, or of the nodes of a graph")));
   for (Launched& launched : launched_) {
     TimelineEvent& event = launched.event;
     if (launched.pieces != nullptr) {

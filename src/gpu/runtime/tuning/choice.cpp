@@ -115,7 +115,7 @@ class Reader {
     for (const NamesField& field : kInstructions) {
       if (field.name == name) return Set(plan.*field.member, TRY(Names(name, value)));
     }
-    FAIL(Wrong(Str("a kernel has no '", Escaped(word), "'")));
+    FAIL(Wrong(Str("a kernel has no field '", Escaped(word), "'")));
   }
 
  private:
@@ -174,7 +174,7 @@ Result<FusionPlan> ReadChoice(std::string_view text, const Instruction& fusion, 
     else if (word != "+") TRY(reader.Field(word, plan.kernels.back()));
     begins = word == "+";
   }
-  if (begins) FAIL(Wrong(plan.kernels.empty() ? "it says no kernel" : "it ends with '+'"));
+  if (begins) FAIL(Wrong(plan.kernels.empty() ? "it names no kernel" : "it ends with '+'"));
   return plan;
 }
 

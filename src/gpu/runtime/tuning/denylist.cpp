@@ -24,7 +24,7 @@ Result<Denylist> Denylist::Read(const std::string& path) {
     const bool is_any = words[0] == "*";
     if (!is_any && words[0].starts_with("key=")) row.key = words[0].substr(4);
     if ((!is_any && row.key.empty()) || words.size() < 2) {
-      Error error = Rejected("A027", "no line of a denylist: expected key=KEY or *, and words of a plan", range);
+      Error error = Rejected("A027", "not a line of a denylist: expected key=KEY or *, then words of a plan", range);
       error.source = source;
       FAIL(std::move(error));
     }

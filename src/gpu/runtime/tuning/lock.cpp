@@ -28,7 +28,7 @@ std::string ReadHeader(std::string_view line, LockContext* context) {
   const std::vector<std::string> words = WordsOf(line.substr(kTitle.size()));
   if (words.empty() || words[0] != kVersion)
     return Str("expected version ", kVersion, ", found '", words.empty() ? "" : Escaped(words[0]), "'");
-  if (words.size() % 2 == 0) return Str("'", Escaped(words.back()), "' stands without a value");
+  if (words.size() % 2 == 0) return Str("'", Escaped(words.back()), "' has no value");
   for (size_t i = 1; i + 1 < words.size(); i += 2) {
     if (words[i] == "tool") context->tool = words[i + 1];
     else if (words[i] == "device") context->device = words[i + 1];
@@ -98,7 +98,7 @@ Result<Lock> Lock::Parse(std::shared_ptr<const SourceText> source) {
     } else if (line.empty() || line.starts_with('#')) {
       continue;
     } else if (!has_header) {
-      wrong = Str("an autotune lock begins with '", kTitle, kVersion, "', tool and device");
+      wrong = Str("an autotune lock must begin with '", kTitle, kVersion, "', tool and device");
     } else {
       Decision decision;
       wrong = ReadDecision(line, &decision);
@@ -109,7 +109,7 @@ Result<Lock> Lock::Parse(std::shared_ptr<const SourceText> source) {
       }
     }
     if (wrong.empty()) continue;
-    Error error = Rejected("A026", Str("no line of an autotune lock: ", wrong), range);
+    Error error = Rejected("A026", Str("not a line of an autotune lock: ", wrong), range);
     error.source = std::move(source);
     FAIL(std::move(error));
   }

@@ -91,7 +91,7 @@ FusionPlan AsOurs(FusionPlan attention) {
 // The plan that the compiler makes without tuning.
 Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
   FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
-  if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is no kernel and no call of a library"));
+  if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is neither a kernel nor a library call"));
   const KernelPlan& first = plan.kernels.front();
   const bool may_be_call = IsOwnAttention(plan) && !device.IsHost();
   if (first.kind == KernelKind::kFill || (IsOwnKernel(first.kind) && !may_be_call)) return plan;
@@ -134,7 +134,7 @@ class Race {
     result_.candidates = TRY(CandidatesFor(alone_, device_, compile_));
     if (options_.is_denied) {
       for (Candidate& candidate : result_.candidates) {
-        if (options_.is_denied(candidate)) candidate.failure = "it is on the list of those that are denied";
+        if (options_.is_denied(candidate)) candidate.failure = "the denylist excludes it";
       }
     }
     if (result_.candidates.size() < 2 || IsLate()) return Ended();

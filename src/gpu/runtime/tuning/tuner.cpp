@@ -78,8 +78,8 @@ class Tuner {
     if (options_.keys && std::ranges::find(*options_.keys, group.key) == options_.keys->end()) return nullptr;
     const Decision* const decision = lock_.Find(context_, group.key);
     if (decision == nullptr || !denylist_.Denies(group.key, decision->choice)) return decision;
-    report_.notes.push_back(Str("autotune: the lock's choice for '", group.steps[0]->name(),
-                                "' is on the list of those that are denied, and is not taken: key=", group.key));
+    report_.notes.push_back(Str("autotune: the denylist excludes the lock's choice for '", group.steps[0]->name(),
+                                "', so it is not used: key=", group.key));
     return nullptr;
   }
 
@@ -89,7 +89,7 @@ class Tuner {
                                   : TRY(Lock::ReadIfThere(options_.read_from));
       if (lock_.conflicts() > 0)
         report_.notes.push_back(Str("'", Escaped(options_.read_from), "': ", lock_.conflicts(),
-                                    " decisions have the key of another above them, which counts"));
+                                    " decisions are not used, because an earlier one has the same key"));
     }
     if (!options_.denylist.empty()) denylist_ = TRY(Denylist::Read(options_.denylist));
     return {};
@@ -118,9 +118,8 @@ class Tuner {
     context_ = ContextOf(device_, compile_, has_libraries);
     const std::string others = lock_.OthersText(context_);
     if (!others.empty())
-      report_.notes.push_back(Str("'", Escaped(options_.read_from),
-                                  "' also has decisions that do not count here, for '", context_.device, "' by ",
-                                  context_.tool, ": ", others));
+      report_.notes.push_back(Str("'", Escaped(options_.read_from), "' also has decisions that do not apply to '",
+                                  context_.device, "' and ", context_.tool, ": ", others));
   }
 
   // Cheaper than KeyOf, and equivalent in one module.
@@ -185,7 +184,7 @@ class Tuner {
         ExitCode::kInconclusive, "C030",
         Str(missing.size(), missing.size() == 1 ? " step is" : " steps are", " not in the lock",
             options_.read_from.empty() ? "" : Str(" '", Escaped(options_.read_from), "'"), ": ", Join(missing, ", ")));
-    FAIL(std::move(error).Hint("without --require_cached_autotune they are measured, or take what is taken without"));
+    FAIL(std::move(error).Hint("without --require_cached_autotune they are measured, or planned without measuring"));
   }
 
   Status Measure(const std::vector<Group*>& misses) {
@@ -199,7 +198,7 @@ class Tuner {
     }
     if (report_.unfinished > 0)
       report_.notes.push_back(Str(report_.unfinished, report_.unfinished == 1 ? " step keeps" : " steps keep",
-                                  " what is taken without measuring: --autotune_budget is used up"));
+                                  " the plan that is chosen without measuring, because --autotune_budget is used up"));
     return {};
   }
 
@@ -223,8 +222,8 @@ class Tuner {
     TRY(Judge(group, *result));
     if (!result->why_warm.empty())
       report_.notes.push_back(Str("autotune: '", step.name(),
-                                  "' was measured on operands in the cache, and finds them "
-                                  "in memory: ",
+                                  "' was measured with its operands in the cache, but in "
+                                  "a run they are in memory: ",
                                   result->why_warm));
     TunedStep tuned = TunedOf(group);
     if (result->out_of_time || result->winner < 0) {
@@ -270,13 +269,13 @@ class Tuner {
       if (options_.stop_on_wrong)
         FAIL(Error(ExitCode::kNo, "C031", what)
                  .Hint(Str("a line for --xla_gpu_algorithm_denylist_path: key=", group.key, " ", candidate.words)));
-      if (options_.level < 5) report_.notes.push_back(Str("autotune: ", what, "; it is out of the race"));
+      if (options_.level < 5) report_.notes.push_back(Str("autotune: ", what, "; it is not used"));
     }
     const bool none_runs = !result.out_of_time && result.winner < 0;
     if (none_runs && options_.strict && CategoryOf(*group.steps[0]) == "convolution")
-      FAIL(DeviceError("C032", Str("no way to compute '", name, "' passes: ", result.candidates[0].failure)));
+      FAIL(DeviceError("C032", Str("no candidate for '", name, "' passes: ", result.candidates[0].failure)));
     if (none_runs)
-      report_.notes.push_back(Str("autotune: no way to compute '", name, "' passes: ", result.candidates[0].failure));
+      report_.notes.push_back(Str("autotune: no candidate for '", name, "' passes: ", result.candidates[0].failure));
     return {};
   }
 
@@ -325,7 +324,7 @@ std::string ToString(const TuningReport& report) {
   for (const TunedStep& step : report.steps) {
     const std::string more = step.steps > 1 ? Str(" and ", step.steps - 1, " like it") : "";
     out += Str("'", step.name, "'", more, Format("  %.1f %% of the run", 100 * step.share));
-    if (step.is_cold) out += "  its operands out of memory";
+    if (step.is_cold) out += "  with operands from memory";
     if (step.was_cached) {
       out += Str("\n  from the lock  ", ToString(step.decision), "\n");
       continue;
@@ -346,7 +345,8 @@ std::string ToString(const TuningReport& report) {
       } else if (candidate.is_wrong) {
         how = Str("WRONG: ", how);
       }
-      out += Str(wins ? "  * " : "    ", candidate.words, i == 0 ? " (taken without measuring)" : "", "   ", how, "\n");
+      out +=
+          Str(wins ? "  * " : "    ", candidate.words, i == 0 ? " (chosen without measuring)" : "", "   ", how, "\n");
     }
   }
   return out;
