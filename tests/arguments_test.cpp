@@ -222,9 +222,8 @@ ENTRY main {
   const auto made = MakeArgumentsChecked(*module, {});
   ASSERT_TRUE(made.has_value());
   ASSERT_EQ(made->notes.size(), 1u);
-  EXPECT_EQ(
-      made->notes[0],
-      "'i' holds 5 indices for an op that takes them for unique, and only 3 are in range, so some are there twice");
+  EXPECT_EQ(made->notes[0],
+            "'i' holds 5 indices for an op that relies on unique ones, but only 3 are in range, so some occur twice");
 }
 
 constexpr const char* kSorts = R"(HloModule m

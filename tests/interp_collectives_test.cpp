@@ -232,7 +232,8 @@ TEST(Collectives, RaggedRowsGoWhereTheSenderChooses) {
             (Rows{{0, -1, -1, 10}, {-1, -1, 1, 2}}));
   const std::string text = Str("HloModule m, replica_count=2\nENTRY main {\n", head,
                                "expected = s32[2,2] constant({{1, 1}, {1, 0}})", tail, "\n}\n");
-  EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends replica 1 2 rows, which expects 1"), std::string::npos);
+  EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends replica 1 2 rows, but the receiver expects 1"),
+            std::string::npos);
 }
 
 TEST(Collectives, DevicesMeetInEachTripOfALoop) {
@@ -349,7 +350,7 @@ TEST(Collectives, GroupsThatDoNotFitTheDevicesAreRejected) {
   ROOT r = f32[1] all-reduce(x), replica_groups={{0,1,2,3}}, to_apply=add
 })"));
   EXPECT_NE(refusal.find("[R040] 'r' names replica 3, there is 1 replica"), std::string::npos) << refusal;
-  EXPECT_NE(refusal.find("--num_replicas=4 runs as many"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("--num_replicas=4 runs the module on that many"), std::string::npos) << refusal;
   EXPECT_NE(Refusal(Str("HloModule m, replica_count=2\n", kAdd, R"(ENTRY main {
   x = f32[1] parameter(0)
   ROOT r = f32[3] all-gather(x), dimensions={0}

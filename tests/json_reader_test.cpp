@@ -66,7 +66,7 @@ TEST(JsonReader, ReadsStrings) {
   EXPECT_EQ(ErrorOf("\"a\nb\""), "JSON: a control character in a string, line 1, byte 3");
   for (const char* bad :
        {"\"\x80\"", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"\xF4\x90\x80\x80\"", "\"\xE2\x82\"", "\"\xFF\""})
-    EXPECT_EQ(ErrorOf(bad), "JSON: bytes that are no UTF-8, line 1, byte 2");
+    EXPECT_EQ(ErrorOf(bad), "JSON: bytes that are not UTF-8, line 1, byte 2");
 }
 
 TEST(JsonReader, LocatesMalformedText) {
@@ -79,7 +79,7 @@ TEST(JsonReader, LocatesMalformedText) {
   EXPECT_EQ(ErrorOf("{\"a\":1"), "JSON: expected ',' or '}', found the end, line 1, byte 7");
   EXPECT_EQ(ErrorOf("\"abc"), "JSON: the text ends inside a string, line 1, byte 5");
   EXPECT_EQ(ErrorOf("tru"), "JSON: expected a value, line 1, byte 1");
-  EXPECT_EQ(ErrorOf("{} {}"), "JSON: more text behind the value, line 1, byte 4");
+  EXPECT_EQ(ErrorOf("{} {}"), "JSON: there is text after the value, line 1, byte 4");
   EXPECT_EQ(ErrorOf(std::string_view("\0", 1)), "JSON: expected a value, line 1, byte 1");
 }
 

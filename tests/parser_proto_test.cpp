@@ -128,7 +128,8 @@ TEST(ParserProto, EveryWrapperIsRecognized) {
 TEST(ParserProto, NonemptyUnknownFieldsAreRejected) {
   const std::string module = BytesOf("testdata/proto/calls.pb");
   const std::string refused =
-      Str("U010: not read: field 1000 of HloModuleProto, which is not known here and may change the module, at byte ",
+      Str("U010: not read: field 1000 of HloModuleProto, which hlokit does not know and which may change the module, "
+          "at byte ",
           module.size());
   for (const std::string_view field : {"\xC0\x3E\x05", "\xC2\x3E\x02hi",
                                        "\xC1\x3E"
@@ -155,9 +156,9 @@ TEST(ParserProto, UnknownFieldsOfMetadataGiveAWarning) {
   ASSERT_EQ(warnings.size(), 1);
   EXPECT_EQ(warnings[0].code, "W014");
   EXPECT_EQ(warnings[0].message, "not read: field 'brightness' of OpMetadata");
-  EXPECT_EQ(
-      Verdict(OneConstant("brightness: 3")),
-      "U010: not read: field 'brightness' of HloInstructionProto, which is not known here and may change the module");
+  EXPECT_EQ(Verdict(OneConstant("brightness: 3")),
+            "U010: not read: field 'brightness' of HloInstructionProto, which hlokit does not know and which may "
+            "change the module");
   EXPECT_EQ(
       Verdict(OneConstant("shape { element_type: F32 } literal { dynamic_sizes: 2 }")),
       "U010: not read: field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");

@@ -28,7 +28,7 @@ TEST(NormalLayouts, InstructionsWithAnotherLayoutAreNamed) {
   Verified verified;
   const auto status = Check(**module, &verified);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message(), "'n' computes f32[2,3]{0,1} behind layout assignment, expected f32[2,3]{1,0}");
+  EXPECT_EQ(status.error().message(), "'n' computes f32[2,3]{0,1} after layout assignment, expected f32[2,3]{1,0}");
 }
 
 // Parameter and result have the caller's layouts. Copies convert between them and normal ones.

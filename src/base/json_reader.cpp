@@ -20,7 +20,7 @@ class JsonReader {
     if (Value(value)) {
       SkipBlanks();
       if (at_ == text_.size()) return value;
-      Fail("more text behind the value");
+      Fail("there is text after the value");
     }
     FAIL(std::move(*error_));
   }
@@ -141,7 +141,7 @@ class JsonReader {
       }
       if (c < 0x20) return Fail("a control character in a string");
       const size_t length = CodePointLength(text_.substr(at_));
-      if (length == 0) return Fail("bytes that are no UTF-8");
+      if (length == 0) return Fail("bytes that are not UTF-8");
       out.append(text_, at_, length);
       at_ += length;
     }

@@ -109,8 +109,8 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
     text.append(chunk, count);
     too_long = static_cast<int64_t>(text.size()) > max_bytes;
     // A protocol buffer does not begin with NUL either, because the numbers of fields begin at 1.
-    if (text.front() == '\0') refused = "it begins with a NUL byte, which neither text nor a protocol buffer does";
-    if (is_device && text.size() > kDeviceBytes) refused = "it is a device that does not end";
+    if (text.front() == '\0') refused = "it begins with a NUL byte, so it is neither text nor a protocol buffer";
+    if (is_device && text.size() > kDeviceBytes) refused = "it is a device whose data does not end";
     if (too_long || refused != nullptr) break;
   }
   const bool failed = std::ferror(file) != 0;

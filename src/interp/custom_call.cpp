@@ -191,7 +191,7 @@ Result<Literal> X64Split(Evaluation& e) {
 // A composite of XLA's client library has its meaning in a called computation.
 Result<Literal> Composite(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
-  if (called.size() != 1) FAIL(UnsupportedCall(e.inst, "without a computation that says what it means"));
+  if (called.size() != 1) FAIL(UnsupportedCall(e.inst, "without a computation that defines it"));
   const Computation& body = *called[0];
   bool fits = body.parameters().size() == e.operands.size() && Compatible(body.root().shape(), e.inst.shape());
   for (size_t i = 0; fits && i < e.operands.size(); ++i)
@@ -273,7 +273,7 @@ CustomHandler Find(const Instruction& inst) {
 }
 
 std::string StubFor(const std::string& target) {
-  return Str("--custom_call='", Escaped(target), "=zeros' or =FILE.hlo puts something in its place");
+  return Str("--custom_call='", Escaped(target), "=zeros' or =FILE.hlo replaces it");
 }
 
 // Hint with similar targets, and with a flag that replaces the call.

@@ -120,7 +120,7 @@ class ActualSizes {
   Result<Literal> Infer(Instruction& clone) {
     auto shape = InferShape(clone);
     if (!shape) {
-      FAIL(SizeError(inst_, Str("the sizes at run time do not suit '", inst_.name(), "' (", Written(),
+      FAIL(SizeError(inst_, Str("the sizes at run time do not fit '", inst_.name(), "' (", Written(),
                                 "): ", shape.error().message())));
     }
     clone.SetShape(std::move(*shape));
@@ -189,7 +189,7 @@ class ActualSizes {
     const Shape &from = written(0), &to = inst_.shape();
     Dims dims = to.dims();
     const auto wrong = [&](std::string_view why) {
-      return SizeError(inst_, Str("'", inst_.name(), "' cannot make ", to, " of ", Written(), ": ", why));
+      return SizeError(inst_, Str("'", inst_.name(), "' cannot make ", to, " from ", Written(), ": ", why));
     };
     int64_t i = 0, j = 0;
     while (i < from.rank() || j < to.rank()) {
@@ -214,9 +214,10 @@ class ActualSizes {
         if (dynamic != told || dynamic < 0) dynamic = d;
       }
       if (dynamics == 0) FAIL(wrong("no dimension of the result is dynamic there"));
-      if (dynamics > 1 && dynamic != told) FAIL(wrong("which of its dynamic dimensions is smaller cannot be told"));
+      if (dynamics > 1 && dynamic != told)
+        FAIL(wrong("the result has several dynamic dimensions, and it is unknown which one is smaller"));
       for (int64_t d = first_to; d < j; ++d) others *= d == dynamic ? 1 : to.dim(d);
-      if (others == 0 || count % others != 0) FAIL(wrong(Str(count, " is no multiple of ", others)));
+      if (others == 0 || count % others != 0) FAIL(wrong(Str(count, " is not a multiple of ", others)));
       dims[dynamic] = count / others;
     }
     return to.WithDims(dims);
@@ -225,8 +226,9 @@ class ActualSizes {
   Result<Literal> Bitcast() {
     if (written(0).type() != inst_.shape().type() || !written(0).HasDefaultLayout() ||
         !inst_.shape().HasDefaultLayout()) {
-      FAIL(UnsupportedAt(inst_, "U002",
-                         Str("'bitcast' of ", Written(), " that is no reshape is not supported by the interpreter")));
+      FAIL(
+          UnsupportedAt(inst_, "U002",
+                        Str("'bitcast' of ", Written(), " that is not a reshape is not supported by the interpreter")));
     }
     const auto shape = [&]() -> Result<Shape> {
       Computation& computation = scratch_.AddComputation("reshape");
@@ -383,8 +385,8 @@ Result<Literal> EvalDynamic(Evaluation& e) {
   Literal result = TRY(whole || FollowsItsOperands(e.inst) ? HandlerOf(e.inst.opcode())(e) : ActualSizes(e).Evaluate());
   result = Compact(std::move(result));
   if (Fits(result.shape(), e.inst.shape())) return result;
-  FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' is written ", e.inst.shape(), ", and at run time it is ",
-                             result.shape(), ", which is smaller where that does not say <=")));
+  FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' is written ", e.inst.shape(), ", but at run time it is ",
+                             result.shape(), ", which is smaller in a dimension without <=")));
 }
 
 // ---- Sources of sizes --------------------------------------------------------------------------------------------

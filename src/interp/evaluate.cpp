@@ -134,8 +134,8 @@ Result<Literal> NumberOf(Evaluation& e, int64_t DevicePlace::* number) {
   if (e.session.place()) return Literal::Scalar(PrimitiveType::kU32, *e.session.place().*number);
   if (header.replica_count == 1 && header.num_partitions == 1) return Literal::Scalar(PrimitiveType::kU32, int64_t{0});
   FAIL(UnsupportedAt(e.inst, "U002",
-                     Str("'", e.inst.opcode(), "' of one device alone out of ", header.replica_count, " replicas and ",
-                         header.num_partitions, " partitions")));
+                     Str("'", e.inst.opcode(), "' cannot run on one device alone, without the others of ",
+                         header.replica_count, " replicas and ", header.num_partitions, " partitions")));
 }
 
 }  // namespace

@@ -143,9 +143,10 @@ class Runner {
         if (operands.size() == 1) break;
         const Computation* wrapped = WrappedBy(inst);
         if (wrapped == nullptr) {
-          FAIL(UnsupportedAt(inst, "U002",
-                             "'async-update' that binds operands, whose start is out of sight, is not supported by the "
-                             "interpreter"));
+          FAIL(
+              UnsupportedAt(inst, "U002",
+                            "'async-update' that binds operands and whose start is not visible is not supported by the "
+                            "interpreter"));
         }
         std::vector<Literal> bound = operands[0].elements()[0].elements();
         for (size_t i = 1; i < operands.size(); ++i) bound.push_back(std::move(operands[i]));
@@ -183,10 +184,10 @@ class Runner {
       const ModuleHeader& header = step.inst->module().header;
       const bool one = header.replica_count == 1 && header.num_partitions == 1;
       FAIL(UnsupportedAt(*step.inst, "U002",
-                         Str("'", step.inst->opcode(), "' ",
-                             one ? std::string("in the computation of an instruction")
-                                 : Str("of one device alone out of ", header.replica_count, " replicas and ",
-                                       header.num_partitions, " partitions"))));
+                         Str("'", step.inst->opcode(), "' cannot run ",
+                             one ? std::string("in the computation of another instruction")
+                                 : Str("on one device alone, without the others of ", header.replica_count,
+                                       " replicas and ", header.num_partitions, " partitions"))));
     }
     for (size_t i = 0; step.dynamic && i < operands_.size(); ++i) {
       const Shape& written = step.inst->operand(static_cast<int64_t>(i)).shape();
@@ -210,7 +211,7 @@ class Runner {
       FAIL(ErrorAt(caller, "R006",
                    Str("'", caller.name(), "' gives parameter '", parameter.name(), "' of '", computation.name(),
                        "' at run time ", args[i].shape(), ", which is smaller than ", parameter.shape(),
-                       " where that does not say <=")));
+                       " in a dimension without <=")));
     }
     return {};
   }
@@ -223,8 +224,8 @@ class Runner {
     const Shape& shape = async ? inst.shape().element(1) : inst.shape();
     if (frame.in_condition || Fits(result.shape(), shape)) return {};
     FAIL(ErrorAt(inst, "R006",
-                 Str("'", inst.name(), "' is written ", shape, ", and at run time it is ", result.shape(),
-                     ", which is smaller where that does not say <=")));
+                 Str("'", inst.name(), "' is written ", shape, ", but at run time it is ", result.shape(),
+                     ", which is smaller in a dimension without <=")));
   }
 
   // The computation that the chain of an update wraps, or null if its start is not visible here.

@@ -315,7 +315,7 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
     return cost;
   }
   if (inst.Is(Opcode::kConditional)) {
-    AddGap(inst, "the branch hangs on data; the one with most work and traffic is counted");
+    AddGap(inst, "the branch depends on data; the one with most work and traffic is counted");
     const Cost* most = nullptr;
     const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
     for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {
@@ -323,7 +323,7 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
     }
     return *most;
   }
-  if (inst.Is(Opcode::kWhile) && !TripCount(inst)) AddGap(inst, "the trip count hangs on data; counted once");
+  if (inst.Is(Opcode::kWhile) && !TripCount(inst)) AddGap(inst, "the trip count depends on data; one trip is counted");
   Cost cost;
   for (const auto& [called, times] : RunsOf(inst)) cost += CostOf(*called).Times(times);
   return cost;
@@ -405,8 +405,12 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
         cost += applied(inst.attrs<CollectiveAttrs>().to_apply, Elements(operand->shape()));
       break;
 
-    case Opcode::kCustomCall: AddGap(inst, "arithmetic of custom calls is unknown; their traffic counts"); break;
-    case Opcode::kRaggedDot: AddGap(inst, "arithmetic of ragged-dot hangs on data; its traffic counts"); break;
+    case Opcode::kCustomCall:
+      AddGap(inst, "arithmetic of custom calls is unknown; only their traffic is counted");
+      break;
+    case Opcode::kRaggedDot:
+      AddGap(inst, "arithmetic of ragged-dot depends on data; only its traffic is counted");
+      break;
 
     default:
       if (inst.Is(kElementwise)) {

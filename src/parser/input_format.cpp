@@ -16,7 +16,7 @@ constexpr std::string_view kFromTensorFlow =
     "f.experimental_get_compiler_ir(...)(stage='hlo') of a tf.function(jit_compile=True) is HLO text";
 constexpr std::string_view kFromXla = "XLA_FLAGS=--xla_dump_to=DIR writes the HLO text of what XLA compiles";
 constexpr std::string_view kFromLog =
-    "cut off what stands before the module on each line: sed 's/^[^]]*] \\?//', and lines above 'HloModule'";
+    "remove the text before the module from each line: sed 's/^[^]]*] \\?//', and remove the lines above 'HloModule'";
 constexpr std::string_view kArrays = "arrays go beside a module: --args=FILE.npz";
 constexpr std::string_view kMlir = "MLIR (StableHLO, MHLO)";
 

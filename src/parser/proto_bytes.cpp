@@ -67,7 +67,7 @@ Status ProtoBytes::CheckUnread(std::vector<Diagnostic>* warnings) const {
     }
     const bool known = !field.reason.empty();
     std::string message =
-        Str("not read: ", Describe(field), known ? "" : ", which is not known here and may change the module");
+        Str("not read: ", Describe(field), known ? "" : ", which hlokit does not know and which may change the module");
     Error error = Unsupported("U010", std::move(message));
     if (is_text_) {
       const auto begin = static_cast<uint32_t>(field.offset);
@@ -76,7 +76,8 @@ Status ProtoBytes::CheckUnread(std::vector<Diagnostic>* warnings) const {
     } else {
       error.diagnostics[0].message += Str(", at byte ", field.offset);
     }
-    FAIL(std::move(error).Hint("the module as text may say it: --xla_dump_hlo_as_text, or as_hlo_text() in JAX"));
+    FAIL(std::move(error).Hint(
+        "the text of the module may contain it: --xla_dump_hlo_as_text, or as_hlo_text() in JAX"));
   }
   if (warnings != nullptr && !noted.empty())
     warnings->push_back({"W014", Str("not read: ", Join(noted, ", and ")), {}, {}, {}});

@@ -222,7 +222,9 @@ bool Reader::FinishPlainHead(const char* p, Pending& pending) {
 }
 
 // XLA ignores missing operands between commas.
-void Reader::WarnOfMissingOperand() { Warn("W010", "no operand stands here; that is left out", token_.range()); }
+void Reader::WarnOfMissingOperand() {
+  Warn("W010", "there is no operand here, so the comma is ignored", token_.range());
+}
 
 bool Reader::ReadHead(Pending& pending) {
   if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;

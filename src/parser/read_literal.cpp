@@ -226,7 +226,8 @@ bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& liter
   literal = Literal(shape);
   std::memcpy(literal.mutable_raw(), first.raw(), first.byte_size());
   if (shape.NumElements() > 1 && !first.IsAll(0)) {
-    Warn("W013", Str("a single element in a constant of ", shape, ": XLA takes it for the first and the others for 0"),
+    Warn("W013",
+         Str("a single element in a constant of ", shape, ": XLA uses it as the first element, and the others are 0"),
          {lexer_.Offset(begin), lexer_.Offset(p)});
   }
   return true;

@@ -83,7 +83,7 @@ bool Reader::FailNoHlo() {
     return false;
   }
   if (token_.Is('#') || (token_.kind == TokenKind::kError && *BeginBytes() == '#'))
-    return Fail("P014", "this is no HLO text; it looks like a script", here);
+    return Fail("P014", "this is not HLO text; it looks like a script", here);
   return true;
 }
 

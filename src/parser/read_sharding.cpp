@@ -175,7 +175,8 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
     value.kind = kind;
     break;
   }
-  if (parts.kinds.size() > 1) Warn("W010", Str("of several kinds of sharding ", value.kind, " counts"), parts.range);
+  if (parts.kinds.size() > 1)
+    Warn("W010", Str("there are several kinds of sharding, of which only ", value.kind, " is used"), parts.range);
   const bool is_maximal = value.kind == kMaximal;
   if (is_maximal != parts.device.has_value() || (is_maximal && !parts.tiles.empty() && !parts.devices.IsFormula())) {
     return Fail("P037",
@@ -220,7 +221,7 @@ bool Reader::Read(Sharding& value) {
       const SourceRange brace = token_.range();
       if (!Read(value.leaves.emplace_back())) return false;
       if (value.leaves.back().kind == ShardingKind::kTuple)
-        return Fail("P037", "a tuple of shardings holds no tuples: its leaves stand side by side", brace);
+        return Fail("P037", "a tuple of shardings cannot hold tuples; write its leaves side by side", brace);
     } while (Accept(','));
     return Expect('}', "',' or '}'");
   }
@@ -356,9 +357,9 @@ bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
       used.push_back(axis);
       if (i == 0) continue;
       if (sorted && !Precedes(axes[i - 1], axis))
-        return Fail("P037", Str("axis '", name, "' stands behind one that comes later in the mesh"), range);
+        return Fail("P037", Str("axis '", name, "' follows an axis that comes later in the mesh"), range);
       if (axis.axis == axes[i - 1].axis && axis.before == axes[i - 1].before * axes[i - 1].size)
-        return Fail("P037", Str("two parts of axis '", name, "' that are one"), range);
+        return Fail("P037", Str("two adjacent parts of axis '", name, "' must be written as one"), range);
     }
     return true;
   };

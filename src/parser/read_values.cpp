@@ -187,7 +187,7 @@ bool Reader::Read(Window& value) {
     item.range = token_.range();
     constexpr std::string_view kItems[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
     if (std::find(std::begin(kItems), std::end(kItems), item.name) == std::end(kItems)) {
-      return Fail("P037", Str("'", item.name, "' is nothing a window has: ", Join(kItems, ", ")), token_.range());
+      return Fail("P037", Str("a window has no '", item.name, "', only ", Join(kItems, ", ")), token_.range());
     }
     for (size_t i = 0; i + 1 < items.size(); ++i) {
       if (items[i].name == item.name) return Fail("P035", Str("'", item.name, "' is given twice"), token_.range());

@@ -63,7 +63,7 @@ class Reader {
   bool Read(GroupModeWord& value) {
     const SourceRange range = token_.range();
     if (!Read(value.mode)) return false;
-    Warn("W010", Str("mode=", value.mode, " says nothing: channel_id and use_global_device_ids do"), range);
+    Warn("W010", Str("mode=", value.mode, " has no effect: channel_id and use_global_device_ids decide"), range);
     return true;
   }
   bool Read(Sharding& value);  // For this and the next two: read_sharding.cpp.

@@ -135,16 +135,17 @@ Result<std::string> WriteProto(const Module& module) {
   std::string wire = proto.Wire();
   // Reads the proto again to find contents of the module for which no field exists. Nothing may be lost silently.
   const auto unsaid = [](std::string_view what) {
-    return Unsupported("U008", Str("a protocol buffer does not say all of this module: ", what));
+    return Unsupported("U008", Str("a protocol buffer cannot hold all of this module: ", what));
   };
-  const auto back = ReadModule(std::make_shared<const SourceText>("a protocol buffer of ours", wire));
+  const auto back = ReadModule(std::make_shared<const SourceText>("the protocol buffer that was written", wire));
   if (!back) FAIL(unsaid(back.error().message()));
   // A reader numbers stack frames in the order of their use. A text with the same order has the same numbers.
   const auto said = Parse(std::make_shared<const SourceText>("the same as text", Print(module, kListed)));
   if (!said) FAIL(unsaid(said.error().message()));
   if (const std::string lost = LostByReading(Print(**said), Print(**back)); !lost.empty()) FAIL(unsaid(lost));
   const uint64_t read = Fingerprint(**back);
-  if (read != Fingerprint(module) && read != Fingerprint(**said)) FAIL(unsaid("something that its text does not show"));
+  if (read != Fingerprint(module) && read != Fingerprint(**said))
+    FAIL(unsaid("it has something that its text does not show"));
   return wire;
 }
 

@@ -53,7 +53,7 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
   return Str("the module is one partition of ", partitions,
              ", and its parameters are the partition's parts: ", "'r0.p0.arg", number,
              "' is the part of partition 0, 'r0.p1.arg", number,
-             "' of partition 1; a whole array is not cut: ", why_not_cut);
+             "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
 // The part of a whole array that a device holds. None if the array is a part itself, or is not cut for the reason in
@@ -64,7 +64,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   const bool may_be_whole =
       reading.wholes != nullptr && reading.are != ArgsAre::kParts && !reading.own.contains(&array);
   if (!may_be_whole) {
-    *why = reading.are == ArgsAre::kParts ? "--args_are=parts" : "its key names one partition";
+    *why = reading.are == ArgsAre::kParts ? "--args_are=parts is given" : "its key names one partition";
     return std::nullopt;
   }
   if (reading.are == ArgsAre::kAuto && array.dims == shape.dims()) return std::nullopt;
@@ -75,7 +75,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   }
   const auto refuse = [&](std::string reason) -> Result<std::optional<Literal>> {
     if (reading.are == ArgsAre::kWhole)
-      FAIL(Rejected("A028", Str(WantedBy(parameter), " is not cut from ", Escaped(where), ": ", reason)));
+      FAIL(Rejected("A028", Str(WantedBy(parameter), " cannot be cut from ", Escaped(where), ": ", reason)));
     *why = std::move(reason);
     return std::nullopt;
   };
@@ -87,7 +87,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   }
   if (!table->Fits(array.dims, shape.dims()) || shape.HasDynamicDims())
     return refuse(
-        Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", and the array is ", array));
+        Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", but the array is ", array));
   auto known = reading.wholes->find(&array);
   if (known == reading.wholes->end()) {
     Shape whole = Shape(shape.type(), Dims(array.dims.begin(), array.dims.end()));
@@ -228,8 +228,8 @@ std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
 Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where) {
   const ModuleHeader& header = module.header;
   if (of.replica < header.replica_count && of.partition < header.num_partitions) return {};
-  FAIL(UsageError("A005", Str(where, " is for a device that is not there: replicas are ", header.replica_count,
-                              ", partitions ", header.num_partitions)));
+  FAIL(UsageError("A005", Str(where, " is for a device that does not exist: replica_count is ", header.replica_count,
+                              ", num_partitions is ", header.num_partitions)));
 }
 
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module, CastArgs cast,

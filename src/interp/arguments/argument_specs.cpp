@@ -137,9 +137,9 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
   if (IsLiteralText(spec) && options.parse_literal) {
     auto literal = options.parse_literal(shape, spec);
     if (literal) return literal;
-    FAIL(std::move(literal).error().Hint(Str("--arg was taken for the elements of ", shape, "; ", kSpecs)));
+    FAIL(std::move(literal).error().Hint(Str("--arg was read as the elements of ", shape, "; ", kSpecs)));
   }
-  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is no argument")).Hint(std::string(kSpecs)));
+  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is not an argument")).Hint(std::string(kSpecs)));
 }
 
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options) {

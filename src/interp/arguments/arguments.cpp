@@ -45,8 +45,8 @@ std::string TooManyRows(const Instruction& parameter, const LeafRange& range, co
   for (const ClosedInterval& interval : components) possible *= std::max(0.0, interval.high - interval.low + 1);
   const int64_t rows = shape.NumElements() / static_cast<int64_t>(components.size());
   if (static_cast<double>(rows) <= possible) return "";
-  return Str("'", parameter.name(), "' holds ", rows, " indices for an op that takes them for unique, and only ",
-             possible, " are in range, so some are there twice");
+  return Str("'", parameter.name(), "' holds ", rows, " indices for an op that relies on unique ones, but only ",
+             possible, " are in range, so some occur twice");
 }
 
 Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std::vector<LeafRange>>& ranges,

@@ -96,7 +96,7 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
       stride *= dim;
     }
     if (!std::has_single_bit(static_cast<uint64_t>(array.width)))
-      FAIL(Unreadable(path, Str("elements of ", array.width, " bytes")));
+      FAIL(Unreadable(path, Str("its elements have ", array.width, " bytes")));
     CopyStrided(array.dims, reinterpret_cast<const std::byte*>(array.bytes.data()), strides,
                 reinterpret_cast<std::byte*>(row_major.data()), RowMajorStrides(array.dims), array.width);
     array.bytes = std::move(row_major);

@@ -22,7 +22,7 @@ Result<std::string> Inflate(std::string_view packed, uint64_t size, const std::s
   if (size / 1100 > packed.size() + 64) FAIL(Unreadable(path, "an entry claims an impossible size"));
   std::string bytes(size, '\0');
   z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) FAIL(Unreadable(path, "zlib does not start"));
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) FAIL(Unreadable(path, "zlib cannot be started"));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
   uint64_t in_left = packed.size(), out_left = size;

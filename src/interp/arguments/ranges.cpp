@@ -690,8 +690,9 @@ class Collector {
       range.interval = meet;
       return;
     }
-    range.conflict = Str("'", source.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
-                         "] and in [", requirement.interval.low, ", ", requirement.interval.high, "]");
+    range.conflict =
+        Str("'", source.name(), "' must lie in [", range.interval.low, ", ", range.interval.high,
+            "] for one use and in [", requirement.interval.low, ", ", requirement.interval.high, "] for another");
     if (requirement.kind == Requirement::Kind::kIndex) range.interval = requirement.interval;  // Indices take priority.
   }
 

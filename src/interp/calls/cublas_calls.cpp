@@ -79,7 +79,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     // operand.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
-      FAIL(UnsupportedCall(m.call(), "with a batch on the left alone that does not come first"));
+      FAIL(UnsupportedCall(m.call(), "with batch dimensions only on the left, which do not come first,"));
     }
     attrs.lhs_batch.clear();
   }

@@ -197,8 +197,8 @@ Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   const int64_t root = g.operands[0].back().GetInt(i);
   for (const std::vector<Literal>& operands : g.operands) {
     if (operands.back().GetInt(i) == root) continue;
-    FAIL(RendezvousError(
-        g.inst, Str("'", g.inst.name(), "': roots ", root, " and ", operands.back().GetInt(i), " for operand ", i)));
+    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "': devices have different roots for operand ", i, ": ", root,
+                                     " and ", operands.back().GetInt(i))));
   }
   if (root < 0 || root >= SizeOf(g)) {
     FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " in a group of ",
@@ -243,8 +243,8 @@ Result<std::vector<Literal>> ReduceScattered(Gathering& g) {
     const int64_t d = TRY(DimensionOf(g, i));
     const Literal sum = TRY(Folded(g, i));
     if (sum.shape().dim(d) % SizeOf(g) != 0) {
-      FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", sum.shape(), " among ",
-                                       SizeOf(g), " devices")));
+      FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' cannot divide dimension ", d, " of ", sum.shape(),
+                                       " among ", SizeOf(g), " devices")));
     }
     for (int64_t m = 0; m < SizeOf(g); ++m) parts[m].push_back(Block(sum, d, m, SizeOf(g)));
   }
@@ -275,8 +275,8 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
     const int64_t d = TRY(DimensionOf(g, 0));
     const Shape& shape = g.operands[0][0].shape();
     if (shape.dim(d) % SizeOf(g) != 0) {
-      FAIL(RendezvousError(
-          g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", shape, " among ", SizeOf(g), " devices")));
+      FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' cannot divide dimension ", d, " of ", shape, " among ",
+                                       SizeOf(g), " devices")));
     }
     for (int64_t to = 0; to < SizeOf(g); ++to) {
       std::vector<Literal> blocks;
@@ -286,8 +286,8 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
     return results;
   }
   if (OperandsOf(g) != SizeOf(g)) {
-    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' has ", OperandsOf(g), " operands, one for each of ",
-                                     SizeOf(g), " devices wanted")));
+    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' has ", OperandsOf(g),
+                                     " operands, expected one for each of ", SizeOf(g), " devices")));
   }
   for (int64_t to = 0; to < SizeOf(g); ++to) {
     std::vector<Literal> parts;
@@ -313,7 +313,8 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
     Literal output = g.operands[to][1];
     if (output.shape().rank() < 1 || output.shape().rank() != g.operands[to][0].shape().rank())
       FAIL(UnsupportedAt(g.inst, "U002",
-                         Str("'ragged-all-to-all' from ", g.operands[to][0].shape(), " into ", output.shape())));
+                         Str("'ragged-all-to-all' from ", g.operands[to][0].shape(), " into ", output.shape(),
+                             " is not supported by the interpreter")));
     for (int64_t from = 0; from < SizeOf(g); ++from) {
       const std::vector<Literal>& sender = g.operands[from];
       const Literal& input = sender[0];
@@ -323,7 +324,7 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
         const int64_t expected = g.operands[to][5].GetInt(in);
         const std::string pair =
             Str(g.grid.Name(g.devices.subspan(from, 1)), " sends ", g.grid.Name(g.devices.subspan(to, 1)));
-        if (rows != expected) FAIL(fail(Str(pair, " ", rows, " rows, which expects ", expected)));
+        if (rows != expected) FAIL(fail(Str(pair, " ", rows, " rows, but the receiver expects ", expected)));
         const auto inside = [&](int64_t start, int64_t size) {
           return rows >= 0 && start >= 0 && rows <= size && start <= size - rows;
         };
@@ -416,7 +417,9 @@ Result<std::vector<Literal>> Permuted(Gathering& g) {
     if (!places.contains(pair[1])) continue;
     const int64_t from = places.at(pair[0]), to = places.at(pair[1]);
     if (source_of[to] >= 0 || sends[from]) {
-      FAIL(UnsupportedAt(g.inst, "U002", Str("'", g.inst.opcode(), "' with a source or target that stands twice")));
+      FAIL(UnsupportedAt(g.inst, "U002",
+                         Str("'", g.inst.opcode(),
+                             "' with a source or target that occurs twice is not supported by the interpreter")));
     }
     sends[from] = true;
     source_of[to] = from;
@@ -489,20 +492,21 @@ Result<DeviceGrid> GridOf(const Module& module) {
 
 Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   if (IsStart(inst) && (!inst.shape().IsTuple() || inst.shape().elements().size() < 2))
-    FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' with result ", inst.shape())));
+    FAIL(UnsupportedAt(
+        inst, "U002", Str("'", inst.opcode(), "' with result ", inst.shape(), " is not supported by the interpreter")));
   const GroupMode mode = ModeOf(inst);
   const auto [ids, noun] = IdsOf(mode, grid);
   if (const int64_t named = DevicesNamed(inst); named > ids) {
-    Error error = RendezvousError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", there ",
+    Error error = RendezvousError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", but there ",
                                             ids == 1 ? "is " : "are ", ids, " ", noun, ids == 1 ? "" : "s"));
     const std::string_view flag = noun == "partition" ? "num_partitions=" : "num_replicas=";
-    return std::unexpected(std::move(error).Advise(Str(flag, named), "runs as many"));
+    return std::unexpected(std::move(error).Advise(Str(flag, named), "runs the module on that many"));
   }
   std::vector<std::vector<int64_t>> lists;
   if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
     for (const std::vector<int64_t>& pair : permute->source_target_pairs) {
       if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0)
-        FAIL(RendezvousError(inst, Str("'", inst.name(), "' has a pair that is none")));
+        FAIL(RendezvousError(inst, Str("'", inst.name(), "' has a source-target pair without two devices")));
     }
     lists = Connected(permute->source_target_pairs, ids);
   } else {
@@ -542,7 +546,7 @@ Result<std::vector<Literal>> Exchange(Gathering& gathering) {
     if (Compatible(result.shape(), inst.shape())) continue;
     FAIL(RendezvousError(
         inst, Str("'", inst.name(), "' gives ", result.shape(), " in a group of ", SizeOf(gathering), " ",
-                  gathering.grid.noun(), SizeOf(gathering) == 1 ? "" : "s", ", ", inst.shape(), " is written")));
+                  gathering.grid.noun(), SizeOf(gathering) == 1 ? "" : "s", ", but ", inst.shape(), " is written")));
   }
   return results;
 }

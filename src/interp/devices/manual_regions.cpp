@@ -42,12 +42,12 @@ class Region {
   Result<Parts> DevicePartsOf(int64_t i, const Shape& whole, const Shape& part) const {
     if (whole == part || Compatible(whole, part)) return Same(whole);
     if (!whole.IsArray() || !part.IsArray() || whole.rank() != part.rank() || whole.type() != part.type())
-      FAIL(Misfit(whole, part, "they differ in more than sizes"));
+      FAIL(Misfit(whole, part, "they differ in type or rank"));
     const DeviceTiles dealt = TRY(TilesOfValue(i, whole, part));
     if (static_cast<int64_t>(dealt.devices.size()) != grid_.partitions) {
       const size_t wanted = dealt.devices.size();
       FAIL(Misfit(whole, part,
-                  Str("that is for ", wanted, wanted == 1 ? " partition" : " partitions", ", and there ",
+                  Str("the sharding is for ", wanted, wanted == 1 ? " partition" : " partitions", ", but there ",
                       grid_.partitions == 1 ? "is " : "are ", grid_.partitions))
                .Advise(Str("platform=interpreter --num_partitions=", wanted)));
     }
@@ -112,7 +112,7 @@ class Region {
     const std::string axes_text = FrontendAttribute(marker_, kManualAxes).value_or("");
     const auto manual = ReadShardyAxes(axes_text);
     if (!shardings || i >= static_cast<int64_t>(shardings->size()))
-      FAIL(Misfit(whole, part, Str("no sharding of value ", i, " over a mesh of the module is in ", text)));
+      FAIL(Misfit(whole, part, Str("value ", i, " has no sharding over a mesh of the module in ", text)));
     if (!manual) FAIL(Misfit(whole, part, Str(kManualAxes, " names no axes: ", axes_text)));
     NamedSharding& sharding = (*shardings)[i];
     for (NamedSharding::Dim& dim : sharding.dims) {

@@ -67,10 +67,14 @@ Result<std::optional<Literal>> Rendezvous::Arrive(int device, const Instruction&
 // Otherwise they are replicas of a partition.
 Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
-  if (attrs.is_host_transfer) FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' between device and host")));
+  if (attrs.is_host_transfer)
+    FAIL(UnsupportedAt(inst, "U002",
+                       Str("'", inst.opcode(), "' between device and host is not supported by the interpreter")));
   const auto text = FrontendAttribute(inst, kSendRecvPairs);
   if (!text)
-    FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' without the frontend attribute ", kSendRecvPairs)));
+    FAIL(UnsupportedAt(inst, "U002",
+                       Str("'", inst.opcode(), "' without the frontend attribute ", kSendRecvPairs,
+                           " is not supported by the interpreter")));
   const int64_t channel = attrs.channel_id.value_or(0);
   const bool partitions = channel > 0 && grid_.partitions > 1;
   const int64_t ids = partitions ? grid_.partitions : grid_.replicas;
@@ -81,7 +85,7 @@ Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& 
   for (const auto& [source, target] : ReadDevicePairs(*text)) {
     if (source >= ids || target >= ids) {
       FAIL(RendezvousError(inst, Str("'", inst.name(), "' names ", partitions ? "partition " : "replica ",
-                                     std::max(source, target), ", there are ", ids)));
+                                     std::max(source, target), ", but there are ", ids)));
     }
     if (device_of(inst.Is(Opcode::kSend) ? source : target) != device) continue;
     return Route(channel, device_of(source), device_of(target));
@@ -93,7 +97,7 @@ Result<std::optional<Literal>> Rendezvous::Send(int device, const Instruction& i
   const auto route = TRY(RouteOf(inst, device));
   Literal result(inst.shape());
   if (!result.shape().IsTuple() || result.elements().size() != 3)
-    FAIL(UnsupportedAt(inst, "U002", Str("'send' with result ", inst.shape())));
+    FAIL(UnsupportedAt(inst, "U002", Str("'send' with result ", inst.shape(), " is not supported by the interpreter")));
   result.mutable_elements()[0] = operands[0];
   if (!route) return result;
   sent_[*route].push_back({&inst, std::move(operands[0])});
@@ -111,7 +115,7 @@ Result<std::optional<Literal>> Rendezvous::Receive(int device, const Instruction
   Literal pending(inst.shape());
   const auto& elements = inst.shape().elements();
   if (!inst.shape().IsTuple() || elements.size() != 3 || elements[1] != Shape::Scalar(PrimitiveType::kU32))
-    FAIL(UnsupportedAt(inst, "U002", Str("'recv' with result ", inst.shape())));
+    FAIL(UnsupportedAt(inst, "U002", Str("'recv' with result ", inst.shape(), " is not supported by the interpreter")));
   if (!route) return pending;
   pending_.emplace(++last_pending_, *route);
   pending.mutable_elements()[1].SetInt(0, last_pending_);
@@ -120,7 +124,7 @@ Result<std::optional<Literal>> Rendezvous::Receive(int device, const Instruction
 
 Result<std::optional<Literal>> Rendezvous::ReceiveDone(int device, const Instruction& inst, const Literal& pending) {
   if (inst.attrs<ChannelAttrs>().is_host_transfer)
-    FAIL(UnsupportedAt(inst, "U002", "'recv-done' between device and host"));
+    FAIL(UnsupportedAt(inst, "U002", "'recv-done' between device and host is not supported by the interpreter"));
   const auto recv = pending_.find(pending.elements()[1].GetInt(0));
   if (recv == pending_.end()) return Literal(inst.shape());
   const Route route = recv->second;
@@ -141,7 +145,7 @@ Result<Literal> Rendezvous::Delivered(const Instruction& done, const Route& rout
   if (!done.shape().IsTuple() || done.shape().elements().empty() ||
       !Compatible(done.shape().element(0), next.value.shape())) {
     Error error = RendezvousError(
-        done, Str("'", done.name(), "' receives ", done.shape(), ", ", next.value.shape(), " was sent"));
+        done, Str("'", done.name(), "' receives ", done.shape(), ", but ", next.value.shape(), " was sent"));
     return std::unexpected(std::move(error).AddNote(Str("by '", next.send->name(), "'"), next.send->range()));
   }
   result.mutable_elements()[0] = std::move(next.value);
@@ -154,8 +158,8 @@ Status Rendezvous::CheckAllDone() const {
   if (std::ranges::any_of(waits_at_, [](const Instruction* inst) { return inst != nullptr; })) FAIL(Deadlock());
   for (const auto& [route, values] : sent_) {
     const auto& [channel, source, target] = route;
-    FAIL(RendezvousError(*values[0].send, Str(grid_.Name({&source, 1}), " sent at '", values[0].send->name(), "' what ",
-                                              grid_.Name({&target, 1}), " never received")));
+    FAIL(RendezvousError(*values[0].send, Str(grid_.Name({&source, 1}), " sent a value at '", values[0].send->name(),
+                                              "' that ", grid_.Name({&target, 1}), " never received")));
   }
   return {};
 }
@@ -165,7 +169,7 @@ Error Rendezvous::Deadlock() const {
   for (int device = 0; device < grid_.count(); ++device)
     (waits_at_[device] != nullptr ? waiting : ended).push_back(device);
   const Instruction& first = *waits_at_[waiting[0]];
-  std::string message = Str("no ", grid_.noun(), " can go on: ", waiting.size(), " of ", grid_.count(),
+  std::string message = Str("no ", grid_.noun(), " can continue: ", waiting.size(), " of ", grid_.count(),
                             waiting.size() == 1 ? " waits" : " wait");
   if (grid_.noun() == "device") message += Str(" (number = replica * ", grid_.partitions, " + partition)");
   Error error = RendezvousError(first, std::move(message));
@@ -190,7 +194,7 @@ Error Rendezvous::Deadlock() const {
       const auto times_of = [&](int other) { return place.times[other]; };
       const auto [least, most] = std::ranges::minmax(missing, {}, times_of);
       if (times_of(least) == times_of(most))
-        times = Str(", there ", times_of(most), times_of(most) == 1 ? " time" : " times", " so far");
+        times = Str(", which came there ", times_of(most), times_of(most) == 1 ? " time" : " times", " so far");
     }
     for (const int other : here) told[other] = true;
     notes.push_back({Str(grid_.Name(here), here.size() == 1 ? " waits" : " wait", " at '", inst.name(), "' (",

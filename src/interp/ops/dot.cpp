@@ -404,8 +404,8 @@ Status CheckDense(const Instruction& inst) {
   if (shape && shape->dims() == inst.shape().dims()) return {};
   FAIL(UnsupportedAt(
       inst, "U002",
-      Str("'", inst.opcode(), "' written ", inst.shape(), ", which is not what its sparse operands give, ", lhs.shape(),
-          " and ", rhs.shape(), " with their zeros")));
+      Str("'", inst.opcode(), "' is written ", inst.shape(),
+          ", which its sparse operands do not give: with zeros they are ", lhs.shape(), " and ", rhs.shape())));
 }
 template Status CheckDense<DotAttrs>(const Instruction& inst);
 template Status CheckDense<ConvolutionAttrs>(const Instruction& inst);

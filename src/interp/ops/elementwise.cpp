@@ -44,7 +44,7 @@ Status CheckWidths(const Instruction& inst) {
     if (is_wide(*first) == is_wide(shape)) continue;
     FAIL(UnsupportedAt(inst, "U002",
                        Str("'", inst.opcode(), "' of ", first->type(), " and ", shape.type(),
-                           " has no meaning in the interpreter; XLA compiles none either")));
+                           " has no meaning in the interpreter; XLA does not compile it either")));
   }
   return {};
 }

@@ -9,7 +9,8 @@ Result<Literal> EvalInfeed(Evaluation& e) {
   const InterpretOptions& options = e.session.options();
   const int64_t number = e.session.infeeds++;
   if (!options.infeed) {
-    FAIL(ErrorAt(e.inst, "R007", Str("'", e.inst.name(), "' reads value ", number, " of the infeed, and there is none"))
+    FAIL(ErrorAt(e.inst, "R007",
+                 Str("'", e.inst.name(), "' reads value ", number, " of the infeed, which has no such value"))
              .Hint("--infeed=FILE.npz gives the values, as in0, in1 ..."));
   }
   Literal data = TRY(options.infeed(e.inst, number));

@@ -120,7 +120,8 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
   }
   const Shape& bits_shape = shape.element(1);
   if (bits_shape.type() == PrimitiveType::kPred || IsComplex(bits_shape.type())) {
-    FAIL(UnsupportedAt(e.inst, "U002", Str("random bits of type ", bits_shape.type())));
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       Str("'rng-bit-generator' of ", bits_shape.type(), " is not supported by the interpreter")));
   }
   Scratch<uint64_t> bits(bits_shape.NumElements());
   const auto old = state.data<uint64_t>();

@@ -49,7 +49,8 @@ Result<std::unique_ptr<ScalarBody>> ScalarBody::Make(const Computation& computat
   for (const Instruction* parameter : computation.parameters()) {
     if (!parameter->shape().IsScalar()) {
       FAIL(UnsupportedAt(*parameter, "U002",
-                         Str("a parameter of ", parameter->shape(), " in a computation that is applied to scalars")));
+                         Str("a parameter of ", parameter->shape(),
+                             " in a computation that is applied to scalars is not supported by the interpreter")));
     }
     body->parameter_types_.push_back(parameter->shape().type());
   }
@@ -177,10 +178,9 @@ Status ScalarBody::Run(const std::byte* const* in, std::byte* const* out, int64_
 
 Status ScalarBody::RunEach(const std::byte* const* in, std::byte* const* out, int64_t count) const {
   if (nesting_ >= kMaxNesting) {
-    FAIL(LimitError("R005",
-                    Str("scalar computations (of map, reduce and the like) are nested in each other deeper than ",
-                        kMaxNesting, " levels, each of which takes stack; no flag raises that"))
-             .Hint("called from an array computation, by call, they may be as deep as --max_depth"));
+    FAIL(LimitError("R005", Str("scalar computations (of map, reduce and the like) are nested deeper than ",
+                                kMaxNesting, " levels; no flag raises this limit"))
+             .Hint("calls from an array computation may be nested as deep as --max_depth"));
   }
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Literal> arguments;

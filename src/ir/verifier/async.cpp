@@ -281,8 +281,9 @@ Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst,
   }
   const auto [other, first] = continued_.emplace(&before, &inst);
   if (!first) {
-    FAIL(ErrorAtOperand(inst, 0, "V178",
-                        Str("'", before.name(), "' goes on in '", other->second->name(), "' already, and here again"))
+    FAIL(ErrorAtOperand(
+             inst, 0, "V178",
+             Str("'", before.name(), "' is continued in '", other->second->name(), "' already, and here again"))
              .AddNote(Str("'", other->second->name(), "' stands here"), NameRange(*other->second)));
   }
   const Computation* wrapped = WrappedBy(inst);

@@ -33,7 +33,7 @@ Status CheckNormalLayouts(const Module& module, Verified* verified) {
       if (IsRowMajor(inst->shape()) || MayHaveAnyLayout(*inst)) continue;
       FAIL(ErrorAt(*inst, "I012",
                    Str("'", inst->name(), "' computes ", inst->shape().ToStringWithLayout(),
-                       " behind layout assignment, expected ", inst->shape().WithDefaultLayout().ToStringWithLayout()),
+                       " after layout assignment, expected ", inst->shape().WithDefaultLayout().ToStringWithLayout()),
                    ExitCode::kInternal));
     }
     known.is_normal = true;

@@ -155,7 +155,7 @@ bool Verifier::CheckOperands(const Computation& computation) {
     for (const Instruction* operand : inst->operands()) {
       if (!inside(*operand))
         return Report(*inst, ErrorAt(*inst, "V008",
-                                     Str("operand '", operand->name(), "' of '", inst->name(), "' is not at hand in '",
+                                     Str("operand '", operand->name(), "' of '", inst->name(), "' is not in '",
                                          computation.name(), "'")));
       Uses& of_operand = uses_[operand->place()];
       if (of_operand.last != inst) of_operand.Add(*inst);
@@ -163,9 +163,9 @@ bool Verifier::CheckOperands(const Computation& computation) {
     }
     for (const Instruction* before : inst->control_predecessors()) {
       if (!inside(*before))
-        return Report(
-            *inst, ErrorAt(*inst, "V267",
-                           Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
+        return Report(*inst, ErrorAt(*inst, "V267",
+                                     Str("control predecessor '", before->name(), "' of '", inst->name(),
+                                         "' is not in its computation")));
     }
     if (MayCall(*inst) && !CheckCallees(*inst)) return false;
     const bool calls = MayCall(*inst) && !CalledComputations(*inst).empty();
@@ -228,7 +228,8 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
   ordered_[computation.id()] = ordered;
   if (ordered) return true;  // An order excludes cycles.
   if (module_.header.is_scheduled) {
-    return Report(*early, ErrorAt(*early, "V266", Str("'", early->name(), "' is scheduled before what it needs")));
+    return Report(
+        *early, ErrorAt(*early, "V266", Str("'", early->name(), "' is scheduled before an instruction that it needs")));
   }
   std::vector<int>& waiting = number_;
   std::unordered_map<const Instruction*, std::vector<const Instruction*>> controlled;

@@ -45,7 +45,7 @@ Status WarnOfCarried(const Instruction& loop) {
         element.Is(Opcode::kGetTupleElement) && &element.operand(0) == &state && element.tuple_index() == i;
     if (!passed || readers[i] > 0) continue;
     FAIL(ErrorAtOpcode(loop, "W001",
-                       Str("the loop carries element ", i, ", ", element.shape(), ", and nobody reads it")));
+                       Str("the loop carries element ", i, ", ", element.shape(), ", but nothing reads it")));
   }
   return {};
 }
@@ -94,7 +94,7 @@ Status WarnOfComparator(const Instruction& inst) {
   const bool total = !IsFloat(f.root().operand(0).shape().type()) || a.type == ComparisonType::kTotalOrder;
   if (strict && total) return {};
   FAIL(ErrorAtCallee(inst, "to_apply", "W007",
-                     strict ? Str("'", f.name(), "' compares floats, and puts NaN nowhere; expected type=TOTALORDER")
+                     strict ? Str("'", f.name(), "' compares floats and gives NaN no place; expected type=TOTALORDER")
                             : Str("'", f.name(), "' compares with ", a.direction, ", expected LT or GT"),
                      f.root()));
 }
@@ -158,7 +158,7 @@ Status WarnOfCounter(const Instruction& inst) {
   if (words.size() < kFewest) return {};
   const auto counts = [](uint32_t word, uint32_t next) { return next == word + 1; };
   if (std::adjacent_find(words.begin(), words.end(), std::not_fn(counts)) != words.end()) return {};
-  FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as where XLA reads constant({...})"));
+  FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as XLA fills in constant({...})"));
 }
 
 // Instructions that compute nothing and are often left without users.
@@ -245,11 +245,11 @@ void WarnOfUnsharedMemory(Findings& findings) {
     });
     if (fits == results.end()) continue;
     Error error = ErrorAt(*leaf.value, "W005",
-                          Str("parameter ", leaf.parameter, " ", leaf.value->shape(), " dies before '",
-                              fits->value->name(), "' is written, and could lend it its memory"));
-    findings.Add(*leaf.value,
-                 std::move(error).Hint(Str("input_output_alias={ {", Join(fits->index, ","), "}: (", leaf.parameter,
-                                           ", {", Join(leaf.index, ","), "}) }, where the caller lets it go")));
+                          Str("parameter ", leaf.parameter, " ", leaf.value->shape(), " is not used after '",
+                              fits->value->name(), "' is written, so they could share memory"));
+    findings.Add(*leaf.value, std::move(error).Hint(Str("input_output_alias={ {", Join(fits->index, ","), "}: (",
+                                                        leaf.parameter, ", {", Join(leaf.index, ","),
+                                                        "}) }, if the caller does not need the parameter")));
     results.erase(fits);
   }
 }
@@ -274,7 +274,7 @@ void FindWarnings(Findings& findings) {
       if (inst->Is(Opcode::kWhile)) {
         findings.Add(*inst, WarnOfCarried(*inst));
         if (!TripCount(*inst))
-          findings.Add(*inst, ErrorAtOpcode(*inst, "W004", "how often the loop runs cannot be told"));
+          findings.Add(*inst, ErrorAtOpcode(*inst, "W004", "the trip count of the loop is unknown"));
       }
       findings.Add(*inst, WarnOfCounter(*inst));
       findings.Add(*inst, WarnOfDoubles(*inst));
