@@ -219,7 +219,7 @@ def counts(options, section):
                  'emission; those that are not in the partitioner alone; and invocations on one device of compute capability 8.0, '
                  'a fixed point counted once.')
     counted = [len(distinct), len(reachable), len(run)]
-    line = re.search(r'\n2022:(?s:.*?)(\d+) passes by name, (\d+) of them on one device, where (\d+) run', text_of(listed))
+    line = re.search(r'\n2022:(?s:.*?)(\d+) different passes, (\d+) of them on one device, where (\d+) instances run', text_of(listed))
     said = [int(number) for number in line.groups()] if line else [None] * 3
     names = ['passes by name', 'of them on one device', 'invocations on one device']
     section.table(['', 'study', 'counted from the text', '`hlo-opt --list_pipelines`'],

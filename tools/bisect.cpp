@@ -138,10 +138,10 @@ Status ResolveLock(BisectOptions* options) {
     FAIL(UsageError("F004", "--over=autotune wants a lock")
              .Hint("--autotune_cache=FILE.lock, of the run that was tuned"));
   if (property.kind == PropertyKind::kScript)
-    FAIL(UsageError("F004", "--over=autotune: a script is given the module, and not the lock"));
+    FAIL(UsageError("F004", "--over=autotune: a script cannot judge it, because it gets the module and not the lock"));
   if (property.kind == PropertyKind::kKernels || property.kind == PropertyKind::kBytes)
     FAIL(UsageError("F004", Str("--property=", property.text,
-                                " is a matter of what is fused, and a lock chooses how kernels run")));
+                                " depends on what is fused, but a lock chooses only how kernels run")));
   tuning.level = 0;
   tuning.must_exist = true;
   tuning.require_cached = tuning.plant_wrong = false;
@@ -165,7 +165,7 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
   const std::string stem = f.run.path == "-" ? "stdin" : std::filesystem::path(f.run.path).stem().string();
   if (!f.out.empty()) options.directory = Str(f.out, "/bisect-", FileNamePart(stem));
   if (options.measured && options.property.kind != PropertyKind::kSlower)
-    FAIL(UsageError("F004", "--metric=time is of --property=slower"));
+    FAIL(UsageError("F004", "--metric=time needs --property=slower"));
   if (options.over == BisectOver::kAutotune) TRY(ResolveLock(&options));
   if (options.over == BisectOver::kFlags && options.flags.empty())
     FAIL(UsageError("F004", "--over=flags wants --flags_bad").Hint("--flags_bad='--pipeline=2022 --nolibraries'"));
@@ -192,7 +192,7 @@ Result<ExitCode> BisectCommand(Args args) {
   TakeRecording(f.run.path, &f.run.run);
   std::vector<std::shared_ptr<const Target>> targets;
   const BisectOptions options = TRY(OptionsOf(f, &targets));
-  SetInterruptionNote("nothing is known yet");
+  SetInterruptionNote("no result yet");
   if (options.over == BisectOver::kAutotune) f.run.run.flags = WithoutFlags(f.run.run.flags, kLockFlags, f.run.path);
   auto found = Bisect(f.run.path, options, ProgressLine(f.run.path, f.run.quiet));
   ClearProgressLine(f.run.quiet);

@@ -68,7 +68,7 @@ Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions*
   while (bundle->directory.size() > 1 && bundle->directory.ends_with('/')) bundle->directory.pop_back();
   std::error_code error;
   if (fs::exists(bundle->directory, error) && !fs::is_empty(bundle->directory, error))
-    FAIL(UsageError("F004", Str(flag, ": '", Escaped(bundle->directory), "' is there already, and not empty")));
+    FAIL(UsageError("F004", Str(flag, ": '", Escaped(bundle->directory), "' exists already and is not empty")));
   for (const std::string& given : flags.Given()) {
     const Row* const row = RowOf(NameOf(given));
     if (row == nullptr) continue;
@@ -105,7 +105,8 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
     for (const std::string& flag : bundle.flags) {
       // --args is added to a bundle, which keeps all other flags.
       const bool is_known = NameOf(flag) == "args" || RowOf(NameOf(flag)) != nullptr;
-      if (!is_known) std::fprintf(stderr, "note: no flag of a bundle: %s\n", Escaped(flag).c_str());
+      if (!is_known)
+        std::fprintf(stderr, "note: a flag that bundles do not have is ignored: %s\n", Escaped(flag).c_str());
       else if (!is_replaced(NameOf(flag)) && is_taken(flag)) words.push_back(flag);
     }
   }

@@ -33,8 +33,8 @@ Result<ExitCode> DebugCommand(Args args) {
     return ExitCode::kOk;
   }
   if (positionals.size() != 1 || positionals[0] == "-")
-    FAIL(flags.WrongFiles(Str("one module is wanted, found ", positionals.size()), positionals)
-             .Hint("commands come from stdin, modules from files"));
+    FAIL(flags.WrongFiles(Str("expected one module, found ", positionals.size()), positionals)
+             .Hint("commands come from stdin, so the module must be a file"));
   TRY(Apply(log));
   ResolveRecording(flags, &run);
   TakeRecordedArguments(positionals[0], &run);
@@ -45,7 +45,7 @@ Result<ExitCode> DebugCommand(Args args) {
   options.interpret = InterpreterOptions(run);
   options.prompt = isatty(STDIN_FILENO) != 0;
   const RunArguments arguments = TRY(PrepareArguments(*module, run, false, options.interpret));
-  if (!arguments.by_device.empty()) FAIL(Unsupported("U002", "hlo debug runs one device"));
+  if (!arguments.by_device.empty()) FAIL(Unsupported("U002", "hlo debug runs only one device"));
   Debug(*module, arguments.values, options, stdin, stdout);
   WarnOfUnmetPatterns(log, /*quiet=*/false);
   return ExitCode::kOk;

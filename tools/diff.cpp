@@ -98,7 +98,7 @@ Result<ExitCode> DiffCommand(Args args) {
     return ExitCode::kOk;
   }
   if (files.size() != 2) FAIL(flags.WrongFiles(Str("expected two files or directories, got ", files.size()), files));
-  if (files[0] == "-" && files[1] == "-") FAIL(UsageError("F004", "both of them are stdin"));
+  if (files[0] == "-" && files[1] == "-") FAIL(UsageError("F004", "only one of the two can be stdin"));
   TRY(ResolveRunFlags(&f.run));
   DiffFilesOptions options = TRY(OptionsOf(f));
   Progress progress(f.run.quiet);

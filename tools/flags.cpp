@@ -424,7 +424,8 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
       const auto taken =
           std::ranges::find_if(taken_, [&](const Taken& taken) { return taken.flag == flag && taken.value == value; });
       if (taken != taken_.end())
-        std::move(*bad_value).Hint(Str("'", taken->typed, "' took '", Escaped(value), "', the word behind it"));
+        std::move(*bad_value)
+            .Hint(Str("'", taken->typed, "' took '", Escaped(value), "', the next word, as its value"));
       throw CLI::ValidationError(flag->name, bad_value->message());
     });
   }

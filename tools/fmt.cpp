@@ -22,7 +22,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
   if (names.size() <= 1) {
     const auto source = TRY(ReadSource(path, load.max_input));
     if (InputFormatOf(source->text()) != InputFormat::kHloText) {
-      FAIL(UsageError("F002", Str("'", Escaped(path), "' is a protocol buffer, and only text has a format"))
+      FAIL(UsageError("F002", Str("'", Escaped(path), "' is a protocol buffer, but only text can be formatted"))
                .Hint("as text: hlo opt --passes= FILE"));
     }
     const auto module = TRY(LoadModule(source, load));
@@ -72,7 +72,7 @@ Result<ExitCode> FmtCommand(Args args) {
 
   ExitCode worst = ExitCode::kOk;
   for (const std::string& path : paths) {
-    if (in_place && path == "-") FAIL(UsageError("F002", "-i: stdin is no file"));
+    if (in_place && path == "-") FAIL(UsageError("F002", "-i rewrites files, and stdin is not a file"));
     const auto text = Format(path, load);
     if (!text) {
       std::fputs(Render(text.error(), "hlo-fmt").c_str(), stderr);

@@ -409,7 +409,7 @@ void PrintStats(const FuzzCells& cells) {
     for (const auto& [type, count] : types) row += Str("  ", type, " ", count);
     std::printf("  %-24s%s\n", std::string(ToString(opcode)).c_str(), row.c_str());
   }
-  std::printf("%zu cells of opcode and element type\n", cells.size());
+  std::printf("%zu combinations of opcode and element type\n", cells.size());
 }
 
 void PrintSummary(const Totals& totals) {

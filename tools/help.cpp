@@ -40,9 +40,9 @@ constexpr WordRow kWords[] = {
 
 const char* WhenSaid(RuleLevel level) {
   switch (level) {
-    case RuleLevel::kText: return "Without it a text is not read, whatever --verify says.";
+    case RuleLevel::kText: return "A text that breaks it is not read, whatever --verify says.";
     case RuleLevel::kDefault: return "An error at --verify=default and strict.";
-    case RuleLevel::kWarned: return "An error at --verify=strict, a warning at default, since XLA takes it.";
+    case RuleLevel::kWarned: return "An error at --verify=strict, a warning at default, because XLA accepts it.";
     case RuleLevel::kStrict: return "An error at --verify=strict.";
     case RuleLevel::kWarning: return "A warning at --verify=default and strict.";
   }
@@ -104,7 +104,7 @@ void PrintPipelines() {
 }
 
 void PrintOracles() {
-  std::printf("Who judges a run, in this order; 'hlo help WORD' says more of each.\n\n");
+  std::printf("The oracles that judge a run, in this order; 'hlo help WORD' explains each.\n\n");
   const auto row = [](std::string_view name, std::string_view needs, std::string_view beyond, std::string_view what) {
     std::printf("  %-10s %-12s %-14s %s\n", std::string(name).c_str(), std::string(needs).c_str(),
                 std::string(beyond).c_str(), std::string(what).c_str());
@@ -113,16 +113,16 @@ void PrintOracles() {
   for (const Oracle& oracle : AllOracles())
     row(oracle.name, ToString(oracle.need), ToString(oracle.beyond), oracle.what);
   std::printf(
-      "\nKernels: the interpreter is not the platform. A reference: the interpreter's results for the whole module, or "
-      "a "
-      "file's\n(--reference). The limit is --work_limit, in scalar steps.\n\nWho of them does, by --compare_mode:\n\n");
+      "\nKernels exist unless the platform is the interpreter. A reference is the interpreter's results for the whole\n"
+      "module, or a file (--reference). The limit is --work_limit, in scalar steps.\n\n"
+      "The oracles of each --compare_mode:\n\n");
   for (const CompareMode& mode : AllCompareModes())
     std::printf("  %-10s %-50s %s\n", std::string(mode.name).c_str(), std::string(mode.what).c_str(),
                 Join(mode.oracles, ", ").c_str());
 }
 
 void PrintAdvice() {
-  std::printf("What --profile says of a profile, when (docs/profile.md):\n\n");
+  std::printf("Advice of --profile, and when it is given (docs/profile.md):\n\n");
   for (const AdviceRule& rule : AllAdvice())
     std::printf("  %-14s %s\n", std::string(rule.name).c_str(), std::string(rule.when).c_str());
 }
@@ -137,14 +137,14 @@ constexpr Kind kKinds[] = {
 
 void PrintKinds() {
   std::printf(
-      "Kinds of kernel, in the order in which a fusion is offered to them, but for the last four, which are none of "
-      "ours\n(docs/fusion.md):\n\n");
+      "Kinds of kernel, in the order in which they are tried for a fusion. The last four are not kernels of hlokit\n"
+      "(docs/fusion.md):\n\n");
   for (const Kind& kind : kKinds)
     std::printf("  %-17s %s\n", std::string(kind.text).c_str(), std::string(kind.what).c_str());
 }
 
 void PrintFunctions() {
-  std::printf("What functions of f32 may be off by, in units in the last place (docs/numerics.md):\n\n");
+  std::printf("Largest errors of functions of f32, in units in the last place (docs/numerics.md):\n\n");
   for (const OpRow& row : AllOps()) {
     if (row.ulps > 0 && row.cost.function)
       std::printf("  %-22s %-5s %s\n", std::string(row.text).c_str(), Str(row.ulps).c_str(),
@@ -167,25 +167,25 @@ void PrintNames(std::span<const std::string_view> names) {
 
 void PrintFaults() {
   std::printf(
-      "--inject=KIND:NAME:FAULT of hlo run and its like plants a fault, to see whether it is found and who is blamed. "
-      "A "
-      "report\nsays how often it was planted, and so does one that found nothing.\n\n"
-      "  pass:algsimp:FAULT           in what that pass leaves, once; pass:algsimp#2:FAULT: the second time it runs\n"
+      "--inject=KIND:NAME:FAULT of hlo run and similar commands plants a fault, to test whether it is found and what "
+      "is\n"
+      "blamed. Every report says how often it was planted.\n\n"
+      "  pass:algsimp:FAULT           once in the result of that pass; pass:algsimp#2:FAULT: of its second run\n"
       "  crash:algsimp                that pass crashes\n");
   for (const gpu::FaultKind& kind : gpu::FaultKinds())
-    std::printf("  %-28s in each %s; or of one name\n", Str(kind.name, ":*:FAULT").c_str(),
+    std::printf("  %-28s in each %s; NAME instead of * selects one\n", Str(kind.name, ":*:FAULT").c_str(),
                 std::string(kind.what).c_str());
   std::vector<std::string_view> mutations;
   for (const Mutation& mutation : Mutations()) mutations.push_back(mutation.name);
-  std::printf("\nOf any pass and of kernels, in the first instruction that they fit:\n");
+  std::printf("\nFaults of passes and kernels, planted in the first instruction that they fit:\n");
   PrintNames(mutations);
   for (const PassRow& pass : AllPasses()) {
     if (FaultsOf(pass.name).empty()) continue;
-    std::printf("Of pass:%s, a wrong rule:\n", std::string(pass.name).c_str());
+    std::printf("Faults of pass:%s, each a wrong rule:\n", std::string(pass.name).c_str());
     PrintNames(FaultsOf(pass.name));
   }
   for (const gpu::FaultKind& kind : gpu::FaultKinds()) {
-    std::printf("Of %s:\n", std::string(kind.name).c_str());
+    std::printf("Faults of %s:\n", std::string(kind.name).c_str());
     PrintNames(kind.faults);
   }
 }

@@ -137,7 +137,7 @@ Result<ExitCode> PrintManPage(Args names) {
   const CommandRow* row = FindCommand(names[0]);
   if (row == nullptr) FAIL(UnknownCommand(names[0]));
   if (row->run == HelpCommand || row->run == CompletionCommand || row->run == VersionCommand)
-    FAIL(UsageError("F004", Str("'", row->name, "' stands on the page of hlo: hlo help --man")));
+    FAIL(UsageError("F004", Str("'", row->name, "' is on the page of hlo: hlo help --man")));
   std::vector<std::string> args(names.begin() + 1, names.end());
   args.emplace_back("--help=man");
   return row->run(args);
@@ -208,7 +208,7 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
     }
     return command.run(args);
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", "there is not that much memory"));
+    FAIL(LimitError("R004", "there is not enough memory"));
   }
 }
 

@@ -120,7 +120,7 @@ Status AddMeasured(const std::string& path, const Module& module, CostReport* re
   for (CostRow& row : report->rows) {
     if (const auto known = us.find(row.inst->name()); known != us.end()) row.measured_us = known->second, any = true;
   }
-  if (!any) FAIL(fail("is a profile of what the passes made of this module, of which nothing stands here"));
+  if (!any) FAIL(fail("is a profile of this module after the passes, which left none of these instructions"));
   return {};
 }
 
@@ -165,7 +165,8 @@ Result<ExitCode> InspectCost(Args args) {
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!computation.empty() && !profile.empty())
-    FAIL(UsageError("F004", "--profile is of runs of the entry, and --computation another run"));
+    FAIL(
+        UsageError("F004", "--profile has runs of the entry, but --computation asks for a run of another computation"));
   if (!computation.empty()) options.computation = TRY(FindComputation(*module, computation));
   CostReport report = CostReportOf(*module, device->device, options);
   if (!profile.empty()) TRY(AddMeasured(profile, *module, &report));
@@ -183,8 +184,8 @@ Result<ExitCode> InspectFlags(Args args) {
   const std::string text = own.help_asked()
                                ? own.Help()
                                : Str(flags.HelpOn("xla_"),
-                                     "Others of XLA's are accepted and named in a note; what is no flag of "
-                                     "XLA's either, in a warning.\n");
+                                     "Other flags of XLA are accepted and named in a note. Flags that XLA does not "
+                                     "have are named in a warning.\n");
   TRY(WriteFile("-", text));
   return ExitCode::kOk;
 }

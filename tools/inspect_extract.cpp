@@ -23,7 +23,8 @@ Status WritePiece(const Module& piece, const OutputFlags& output) {
   if (const Status verified = Verify(piece, VerifyLevel::kDefault); !verified) {
     Error error = verified.error();
     error.exit = ExitCode::kUnsupported;
-    FAIL(std::move(error).Hint("this piece cannot stand alone; --height=N or -1 takes more of what it needs along"));
+    FAIL(std::move(error).Hint(
+        "this piece is not a module by itself; --height=N or -1 adds more of the instructions that it needs"));
   }
   return WriteFile(output.path, TRY(PrintAs(piece, output.print)));
 }

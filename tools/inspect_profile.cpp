@@ -27,16 +27,16 @@ std::vector<std::pair<std::string, int64_t>> BytesBySource(const MemoryProfile& 
 std::string MemoryReportText(const Profile& profile, size_t top) {
   const MemoryProfile& memory = profile.memory;
   const auto bytes = [](int64_t count) { return HumanBytes(static_cast<double>(count)); };
-  std::string out =
-      Str(profile.path, ": ", profile.module_name, " on ", profile.platform, ", planned for ", profile.target,
-          "\n  all the time: arguments ", bytes(memory.parameter_bytes), ", constants ", bytes(memory.constant_bytes));
+  std::string out = Str(profile.path, ": ", profile.module_name, " on ", profile.platform, ", planned for ",
+                        profile.target, "\n  during the whole run: arguments ", bytes(memory.parameter_bytes),
+                        ", constants ", bytes(memory.constant_bytes));
   if (memory.kept_bytes > 0) out += Str(", packed weights ", bytes(memory.kept_bytes));
-  out += Str("\n  by the plan: ", bytes(memory.planned_bytes), " in all\n  live at once: at most ",
-             bytes(memory.peak_bytes), " of temporaries and outputs, at '", memory.peak_at, "':\n",
-             HeldTable(memory, top));
+  out +=
+      Str("\n  planned: ", bytes(memory.planned_bytes), " in all\n  live at once: at most ", bytes(memory.peak_bytes),
+          " of temporaries and outputs, at '", memory.peak_at, "':\n", HeldTable(memory, top));
   const auto by_source = BytesBySource(memory);
   if (by_source.empty() || (by_source.size() == 1 && by_source[0].first == "(not said)")) return out;
-  TextTable table({">bytes", "by source, else op_name"});
+  TextTable table({">bytes", "by source, or by op_name without one"});
   for (size_t i = 0; i < std::min(top, by_source.size()); ++i)
     table.Row({bytes(by_source[i].second), by_source[i].first});
   return out + table.Text("    ");

@@ -86,9 +86,9 @@ Result<ExitCode> OpsCommand(Args args) {
     falling_back += std::ranges::count_if(op.by_type, falls_back);
     fall_back += std::ranges::any_of(op.by_type, falls_back) || (op.by_type.empty() && op.interpreter);
   }
-  std::printf("%s\n", Str(interpreted, " of ", coverage.size(), " opcodes in the interpreter, ", with_kernels,
-                          " compiled, ", fall_back, " fall back; of opcodes and types ", compiled, " are compiled, ",
-                          falling_back, " fall back")
+  std::printf("%s\n", Str(interpreted, " of ", coverage.size(), " opcodes run in the interpreter, ", with_kernels,
+                          " are compiled, ", fall_back, " fall back; of the pairs of opcode and type, ", compiled,
+                          " are compiled, ", falling_back, " fall back")
                           .c_str());
   return ExitCode::kOk;
 }

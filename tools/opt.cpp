@@ -291,7 +291,7 @@ std::string TimesText(const PipelineReport& report, std::string_view form) {
 Status PrintReports(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
                     const PipelineOptions& pipeline) {
   for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
-  for (const std::string& end : report.unmet) Note(f, Str(end, ": no such pass instance was come to"));
+  for (const std::string& end : report.unmet) Note(f, Str(end, ": no such pass instance ran"));
   for (const std::string& note : observers.watch.Notes()) Note(f, note);
   if (const std::string todo = TodoText(report); !todo.empty()) Note(f, todo);
   if (f.time_passes) std::fputs(TimesText(report, *f.time_passes).c_str(), stderr);
@@ -318,7 +318,7 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
   for (const std::string& note : DissolveRegions(module, [&] { return device.get(); }, run)) Note(f, note);
   const gpu::TuningReport tuned = TRY(TuneModule(module, *device, run));
   for (const std::string& note : tuned.notes) Note(f, note);
-  Note(f, Str(tuned.cached, tuned.cached == 1 ? " plan is" : " plans are", " out of '", run.tuning.read_from, "'"));
+  Note(f, Str(tuned.cached, tuned.cached == 1 ? " plan is" : " plans are", " from '", run.tuning.read_from, "'"));
   return {};
 }
 
@@ -429,11 +429,10 @@ Result<ExitCode> OptCommand(Args args) {
   ExitCode exit = ExitCode::kOk;
   const std::vector<std::string> paths = f.load.split_input_file ? TRY(ExpandPaths(positionals, f.load)) : positionals;
   if (f.emit != "hlo" && !IsModule(f))
-    FAIL(UsageError(
-        "F004", Str("--emit=", f.emit, " is a form of the module, and ",
-                    LowerStageOf(f.stage) ? Str("--stage=", f.stage) : "a report", " was asked for instead of it")));
+    FAIL(UsageError("F004", Str("--emit=", f.emit, " writes the module, but ",
+                                LowerStageOf(f.stage) ? Str("--stage=", f.stage) : "a report", " is asked for")));
   if (f.emit != "hlo" && paths.size() > 1)
-    FAIL(UsageError("F004", Str("--emit=", f.emit, " writes one module, and there are ", paths.size()))
+    FAIL(UsageError("F004", Str("--emit=", f.emit, " writes one module, but there are ", paths.size()))
              .Hint(Str(paths.front(), " is one of them")));
   for (const std::string& path : paths) {
     if (!text.empty()) text += "// -----\n\n";

@@ -106,12 +106,12 @@ Result<ExitCode> ReduceCommand(Args args) {
   if (options.property.IsFigure() && !options.property.limit)
     FAIL(UsageError("F004", Str("--property=", options.property.text, " wants a number: ", options.property.text,
                                 ":N, more than N")));
-  SetInterruptionNote(options.output == "-" ? "nothing is kept: -o=FILE has the smallest so far at any time"
+  SetInterruptionNote(options.output == "-" ? "nothing is kept; -o=FILE always holds the smallest module so far"
                                             : "nothing smaller was found yet");
   if (options.output != "-")
     options.on_smaller = [&](int64_t instructions) {
       SetInterruptionNote(Str("the smallest so far: ", options.output, ", ", Counted(instructions, "instruction"),
-                              "; hlo-reduce goes on from it when it is given in the place of the module"));
+                              "; hlo-reduce continues if it is given this module"));
     };
   const bool to_stdout = options.output == "-", quiet = f.run.quiet;
   std::FILE* const talk = to_stdout || (f.run.json && f.run.json->empty()) ? stderr : stdout;
@@ -129,8 +129,8 @@ Result<ExitCode> ReduceCommand(Args args) {
   line(Str("wrote ", to_stdout ? "stdout" : options.output, reduction.args.empty() ? "" : Str(" and ", reduction.args),
            "  ", reduction.is_text ? "" : Str(Counted(reduction.instructions, "instruction"), ", "),
            Counted(reduction.lines, "line"), reduction.timed_out ? "  (--time_limit was reached)" : ""));
-  line(Str(reduction.reproduced == options.confirm ? "still fails: " : "reproduces only so often: ",
-           reduction.symptom.way, "  (", reduction.reproduced, " of ", options.confirm, ")"));
+  line(Str(reduction.reproduced == options.confirm ? "still fails: " : "fails only sometimes: ", reduction.symptom.way,
+           "  (", reduction.reproduced, " of ", options.confirm, ")"));
   if (!to_stdout) line(Str("shows it: ", command));
   if (to_stdout) TRY(WriteFile("-", reduction.text));
   if (f.run.json) TRY(WriteFile(f.run.json->empty() ? "-" : *f.run.json, JsonOf(reduction, f, command)));

@@ -231,7 +231,7 @@ Status ResolveProfile(RunFlags* f) {
   else if (word != "false" && word != "0")
     FAIL(UsageError("F004", Str("--profile: '", Escaped(word), "' is not summary or full")));
   if (f->run.platform == "interpreter" && profile.any())
-    FAIL(UsageError("F004", "--profile, --trace and --profile_json time kernels, and the interpreter has none")
+    FAIL(UsageError("F004", "--profile, --trace and --profile_json time kernels, which the interpreter does not have")
              .Hint("--platform=cpu; --stats has times by opcode and by instruction"));
   return {};
 }
@@ -280,7 +280,7 @@ Status ResolveRunFlags(RunFlags* f) {
     run.inject = fault;
   }
   if (!run.save_run.empty() && !run.bundle.directory.empty())
-    FAIL(UsageError("F004", "--save_run is a --bundle with more in it: one of them is enough"));
+    FAIL(UsageError("F004", "--save_run writes all of --bundle and more: one of them is enough"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
   // The arguments of the run that is the reference.
   const std::string arguments = run.reference_file + "/args.npz";
@@ -312,7 +312,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (run.reference_platform == "cpu" && !run.reference_file.empty())
     FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
   if (run.scopes.any() && run.platform == "interpreter")
-    FAIL(UsageError("F004", "--scope_* say what is compiled, and the interpreter compiles nothing")
+    FAIL(UsageError("F004", "--scope_* select what is compiled, but the interpreter compiles nothing")
              .Hint("--platform=cpu"));
   if (run.tolerance_given || !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";
@@ -512,16 +512,16 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
     }
   }
   if (jobs.size() > paths.size() && !f.run.args.empty())
-    FAIL(UsageError("F004", "--iterations and lists of --input_profile make data up, --args gives it"));
+    FAIL(UsageError("F004", "--iterations and lists of --input_profile generate arguments, but --args gives them"));
   if (jobs.size() > paths.size() && (!f.run.save_args.empty() || !f.run.save_outputs.empty()))
-    FAIL(UsageError("F004", "--save_args and --save_outputs keep one run, and there are several"));
+    FAIL(UsageError("F004", "--save_args and --save_outputs keep one run, but there are several"));
   if (jobs.size() > 1 && !f.run.bundle.directory.empty())
-    FAIL(UsageError("F004", "--bundle keeps one run, and there are several"));
+    FAIL(UsageError("F004", "--bundle keeps one run, but there are several"));
   const ProfileOptions& profile = f.run.profile;
   if (jobs.size() > 1 && (!profile.trace.empty() || !profile.json.empty()))
-    FAIL(UsageError("F004", "--trace and --profile_json keep one run, and there are several"));
+    FAIL(UsageError("F004", "--trace and --profile_json keep one run, but there are several"));
   if (jobs.size() > 1 && !f.html.empty())
-    FAIL(UsageError("F004", "--html is the page of one run, and there are several"));
+    FAIL(UsageError("F004", "--html is the page of one run, but there are several"));
   return jobs;
 }
 

@@ -55,7 +55,8 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   options.examples_per_run = run.profile.examples_per_run;
   options.pairs = f.pairs;
   if (f.pairs > 0 && *kind == AblateBy::kAll)
-    FAIL(UsageError("F004", "--ablate_pairs is of passes that are off two at a time; --ablate_by=all has one variant"));
+    FAIL(UsageError("F004",
+                    "--ablate_pairs switches passes off two at a time, but --ablate_by=all has only one variant"));
   // A variant has no passes.
   options.run.reoptimize = true;
   // The passes are for the platform of the measurement, by default the host.

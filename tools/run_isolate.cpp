@@ -44,8 +44,9 @@ Result<IsolateOptions> OptionsOf(const RunOptions& run, const IsolateFlags& f) {
                    : f.inputs == "random" ? IsolateInputs::kRandom
                                           : IsolateInputs::kGolden;
   if (options.instructions && options.inputs == IsolateInputs::kActual)
-    FAIL(UsageError("F004", "--isolate_inputs=actual is of kernels: a run has no values of single instructions")
-             .Hint("--isolate_inputs=golden"));
+    FAIL(
+        UsageError("F004", "--isolate_inputs=actual works only for kernels: a run has no values of single instructions")
+            .Hint("--isolate_inputs=golden"));
   if (run.platform == "interpreter")
     FAIL(UsageError("F004", "--isolate judges kernels by the interpreter").Hint("--platform=cpu"));
   if (run.compare_mode != "auto" || !run.reference_file.empty())
@@ -64,7 +65,7 @@ Result<IsolateOptions> OptionsOf(const RunOptions& run, const IsolateFlags& f) {
 Result<ExitCode> IsolateModules(const std::vector<std::string>& paths, const RunOptions& run, const IsolateFlags& f,
                                 const std::optional<std::string>& json, bool quiet, bool silent) {
   const IsolateOptions options = TRY(OptionsOf(run, f));
-  if (json && paths.size() > 1) FAIL(UsageError("F004", "--json keeps one isolation, and there are several modules"));
+  if (json && paths.size() > 1) FAIL(UsageError("F004", "--json keeps one isolation, but there are several modules"));
   ExitCode exit = ExitCode::kOk;
   for (const std::string& path : paths) {
     Progress progress(quiet);

@@ -28,7 +28,7 @@ void AddTriageFlags(FlagSet& flags, TriageFlags* triage) {
 
 Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const TriageFlags& flags, const FlagSet& given,
                               const std::optional<std::string>& json, bool quiet) {
-  if (path == "-") FAIL(UsageError("F004", "--triage reads the module several times: stdin is read once"));
+  if (path == "-") FAIL(UsageError("F004", "--triage reads the module several times, but stdin can be read only once"));
   std::string directory = *flags.directory;
   if (directory.empty()) directory = "hlo-out/triage-" + FileNamePart(std::filesystem::path(path).stem().string());
   run.bundle.directory = directory + "/repro";

@@ -60,9 +60,11 @@ Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::stri
   gpu::TuningOptions& options = run->tuning;
   const bool names_lock = !tuning.cache.empty() || !tuning.load.empty() || !tuning.dump.empty();
   if (tuning.deterministic && (tuning.level > 0 || names_lock || tuning.require_cached))
-    FAIL(UsageError("F004", "--deterministic takes plans by the model alone; another flag asks for measured ones"));
+    FAIL(UsageError("F004",
+                    "--deterministic chooses plans by the model alone, but another flag asks for measured ones"));
   if (tuning.require_cached && tuning.level > 0)
-    FAIL(UsageError("F004", "--require_cached_autotune measures nothing, and --xla_gpu_autotune_level asks for it"));
+    FAIL(UsageError("F004",
+                    "--require_cached_autotune measures nothing, but --xla_gpu_autotune_level asks for measurements"));
   const bool fills = !tuning.cache.empty() || !tuning.dump.empty() || tuning.report;
   options.level = static_cast<int>(tuning.level >= 0 ? tuning.level : fills ? kLevelOfCache : 0);
   if (tuning.require_cached || tuning.deterministic) options.level = 0;
@@ -77,7 +79,7 @@ Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::stri
   options.least_share = tuning.share;
   options.plant_wrong = std::ranges::find(inject, kWrongCandidate) != inject.end();
   if (options.plant_wrong && options.level == 0)
-    FAIL(UsageError("F004", Str("--inject=", kWrongCandidate, " spoils what is measured, and nothing is"))
+    FAIL(UsageError("F004", Str("--inject=", kWrongCandidate, " changes a measurement, but nothing is measured"))
              .Hint("--xla_gpu_autotune_level=4"));
   run->autotune_report = tuning.report;
   return {};
