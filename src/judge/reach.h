@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "interp/interpreter.h"
+#include "ir/instruction.h"
 #include "ir/literal.h"
 #include "judge/dependence.h"
 

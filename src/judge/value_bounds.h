@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+#include "ir/instruction.h"
+
 namespace hlo {
 
 class Instruction;

@@ -190,20 +190,20 @@ Status WriteArrays(const std::string& path, const NamedLiterals& values) {
       const std::string_view data(reinterpret_cast<const char*>(literal.raw()), literal.byte_size());
       const auto crc = static_cast<uint32_t>(crc32_combine(Checksum(header), Checksum(data), std::ssize(data)));
       std::string common;
-      Put<uint16_t>(common, 20);  // Version needed.
-      Put<uint16_t>(common, 0);
-      Put<uint16_t>(common, 0);         // Stored.
-      Put<uint32_t>(common, 0x210000);  // 1980-01-01, so that equal values give equal files.
-      Put<uint32_t>(common, crc);
-      Put<uint32_t>(common, static_cast<uint32_t>(size));
-      Put<uint32_t>(common, static_cast<uint32_t>(size));
-      Put<uint16_t>(common, static_cast<uint16_t>(name.size()));
-      Put<uint16_t>(common, 0);
+      AppendRaw<uint16_t>(common, 20);  // Version needed.
+      AppendRaw<uint16_t>(common, 0);
+      AppendRaw<uint16_t>(common, 0);         // Stored.
+      AppendRaw<uint32_t>(common, 0x210000);  // 1980-01-01, so that equal values give equal files.
+      AppendRaw<uint32_t>(common, crc);
+      AppendRaw<uint32_t>(common, static_cast<uint32_t>(size));
+      AppendRaw<uint32_t>(common, static_cast<uint32_t>(size));
+      AppendRaw<uint16_t>(common, static_cast<uint16_t>(name.size()));
+      AppendRaw<uint16_t>(common, 0);
       directory += "PK\1\2";
-      Put<uint16_t>(directory, 20);
+      AppendRaw<uint16_t>(directory, 20);
       directory += common;
       directory.append(10, '\0');  // Comment, disk, attributes.
-      Put<uint32_t>(directory, static_cast<uint32_t>(out.size()));
+      AppendRaw<uint32_t>(directory, static_cast<uint32_t>(out.size()));
       directory += name;
       out += "PK\3\4";
       out += common;
@@ -218,12 +218,12 @@ Status WriteArrays(const std::string& path, const NamedLiterals& values) {
   const uint32_t start = static_cast<uint32_t>(out.size());
   out += directory;
   out += "PK\5\6";
-  Put<uint32_t>(out, 0);
-  Put<uint16_t>(out, static_cast<uint16_t>(entries));
-  Put<uint16_t>(out, static_cast<uint16_t>(entries));
-  Put<uint32_t>(out, static_cast<uint32_t>(directory.size()));
-  Put<uint32_t>(out, start);
-  Put<uint16_t>(out, 0);
+  AppendRaw<uint32_t>(out, 0);
+  AppendRaw<uint16_t>(out, static_cast<uint16_t>(entries));
+  AppendRaw<uint16_t>(out, static_cast<uint16_t>(entries));
+  AppendRaw<uint32_t>(out, static_cast<uint32_t>(directory.size()));
+  AppendRaw<uint32_t>(out, start);
+  AppendRaw<uint16_t>(out, 0);
   return WriteFile(path, out);
 }
 

@@ -20,7 +20,7 @@ ShadowValue Rounded(const Literal& constant) {
   constexpr int kHalfSteps = 4;
   ShadowValue value = ToShadow(constant);
   if (IsComplex(constant.shape().type())) {
-    value = shadow::Parted(value);
+    value = shadow::SplitComplex(value);
     const Literal real = value.elements[0].value, imaginary = value.elements[1].value;
     for (ShadowValue& part : value.elements) {
       const shadow::Rounding rounding = shadow::RoundingTo(part.shape.type(), false);
@@ -28,7 +28,7 @@ ShadowValue Rounded(const Literal& constant) {
       auto bounds = part.bound.mutable_data<double>();
       for (size_t i = 0; i < bounds.size(); ++i) {
         const double size = std::hypot(shadow::Values(real)[i], shadow::Values(imaginary)[i]);
-        bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfStep(rounding, size) : 0;
+        bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfUlp(rounding, size) : 0;
       }
     }
     return value;
@@ -39,7 +39,7 @@ ShadowValue Rounded(const Literal& constant) {
   auto bounds = value.bound.mutable_data<double>();
   for (size_t i = 0; i < bounds.size(); ++i) {
     const double size = std::fabs(shadow::Values(value.value)[i]);
-    bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfStep(rounding, size) : 0;
+    bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfUlp(rounding, size) : 0;
   }
   return value;
 }
