@@ -1,4 +1,4 @@
-// The arguments of a run: from a file, from --arg, and made up for the rest; and the reference's results for them.
+// The arguments of a run, from a file, from --arg or generated, and the reference's results for them.
 #ifndef HLO_DRIVER_RUN_ARGUMENTS_H_
 #define HLO_DRIVER_RUN_ARGUMENTS_H_
 
@@ -11,34 +11,33 @@
 namespace hlo {
 
 struct RunArguments {
-  std::vector<Literal> values;                  // Of device 0.
+  std::vector<Literal> values;                  // Arguments of device 0.
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;                        // They were whole arrays, so the results are joined.
-  std::string description;                      // "normal, seed 0"; "args.npz".
-  std::optional<Literal> reference;             // The interpreter's results, when wanted.
-  double reference_ms = 0;                      // Of the last interpretation.
+  bool were_cut = false;             // The file had whole arrays, so the results are joined to whole arrays too.
+  std::string description;           // "normal, seed 0" or "args.npz"
+  std::optional<Literal> reference;  // The interpreter's results, if requested.
+  double reference_ms = 0;           // Time of the last interpretation.
   double non_finite_share = 0;
   std::vector<std::string> notes;
-  std::optional<ExactSummary> exact;  // Of PrepareExact (exact_check.h): what rounds them.
-  double ms = 0;                      // Without the reference.
+  std::optional<ExactSummary> exact;  // Set by PrepareExact (exact_check.h).
+  double ms = 0;                      // Time of preparing, excluding the reference.
 };
 
-// Of --input_profile: one name; a list of names, of which "all" is all.
+// --input_profile as one name, or as a list of names in which "all" means all profiles.
 Result<InputProfile> ParseProfile(const std::string& text);
 Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 
-// `progress` is told what goes on; null: nobody is.
+// `progress` may be null.
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
-// Reads the arrays outN of a file (outN.i.j for leaves of tuples), or the result of a snapshot, as a value of `shape`,
-// for
-// --reference. Arrays of another element type are converted if `cast` allows it. Adds a note on further arrays of the
-// file to `notes`. Errors: [A003] an output without a key, [A004] another shape or element type.
+// Reads expected results for --reference as a value of `shape`: the arrays outN of a file (outN.i.j for leaves of
+// nested tuples), or the result of a snapshot. Converts arrays of another element type if `cast` allows it. Adds a note
+// about unused arrays of the file. Errors: [A003] an output has no key, [A004] another shape or element type.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
                              std::vector<std::string>* notes);
 
-// "auto" is cuda where that works, else cpu, with a note.
+// "auto" opens cuda if that works, otherwise cpu with a note.
 Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform,
                                                   const std::vector<std::string>& library_path,
                                                   std::vector<std::string>* notes);

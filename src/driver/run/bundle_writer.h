@@ -1,4 +1,4 @@
-// --bundle=DIR: the bundle of a run (driver/bundle.h), whatever came of it.
+// --bundle=DIR: writes the bundle of a run (driver/bundle.h), even if the run failed.
 #ifndef HLO_DRIVER_RUN_BUNDLE_WRITER_H_
 #define HLO_DRIVER_RUN_BUNDLE_WRITER_H_
 
@@ -10,7 +10,8 @@
 
 namespace hlo {
 
-// Of the experiment as options().bundle says; what it did not come to is left out. The folder. Errors: [A011], [A012].
+// Writes the bundle to options().bundle.directory and returns its path. Parts that the run did not reach are left out.
+// Errors: [A011], [A012].
 Result<std::string> WriteBundle(Experiment& experiment, const Result<RunReport>& report);
 
 }  // namespace hlo

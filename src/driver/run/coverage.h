@@ -1,5 +1,5 @@
-// Which ops are supported for which element types, measured: a smallest use of each op is verified, interpreted, and
-// goes the way of a plain `hlo-run` on cpu: through the passes, and to what is compiled and what is a step by the
+// Measures which ops are supported for which element types. A smallest use of each op is verified, interpreted, and
+// compiled as by `hlo-run --platform=cpu`: the passes run, and then each step is compiled or assigned to the
 // interpreter.
 #ifndef HLO_DRIVER_RUN_COVERAGE_H_
 #define HLO_DRIVER_RUN_COVERAGE_H_
@@ -14,11 +14,10 @@
 namespace hlo {
 
 struct Support {
-  bool defined = false;      // HLO has the op for this type: the verifier takes it.
-  bool interpreter = false;  // The interpreter gives a result.
-  bool kernels = false;      // There are kernels for it (the same for cpu and cuda).
-  // Of what has none: what runs it compiled all the same, and is the pass after which there are kernels; empty: none,
-  // and then why not.
+  bool defined = false;      // The verifier accepts the op for this type.
+  bool interpreter = false;  // The interpreter returns a result.
+  bool kernels = false;      // The op itself has kernels. They are the same for cpu and cuda.
+  // If the op has no kernels but can run compiled, `pass` is the pass that replaces it. Otherwise `why` is the reason.
   std::string pass, why;
 
   bool compiled() const { return kernels || !pass.empty(); }
@@ -26,15 +25,16 @@ struct Support {
 
 struct OpCoverage {
   Opcode opcode;
-  bool interpreter = false;      // For some type.
-  std::vector<Support> by_type;  // As CoverageTypes lists them; empty for ops that no array type is a parameter of.
+  bool interpreter = false;  // For at least one type.
+  // In the order of CoverageTypes. Empty for ops without an array type as their parameter.
+  std::vector<Support> by_type;
 };
 
-// Of the types that are handled alike, one.
+// One type of each group of types that are treated alike.
 const std::vector<PrimitiveType>& CoverageTypes();
-// By opcode, in the order of the op table.
+// Support by opcode, in the order of the op table.
 std::vector<OpCoverage> MeasureCoverage();
-// The uses that are measured, of opcodes that have `type`, as one program: its root is the tuple of their results.
+// A program of the measured uses of `opcodes` with `type`. Its root is the tuple of their results.
 std::string CoverageProgram(std::span<const Opcode> opcodes, PrimitiveType type);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// --custom_call=TARGET=POLICY: something else in the place of the custom calls of a target, so that a module with calls
-// that nothing here implements can run.
+// --custom_call=TARGET=POLICY: replaces the custom calls of a target, so that a module with unknown targets can run.
 #ifndef HLO_DRIVER_RUN_CUSTOM_CALL_STUBS_H_
 #define HLO_DRIVER_RUN_CUSTOM_CALL_STUBS_H_
 
@@ -12,18 +11,21 @@
 
 namespace hlo {
 
-// F004 where a policy is none: native (the implementation there is, as without the flag; also: interpreter), zeros,
-// passthrough (each result is the first operand of its shape that no result before it took), error, or
-// FILE.hlo[:COMPUTATION] with the operands as its parameters.
+// Checks the syntax of the policies. Error: F004. The policies are:
+//   native       the built-in implementation, as without the flag; also called interpreter
+//   zeros        results of zeros
+//   passthrough  each result is the first unused operand of its shape
+//   error        an error at the call
+//   FILE.hlo[:COMPUTATION]  a computation that receives the operands as its parameters
 Status CheckCustomCallPolicies(std::span<const std::string> policies);
 
 struct CustomCallStub {
   std::string target, policy;
-  int64_t calls = 0;  // That were replaced; 0 where the module has none.
+  int64_t calls = 0;  // Replaced calls. 0 if the module does not call the target.
 };
 
-// Replaces the calls by plain HLO, for every platform alike; of several policies for a target the last one holds. Gives
-// what was asked for beside native. Errors [U007], at the call: the policy is error, or does not fit the call.
+// Replaces the calls by plain HLO, on every platform. The last policy for a target applies. Returns a stub for each
+// target whose policy is not native. Errors [U007], at the call: the policy is error, or it does not fit the call.
 Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<const std::string> policies,
                                                     const LoadOptions& load);
 

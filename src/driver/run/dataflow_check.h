@@ -1,7 +1,7 @@
-// Whether a run did what the optimized module says between its steps: in the order of the module, as often as loops ask
-// for it and along the branches taken, each step reading what the steps before it left. What a step makes of that is
-// not looked at here (run_check.h); its result is taken as it is. So a fault of the run time, in loops, branches,
-// copies or the reuse of buffers, shows even where every kernel is right.
+// Checks the steps of a run against the optimized module. Steps must run in the order of the module, once per trip of
+// their loops and along the taken branches, and read the values that earlier steps left. The result of a step is taken
+// as it is (run_check.h judges it). So faults of the run time in loops, branches, copies or buffer reuse show even if
+// every kernel is right.
 #ifndef HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 #define HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 
@@ -19,39 +19,38 @@
 
 namespace hlo {
 
-// Walks the module along with the run. Values are kept as hashes of their bytes in memory, so that views which change
-// the shape keep them.
+// Follows a run through the module. A value is represented by a hash of its bytes in memory, so views that change the
+// shape keep it.
 class DataflowCheck {
  public:
-  // `module` is Executable::module(); `arguments` what was bound.
+  // `module` is Executable::module(). `arguments` are the bound arguments.
   DataflowCheck(const Module& module, std::span<const Literal> arguments);
 
-  // A step that ran; to be called for every one.
+  // Must be called for every step that ran.
   void Step(const Instruction& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
             const Literal& output);
-  // The run is over, with these results.
+  // Must be called at the end of the run.
   void End(const Literal& outputs);
 
-  // What went wrong first; empty when nothing did.
+  // The first fault, or "".
   const std::string& fault() const { return fault_; }
-  const std::string& culprit() const { return culprit_; }  // The name of the instruction where it showed.
+  const std::string& culprit() const { return culprit_; }  // The name of the instruction with the fault.
   int64_t steps() const { return steps_; }
   int64_t operands() const { return operands_; }
 
  private:
-  // An array: its bits, and its number when it is one pred or s32, which may select a branch.
+  // The bits of an array. `number` is the value of a single pred or s32, which may select a branch.
   struct Leaf {
     uint64_t bits = 0;
     int32_t number = 0;
   };
   using Value = std::vector<Leaf>;  // In the order of ForEachLeaf.
 
-  // A computation that is being walked.
   struct Frame {
     const Computation* computation;
     std::vector<Instruction*> order;
-    const Instruction* caller;  // While, conditional or call; null for the entry.
-    int64_t iteration;          // Of a while.
+    const Instruction* caller;  // A while, conditional or call. Null for the entry.
+    int64_t iteration;          // The iteration of a while.
     size_t next = 0;
   };
 
@@ -60,13 +59,13 @@ class DataflowCheck {
   Leaf LeafOf(const Instruction& inst, const Shape& shape, const Literal& literal);
   Value ValueOf(const Instruction& inst, const Literal& literal);
 
-  // Walks on to the next step of the module. Null at the end.
+  // Advances to the next step of the module. Returns null at the end.
   const Instruction* Due();
   void View(const Instruction& inst);
   void Enter(const Instruction& caller);
   void Push(const Computation& computation, const Instruction* caller, int64_t iteration = 0);
   void Leave();
-  std::vector<gpu::LoopStep> Loops() const;  // Those that are being walked.
+  std::vector<gpu::LoopStep> Loops() const;  // The current loops and their iterations.
   void Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what);
 
   std::vector<Value> values_;  // By id.
@@ -76,22 +75,23 @@ class DataflowCheck {
   int64_t steps_ = 0, operands_ = 0;
 };
 
-// Whether `inst` stands in the condition of the loop itself, and not in its body.
+// Whether `inst` is in the condition of the loop, and not in its body.
 bool IsInCondition(const Instruction& inst, const gpu::LoopStep& step);
 
 struct FollowedRun {
   DataflowSummary summary;
-  std::string fault, culprit;              // As of DataflowCheck.
-  std::map<int, int64_t> last_iterations;  // Of bodies, by the id of the loop; none of one without trips.
-  std::vector<int64_t> runs;               // How often each of Executable::steps() ran.
+  std::string fault, culprit;  // As in DataflowCheck.
+  // Last iterations of loop bodies, by the loop's id. Loops without trips are missing.
+  std::map<int, int64_t> last_iterations;
+  std::vector<int64_t> runs;  // The number of executions of each step of Executable::steps().
 };
 
-// Whether wrong values may be the cause of a run's error: a loop that does not end, or a size that does not suit.
+// Whether wrong values can cause the error: an endless loop, or a size that does not fit.
 bool MayComeOfWrongValues(const Error& error);
 
-// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. An `unfinished`
-// run, which such an error ends, is followed to the first fault or to the error. If there was no fault
-// before, the errors of the run are returned.
+// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. If `unfinished`,
+// wrong values may end the run with an error (MayComeOfWrongValues). The run is then followed to its first fault or to
+// that error. Returns any other error of the run, unless a fault preceded it.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

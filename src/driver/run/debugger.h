@@ -1,5 +1,5 @@
-// hlo debug: the interpreter with breakpoints, a command a line. Works over a pipe: what is asked is answered, and
-// nothing else is said.
+// hlo debug: the interpreter with breakpoints, controlled by one command per line. Works over a pipe: the output
+// consists only of answers.
 #ifndef HLO_DRIVER_RUN_DEBUGGER_H_
 #define HLO_DRIVER_RUN_DEBUGGER_H_
 
@@ -13,10 +13,10 @@ namespace hlo {
 
 struct DebuggerOptions {
   InterpretOptions interpret;
-  bool prompt = false;  // "(hlo) " before each command.
+  bool prompt = false;  // Print "(hlo) " before each command.
 };
 
-// Reads commands from `in` until `quit` or its end; answers go to `out`, and so do errors of the program.
+// Reads commands from `in` until `quit` or the end. Answers and errors of the program go to `out`.
 void Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
            std::FILE* out);
 

@@ -1,9 +1,8 @@
-// Where a run leaves the truth (--first_divergence): for each step the error of what it was given beside the error that
-// it made itself, and inside the first wrong kernel the first instruction that is wrong.
+// --first_divergence: shows where a run diverges from the truth. For each step, it compares the error of the operands
+// with the error that the step adds. In the first wrong kernel, it finds the first wrong instruction.
 //
-// The code is that of any run. Truth is the interpreter on the very module that was compiled, so that steps are the
-// same on both sides. Errors are those of TensorComparison::norm_rel; what a step makes itself is judged by the
-// comparator `local`, and by nothing else.
+// The truth is the interpreter's run of the compiled module, so both sides have the same steps. Errors are
+// TensorComparison::norm_rel. Only the comparator `local` decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 
@@ -23,35 +22,36 @@
 
 namespace hlo {
 
-// A step's first execution, or the first that is wrong.
+// The first execution of a step, or its first wrong execution.
 struct StepErrors {
   std::string name, kind, shape, loops, source;
-  std::optional<double> inherited;    // The largest error of an operand. Nothing: of a later iteration, or not kept.
-  std::optional<double> handed_on;    // Of its result.
-  double own_rel = 0, own_ratio = 0;  // The latter: error over bound, at its worst.
+  // The largest error of an operand. Empty in later iterations, and if the truth was not kept.
+  std::optional<double> inherited;
+  std::optional<double> handed_on;    // The error of the result.
+  double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.
   int64_t own_ulps = 0;
   bool is_wrong = false;
-  std::string unchecked;  // Why it could not be judged.
+  std::string unchecked;  // Why the step could not be judged.
 };
 
 struct DivergenceReport {
   std::vector<StepErrors> steps;  // In the order of execution.
-  std::optional<size_t> first;    // The first that is wrong.
-  std::string inside;             // What is wrong in it, as a sentence.
-  int64_t unknown = 0;            // Values beyond what is kept.
+  std::optional<size_t> first;    // The first wrong step.
+  std::string inside;             // A sentence about the wrong instruction in that step.
+  int64_t unknown = 0;            // Values that exceeded the memory for the truth.
 };
 std::string ToString(const DivergenceReport& report);
 void WriteJson(JsonWriter& json, const DivergenceReport& report);
 
 class Divergence {
  public:
-  // Interprets what was compiled, with the experiment's arguments. Errors: those of the interpreter.
+  // Interprets the compiled module on the experiment's arguments. Returns errors of the interpreter.
   static Result<std::unique_ptr<Divergence>> Of(Experiment& experiment);
 
-  // A step that ran, in these iterations, and what `local` says of it.
+  // Records an executed step with its loop iterations and the verdict of `local`.
   void Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
             const Literal& output, const Comparison& own);
-  // Of all that was looked at. Compiles parts of the first wrong kernel.
+  // The report of all recorded steps. Compiles parts of the first wrong kernel.
   DivergenceReport Finish(gpu::Device& device, const RunOptions& options);
 
  private:
@@ -59,11 +59,12 @@ class Divergence {
   std::string FindInside(gpu::Device& device, const RunOptions& options) const;
 
   std::unique_ptr<const SourcePlaces> places_;
-  std::map<int, Literal> truth_;  // By id: what steps read and make, of their first execution.
-  std::map<int, size_t> row_;     // Of a step, by id.
+  // The interpreter's operands and results of steps in their first execution, by id.
+  std::map<int, Literal> truth_;
+  std::map<int, size_t> row_;  // Rows of steps, by id.
   std::map<int, int64_t> runs_;
   DivergenceReport report_;
-  const gpu::StepInfo* wrong_ = nullptr;  // The first, and what it read.
+  const gpu::StepInfo* wrong_ = nullptr;  // The first wrong step. `read_` holds its operands.
   std::vector<Literal> read_;
 };
 

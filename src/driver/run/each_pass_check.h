@@ -1,8 +1,8 @@
-// --check_each_pass: each pass instance that changes the module is judged by itself, the module before it against the
-// module after it, on the same arguments. An exact pass must keep the bits of all values (judge/bits.h). Where another
-// pass does not keep them, the two are compared in f64 (pass_check.h). A module that takes long to interpret is
-// compared by samples (judge/sample.h). The first wrong instance ends the check, with the instruction whose value
-// changed, the rule that did it and the changed lines.
+// --check_each_pass: compares the module before and after each pass instance that changes it, on the same arguments. An
+// exact pass must keep the bits of all values (judge/bits.h). If another pass does not keep them, the two modules are
+// compared in f64 (pass_check.h). A module that is too large to interpret is compared by samples (judge/sample.h). The
+// first wrong instance ends the check. The report then names the instruction whose value changed, the responsible rule
+// and the changed lines.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
@@ -26,19 +26,20 @@ namespace hlo {
 
 class EachPassCheck {
  public:
-  // `only`: names of passes; null: all. Options: arguments, judging and the pipeline.
+  // `only` selects passes by name. Null selects all. `options` has the arguments, the limits for judging and the
+  // pipeline.
   EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff, Progress& progress);
 
-  // Makes the arguments. Then `Before` and `After` are the pipeline's observers; `After` fails at what is wrong, and
-  // `is_wrong` says that it was that.
+  // Makes the arguments. Afterwards `Before` and `After` observe the pipeline. `After` fails at the first wrong
+  // instance, and `is_wrong` identifies this failure.
   Status Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
 
   bool is_wrong() const { return wrong_; }
-  // A line for each instance that was judged, and what is wrong or how many there were.
+  // A line for each judged instance, then the fault or the number of instances.
   std::string Report() const;
-  // Why this is no success, in a line: "algsimp#1 is wrong: ..."; "": it is one.
+  // Why the check is not a success, in one line: "algsimp#1 is wrong: ...". "" on success.
   std::string Finding() const;
   ExitCode exit() const;
 
@@ -48,12 +49,12 @@ class EachPassCheck {
   };
   void TakeValues(const Module& module);
   Status Judge(const PassRun& run);
-  // The verdict on the module after an instance.
   struct Judged {
     Verdict verdict = Verdict::kMatch;
-    std::string detail;   // For the table: the compared parts, or the difference, or why nothing is decided.
-    std::string summary;  // The elements that differ; empty unless there is a mismatch.
-    const std::vector<Literal>* arguments = nullptr;  // A further set on which a mismatch was found.
+    std::string detail;   // Text for the table: the compared parts, the difference, or why the verdict is open.
+    std::string summary;  // The differing elements. Empty unless there is a mismatch.
+    // The further set of arguments that showed a mismatch, or null.
+    const std::vector<Literal>* arguments = nullptr;
   };
   Result<Judged> JudgeModule(const PassRun& run, const Module& after) const;
   Result<std::optional<Judged>> JudgeByBits(const PassRun& run, const Module& after) const;
@@ -70,10 +71,11 @@ class EachPassCheck {
   const int64_t given_work_limit_;
   std::string path_, inputs_;
   std::vector<Literal> arguments_;
-  std::vector<ReachingSet> further_;                                // Sets that reach more.
-  std::unordered_map<int, std::shared_ptr<const Literal>> values_;  // The interpreter's, by id in the input.
+  std::vector<ReachingSet> further_;  // Argument sets that reach more sides.
+  // Values of the interpreter, by id in the input.
+  std::unordered_map<int, std::shared_ptr<const Literal>> values_;
   std::unique_ptr<Module> before_;
-  std::vector<int> input_ids_;  // Origins of instructions, by their id in `before_`.
+  std::vector<int> input_ids_;  // Ids in the input, by id in `before_`.
   std::vector<Line> lines_;
   int judged_ = 0, open_ = 0;
   bool wrong_ = false;

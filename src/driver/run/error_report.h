@@ -1,4 +1,4 @@
-// What a person, and a program, gets to read where a run ended with an error instead of a verdict.
+// Reports for a run that ended with an error instead of a verdict.
 #ifndef HLO_DRIVER_RUN_ERROR_REPORT_H_
 #define HLO_DRIVER_RUN_ERROR_REPORT_H_
 
@@ -13,16 +13,16 @@ namespace hlo {
 
 // The verdict (docs/reports.md#verdicts): "UNSUPPORTED(what)", "LIMIT(which)", "FAILED(input)".
 std::string VerdictOf(const Error& error);
-// "[V012] line 7: ..." of the first.
+// The first diagnostic, as "[V012] line 7: ...".
 std::string DetailOf(const Error& error);
-// A command or a flag that leads on; "" where the error says all there is.
+// A suggested command or flag. "" if there is none.
 std::string NextOf(const Error& error, const RunOptions& options, const std::string& path);
 
-// The report of a command that came to nothing: verdict, exit and detail as `hlo.run/1` has them, `errors`, `culprit`
-// where it is known, `next`.
+// The JSON report of a failed command: verdict, exit and detail as in `hlo.run/1`, `errors`, `next`, and `culprit` if
+// it is known.
 std::string ErrorJson(const std::string& schema, const std::string& path, const Error& error, const std::string& next);
 
-// Keys of an open object: code, line, column (0: none) and message.
+// Writes the keys code, line, column (0: none) and message into an open object.
 void WriteJson(JsonWriter& json, const SourceText* source, const Diagnostic& diagnostic);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Comparator `exact` (docs/comparison.md#exact) over a run.
+// The comparator `exact` (docs/comparison.md#exact).
 #ifndef HLO_DRIVER_RUN_EXACT_CHECK_H_
 #define HLO_DRIVER_RUN_EXACT_CHECK_H_
 
@@ -11,14 +11,14 @@
 
 namespace hlo {
 
-// Arguments with which nothing is rounded, if there are any: integers up to 8, and as long as something is, up to half
-// as many. With another profile, or --args, those are taken. Their `exact` says what was found. `interpreter` as in
-// PrepareArguments.
+// Makes arguments for which no operation rounds, if there are any: integers up to 8, and with half the range as long as
+// something rounds. With another profile or --args, those arguments are used. `exact` in the result tells what rounds.
+// `interpreter` is used as in PrepareArguments.
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter);
 
-// The results against the reference's, where they are to be equal; of a program that rounds something, the kernels and
-// library calls that do not, each alone. With another --compare_mode once more, on arguments of its own. Fills in
-// report->exact, of a mismatch the culprit, and `ends` where this alone was asked for.
+// Compares results that must be equal with the reference. If the program rounds, runs each kernel and library call that
+// does not round alone. In other modes than --compare_mode=exact, the program first runs again on arguments of
+// PrepareExact. Sets report->exact, the culprit of a mismatch, and in the mode exact `outputs`.
 Status JudgeExact(Experiment& experiment, RunReport* report);
 std::string ToString(const ExactSummary& exact);
 

@@ -3,9 +3,9 @@
 //   input -> optimized -> code ----> results
 //     \-----------------> arguments --/
 //
-// Each stage is a value that is made when it is first asked for, and kept. `With` is the experiment with other options:
-// stages that do not depend on what was changed are the very values that are there, so that another pipeline runs on
-// the same module and arguments, and other arguments run through the same code.
+// Each stage is a value that is computed at its first use and kept. `With` returns the experiment with other options
+// and shares all stages that do not depend on the changed options. So another pipeline runs on the same module and
+// arguments, and the same code runs with other arguments.
 #ifndef HLO_DRIVER_RUN_EXPERIMENT_H_
 #define HLO_DRIVER_RUN_EXPERIMENT_H_
 
@@ -35,51 +35,50 @@ struct Profile;
 class Scopes;
 
 struct InputModule {
-  std::unique_ptr<Module> module;  // Stubs in the place of custom calls, elided constants filled.
+  std::unique_ptr<Module> module;  // Stubs replace custom calls, and elided constants are filled.
   std::string warnings;
-  std::vector<CustomCallStub> stubs;  // Of targets that it calls.
+  std::vector<CustomCallStub> stubs;  // Stubs for targets that the module calls.
   int64_t filled_constants = 0;
   std::vector<std::string> notes;
-  double ms = 0;  // Reading it.
+  double ms = 0;  // Time of reading.
 };
 
-// Where it runs.
 struct Platform {
-  std::shared_ptr<gpu::Device> device;  // Null: in the interpreter.
+  std::shared_ptr<gpu::Device> device;  // Null: the interpreter runs the module.
   std::vector<std::string> notes;
 };
 
 struct OptimizedModule {
   std::unique_ptr<Module> module;
-  PipelineReport passes;                            // Empty where none ran over a module that was optimized already.
-  std::shared_ptr<const Scopes> scopes;             // Null: all is one program.
-  std::shared_ptr<const gpu::TuningReport> tuning;  // Where that was asked for. `ms` is without it.
+  PipelineReport passes;                            // Empty if no pass ran, because the module was optimized already.
+  std::shared_ptr<const Scopes> scopes;             // Null without scopes.
+  std::shared_ptr<const gpu::TuningReport> tuning;  // Null without autotuning. `ms` excludes it.
   std::vector<std::string> notes;
   double ms = 0;
 };
 
 struct Code {
-  std::shared_ptr<gpu::Device> device;  // Which the executable needs to the end.
+  std::shared_ptr<gpu::Device> device;  // Outlives the executable.
   std::unique_ptr<gpu::Executable> executable;
-  std::shared_ptr<const void> placed;  // The arguments in it.
+  std::shared_ptr<const void> placed;  // The arguments that are bound to the executable.
   std::vector<std::string> notes;
   double ms = 0;
 };
 
 struct RunResults {
-  Literal outputs;                 // Of device 0, or whole arrays.
+  Literal outputs;                 // Outputs of device 0, or whole arrays.
   std::vector<Literal> by_device;  // Empty for one device.
   bool joined = false;             // The outputs are whole arrays, joined from parts.
-  std::string why_not_joined;      // Where the arguments were whole.
-  RunTimes times;                  // Those of placing, running and taking the results.
+  std::string why_not_joined;      // Why whole arrays could not be joined. Set only if the arguments were whole.
+  RunTimes times;                  // Times of placing, running and taking the results.
   double fallback_share = 0;
   int64_t process_peak_bytes = 0;           // Up to the end of the runs.
-  std::string watched;                      // The tables of what was watched.
-  std::shared_ptr<const Profile> profiled;  // Null: nobody asked.
+  std::string watched;                      // The tables of WatchOptions.
+  std::shared_ptr<const Profile> profiled;  // Null without --profile.
   std::vector<std::string> notes;
 };
 
-// What the results should be: of a file, else of the interpreter.
+// The expected results from a file or from the interpreter.
 struct Expected {
   Literal outputs;
   std::vector<std::string> notes;
@@ -92,63 +91,64 @@ struct Interpretation {
 
 class Experiment {
  public:
-  // `progress` is told what goes on, and outlives the experiment.
+  // `progress` must outlive the experiment.
   Experiment(std::string path, RunOptions options, Progress& progress);
-  // Of a text that is no file; `path` is its name.
+  // For a text without a file. `path` is its name.
   Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress);
 
-  // The same with other options. Nothing of it is dumped, and no reproducer is written.
+  // The same experiment with other options. It writes no dumps and no reproducer.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
-  // A piece of the program as one of its own, with other options; where these name the same platform, it is there.
+  // A part of the program as an experiment of its own, with other options. It shares the device if the platform is
+  // equal.
   Experiment Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const;
 
   const std::string& path() const { return path_; }
   const RunOptions& options() const { return options_; }
   Progress& progress() const { return *progress_; }
 
-  // The stages, each after those that it needs. A pointer holds as long as an experiment has the stage.
+  // The stages. Each first computes the stages that it needs. A pointer is valid while any experiment holds the stage.
   Result<const InputModule*> Input();
   Result<const Platform*> ResolvedPlatform();
   Result<const OptimizedModule*> Optimized();
   Result<const Code*> Compiled();
   Result<const RunArguments*> Arguments();
   Result<const RunResults*> Results();
-  Result<const Expected*> Reference();  // Null: there is nothing to compare the results with.
-  // The same on the platform that --reference_platform names, with the same arguments; null: it names none.
+  Result<const Expected*> Reference();  // Null without a reference.
+  // The same arguments on the platform of --reference_platform. Null if the flag names none.
   Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
-  Result<const FollowedRun*> Followed();  // One more run, in which the values are followed from step to step.
-  // At most one further set of arguments, which reaches more than the run does.
+  Result<const FollowedRun*> Followed();  // Another run, in which values are followed from step to step.
+  // At most one further set of arguments, which reaches more sides.
   Result<const FurtherArguments*> Further();
 
-  // The options, with the pipeline as it is run here.
+  // The options with the pipeline that runs here.
   RunOptions Running();
 
-  // The code with these arguments in place, to be executed again. Other experiments may put theirs there.
+  // The code with these arguments bound, ready to execute. Other experiments may bind theirs to the same code later.
   Result<gpu::Executable*> Placed();
-  // Gives back the memory that this takes, until it is asked for again.
+  // Unbinds the arguments and frees the memory of the binding until the next Placed().
   void Displace();
-  // All of it runs in the interpreter, since kernels cannot or shall not. Needs ResolvedPlatform().
+  // Whether the interpreter runs the whole module. Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // Why the interpreter does not run over the whole module; "": it does, or nobody wants it to.
+  // Why the interpreter does not run the whole module as the reference. "" if it runs, or if no option requires it.
   Result<std::string> WhyNoReference();
-  // The options, with the work limit that judging the results has. As it was given; without one, kWorkLimit, or what
-  // some runs of the program take, if these are longer.
+  // The options with the work limit for judging: the given limit, or by default kWorkLimit, or more if four runs of the
+  // program are estimated to take longer than judging up to kWorkLimit.
   Result<RunOptions> Judging();
-  // Of the interpreter wherever it takes part. Infeeds and outfeeds are connected.
+  // Options for every use of the interpreter, with infeeds and outfeeds connected.
   Result<InterpretOptions> Interpreter();
-  const std::vector<Literal>& fed_out() const { return feeds_->out; }  // In the last run.
+  const std::vector<Literal>& fed_out() const { return feeds_->out; }  // Outfeeds of the last run.
 
-  // The arguments of another experiment, instead of those that it has: two programs on the same ones. The caller knows
-  // that they fit. What was made of those before goes.
+  // Takes the arguments of another experiment, so that two programs run on equal arguments. The caller
+  // ensures that they fit. Results of the old arguments are discarded.
   void Take(const RunArguments& arguments);
 
-  // From here on what is made is dumped too; to be called before it is made.
+  // Dumps all later stages. Must precede them.
   Status DumpTo(const DumpOptions& options);
 
  private:
-  // Values from and to the host. A run that is done again reads and writes them again.
+  // Infeeds and outfeeds. Repeated runs read and write them again.
   struct Feeds {
     std::optional<NpzArrays> in;
     std::vector<Literal> out;
@@ -160,15 +160,15 @@ class Experiment {
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
-  // The sizes that the results of --reference have, for parts that do not tell them.
+  // The sizes of results in the file of --reference, for joining parts whose total size is not known.
   Result<WholeSizes> SizesOfReference() const;
 
   std::string path_;
-  std::shared_ptr<const SourceText> text_;  // Null: at the path.
+  std::shared_ptr<const SourceText> text_;  // Null: read from path_.
   RunOptions options_;
   Progress* progress_;
   std::optional<Dumper> dumper_;
-  std::shared_ptr<Experiment> other_;  // OtherPlatform.
+  std::shared_ptr<Experiment> other_;
   std::shared_ptr<Feeds> feeds_;
   Kept<InputModule> input_;
   Kept<Platform> where_;

@@ -1,4 +1,4 @@
-// Steps that have no kernel run in the interpreter, on the values that the kernels before them left.
+// Runs steps without a kernel in the interpreter, on the values that earlier kernels left.
 #ifndef HLO_DRIVER_RUN_FALLBACK_H_
 #define HLO_DRIVER_RUN_FALLBACK_H_
 
@@ -9,7 +9,8 @@
 
 namespace hlo {
 
-// For one executable. Random numbers and feeds go on from step to step, and begin anew with each execution.
+// Host calls for one executable. The states of random numbers and feeds continue from step to step and restart with
+// each execution.
 std::shared_ptr<const gpu::HostCalls> InterpreterCalls(const InterpretOptions& options);
 
 }  // namespace hlo

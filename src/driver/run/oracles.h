@@ -1,5 +1,5 @@
-// Who judges a run: a table, from which come the lines of the report, --compare_mode and `hlo help oracles`. How each
-// of them judges: docs/comparison.md.
+// The table of oracles that judge a run. It determines the report's lines, --compare_mode and `hlo help oracles`.
+// docs/comparison.md describes how each oracle judges.
 #ifndef HLO_DRIVER_RUN_ORACLES_H_
 #define HLO_DRIVER_RUN_ORACLES_H_
 
@@ -15,24 +15,24 @@
 
 namespace hlo {
 
-// What there must be for an oracle to judge.
+// Requirements of an oracle.
 enum class Need : uint8_t {
-  kCode,       // Kernels and library calls: not in the interpreter as the platform.
-  kReference,  // Results of the interpreter, over the whole module, or of a file.
+  kCode,       // Kernels and library calls. Missing if the interpreter is the platform.
+  kReference,  // Results of the whole module from the interpreter or a file.
 };
 
-// What it does where it would take more than --work_limit.
+// The behaviour of an oracle if judging exceeds --work_limit.
 enum class Beyond : uint8_t { kSample, kLeaveOut, kAllTheSame };
 
 struct Oracle {
-  std::string_view name;  // Of its line in the report, and a word of `hlo help`.
-  std::string_view what;  // What it judges, and by what.
+  std::string_view name;  // The name of its line in the report and its word in `hlo help`.
+  std::string_view what;  // The judged part and the criterion.
   Need need;
   Beyond beyond;
   Status (*judge)(Experiment& experiment, RunReport* report);
-  std::string (*line)(const RunReport& report);  // ""; it did not judge, or has a table.
+  std::string (*line)(const RunReport& report);  // "" if it did not judge, or has a table instead.
 };
-std::span<const Oracle> AllOracles();  // In the order in which they judge, which is that of the report.
+std::span<const Oracle> AllOracles();  // In the order of judging and of the report.
 std::string_view ToString(Need need);
 std::string_view ToString(Beyond beyond);
 
@@ -41,9 +41,9 @@ struct CompareMode {
   std::string_view name;
   std::string_view what;
   std::vector<std::string_view> oracles;
-  // The comparison with the reference decides; else it is shown.
+  // The comparison with the reference decides. Otherwise it is only shown.
   bool outputs_decide = false;
-  // Kernels and passes do, so that no reference need be there.
+  // Kernels and passes decide, so no reference is needed.
   bool parts_decide = false;
 
   bool Has(const Oracle& oracle) const;
@@ -51,10 +51,10 @@ struct CompareMode {
 std::span<const CompareMode> AllCompareModes();
 const CompareMode& ModeOf(const RunOptions& options);
 
-// What interpreting the whole module takes, in scalar steps, to be held against --work_limit.
+// Estimated scalar steps of interpreting the whole module, to compare with --work_limit.
 double StepsOfInterpreting(const Module& module);
 
-// What running it takes on two cores of 2020, by its counts of operations and bytes alone.
+// Estimated run time on two cores of 2020, from counts of operations and bytes.
 double SecondsOfRunning(const Module& module);
 
 }  // namespace hlo

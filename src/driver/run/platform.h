@@ -1,4 +1,4 @@
-// Kernels or the interpreter: what a module can run on.
+// Decides whether a module runs in kernels or in the interpreter.
 #ifndef HLO_DRIVER_RUN_PLATFORM_H_
 #define HLO_DRIVER_RUN_PLATFORM_H_
 
@@ -10,12 +10,12 @@
 
 namespace hlo {
 
-// Of --platform. Where nobody chose one, the interpreter runs what kernels on one device cannot, with a note: all
-// devices.
+// Whether the interpreter must run the module. With --platform=auto it runs modules that need several devices, with a
+// note.
 bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes);
 
-// Kernels run on one device: that must be enough, or be said. Errors: [U102] it is not, [R005] control flow nested
-// deeper than `max_depth`.
+// Checks that kernels on one device suffice for the module. Adds a note if other devices are left out. Errors: [U102]
+// the module needs several devices, [R005] control flow is nested deeper than `max_depth`.
 Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<std::string>* notes);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// What a run's report says of its profile, and the files that hold it.
+// The profile in a run's report, and its files.
 #ifndef HLO_DRIVER_RUN_PROFILE_REPORT_H_
 #define HLO_DRIVER_RUN_PROFILE_REPORT_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// At the end of a run, when the times of all its stages are known: the tables, --profile_json and --trace. Errors:
-// A011.
+// Adds the profile's tables to the report and writes --profile_json and --trace. Must run last, when the times of all
+// stages are known. Error: A011.
 Status ReportProfile(Experiment& experiment, const Profile& profile, RunReport* report);
 
 }  // namespace hlo

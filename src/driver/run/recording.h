@@ -8,11 +8,11 @@
 
 namespace hlo {
 
-// Makes the module's file the source of the arguments and of the expected results, where it is a snapshot that has them
-// and the options do not name others. The result is taken only with all of the arguments. Nothing changes for stdin,
-// for pipes, and for files that cannot be read; loading the module reports the error.
+// Makes the module's file the source of the arguments and of the expected results, if it is a snapshot that has them
+// and the options name no others. The result is used only together with all recorded arguments. Does nothing for stdin,
+// pipes and unreadable files. Loading the module reports such errors.
 void TakeRecording(const std::string& path, RunOptions* options);
-// The same for the arguments alone.
+// The same for the arguments only.
 void TakeRecordedArguments(const std::string& path, RunOptions* options);
 
 }  // namespace hlo

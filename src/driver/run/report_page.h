@@ -1,5 +1,5 @@
-// The report of a run as a page for a browser: the verdict, the culprit between its neighbours in the program, and the
-// worst elements of its results.
+// The report of a run as an HTML page: the verdict, the culprit and its neighbours in the program, and the worst
+// elements of its results.
 #ifndef HLO_DRIVER_RUN_REPORT_PAGE_H_
 #define HLO_DRIVER_RUN_REPORT_PAGE_H_
 
@@ -11,10 +11,10 @@
 
 namespace hlo {
 
-// `report` is the result of Run for this experiment.
+// `report` must be the result of Run for this experiment.
 Result<std::string> ReportHtml(Experiment& experiment, const RunReport& report);
 
-// As RunModule; the page of the report goes to the file `page`, unless that is empty.
+// Like RunModule. Also writes the page to the file `page` unless that is empty.
 Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& options, const std::string& page,
                                     Progress& progress);
 

@@ -1,11 +1,11 @@
-// --reproducer=DIR: what was found of a pass, a kernel or a library call, a folder that shows it once more by itself:
+// --reproducer=DIR: writes a folder that reproduces a finding about a pass, a kernel or a library call:
 //
-//   before.hlo   the module as the pass got it; kernel.hlo: the kernel alone
-//   args.npz     the arguments, where the finding is a wrong value; of a kernel what it read, the first time
-//   cmd.sh       the one command, to be run from anywhere
-//   output.txt   what it printed when the folder was made, and how it ended
+//   before.hlo   the module before the pass, or kernel.hlo: the kernel alone
+//   args.npz     if a value is wrong: the arguments of the run, or the operands of the kernel's first execution
+//   cmd.sh       one command that can run from any folder
+//   output.txt   the output of this command when the folder was made, and its exit code
 //
-// A folder appears whole or not at all, and replaces none.
+// A folder appears complete or not at all. An existing folder is never replaced.
 #ifndef HLO_DRIVER_RUN_REPRODUCER_H_
 #define HLO_DRIVER_RUN_REPRODUCER_H_
 
@@ -22,28 +22,29 @@
 
 namespace hlo {
 
-// Errors: [A012] where it cannot be made.
+// Error: [A012] the folder cannot be made.
 Status MakeReproducerDirectory(const ReproducerOptions& options);
 
-// Of a pass that is wrong. The line of a report: where the folder is and whether its command shows the finding, or why
-// there is none. Of `options`: the pipeline's device and rules, how values are judged, how modules are read.
+// Reproduces a wrong pass. Returns a line for the report: the folder and whether its command shows the finding, or why
+// there is no folder. From `options`, it uses the pipeline's device and rules, the limits for judging, and the load
+// options.
 std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
                                const RunOptions& options);
-// The same of the first instance of that name in the pipeline, which the options have, on the input.
+// The same for the first instance `name` in the pipeline of `options`, run on `input`.
 std::string ReproduceWrongPass(const Module& input, const std::string& name, std::span<const Literal> arguments,
                                const RunOptions& options);
 
-// Of the kernel or library call of that name.
+// The same for the kernel or library call `name`.
 std::string ReproduceWrongStep(Experiment& experiment, const std::string& name);
 
-// Adds it to what the report says of who is wrong, where it is wanted; of a kernel else the command that makes it. A
-// pass says itself what shows it.
+// Adds the reproducer of the culprit to the report if --reproducer is set. Otherwise adds, for a kernel or library
+// call, the command that makes one.
 Status ReportReproducer(Experiment& experiment, RunReport* report);
 
-// Of a pass that `error` names, since it failed or left what is no module: the error with that line as a note.
+// Adds the reproducer's line as a note to an error of a pass that failed or left an invalid module.
 Error Reproduced(Error error, const Module& input, const RunOptions& options);
 
-// Does a pass crash? They are tried on a copy in a process of their own. An error, as above, when one does.
+// Runs the passes on a copy in another process. Returns an error with a reproducer if a pass crashes.
 Status TryPasses(const Module& input, const RunOptions& options);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// Comparator `local`: every kernel and library call against the shadow of its HLO, from what it read. What goes on
-// between them: dataflow_check.h.
+// The comparator `local`: judges every kernel and library call from its operands, against error bounds that are
+// computed with the shadow of its HLO. dataflow_check.h checks the values between the steps.
 #ifndef HLO_DRIVER_RUN_RUN_CHECK_H_
 #define HLO_DRIVER_RUN_RUN_CHECK_H_
 
@@ -13,27 +13,28 @@
 
 namespace hlo {
 
-// One more run with the experiment's arguments, in which each step is looked at; of those in loops the first, the last
-// and 8 seeded iterations. What breaks first becomes the culprit, and the run goes on: later steps are judged from what
-// they were given, so one wrong kernel does not taint the others. Fills in report->local and culprit.
+// Runs the program once more with the experiment's arguments and judges each step. In loops it judges the first, the
+// last and 8 seeded iterations. The first wrong step becomes the culprit. The run continues: later steps are judged
+// from their actual operands, so one wrong kernel does not affect the judgement of others. Sets report->local and
+// culprit.
 //
-// A kernel that is within its bounds, but beyond what roundings do in all likelihood, runs once more, alone, on small
-// integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
+// A kernel that is within its bounds, but has unlikely large errors, runs once more alone on small integers. Sums of
+// small integers are exact in any order, so a missing term shows in a sum of any length.
 //
 // An output is open if more than 1 % of its elements are undetermined, or if more than half have bounds that say
 // nothing (ties, NaN, cancellation). A kernel with an open output runs again on made-up arguments, which decide. The
 // counts keep the elements that were open on the kernel's own arguments. LocalSummary::open lists kernels that stay
 // open.
 //
-// If no kernel is wrong, and arguments exist that reach more (Experiment::Further), then the kernels are judged on
-// these, too. Only faults count there.
+// If no kernel is wrong and further arguments exist (Experiment::Further), the kernels are also judged on these. Only
+// faults count there.
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 
-// Scalar steps of judging one execution of a step, when all of its outputs are.
+// Scalar steps of judging all outputs of one execution of a step.
 int64_t JudgingSteps(const Instruction& step);
 
-// A step whose outputs are wrong, in the given iterations of the loops around it.
+// The culprit for a step with wrong outputs in the given loop iterations.
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison);
 
 }  // namespace hlo

@@ -1,9 +1,10 @@
-// Two runs of a program against each other, instruction by instruction: of a saved one (--save_run=DIR, a bundle with
-// values.npz in it) or of another platform (--reference_platform=cpu).
+// Compares two runs of a program, instruction by instruction. The other run was saved (--save_run=DIR, a bundle with
+// values.npz), or is on another platform (--reference_platform=cpu).
 //
-// A value goes by the instruction of the input module that it is the value of, whatever kernel made it; where passes
-// made it, and both runs have the same optimized module, by its name there ("~fusion.3"). Values in loops are those of
-// the first trip. Which of the two is right, this does not say: the oracles do.
+// A value is identified by the input instruction that it is the value of, whichever kernel computed it. A value that
+// passes introduced is identified by its name in the optimized module ("~fusion.3"), and is compared only if both runs
+// have the same optimized module. In loops, values of the first trip are compared. The oracles, not this comparison,
+// decide which run is right.
 #ifndef HLO_DRIVER_RUN_SAVED_RUN_H_
 #define HLO_DRIVER_RUN_SAVED_RUN_H_
 
@@ -19,10 +20,10 @@
 
 namespace hlo {
 
-// A value that both have.
+// A value of both runs.
 struct ComparedValue {
   std::string name, step, shape;
-  int64_t elements = 0, bad = 0;  // Beyond the tolerance of the type.
+  int64_t elements = 0, bad = 0;  // `bad` counts elements beyond the tolerance of the type.
   double max_abs = 0, max_rel = 0;
   int64_t max_ulps = 0;
 };
@@ -30,19 +31,18 @@ struct ComparedValue {
 struct ValuesReport {
   std::string against;
   std::vector<ComparedValue> values;  // In the order of execution.
-  int64_t without = 0;                // Values that the other run does not have.
-  std::string skipped;                // Why none were compared.
+  int64_t without = 0;                // Values that the other run lacks.
+  std::string skipped;                // Why nothing was compared.
 };
 
-// The values of one more run, to a file. Errors: those of running, [A011].
+// Runs the program once more and writes its values to a file. Errors: from running, [A011].
 Status SaveValues(Experiment& experiment, const std::string& path);
 
-// Where the reference has values, report->values. Errors [A018]: a bundle that was changed, or of which a part is
-// missing.
+// Sets report->values if the reference has values. Error [A018]: a bundle was changed or is incomplete.
 Status CompareValues(Experiment& experiment, RunReport* report);
 
-// The file of expected outputs that --reference names: in a bundle actual.npz. Errors [A018]: a folder that is no
-// bundle, one that was changed.
+// The file of expected outputs that --reference names. In a bundle it is actual.npz. Error [A018]: a folder is not a
+// bundle, or the bundle was changed.
 Result<std::string> ReferenceFile(const std::string& path);
 
 std::string ToString(const ValuesReport& values);

@@ -1,15 +1,15 @@
-// --scope_compile=RE, --scope_interpret=RE: the named part of a program is compiled as programs are, with passes,
-// fusion and kernels; the rest op by op, as without a compiler: each instruction goes through the passes by itself and
-// is a kernel of its own, or the call of a library.
+// --scope_compile=RE, --scope_interpret=RE: compiles the named part of a program as usual, with passes, fusion and
+// kernels. The rest runs op by op, as without a compiler: passes see each instruction alone, and it becomes a kernel or
+// library call of its own.
 //
-// Before the passes, each part to compile and each other instruction that computes is put in a computation of its own,
-// which is called; no pass looks through a call. After them the calls are inlined. So nothing crosses the edge of a
-// scope, neither a fusion nor a rewrite. A part to compile waits for nothing that waits for it: where an instruction
-// outside stands between two inside, these are two parts.
+// Before the passes, each part to compile and each other computing instruction moves to a computation of its own, which
+// is called. Passes do not look through calls, so neither a fusion nor a rewrite crosses the edge of a scope. After the
+// passes the calls are inlined. A part must not depend on an instruction that depends on the part. If an outside
+// instruction separates two inside instructions, these therefore become two parts.
 //
-// Control flow stays where it is, and what it runs is divided alike; a loop that is in scope with all that it runs goes
-// with its part. So do tuples, of what is in scope. What has side effects, is ordered by control edges or has sizes
-// that are known only at run time stays as it is: then it is in no part.
+// Control flow stays in place, and its computations are divided in the same way. A loop belongs to a part if all of its
+// computations are in scope, and a tuple if all of its elements are. Instructions with side effects, control edges or
+// dynamic sizes belong to no part.
 #ifndef HLO_DRIVER_RUN_SCOPES_H_
 #define HLO_DRIVER_RUN_SCOPES_H_
 
@@ -28,16 +28,17 @@ namespace hlo {
 
 class Scopes {
  public:
-  // Divides the module, which no pass has seen; calls in it are inlined. Errors: [F007] a pattern that is none, [F008]
-  // one that nothing of the module has.
+  // Divides a module before any pass, and inlines its calls. Errors: [F007] invalid pattern, [F008] a pattern matches
+  // nothing in the module.
   static Result<Scopes> Divide(Module& module, const ScopeOptions& options);
 
-  // The module, which passes made of the divided one, whole again.
+  // Joins a divided module after the passes.
   Status Join(Module& module);
 
-  // Of the module as it was divided, and of the steps that run after Join; without times.
+  // Instructions of the divided module and steps after Join, without times.
   ScopesSummary Summary(std::span<const gpu::StepInfo> steps) const;
-  // Is the step in a part to compile, or op by op? Nothing: a copy that was needed between, or what stays as it is.
+  // Whether the step belongs to a part to compile (true) or runs op by op (false). Empty for steps that belong to
+  // neither.
   std::optional<bool> IsCompiled(const Instruction& step) const;
 
  private:
@@ -45,7 +46,8 @@ class Scopes {
   std::set<int> compiled_, by_op_;  // Ids of instructions after Join.
 };
 
-// What a run takes in both, as the median of some runs in which each step is timed. The arguments are in place.
+// Sets the run times of both kinds of steps: the median of some runs in which each step is timed. The arguments must be
+// bound.
 Status TimeScopes(gpu::Executable& executable, const Scopes& scopes, ScopesSummary* summary);
 
 std::string ToString(const ScopesSummary& scopes);

@@ -1,4 +1,4 @@
-// A step of an executable as a program of its own, to be run on other arguments than the program has for it.
+// Runs a step of an executable as a program of its own, on any arguments.
 #ifndef HLO_DRIVER_RUN_STEP_ALONE_H_
 #define HLO_DRIVER_RUN_STEP_ALONE_H_
 
@@ -19,21 +19,21 @@
 
 namespace hlo {
 
-// Parameters for the step's operands, constants as they are.
+// A module of the step alone. Operands become parameters, constants stay.
 std::unique_ptr<Module> ExtractStep(const Instruction& step);
-// Nobody shares the bytes of its arrays from here on.
+// Copies shared bytes, so that the arrays own theirs.
 void OwnBytes(Literal& literal);
-// What a step read, with bytes of its own: the next step may write over the others.
+// The inputs with bytes of their own. Later steps may overwrite the originals.
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
-// The arguments of `alone`, which ExtractStep made of `step`, where the step read `inputs`.
+// The arguments for `alone`, which ExtractStep made of `step`, from the inputs of the step.
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it. Errors of
-// the device are passed on.
+// Null if the step does not compile alone. A fault to be planted is planted too if it applies to this step. Returns
+// errors of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options);
-// The result, for which the memory of the results is spoiled first: an element that no kernel writes is wrong.
+// Returns the result. The memory of the results is spoiled first, so an element that no kernel writes is wrong.
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments);
-// Nothing where a step could not be run alone; but an error of the device is one of the run.
+// Nothing if the step could not run alone. Returns errors of the device.
 template <class T>
 Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   if (result) return std::optional(std::move(*result));
@@ -41,14 +41,14 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   return std::nullopt;
 }
 
-// Made-up arguments, in the order to try them, for what its own leave open: small integers, whose sums and comparisons
-// are exact and which hold no NaN, then others, then numbers of all digits without any special value, for what integers
-// tie, then 1 and -1, whose products are. Seeds are others than that of the run, whose own arguments may have been of
-// the same profile.
+// Made-up arguments that decide open outputs, in the order of trying. Small integers come first, twice: their sums and
+// comparisons are exact, and they contain no NaN. Then come numbers with all digits and no special values, which avoid
+// the ties of integers. Last come 1 and -1, whose products are exact. The seeds differ from the seed of the run, whose
+// own arguments may have the same profile.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
-// Compares on such arguments until each of the `open` outputs is decided, and returns the last comparison; nothing if
-// some output stays open. A mismatch of any output ends it. A match decides an output if the bounds of at most a tenth
-// of the elements say nothing, and if some right value is neither zero nor infinite nor NaN.
+// Compares on such arguments until each `open` output is decided, and returns the last comparison. Returns nothing if
+// some output stays open. A mismatch of any output ends the comparisons. A match decides an output if at most a tenth
+// of its elements are vacuous, and if some expected value is neither zero nor infinite nor NaN.
 using MadeUpComparison =
     std::function<Result<std::optional<Comparison>>(const ArgumentOptions& made_up, const LocalOptions& local)>;
 Result<std::optional<Comparison>> CompareWhereDecided(const LocalOptions& local, std::set<ShapeIndex> open,

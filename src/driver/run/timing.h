@@ -1,4 +1,4 @@
-// How long a run takes, and its parts.
+// Measures the run time.
 #ifndef HLO_DRIVER_RUN_TIMING_H_
 #define HLO_DRIVER_RUN_TIMING_H_
 
@@ -15,7 +15,7 @@ namespace hlo {
 
 class Stopwatch {
  public:
-  // Since it was made.
+  // Milliseconds since construction.
   double ms() const { return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count(); }
 
  private:
@@ -23,12 +23,12 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-// The median of at least one run, in milliseconds, and the range.
+// Sets the median and the range of at least one run, in milliseconds.
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
-// Warms up, then runs until the figures are steady: at least 10 times and bench_seconds with --bench, else num_repeats
-// times. The share of the time that was spent in host calls. `notes` gets what runs did in a slower way than was meant,
-// `graphs` what was recorded; null: it is not noted.
+// Warms up and times the runs: with --bench at least 10 runs and bench_seconds, otherwise num_repeats runs. Returns the
+// share of the time in host calls. `notes` receives the reasons for slower execution modes, `graphs` the recorded
+// graphs. Both may be null.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
                         std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs);
 

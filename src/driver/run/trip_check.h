@@ -1,5 +1,6 @@
-// A loop that is one kernel, judged as loops of kernels are: by single trips, each from the state that it began with.
-// The kernel itself goes there: it stops where it is told to (gpu::RunOptions::stop_loops_after).
+// Judges a loop that is one kernel by single trips, each from its own initial state, as loops of several kernels are
+// judged. The kernel itself computes the states: it stops after a given number of trips
+// (gpu::RunOptions::stop_loops_after).
 #ifndef HLO_DRIVER_RUN_TRIP_CHECK_H_
 #define HLO_DRIVER_RUN_TRIP_CHECK_H_
 
@@ -16,25 +17,26 @@
 
 namespace hlo {
 
-// The first trip, the last and `seeded` others, ascending; all of them where there are no more. None of 0 trips.
+// The first, the last and `seeded` other trips, in ascending order, or all if there are no more. Empty for 0 trips.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
-// A kernel that holds a loop and more, as a kernel for the loop, of the same plan, and others for the rest: one each,
-// or with `same_plan` two, what the loop is computed from and what is not. Null where it is no such kernel, or they do
-// not compile. Errors: those of the device.
+// Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels.
+// With `same_plan`, these are at most two: one for the instructions that the loop depends on, and one for the others.
+// Otherwise each of them is a kernel of its own. Returns null if the step is not such a kernel or the parts do not
+// compile. Returns errors of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 
 class TripCheck {
  public:
-  // Null where the step is more than one loop of what it is given, or does not compile alone.
+  // Null if the step is not a single loop over its operands, or does not compile alone.
   static Result<std::unique_ptr<TripCheck>> Of(const gpu::StepInfo& step, gpu::Device& device,
                                                const RunOptions& options);
 
-  // Of each judged trip. An error ends the check.
+  // Called for each judged trip. An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
-  // The trips of TripsToJudge: what the body made of the state, and whether the condition was right
-  // to go on or to end. Then whether all trips together gave `output`, by the bits.
+  // Judges the trips of TripsToJudge: the new state, and whether the condition correctly continued or ended the loop.
+  // Then checks by bits that all trips together give `output`.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
   // CompareWhereDecided for one trip from a made-up state.
@@ -48,7 +50,7 @@ class TripCheck {
 
   const gpu::StepInfo& step_;
   const Instruction& loop_;
-  std::unique_ptr<gpu::Executable> alone_;  // The state after the loop, from that before.
+  std::unique_ptr<gpu::Executable> alone_;  // Computes the state after the loop from the state before it.
 };
 
 }  // namespace hlo

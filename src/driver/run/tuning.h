@@ -1,5 +1,4 @@
-// Autotuning as a run asks for it: with arguments that are made up for each step, and judged by the bounds of what it
-// computes.
+// Autotuning for a run: generates arguments for each step and judges the results by error bounds.
 #ifndef HLO_DRIVER_RUN_TUNING_H_
 #define HLO_DRIVER_RUN_TUNING_H_
 
@@ -16,21 +15,20 @@
 
 namespace hlo {
 
-// Of --inject, "autotune:NAME:FAULT": a fault of a kernel or a library call, in the step NAME where its plan is out of
-// a lock, so that the lock is what is wrong. Error F004: neither has such a fault.
+// The prefix of --inject=autotune:NAME:FAULT. It plants a fault of a kernel or library call in the step NAME if its
+// plan comes from a lock file, so that the lock is wrong. Error F004: no such fault exists.
 inline constexpr std::string_view kFaultOfDecision = "autotune:";
 Status CheckFaultOfDecision(std::string_view inject);
-// gpu::CompileOptions::inject for what of `module` was tuned; `tuned` may be null. "": no lock has decided about NAME.
-// Error F004: there is no such step.
+// The fault for gpu::CompileOptions::inject. "" if no lock has a plan for NAME. `tuned` may be null. Error F004: the
+// module has no such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Regions of an optimized module that stay none when it is compiled, as TakeUnplannedRegionsApart has it. `device`:
-// what it will run on, whose libraries are asked about attentions and about convolutions with sums; only where there
-// are such. May give null: none is asked. Gives notes.
+// Dissolves the regions that will not become one step (TakeUnplannedRegionsApart) and returns notes. `device` returns
+// the device of the run, or null. It is called only for regions that a library may compute, such as attentions.
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
                                          const RunOptions& options);
 
-// Plans onto what of `module`, whose regions are settled, has none, as options.tuning says.
+// Adds plans to steps of `module` that have none, as options.tuning says. Regions must be dissolved before.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo

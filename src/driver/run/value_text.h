@@ -1,4 +1,4 @@
-// Values for people: whole when small, else their first elements and what is known of all.
+// Values as text: small ones in full, large ones by their first elements and statistics.
 #ifndef HLO_DRIVER_RUN_VALUE_TEXT_H_
 #define HLO_DRIVER_RUN_VALUE_TEXT_H_
 
@@ -10,15 +10,15 @@
 
 namespace hlo {
 
-// Over the elements of an array, or of all arrays in a tuple. min and max leave NaNs out; complex numbers count by
-// their real parts.
+// Statistics over the elements of an array, or of all arrays in a tuple. `min` and `max` ignore NaN. Complex numbers
+// count by their real parts.
 struct ValueStats {
   int64_t elements = 0, nans = 0, infinities = 0;
-  double min = 0, max = 0;  // Of those that are numbers; 0 when there is none.
+  double min = 0, max = 0;  // 0 if all elements are NaN.
 };
 ValueStats StatsOf(const Literal& value);
 
-// The first element that is NaN, or infinite: of which leaf, and where.
+// The place of the first NaN or infinite element.
 struct ElementPlace {
   ShapeIndex leaf;
   int64_t linear = 0;  // Row-major.
@@ -26,10 +26,11 @@ struct ElementPlace {
 enum class Oddity { kNan, kInfinity };
 std::optional<ElementPlace> FindFirst(const Literal& value, Oddity what);
 
-// "[3,961]" of row-major element `linear`; "" of a scalar.
+// "[3,961]" for the row-major element `linear`. "" for a scalar.
 std::string IndexText(const Shape& shape, int64_t linear);
 
-// "f32[2] {1, 2}", leaf by leaf, a line each; of more than `most` elements the first ones, smallest and largest.
+// "f32[2] {1, 2}", with one line per leaf of a tuple. For more than `most` elements, shows the first ones and the
+// smallest and largest values.
 std::string ValueText(const Literal& value, int64_t most);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The verdict on a run, and who is wrong.
+// Determines the verdict on a run and the culprit.
 #ifndef HLO_DRIVER_RUN_VERDICT_H_
 #define HLO_DRIVER_RUN_VERDICT_H_
 
@@ -10,18 +10,18 @@
 
 namespace hlo {
 
-// A match is one "(with stubs)" where there are stubs.
+// Adds "(with stubs)" to a match if the module has stubs or filled constants.
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 
-// The oracles that --compare_mode asks for and that have what they need, and the verdict.
+// Runs the oracles of --compare_mode whose needs are met, and sets the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
-// The same without results of the whole, so that nothing is run for them: by the oracles of kernels, of what goes on
-// between them and of the passes.
+// The same without results of the whole module, which is therefore not run: by the oracles of kernels, of the dataflow
+// and of the passes.
 Status JudgeByParts(Experiment& experiment, RunReport* report);
 
-// The run ended with `error`, which is returned unless somebody here makes a loop go on for ever: the run time, by
-// values that do not come through, a kernel or a pass.
+// Judges a run that ended with `error`. Returns the error unless wrong values may have caused it and the wrong part is
+// found: the run time, a kernel or a pass.
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
 
 }  // namespace hlo

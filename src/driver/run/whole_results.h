@@ -1,4 +1,4 @@
-// The results of a partitioned module as whole arrays, joined from the parts of its partitions.
+// Joins the results of a partitioned module to whole arrays.
 #ifndef HLO_DRIVER_RUN_WHOLE_RESULTS_H_
 #define HLO_DRIVER_RUN_WHOLE_RESULTS_H_
 
@@ -13,16 +13,17 @@
 
 namespace hlo {
 
-// The sizes of a result that are known from elsewhere; none where they are not.
+// The size of a result from another source, or nothing if it is unknown.
 using WholeSizes = std::function<std::optional<std::vector<int64_t>>(const ShapeIndex&)>;
 
 struct JoinedResults {
   std::optional<Literal> whole;
-  std::string why_not;             // Where there is none.
-  std::vector<std::string> notes;  // Partitions that hold the same part with different values.
+  std::string why_not;             // Set if `whole` is empty.
+  std::vector<std::string> notes;  // Partitions that have different values for the same part.
 };
-// The results of replica 0, by the shardings of the root, or of the operands of a root that is a tuple without one.
-// Parts do not tell how far the last ones are filled up: without sizes from elsewhere the filling is part of the whole.
+// Joins the results of replica 0 by the shardings of the root, or of its operands if it is a tuple without a sharding.
+// Parts do not show how much padding the last parts have. If `sizes` does not know a size, the padding stays in the
+// whole array.
 JoinedResults JoinResults(const Module& module, std::span<const Literal> by_device, const WholeSizes& sizes);
 
 }  // namespace hlo
