@@ -21,7 +21,7 @@ namespace {
 
 using ByDevice = std::vector<std::vector<Literal>>;
 
-// One --arg=WHICH=SPEC.
+// Parses the value of --arg=WHICH=SPEC.
 Result<ArgumentSpec> ParseSpec(const std::string& text) {
   const size_t cut = text.find_first_of("=:");
   if (cut == std::string::npos || cut == 0)
@@ -29,7 +29,7 @@ Result<ArgumentSpec> ParseSpec(const std::string& text) {
   return ArgumentSpec{text.substr(0, cut), text.substr(cut + 1)};
 }
 
-// "{1,2}" or "f32[2]{1,2}", the way XLA writes literals; a layout may stand between the two.
+// Parses "{1,2}" or "f32[2]{1,2}", as XLA writes literals. A layout may follow the shape.
 Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   const size_t bracket = shape.IsArray() ? text.find(']') : std::string_view::npos;
   if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
@@ -42,7 +42,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   return ParseLiteral(text, shape.HasDynamicDims() ? *stated : shape);
 }
 
-// What a snapshot recorded; none of files of arrays, which may be large and are not read here.
+// The values that a snapshot recorded. Nothing for files of arrays, which may be large and are not read here.
 Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   std::string start(2, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -50,7 +50,7 @@ Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   return ReadRecordedValues(TRY(ReadSource(path)));
 }
 
-// `value` as a value of `shape`, whose layout it gets.
+// Checks that `value` fits `shape`, and gives it the layout of `shape`.
 Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what) {
   if (!Compatible(value.shape(), shape))
     FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", the module has ", shape)));
@@ -58,8 +58,8 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-// The recorded values of all partitions for one parameter, as values of the parameter's shape. XLA records the parts on
-// the devices together with the module before the partitioner, whose parameter is the whole array: then parts are
+// The recorded values of all partitions for one parameter, with the parameter's shape. XLA records the parts of the
+// devices together with the unpartitioned module, whose parameter is the whole array. In that case the parts are
 // joined.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
@@ -112,16 +112,16 @@ Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& pa
   return by_device;
 }
 
-// The first few of a list, and how many more there are.
+// The first words of a list and the number of the others.
 std::string FirstOf(const std::vector<std::string>& words) {
   constexpr size_t kMost = 8;
   if (words.size() <= kMost) return Join(words, ", ");
   return Str(Join(std::span(words).first(kMost), ", "), " and ", words.size() - kMost, " more");
 }
 
-// ---- What differs from device to device ----------------------------------------------------------------------------
+// ---- Arguments that differ between devices -------------------------------------------------------------------------
 
-// Every element `number`.
+// A literal whose elements all equal `number`.
 Literal FilledWith(const Shape& shape, int64_t number) {
   Literal literal(shape);
   for (Literal& element : literal.mutable_elements()) element = FilledWith(element.shape(), number);
@@ -131,11 +131,11 @@ Literal FilledWith(const Shape& shape, int64_t number) {
 }
 
 struct DeviceSpec {
-  OfDevice of;  // {-1, -1}: all.
+  OfDevice of;  // {-1, -1}: all devices.
   ArgumentSpec spec;
 };
 
-// Takes the --arg out of `specs` that do not mean the same for all devices.
+// Removes from `specs`, and returns, the specs whose value differs between devices.
 Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs, const Module& module) {
   std::vector<DeviceSpec> taken;
   std::vector<ArgumentSpec> shared;
@@ -156,7 +156,7 @@ Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs
   return taken;
 }
 
-// "a,b" of --arg_range; none when empty.
+// Parses "a,b" of --arg_range. Nothing if it is empty.
 Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string& text, InputProfile profile) {
   if (text.empty()) return std::nullopt;
   const auto parts = Split(text, ',');
@@ -173,7 +173,7 @@ Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string
   return std::pair(low, high);
 }
 
-// By device: what it has instead of the shared arguments, by parameter.
+// For each device, the arguments that replace shared ones, by parameter.
 using OwnArguments = std::vector<std::map<int64_t, Literal>>;
 
 Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& options, ArgumentOptions make,
@@ -189,7 +189,7 @@ Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& op
           own[device][parameter->parameter_number()] = FilledWith(parameter->shape(), device);
       }
     }
-    // From what is for all to what is for one.
+    // Specs for one device override specs for several devices.
     make.replica = device / partitions;
     for (int nearness = 0; nearness < 3; ++nearness) {
       make.specs.clear();
@@ -212,7 +212,7 @@ ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
   return by_device;
 }
 
-// From a file, which may have arguments for each device.
+// Reads a file, which may have arguments for each device.
 Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& module, int64_t devices, CastArgs cast,
                                      const std::set<int64_t>& given, std::vector<std::string>* notes) {
   const std::string& path = options.args;
@@ -223,7 +223,7 @@ Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& mo
   return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
-// Parameters that have a value without a file, on all devices.
+// Parameters that have a value on all devices without a file.
 std::set<int64_t> NumbersOf(const std::map<int64_t, Literal>& shared, const OwnArguments& own) {
   std::set<int64_t> numbers;
   for (const auto& [number, value] : shared) numbers.insert(number);
@@ -264,7 +264,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   make.profile = TRY(ParseProfile(options.input_profile));
   make.constrain = options.constrain_inputs;
   make.cast = *CastArgsFromText(options.cast_args);
-  // A run that looks for NaN or infinities must not avoid them.
+  // Runs that look for NaN or infinities must not avoid them.
   if (options.watch.detect_nan != "none" || options.watch.detect_inf != "none") make.max_tries = 0;
   make.exact_bound = options.exact_bound;
   make.range = TRY(ParseArgRange(options.arg_range, make.profile));
@@ -273,7 +273,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
   const std::vector<DeviceSpec> own_specs = TRY(TakeDeviceSpecs(make.specs, module));
   const OwnArguments own = TRY(MakeOwnArguments(module, options, make, own_specs, devices));
-  // Of several devices the first one's results tell whether the arguments suit.
+  // The results of the first device decide whether the arguments suit the program.
   const auto timed_interpret = [&](const ByDevice& values) -> Result<Literal> {
     if (progress != nullptr) progress->Stage("interpreting (reference)");
     const auto begin = std::chrono::steady_clock::now();
@@ -355,7 +355,7 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastAr
     FAIL(std::move(error).Hint(Str(has_keys ? Str("its keys are ", FirstOf(keys)) : "it is one array without a key",
                                    "; hlo-run --save_outputs=FILE writes such a file")));
   };
-  // Of a tuple each element is an output; one that is a tuple itself has its leaves under out1.0, out1.1, ...
+  // Each element of a tuple is an output. The leaves of a nested tuple are named out1.0, out1.1, ...
   const std::function<Result<Literal>(const Shape&, const std::string&, const char*)> read_all =
       [&](const Shape& part, const std::string& key, const char* separator) -> Result<Literal> {
     if (part.IsToken()) return Literal(part);

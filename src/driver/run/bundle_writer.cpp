@@ -34,7 +34,8 @@ constexpr FileRow kFiles[] = {
     {"cmd.sh", "the one command"},
 };
 
-// Writes the module's bytes: those of its file; of stdin and of one among several in a file what was read of it.
+// Writes the bytes of the module's file. For stdin, and for one of several modules in a file, writes the printed
+// module.
 Status WriteModule(const std::string& folder, Experiment& experiment) {
   const auto input = experiment.Input();
   const std::string path = ModuleFile(experiment.path());
@@ -71,7 +72,7 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   return {};
 }
 
-// A fence longer than any in the text.
+// A fence longer than the fences in the text.
 std::string Fenced(std::string_view text) { return Str("````\n", text, text.ends_with('\n') ? "" : "\n", "````\n"); }
 
 std::string ReadmeOf(const std::string& folder, const std::string& title, std::string_view report) {

@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-// What a probe may use; T is the type that is asked for, NUMBER a literal of it.
+// Parameters that a probe may use. T is the measured type, NUMBER a literal of it.
 constexpr std::string_view kParameters = R"(
   a = T[2,3] parameter(0)
   b = T[2,3] parameter(1)
@@ -50,14 +50,15 @@ constexpr std::string_view kParameters = R"(
   looped = (s32[], T[]) tuple(index, s)
 )";
 
-// Those that a probe names come with it: what one compares, complex numbers cannot.
+// Each probe includes only the computations that it names, because some of them are invalid for some types, such as
+// comparisons of complex numbers.
 constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
     {"same", "{ ROOT x = T[] parameter(0) }"},
     {"sum", R"({ x = T[] parameter(0)
   y = T[] parameter(1)
   ROOT z = T[] add(x, y) })"},
     {"whole", "{ ROOT x = T[2,3] parameter(0) }"},
-    // What one op begins, no other may call.
+    // Each probe has its own async computation, because ops of other probes must not call it.
     {"whole_start", "{ ROOT x = T[2,3] parameter(0) }"},
     {"whole_update", "{ ROOT x = T[2,3] parameter(0) }"},
     {"whole_done", "{ ROOT x = T[2,3] parameter(0) }"},
@@ -80,9 +81,9 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
   ROOT z = (s32[], T[]) tuple(next, y) })"},
 };
 
-// A smallest use of each op whose shape or attributes do not follow from its row. One that ends another (x-done) stands
-// behind that, in front of it a line each. Ops that are neither here nor elementwise talk to somebody (channels,
-// queues) or mean what they call.
+// The smallest use of each op whose shape or attributes do not follow from its row. An op that ends another op (x-done)
+// follows it on the next line, and `before` names the previous line. Ops without a probe that are not elementwise
+// communicate (channels, queues), or depend on the computation that they call.
 struct Probe {
   Opcode opcode;
   std::string_view text;
@@ -184,7 +185,7 @@ constexpr Probe kProbes[] = {
     {Opcode::kWhile, "(s32[], T[]) while(looped), condition=once, body=step"},
 };
 
-// "" where there is no probe.
+// "" if the op has no probe.
 std::string ProbeText(Opcode opcode) {
   for (const Probe& probe : kProbes) {
     if (probe.opcode == opcode) return std::string(probe.text);
@@ -195,7 +196,7 @@ std::string ProbeText(Opcode opcode) {
   return Str(row.text, "(", kOperands[row.arity - 1], ")");
 }
 
-// Probes side by side; the root is the tuple of their results.
+// A program of all probes. Its root is the tuple of their results.
 std::string ProgramOf(std::span<const std::string> probes, PrimitiveType type) {
   std::string text = "HloModule probe\n", body = "ENTRY main {" + std::string(kParameters);
   std::vector<std::string> names;
@@ -238,7 +239,7 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   return std::move(*module);
 }
 
-// Of an op without a probe: an instruction with operands of no particular meaning is enough to ask.
+// Whether the interpreter implements an op without a probe. The operands may be arbitrary for this question.
 bool Interprets(Opcode opcode) {
   const Shape shape(PrimitiveType::kF32, {2, 3});
   Module module("probe");
@@ -254,7 +255,7 @@ bool Interprets(const Module& module) {
   return arguments && Interpret(module, *arguments);
 }
 
-// Of steps that are not computed by choice, as `hlo-run` has it.
+// Plans and emits the kernels of all steps, except for steps that the interpreter runs by preference, as in `hlo-run`.
 Status EmitKernels(const Computation& computation, const gpu::HostCalls& host, const DeviceDescription& device) {
   for (const Instruction* inst : gpu::RunOrder(computation)) {
     if (gpu::IsControlOrView(*inst)) {
@@ -278,8 +279,8 @@ bool Holds(const Module& module, Opcode opcode) {
   return false;
 }
 
-// As a plain run on cpu has it: through the passes, and what these leave becomes kernels. Where they take the op away,
-// and it has none by itself, the one that does is said.
+// Compiles like a run on cpu: optimizes the module and emits kernels for the result. If the op itself has no kernels,
+// the pass that removed it is recorded.
 void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
   const DeviceDescription device = HostDescription(1, 32);
   const auto host = InterpreterCalls({});

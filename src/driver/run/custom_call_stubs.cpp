@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// A target has any characters, a policy no equals sign.
+// TARGET=POLICY, split at the last equals sign, because a target may contain any characters.
 struct Policy {
   std::string target, policy;
 
@@ -76,7 +76,7 @@ class Stub {
     return &call.computation().AddLike(call, Opcode::kTuple, call.shape(), elements);
   }
 
-  // FILE or FILE:COMPUTATION; a file whose own name has the colon comes first.
+  // Loads FILE or FILE:COMPUTATION. The part after the last colon is the computation if it has no slash.
   Result<const Computation*> Loaded(const Instruction& call) {
     if (computation_ != nullptr) return computation_;
     std::string path = policy_.policy, name;
@@ -114,7 +114,7 @@ class Stub {
     return &call.computation().AddLike(call, Opcode::kCall, call.shape(), operands, attrs);
   }
 
-  // With what it calls, callees first.
+  // Copies the computation and its callees, callees first.
   Computation& CopyOf(const Computation& from, Module& to) {
     if (const auto known = copies_.find(&from); known != copies_.end()) return *known->second;
     for (const Instruction* inst : from.Instructions()) {
@@ -156,7 +156,7 @@ Status CheckCustomCallPolicies(std::span<const std::string> policies) {
     }
     if (policy.policy.ends_with(".so") || policy.policy.find(".so:") != std::string::npos)
       FAIL(UsageError("F004", Str("--custom_call does not load libraries, got '", policy.policy, "'")));
-    // A misspelt word is no file.
+    // A word without '.', '/' and ':' is a misspelt policy rather than a file.
     if (policy.IsFile() && policy.policy.find_first_of("./:") == std::string::npos) {
       FAIL(UsageError("F004", Str("--custom_call has no policy '", policy.policy, "'"))
                .Hint("policies: native, zeros, passthrough, error, FILE.hlo, FILE.hlo:COMPUTATION"));

@@ -105,7 +105,7 @@ DataflowCheck::Leaf DataflowCheck::LeafOf(const Instruction& inst, const Shape& 
   if (gpu::BytesInMemory(shape) == 0) return {0, 0};
   Leaf leaf;
   if (shape.HasDynamicDims()) {
-    leaf.bits = literal.Hash();  // Of the sizes too.
+    leaf.bits = literal.Hash();  // The hash includes the sizes.
   } else if (shape.HasDefaultLayout()) {
     leaf.bits = HashOf(literal.raw(), bytes);
   } else {
@@ -115,7 +115,7 @@ DataflowCheck::Leaf DataflowCheck::LeafOf(const Instruction& inst, const Shape& 
     if (placed != memory) Fail(inst, {}, Str("is placed in memory in another order than that of ", shape));
     leaf.bits = HashOf(memory.data(), bytes);
   }
-  // A reshape, which moves no bytes, may make a scalar of it.
+  // A reshape, which moves no bytes, may turn the array into a scalar.
   const bool selects = shape.type() == PrimitiveType::kPred || shape.type() == PrimitiveType::kS32;
   if (selects && shape.NumElements() == 1) leaf.number = static_cast<int32_t>(literal.GetInt(0));
   return leaf;
@@ -148,11 +148,11 @@ const Instruction* DataflowCheck::Due() {
   return nullptr;
 }
 
-// An instruction that no step computes.
+// Sets the value of an instruction that no step computes.
 void DataflowCheck::View(const Instruction& inst) {
   Value& value = Of(inst);
   switch (inst.opcode()) {
-    case Opcode::kParameter: break;  // Set by whoever enters the computation.
+    case Opcode::kParameter: break;  // Set when the computation is entered.
     case Opcode::kConstant:
       if (value.empty()) value = ValueOf(inst, inst.literal());
       break;
@@ -205,7 +205,7 @@ void DataflowCheck::Enter(const Instruction& caller) {
   }
 }
 
-// The computation on top is done: its caller has its value, or goes round again.
+// Ends the innermost computation. Its caller gets its value or starts the next iteration.
 void DataflowCheck::Leave() {
   const Frame done = std::move(frames_.back());
   frames_.pop_back();

@@ -16,8 +16,8 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kShownWhole = 64;  // Elements of a value that is printed without being asked for all of it.
-constexpr int kContext = 4;          // Instructions before and after the current one in `list`.
+constexpr int64_t kShownWhole = 64;  // The most elements that `print` shows without `all`.
+constexpr int kContext = 4;          // Instructions that `list` shows before and after the current one.
 
 class Debugger {
  public:
@@ -51,7 +51,7 @@ class Debugger {
   };
   static const std::vector<Command>& Commands();
 
-  // One run of the program, with stops in between.
+  // Runs the program once, with stops.
   void Interpretation() {
     values_.clear();
     loops_.clear();
@@ -130,11 +130,11 @@ class Debugger {
     return out;
   }
 
-  // Until one that lets the program run.
+  // Reads commands until one resumes the program.
   Next ReadCommands() {
     std::string line;
     for (;;) {
-      if (std::ferror(out_) != 0) return Next::kQuit;  // Nobody reads the answers.
+      if (std::ferror(out_) != 0) return Next::kQuit;  // The reader of the answers is gone.
       if (options_.prompt) {
         std::fputs("(hlo) ", out_);
         std::fflush(out_);
@@ -167,9 +167,9 @@ class Debugger {
     return Next::kGoOn;
   }
 
-  // ---- What commands take ----
+  // ---- Arguments of commands ----
 
-  // Null, and said so, for what is no instruction.
+  // The instruction with this name. Prints a message and returns null if there is none.
   const Instruction* Named(const std::vector<std::string>& words, size_t i) {
     if (i >= words.size()) {
       if (current_ != nullptr) return current_;
@@ -331,7 +331,7 @@ class Debugger {
     return Next::kGoOn;
   }
 
-  // The instructions around the current one, or around one that is named.
+  // The instructions around the current or the named one.
   Next List(const std::vector<std::string>& words, bool*) {
     const Instruction* at = words.size() < 2 && current_ == nullptr ? &module_.entry().root() : Named(words, 1);
     if (at == nullptr) return Next::kGoOn;
@@ -374,9 +374,9 @@ class Debugger {
   std::FILE *const in_, *const out_;
   std::map<std::string_view, const Instruction*> instructions_;
 
-  std::map<const Instruction*, Literal> values_;  // The latest of each.
-  std::vector<Loop> loops_;                       // That are running, the innermost last.
-  const Instruction* current_ = nullptr;          // The last that has run.
+  std::map<const Instruction*, Literal> values_;  // The latest value of each instruction.
+  std::vector<Loop> loops_;                       // Running loops, the innermost last.
+  const Instruction* current_ = nullptr;          // The instruction that ran last.
   bool running_ = false, quit_ = false;
   std::atomic<bool> stop_ = false;
 

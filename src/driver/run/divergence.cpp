@@ -18,9 +18,9 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostTruthBytes = int64_t{4} << 30;
-constexpr int64_t kMostInside = 256;  // Instructions of a kernel that are tried as its result.
+constexpr int64_t kMostInside = 256;  // The most instructions of a kernel that are tried as its result.
 
-// All where one side alone is no finite number somewhere.
+// The largest relative error of the outputs. Infinite if the two sides have different numbers of NaN or infinities.
 double ErrorOf(const Comparison& comparison) {
   double error = 0;
   for (const TensorComparison& tensor : comparison.outputs) {
@@ -48,8 +48,8 @@ std::vector<std::string> CellsOf(const StepErrors& step, size_t number, bool is_
   return cells;
 }
 
-// All rows of a short table; of a long one what is wrong, what stands around the first of these, and what comes nearest
-// to its bounds.
+// The rows to print. A long table shows the wrong steps, the neighbours of the first one, and the steps nearest to
+// their bounds.
 std::set<size_t> ShownOf(const DivergenceReport& report) {
   constexpr size_t kMostRows = 40, kAround = 3, kNearest = 10;
   std::set<size_t> shown;
@@ -72,7 +72,7 @@ std::set<size_t> ShownOf(const DivergenceReport& report) {
   return shown;
 }
 
-// The step whose result is the furthest from the truth next to what it read, of those that are right.
+// The step that increases the error of its operands by the largest factor. Null if no step increases it.
 const StepErrors* MostSensitive(const DivergenceReport& report) {
   const StepErrors* most = nullptr;
   double growth = 1;
@@ -85,7 +85,7 @@ const StepErrors* MostSensitive(const DivergenceReport& report) {
   return most;
 }
 
-// The fusion alone, with one of its instructions as its result. Null where nothing is left to compute.
+// The fusion alone, with one of its instructions as its result. Null if the instruction is missing.
 std::unique_ptr<Module> WithResult(const Instruction& step, std::string_view name) {
   std::unique_ptr<Module> module = ExtractStep(step);
   Instruction& fusion = module->entry().root();
@@ -96,7 +96,7 @@ std::unique_ptr<Module> WithResult(const Instruction& step, std::string_view nam
     body.SetRoot(*inst);
     if (old.users().empty()) body.RemoveDeadTree(old);
     fusion.SetShape(inst->shape());
-    fusion.mutable_common().backend_config = {};  // It is planned for what it is now.
+    fusion.mutable_common().backend_config = {};  // The new fusion needs a new plan.
     module->Sweep();
     return module;
   }
@@ -165,7 +165,7 @@ void Divergence::Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> 
   else report_.steps[at->second] = std::move(errors);
 }
 
-// Each instruction becomes the kernel's result in turn, on what the kernel read.
+// Makes each instruction the kernel's result in turn, and runs it on the kernel's operands.
 std::string Divergence::FindInside(gpu::Device& device, const RunOptions& options) const {
   const Instruction& step = *wrong_->instruction;
   if (!step.Is(Opcode::kFusion) || wrong_->kind != gpu::StepKind::kKernel) return "";

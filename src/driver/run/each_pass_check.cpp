@@ -23,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// Scalar steps of judging one pass. There are tens of instances, and each is to take a second at most.
+// Scalar steps of judging one pass. Pipelines have tens of instances, and each should take at most a second.
 constexpr int64_t kStepsOfAPass = 300'000'000;
 
 RunOptions Judging(RunOptions options) {
@@ -31,7 +31,7 @@ RunOptions Judging(RunOptions options) {
   return options;
 }
 
-// The elements that differ.
+// A table of the differing elements.
 std::string SummaryOf(const BitsFinding& finding) {
   std::string summary;
   for (const TensorComparison& tensor : finding.comparison.outputs) summary += tensor.bad() > 0 ? Details(tensor) : "";
@@ -64,8 +64,7 @@ Status EachPassCheck::Begin(const Module& module) {
   return {};
 }
 
-// A module that is too large to be interpreted for each pass is interpreted once. Samples are computed from its values,
-// as far as a sixth of the memory holds them.
+// Interprets a large module once, for samples. Keeps its values up to a sixth of the memory limit.
 void EachPassCheck::TakeValues(const Module& module) {
   int64_t room = DefaultMemoryLimit() / 6;
   InterpretOptions taking = InterpreterOptions(options_);
@@ -74,7 +73,7 @@ void EachPassCheck::TakeValues(const Module& module) {
     room -= value.byte_size();
     values_[inst.id()] = std::make_shared<const Literal>(value);
   };
-  std::ignore = Interpret(module, arguments_, taking);  // An unfinished run leaves some.
+  std::ignore = Interpret(module, arguments_, taking);  // An unfinished run leaves a part of the values.
 }
 
 Status EachPassCheck::Before(const PassRun& run, const Module& module) {
@@ -113,7 +112,7 @@ Status EachPassCheck::Judge(const PassRun& run) {
         "repro: ",
         ReproduceWrongPass(*before_, run, judged.arguments != nullptr ? *judged.arguments : arguments_, options), "\n");
   }
-  FAIL(Error(ExitCode::kNo, "", Finding()));  // Whoever asks `is_wrong` shows the report.
+  FAIL(Error(ExitCode::kNo, "", Finding()));  // The caller that checks `is_wrong` shows the report.
 }
 
 Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, const Module& repeated) const {
@@ -126,7 +125,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, con
   return judged;
 }
 
-// A mismatch on one of the further sets. Bits decide nothing there for a pass that is not exact.
+// Looks for a mismatch on the further sets. For a pass that is not exact, different bits there prove nothing.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const PassRun& run,
                                                                            const Module& after) const {
   if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
@@ -142,8 +141,8 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const
   return std::nullopt;
 }
 
-// Compares residues if the pass is not exact and bits differ. Nothing if these decide nothing, if the module takes long
-// to interpret, or if the interpreter cannot run it.
+// Compares by bits. If the bits differ and the pass is not exact, compares residues. Returns nothing if these decide
+// nothing, if the module takes long to interpret, or if the interpreter cannot run it.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
   if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
@@ -211,7 +210,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
   return judged;
 }
 
-// The first rewrite after which the module means something else: fewer of them are right, more are wrong.
+// Finds the first wrong rewrite by bisection: with fewer rewrites the module is right, with more it is wrong.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
   const auto is_wrong = [&](const RepeatedPass& part) {
@@ -238,7 +237,7 @@ Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& 
   for (const auto& [id, count] : wrong.rewrites) {
     const auto before = right.rewrites.find(id);
     if (!by_rules || (before != right.rewrites.end() && before->second == count)) continue;
-    const std::vector<const Rule*> rules = FindRules(id);  // None of a planted one.
+    const std::vector<const Rule*> rules = FindRules(id);  // Empty for a planted fault.
     out += Str("rule: ", id, rules.empty() ? "" : Str("  ", rules.front()->law), "   (rewrite ", bad, " of ",
                NameOf(run), ")\n");
   }

@@ -31,7 +31,7 @@
 namespace hlo {
 namespace {
 
-// What of the options each stage depends on, beside the stages before it.
+// The options that each stage depends on, in addition to earlier stages.
 auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.memory_limit); }
 auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
@@ -59,7 +59,7 @@ auto ResultKey(const RunOptions& o) {
                   o.profile, o.watch, o.outfeed);
 }
 
-// Keeps what `make` makes, where nothing is kept yet.
+// Stores the result of `make` unless a value is stored already.
 template <class T, class Make>
 Result<T*> Keep(std::optional<T>& kept, Make make) {
   if (!kept) {
@@ -70,7 +70,7 @@ Result<T*> Keep(std::optional<T>& kept, Make make) {
   return &*kept;
 }
 
-// A text with shard_map has the number of its partitions in the meshes alone: JAX hands it over beside the text.
+// JAX passes the number of partitions beside the text. A text with shard_map then has it only in its meshes.
 void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vector<std::string>* notes) {
   if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
   const int64_t partitions = PartitionsOfManualRegions(module);
@@ -80,7 +80,7 @@ void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vec
                        ", as --num_partitions=", partitions));
 }
 
-// What has no kernel may run all the same.
+// If the interpreter can run all instructions, adds the advice to use it for steps without a kernel.
 Error WithAdvice(Error error, const Module& module) {
   if (error.exit != ExitCode::kUnsupported) return error;
   for (const Computation* computation : module.Computations()) {
@@ -91,7 +91,6 @@ Error WithAdvice(Error error, const Module& module) {
   return std::move(error).Advise("fallback", "runs what has no kernel in the interpreter");
 }
 
-// The most memory that the process has held so far.
 int64_t ProcessPeakBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -100,7 +99,7 @@ int64_t ProcessPeakBytes() {
 
 std::string_view NameOf(const gpu::Device* device) { return device == nullptr || device->IsHost() ? "cpu" : "gpu"; }
 
-// For which device the first instruction that has a plan is planned; "": none has one, or it does not say.
+// The target of the first instruction with a plan. "" if no instruction has a plan, or if the plan names no target.
 std::string TargetOfPlans(const Module& module) {
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->instructions()) {
@@ -112,8 +111,8 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device that the plans of a module are for, where it is another than `device`: a host that is there says more of
-// itself than the row of its name.
+// The device that the module's plans name, or `device` if it has that name. The description of the real host is more
+// detailed than the table's row of that name.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
@@ -149,7 +148,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   change(other.options_);
   other.options_.reproducer = {};
   const auto same = [&](const auto& key) { return key(options_) == key(other.options_); };
-  // The seed is of the values that elided constants get.
+  // Elided constants get values of the seed.
   const bool filled = !*input_ || (*input_)->filled_constants > 0;
   if (!same(InputKey) || (filled && options_.seed != other.options_.seed)) return other;
   other.input_ = input_;
@@ -172,7 +171,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
 
 Experiment Experiment::Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const {
   Experiment other(path_, options_, *progress_);
-  other.options_.tuning = {};  // Its plans stand on it.
+  other.options_.tuning = {};  // Its plans are already in the module.
   change(other.options_);
   if (options_.platform == other.options_.platform) other.where_ = where_;
   other.input_->emplace().module = std::move(piece);
@@ -249,7 +248,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
-    // As compiling does: reports and checks speak of kernels that run.
+    // Compilation splits these regions as well. Doing it here makes reports and checks refer to the kernels that
+    // run.
     const auto runs_on = [&]() -> gpu::Device* {
       const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
@@ -323,7 +323,6 @@ Result<InterpretOptions> Experiment::Interpreter() {
 
 Result<std::string> Experiment::WhyNoReference() {
   if (!options_.wants_interpreter() || !options_.reference_file.empty() || IsInterpreted()) return "";
-  // Kernels and passes are judged without it.
   const bool without = ModeOf(options_).parts_decide;
   if (!without || options_.reference_platform != "default" || options_.work_limit == 0) return "";
   const double steps = StepsOfInterpreting(*TRY(Input())->module);
@@ -332,9 +331,10 @@ Result<std::string> Experiment::WhyNoReference() {
 }
 
 Result<RunOptions> Experiment::Judging() {
-  // Of the time of a run, estimated, so that a report says the same every time. With what the check does beside judging
-  // (it runs the program three times, and reads all that it leaves) it stays well within 20 runs.
-  // The estimate counts fused values that no kernel makes whole, so it has an end at an hour.
+  // Uses an estimated run time, so that every report of a program is the same. The check runs the program three times
+  // and reads all results. In total it takes less than 20 runs.
+  //
+  // The estimate includes fused values that no kernel stores, so the limit is at most an hour.
   constexpr double kRuns = 4, kSecondsOfTheLimit = 10, kMostLimits = 360;
   RunOptions options = options_;
   if (options.work_limit >= 0) return options;
@@ -343,8 +343,9 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The reference runs while arguments are made: that they suit the program is judged by its results. Where a file has
-// the results, it runs for that alone: so the same seed makes the same arguments as without the file.
+// The reference runs while the arguments are made, because its results show whether they suit the program. If a file
+// has the expected results, the reference still runs for this purpose. So the same seed makes the same arguments with
+// and without the file.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();
@@ -364,7 +365,7 @@ Result<RunArguments> Experiment::MakeArguments() {
 
 void Experiment::Take(const RunArguments& arguments) {
   RunArguments taken = arguments;
-  taken.reference.reset();  // The result of another program.
+  taken.reference.reset();  // It is the result of another program.
   arguments_ = std::make_shared<std::optional<RunArguments>>(std::move(taken));
   results_ = std::make_shared<std::optional<RunResults>>();
   reference_ = std::make_shared<std::optional<Expected>>();
@@ -438,7 +439,7 @@ Result<RunResults> Experiment::RunKernels() {
 
 Result<WholeSizes> Experiment::SizesOfReference() const {
   if (options_.reference_file.empty()) return WholeSizes([](const ShapeIndex&) { return std::nullopt; });
-  // Files that are not arrays tell no sizes; ReadExpected reports their errors.
+  // Ignores files that do not contain arrays. ReadExpected reports their errors.
   auto arrays = ReadNpz(TRY(ReferenceFile(options_.reference_file)));
   return WholeSizes([arrays = std::move(arrays)](const ShapeIndex& index) -> std::optional<std::vector<int64_t>> {
     if (!arrays) return std::nullopt;
@@ -448,8 +449,8 @@ Result<WholeSizes> Experiment::SizesOfReference() const {
   });
 }
 
-// There is nothing more basic to compare it with, but for a file of expected results. The run that judged the arguments
-// is the first of those asked for.
+// Runs the module in the interpreter. Only a file of expected results can be its reference. The run that judged the
+// arguments counts as the first run.
 Result<RunResults> Experiment::RunInterpreter() {
   const Module& module = *TRY(Input())->module;
   const RunArguments& arguments = *TRY(Arguments());
@@ -457,7 +458,7 @@ Result<RunResults> Experiment::RunInterpreter() {
   const WatchOptions& watch = options_.watch;
   RunResults results;
   progress_->Stage("interpreting");
-  if (watch.any()) progress_->Clear();  // Values are printed as they come.
+  if (watch.any()) progress_->Clear();  // Values are printed immediately.
   const Stopwatch all;
   const bool several = !arguments.by_device.empty();
   if (options_.profile.any())
@@ -493,7 +494,7 @@ Result<RunResults> Experiment::RunInterpreter() {
     if (!results.why_not_joined.empty()) results.notes.push_back(results.why_not_joined);
   }
   SetRunTimes(std::move(runs), &results.times);
-  // What judged the arguments is one of the runs.
+  // Includes the run that judged the arguments.
   results.times.all_runs = all.ms() + arguments.reference_ms;
   return results;
 }
@@ -576,7 +577,7 @@ Result<const FurtherArguments*> Experiment::Further() {
   return Keep(*further_, [&]() -> Result<FurtherArguments> {
     progress_->Stage("looking for arguments that reach more");
     InterpretOptions interpret = TRY(Interpreter());
-    interpret.outfeed = nullptr;  // The values that the run sent stay.
+    interpret.outfeed = nullptr;  // Keeps the values that the run sent.
     return FindFurtherArguments(*TRY(Input())->module, own, static_cast<uint64_t>(options_.seed), interpret,
                                 /*most_sets=*/1);
   });

@@ -8,9 +8,10 @@
 namespace hlo {
 namespace {
 
-// Bodies of loops, branches and calls are steps of their own; what a step calls runs with it.
+// Computations of loops, branches and calls have steps of their own. Other called computations run with their step.
 Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
-  if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));  // Says what is missing.
+  // Returns the error that names the missing op.
+  if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));
   for (const Computation* called : CalledComputations(inst)) {
     if (inst.Is(Opcode::kFusion)) TRY(CheckMemory(*called, options));
     for (const Instruction* inner : called->Instructions()) TRY(CheckStep(*inner, options));
@@ -18,7 +19,7 @@ Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   return {};
 }
 
-// Some folds of complex numbers have no error bounds: kernels of them could not be judged.
+// Some reductions of complex numbers have no error bounds, so their kernels could not be judged.
 bool HasNoBounds(const Instruction& inst) {
   if (shadow::IsOfComplex(inst) && !shadow::HasComplexRule(inst)) return true;
   if (!inst.Is(Opcode::kFusion)) return false;

@@ -25,7 +25,7 @@
 namespace hlo {
 namespace {
 
-// Steps of the computation and of those that it enters, each once.
+// Adds the steps of the computation and of the computations that it enters, each once.
 void AddSteps(const Computation& computation, std::set<const Computation*>* seen,
               std::vector<const Instruction*>* steps) {
   if (!seen->insert(&computation).second) return;
@@ -38,7 +38,7 @@ void AddSteps(const Computation& computation, std::set<const Computation*>* seen
   }
 }
 
-// What runs once for each trip of some loop.
+// Computations that run in each trip of some loop.
 std::set<const Computation*> InLoops(const Module& module) {
   std::set<const Computation*> in_loops;
   std::vector<Computation*> order = module.PostOrder();
@@ -66,7 +66,7 @@ bool IsWanted(const Instruction& inst, const IsolateOptions& options) {
          (!options.skip_by_opcode || !HasOpcode(inst, *options.skip_by_opcode));
 }
 
-// As they were given, and of the parts this one alone.
+// The given flags, changed to select only the part `name`.
 std::vector<std::string> FlagsOfPart(std::vector<std::string> flags, std::string_view name) {
   std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--filter_by_name"); });
   flags.push_back(Str("--filter_by_name=^", name, "$"));
@@ -90,7 +90,7 @@ class Isolator {
   }
 
  private:
-  // The module that is taken apart.
+  // The module that is divided into parts.
   Result<const Module*> Program() {
     if (options_.instructions) return TRY(whole_.Input())->module.get();
     return &TRY(whole_.Compiled())->executable->module();
@@ -149,7 +149,7 @@ class Isolator {
     return {};
   }
 
-  // Values are kept until the last part that reads them was judged.
+  // Keeps each value until the last part that reads it was judged.
   Status OnGolden() {
     const Module& module = *TRY(Program());
     std::map<int, int64_t> readers;
@@ -201,7 +201,8 @@ class Isolator {
     return has_loops_ ? "; in loops on the first trip alone, without --isolate on ten of them" : "";
   }
 
-  // What another part is too, but for names, is compiled once; with a fault for one of a name each by itself.
+  // Parts that are equal except for names are compiled once. With a planted fault, which applies to one name, each part
+  // is compiled.
   Result<Experiment*> Alone(const Instruction& step, std::unique_ptr<Module> module) {
     const RunOptions& run = whole_.options();
     const std::string key = run.inject.empty() ? Str(Fingerprint(*module)) : std::string(step.name());
@@ -216,18 +217,18 @@ class Isolator {
         options.reference_platform = "none";
         options.compare_mode = options_.instructions ? "auto" : "local";
         options.first_divergence = false;
-        options.scopes = {};  // It is one instruction, or was compiled.
+        options.scopes = {};  // The part is one instruction, or was compiled with the scopes.
         if (options_.instructions) return;
         options.pipeline = {.passes = "", .device = run.pipeline.device};
       });
     };
     Experiment experiment = make(run.inject);
-    // The planted fault may be meant for another.
+    // The planted fault may be meant for another part.
     if (!run.inject.empty() && !experiment.Compiled()) experiment = make("");
     return &alone_.emplace(key, std::move(experiment)).first->second;
   }
 
-  // `read`: null where its inputs are made up.
+  // `read` is null if the inputs are generated.
   Status Judge(size_t number, const std::vector<Literal>* read) {
     const Instruction& step = *steps_[number];
     IsolatedPart& part = found_.parts[number];
@@ -244,7 +245,7 @@ class Isolator {
     else found_.inputs = Str("made up, ", whole_.options().input_profile, ", seed ", whole_.options().seed);
     part.report.path = found_.path;
     if (const Status ran = JudgeAlone(alone, part); !ran) {
-      // What comes from outside ends all: the user's interrupt, a device that is gone.
+      // These errors end the whole command: the user's interrupt, and a device that fails.
       if (ran.error().exit == ExitCode::kInterrupted || ran.error().exit == ExitCode::kDevice) FAIL(ran.error());
       part.state = IsolatedState::kNotRun;
       part.why = Str("[", ran.error().code(), "] ", ran.error().message());
@@ -268,7 +269,7 @@ class Isolator {
                                                           : IsolatedState::kRight;
     if (part.state == IsolatedState::kUndecided) part.why = report.verdict;
     if (part.state != IsolatedState::kWrong) return {};
-    // Its own program, not the whole, is what shows it.
+    // The reproducer shows the part's program, not the whole program.
     Experiment shown = alone.Of(TRY(alone.Input())->module->Clone(), [&](RunOptions& options) {
       options.flags = FlagsOfPart(whole_.options().flags, part.name);
       options.reproducer = whole_.options().reproducer;
@@ -280,11 +281,11 @@ class Isolator {
   Experiment& whole_;
   const IsolateOptions& options_;
   Isolation found_;
-  std::vector<const Instruction*> steps_;  // By part.
-  std::map<int, size_t> part_of_;          // By the id of the step.
-  std::set<int> interpreted_;              // Ids.
+  std::vector<const Instruction*> steps_;  // Indexed by part.
+  std::map<int, size_t> part_of_;          // The key is the id of the step.
+  std::set<int> interpreted_;              // Ids of steps.
   std::map<std::string, Experiment> alone_;
-  bool has_loops_ = false;  // Some part stands in one.
+  bool has_loops_ = false;  // Some part is in a loop.
   int64_t work_limit_ = 0, judged_ = 0;
 };
 

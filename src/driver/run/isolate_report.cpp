@@ -1,4 +1,4 @@
-// What --isolate found, as text and as JSON ("hlo.isolate/1").
+// The report of --isolate as text and as JSON ("hlo.isolate/1").
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// By state, in the order of the table.
+// Indexed by IsolatedState, in the order of the table.
 constexpr std::array<std::string_view, 7> kWords = {"WRONG", "open",        "not run", "not reached",
                                                     "ok",    "interpreter", "nothing"};
 std::string_view ToString(IsolatedState state) { return kWords[static_cast<size_t>(state)]; }
@@ -35,7 +35,7 @@ double RatioOf(const IsolatedPart& part) { return part.report.local ? part.repor
 
 std::string RatioText(double ratio) { return ratio >= 1e4 ? Format("%.1e", ratio) : Format("%.2f", ratio); }
 
-// Of a kernel with many results the first of them.
+// Shortens the shape of a kernel with many results to its first results.
 std::string ShortShape(const std::string& shape) {
   constexpr size_t kMostCharacters = 48;
   const size_t end = shape.size() > kMostCharacters ? shape.rfind("], ", kMostCharacters) : std::string::npos;
@@ -53,7 +53,7 @@ std::vector<std::string> CellsOf(const IsolatedPart& part) {
   return cells;
 }
 
-// By state, and in each as they stand in the program.
+// Sorted by state, then in program order.
 std::vector<const IsolatedPart*> InOrder(const Isolation& isolation) {
   std::vector<const IsolatedPart*> order;
   for (const IsolatedPart& part : isolation.parts) order.push_back(&part);

@@ -30,7 +30,7 @@ Status JudgeOutputs(Experiment& experiment, RunReport* report) {
 Status JudgeDataflow(Experiment& experiment, RunReport* report) {
   const FollowedRun& followed = *TRY(experiment.Followed());
   report->dataflow = followed.summary;
-  // What reads something else than was left for it computes something else, so this comes ahead of any kernel.
+  // A step that reads a wrong value computes a wrong result, so this fault precedes any kernel's.
   if (!followed.fault.empty())
     report->culprit = {
         .kind = Culprit::Kind::kRuntime, .name = followed.culprit, .text = Str("run time: ", followed.fault)};
@@ -46,7 +46,7 @@ Status JudgeEnsemble(Experiment& experiment, RunReport* report) {
   const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
   report->ensemble = TRY(CompareEnsemble(module, arguments, outputs, ensemble));
   if (experiment.options().reference_file.empty() || !report->ensemble->unsupported.empty()) return {};
-  // Both have to be what roundings make of the module.
+  // Roundings must explain both results.
   EnsembleResult of_file = TRY(CompareEnsemble(module, arguments, TRY(experiment.Reference())->outputs, ensemble));
   if (of_file.worst() > report->ensemble->worst()) report->ensemble = std::move(of_file);
   return {};
@@ -131,8 +131,8 @@ const CompareMode& ModeOf(const RunOptions& options) {
   return *mode;
 }
 
-// A product's additions are fast, and memory is touched for the first time. Loops whose number of iterations depends on
-// data count once. A long window that slides takes a few steps a result, however long it is.
+// Additions of a dot are fast. The first access to memory is slow. A loop whose trip count depends on data counts as
+// one trip. A reduce-window takes only a few steps per result, even if its window is long.
 double StepsOfInterpreting(const Module& module) {
   constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
   const CostAnalysis costs(module);
@@ -150,7 +150,7 @@ double StepsOfInterpreting(const Module& module) {
 }
 
 double SecondsOfRunning(const Module& module) {
-  constexpr double kDotFlops = 1e11, kOperations = 4e9, kBytes = 1e10;  // Each second.
+  constexpr double kDotFlops = 1e11, kOperations = 4e9, kBytes = 1e10;  // Per second.
   const CostAnalysis costs(module);
   const Cost& cost = costs.CostOf(module.entry());
   const double dots = std::accumulate(cost.dot_flops.begin(), cost.dot_flops.end(), 0.0);

@@ -36,16 +36,16 @@ WidenedOptions OptionsOf(const RunOptions& options, Progress* progress = nullptr
   return widened;
 }
 
-// Loops are compared by their iterations where they stand as such, not in regions: what these hold is the same there.
+// Loops outside of regions are compared by iterations. In regions they are not, so the regions are dissolved.
 std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   std::unique_ptr<Module> apart = optimized.Clone();
   TakeRegionsApart(*apart);
   return apart;
 }
 
-// Values that runs of the program leave in memory: the results of its kernels and library calls outside of loops. All
-// of them may be more than memory holds, so a run takes as many as a sixth of the memory holds, and the program runs
-// again for a value beyond those.
+// Values that runs of the program leave in memory: the results of its kernels and library calls outside of loops. They
+// may exceed the memory, so a run keeps values up to a sixth of the memory limit. The program runs again for a value
+// that was not kept.
 class ValuesOfRuns {
  public:
   ValuesOfRuns(Experiment& experiment, const Module& optimized) : experiment_(experiment) {
@@ -70,10 +70,10 @@ class ValuesOfRuns {
  private:
   struct Value {
     int step = 0;          // Id of the instruction.
-    int64_t element = -1;  // Index of the result; -1: the step has one.
+    int64_t element = -1;  // Index of the result. -1 if the step has only one.
     int64_t bytes = 0;
     std::shared_ptr<const Literal> literal;
-    bool is_lost = false;  // A run ended before it.
+    bool is_lost = false;  // A run ended before computing it.
   };
 
   Result<std::shared_ptr<const Literal>> Take(int id) {
@@ -82,7 +82,7 @@ class ValuesOfRuns {
     return value.literal;
   }
 
-  // Takes the value and those that are needed after it, as far as memory allows.
+  // Keeps the value and as many of the following ones as memory allows.
   Status RunFrom(size_t first) {
     const int64_t most_bytes = DefaultMemoryLimit() / 6;
     for (Value& value : values_) value.literal = nullptr;
@@ -101,14 +101,15 @@ class ValuesOfRuns {
                        Literal output) -> Status {
           for (Value* value : wanted.at(inst.id())) {
             Literal own = value->element < 0 ? output : output.elements()[value->element];
-            OwnBytes(own);  // The next step may write over the bytes of the output.
+            OwnBytes(own);  // Later steps may overwrite the bytes of the output.
             value->literal = std::make_shared<const Literal>(std::move(own));
           }
           return {};
         }};
     const Status ran = TRY(experiment_.Placed())->Execute({.observer = &take});
-    if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());  // An unfinished run leaves some.
-    experiment_.Displace();                                               // Comparing takes memory, too.
+    // An unfinished run leaves a part of the values.
+    if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());
+    experiment_.Displace();  // The comparison needs the memory.
     for (const auto& [step, of_step] : wanted) {
       for (Value* value : of_step) value->is_lost = value->literal == nullptr;
     }
@@ -120,8 +121,8 @@ class ValuesOfRuns {
   std::unordered_map<int, size_t> at_;  // By origin.
 };
 
-// Judges the wrong instance by itself, in the pipeline as it was run, and shows the rule and what it changed. No
-// instance: all of them.
+// The command that judges an instance by itself in the pipeline of the run, and shows the rule and its changes. Without
+// `instance`, it judges all instances.
 std::string LookCommand(const Experiment& experiment, const std::string& instance) {
   const RunOptions& options = experiment.options();
   std::string command = "hlo-opt --check_each_pass";
@@ -144,14 +145,15 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
   return Str(command, " ", ShellWord(experiment.path()));
 }
 
-// A value in question, and the best that arguments said of it.
+// A value that the own arguments do not decide.
 struct Question {
   const WidenedValue* own;
-  bool is_right = false;  // By equal bits alone, or by bounds that a wrong value might be within.
+  // Confirmed on other arguments, but only by equal bits, or by bounds that a wrong value might meet.
+  bool is_right = false;
 };
 
-// The questions that remain after a comparison on made-up arguments. A value that passes
-// opened is decided by arguments on which no element of it is open.
+// The questions that remain after a comparison on made-up arguments. A value that passes opened is decided only if none
+// of its elements is open there.
 std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
   std::erase_if(questions, [&](Question& question) {
     const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {
@@ -165,8 +167,8 @@ std::vector<Question> RemainingOf(std::vector<Question> questions, const Widened
   return questions;
 }
 
-// Compares on made-up arguments the values that the own arguments leave in question. Nothing if some value stays open,
-// whose reason `own` then has, or if equal bits on the own arguments remain the best that is known.
+// Compares the open values again on made-up arguments. Returns nothing if a value stays open, and sets the reason in
+// `own`. Also returns nothing if no made-up arguments were compared, or if `own` is already a match.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
                                            const WidenedOptions& widened, WidenedResult& own,
                                            std::vector<Literal>* arguments) {
@@ -211,8 +213,8 @@ bool HasDynamicSizes(const Module& module) {
   });
 }
 
-// Compares modules of dynamic sizes by runs in f64, because their values have no bounds, on their own arguments and on
-// made-up ones. Nothing if that decides nothing.
+// Compares modules with dynamic sizes by runs in f64, because their values have no bounds. Uses their own arguments and
+// made-up ones. Returns nothing if that decides nothing.
 Result<std::optional<WidenedResult>> CompareByF64Runs(const Module& input, const Module& optimized,
                                                       const RunOptions& options, std::vector<Literal>* arguments) {
   std::vector<std::vector<Literal>> sets = {*arguments};
@@ -263,7 +265,7 @@ PassFinding FindingOf(const BitsFinding& bits) {
   return finding;
 }
 
-// The difference that the wrong part made, or the first open part.
+// The difference of the wrong part, or the first open part and its reason.
 std::string ReasonOf(const SegmentsResult& result) {
   if (result.wrong) return result.wrong->reason;
   if (result.open.empty()) return "";
@@ -272,7 +274,7 @@ std::string ReasonOf(const SegmentsResult& result) {
   return Str(NameOf(open.first) == last ? last : Str(NameOf(open.first), " to ", last), ": ", open.reason);
 }
 
-// "110 values, 4096 elements"; of samples "110 values: 84 unchanged, 20 of 26 compared, 81920 elements".
+// "110 values, 4096 elements", or for samples "110 values: 84 unchanged, 20 of 26 compared, 81920 elements".
 std::string ValuesOf(const SegmentsResult& result) {
   const int64_t changed = result.values + result.not_compared;
   const std::string elements = Counted(result.elements, "element");
@@ -304,7 +306,7 @@ std::string TextOf(const SegmentsResult& result) {
   return text;
 }
 
-// Parts of the pipeline that are judged by themselves: segments of exact instances, and other instances.
+// The number of separately judged parts of the pipeline: segments of exact instances, and other instances.
 int64_t PartsOf(std::span<const PassRun> runs) {
   int64_t parts = 1;
   bool in_segment = false;
@@ -317,7 +319,7 @@ int64_t PartsOf(std::span<const PassRun> runs) {
   return parts;
 }
 
-// Compares the input with the optimized module, if no passes ran: what else changed it keeps all bits.
+// Compares the input with the optimized module if no passes ran. Other changes must keep all bits.
 Result<JudgedPasses> JudgeWithoutPasses(const Module& input, const Module& optimized,
                                         const std::vector<Literal>& arguments, const SampleOptions& options) {
   SampleResult sample =
@@ -377,7 +379,7 @@ Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool 
   if (judged.verdict == Verdict::kMismatch) return judged;
   const FurtherArguments& further = *TRY(experiment.Further());
   judged.not_exercised = further.not_exercised;
-  // Numbers on these sets are extreme, and equal bits alone are sure there.
+  // Numbers on these sets are extreme, so only bits count there.
   for (const ReachingSet& set : further.sets) {
     JudgedPasses on_set = TRY(judge_on(set.arguments, /*by_sample=*/false));
     if (!on_set.of_exact_pass) continue;

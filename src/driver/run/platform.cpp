@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// An op that other devices have a part in, or that tells them apart; null if there is none.
+// Returns an op that communicates with other devices or depends on the device, or null.
 const Instruction* FindDeviceOp(const Module& module) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
@@ -30,8 +30,8 @@ std::string DevicesText(const ModuleHeader& header) {
              header.num_partitions == 1 ? " partition" : " partitions");
 }
 
-// What plans memory looks at pairs of values that live at once, which is many of them in control flow that is nested
-// deep. Calls are inlined.
+// The buffer planner compares pairs of values that are live together. Deeply nested control flow has too many of them.
+// Calls are inlined before.
 Status CheckNesting(const Module& module, int64_t max_depth) {
   std::unordered_map<const Computation*, int64_t> levels;
   for (const Computation* computation : module.PostOrder()) {

@@ -10,9 +10,10 @@
 namespace hlo {
 namespace {
 
-// Stages that pass instances are in, each around its parts: those that follow each other in one are one span.
+// Adds a span for each stage of the pipeline around the spans of its pass instances. Consecutive instances in the same
+// stage share one span.
 void AddPasses(const PipelineReport& passes, std::vector<HostSpan>* spans) {
-  std::vector<size_t> open;  // Indices of spans, from the outside.
+  std::vector<size_t> open;  // Indices of enclosing spans, the outermost first.
   std::vector<std::string> names;
   for (const PassRun& run : passes.runs) {
     if (run.skipped) continue;
@@ -31,7 +32,7 @@ void AddPasses(const PipelineReport& passes, std::vector<HostSpan>* spans) {
   }
 }
 
-// From the stages' own clocks, in the order of Run.
+// Adds the stages before and after the runs with their measured times, in the order of Run.
 void AddHostSpans(const RunReport& report, const Profile& profile, TraceOptions* trace) {
   const RunTimes& times = report.times;
   trace->before = {{"read and verify", times.parse}, {"passes", times.passes}};

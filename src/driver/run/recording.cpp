@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Large texts are told by their first bytes, and not read.
+// Reads only the first bytes, because texts may be large.
 bool IsProto(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
@@ -45,7 +45,6 @@ void TakeRecording(const std::string& path, RunOptions* options) {
     options->args = file;
     options->recorded_arguments = Recorded::kTaken;
   }
-  // --first_divergence judges each kernel by the interpreter.
   const bool has_other =
       !options->reference_file.empty() || options->reference_platform != "default" || options->first_divergence;
   if (!found.result || has_other || options->recorded_result != Recorded::kWanted || !options->arg.empty()) return;

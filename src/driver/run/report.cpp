@@ -1,4 +1,4 @@
-// What a person gets to read of a run; a program: report_json.cpp, from the same struct.
+// The report of a run as text. report_json.cpp writes the same struct as JSON.
 #include <algorithm>
 
 #include "base/text.h"
@@ -15,14 +15,14 @@ namespace {
 
 std::string OutputName(const ShapeIndex& index) { return Str("{", Join(index, ","), "}"); }
 
-// Shapes that do not fit the column are cut in the middle.
+// Cuts text that does not fit the column in the middle.
 std::string Cut(const std::string& text, size_t width) {
   if (text.size() <= width) return text;
   return Str(text.substr(0, width / 2 - 1), "...", text.substr(text.size() - (width - width / 2 - 2)));
 }
 
-// The differences of the outputs, which are shown and not judged. The relative error is computed over a whole output.
-// The relative error of a single element near 0 may be large in a correct run.
+// Differences of the outputs, which are shown but not judged. The relative error is computed over a whole output,
+// because a correct run may have a large relative error in a single element near 0.
 std::string DifferencesTable(const Comparison& outputs) {
   constexpr size_t kMostRows = 12;
   std::string out = "  output   shape                 elements    max abs   norm rel\n";
@@ -35,7 +35,7 @@ std::string DifferencesTable(const Comparison& outputs) {
     const TensorComparison& t = *rows[i];
     out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e\n", OutputName(t.output).c_str(), Cut(t.ShapeText(), 18).c_str(),
                   static_cast<long long>(t.elements), t.max_abs, t.norm_rel);
-    // The columns speak of elements where both sides are finite.
+    // The columns only count elements that are finite on both sides.
     const bool alike = t.nan_actual == t.nan_expected && t.inf_actual == t.inf_expected;
     if (t.nan_actual + t.inf_actual + t.nan_expected + t.inf_expected > 0) {
       out.insert(out.size() - 1, Str("   not finite: ", t.nan_actual, " NaN and ", t.inf_actual, " inf",
@@ -48,8 +48,8 @@ std::string DifferencesTable(const Comparison& outputs) {
   return out;
 }
 
-// "2 of 180 steps by the interpreter: sort.3, fft.1 (31 % of the run time)"
-// "3 kernels (2 different), 1 library call, 1 fill; 4 steps": a step may have several kernels.
+// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if their number differs, because a step
+// may have several kernels.
 std::string CodeText(const RunReport& report) {
   const gpu::CompileReport& compile = *report.compile;
   const std::string cached =
@@ -63,6 +63,7 @@ std::string CodeText(const RunReport& report) {
   return out;
 }
 
+// "2 of 180 steps by the interpreter: sort.3, fft.1 (31 % of the run time)"
 std::string FallbackText(const FallbackSummary& fallback) {
   constexpr size_t kMostNames = 8;
   const size_t shown = std::min(fallback.names.size(), kMostNames);
@@ -73,7 +74,7 @@ std::string FallbackText(const FallbackSummary& fallback) {
                     100 * fallback.share));
 }
 
-// Every step is judged from what it read, so that each of these is wrong in itself.
+// Other steps that are wrong by themselves. Each step is judged from its operands.
 std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
   constexpr size_t kMostNames = 5;
   std::vector<std::string> others(local.wrong.begin(), local.wrong.end());
@@ -108,16 +109,16 @@ std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes
              ", at most ", Size(plan.arena_lower_bound), " live at once); process peak ", Size(process_peak_bytes));
 }
 
-// A fault that nothing caught tests nothing when it was nowhere planted.
+// Reports a fault that was planted nowhere, because such a run tests nothing.
 std::string PlantedText(const PlantedFault& planted) {
   return Str("  planted  ", planted.fault, " ", Counted(planted.times, "time"),
              planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
 }
 
-// Where a planted fault is not what is wrong in the end: it changed nothing that these arguments show, or the
-// comparison is blind, which are two things.
+// Reports that a planted fault did not become the verdict. Either it changes nothing on these arguments, or the
+// comparison is blind to it.
 std::string UnnoticedText(const RunReport& report) {
-  // Of autotuning's the notes tell what its checks found.
+  // For a wrong autotuning candidate, the notes report the result of the checks.
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {
     return planted.times > 0 && planted.fault != kWrongCandidate;
   });
@@ -128,8 +129,8 @@ std::string UnnoticedText(const RunReport& report) {
   return "  planted, and not found: all that was compared agrees on these arguments\n";
 }
 
-// What is in no other line, where it is worth one, and the sum of all. `other` is dumping, opening the device, the
-// stubs of custom calls.
+// The times that other lines lack, if they are long, and the total. `other` includes dumping, opening the device, and
+// stubs.
 std::string TimesText(const RunTimes& times) {
   constexpr double kWorthSaying = 1000;
   const double unsaid = times.all - times.ready() - times.run - times.reference - times.check;
@@ -152,7 +153,7 @@ std::string TimesText(const RunTimes& times) {
   return out + "\n";
 }
 
-// The interpreter runs beside a file for arguments that are made up, and to tell who is wrong.
+// With a reference file, the interpreter still runs to check generated arguments and to find the culprit.
 std::string ReferenceText(const RunReport& report) {
   const bool is_file = !report.reference_file.empty();
   const std::string check = report.times.check > 0 ? Str("   check ", HumanMilliseconds(report.times.check)) : "";
@@ -214,7 +215,7 @@ std::string ReportText(const RunReport& report) {
   if (report.outputs)
     out +=
         outputs_decide ? OutputTable(*report.outputs, report.exit == ExitCode::kNo) : DifferencesTable(*report.outputs);
-  // Those of `exact` follow with the culprit.
+  // The table of `exact` follows with the culprit.
   if (!report.rounded.empty()) out += Str("  rounding ", report.rounded, "\n");
   if (report.outputs && outputs_decide && !report.exact && report.rounded.empty()) {
     for (const TensorComparison& tensor : report.outputs->outputs) out += Details(tensor);
@@ -238,7 +239,7 @@ std::string ReportText(const RunReport& report) {
   if (!report.bits.empty()) out += Str("   bits ", report.bits);
   out += "\n";
   if (report.culprit.comparison) {
-    // Not the module's outputs, whose table stands above.
+    // Names the step, because the table of the module's outputs is printed above.
     if (report.culprit.kind == Culprit::Kind::kKernel || report.culprit.kind == Culprit::Kind::kLibrary)
       out += Str("  '", report.culprit.name, "' from what it read:\n");
     out += OutputTable(*report.culprit.comparison, true);

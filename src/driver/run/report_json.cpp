@@ -1,4 +1,4 @@
-// A run's report as JSON ("hlo.run/1").
+// The report of a run as JSON ("hlo.run/1").
 #include <algorithm>
 
 #include "base/json.h"

@@ -28,12 +28,12 @@ h2{margin-top:24px;padding-top:10px;font-size:18px}
 
 struct KindWord {
   Culprit::Kind kind;
-  std::string_view word;  // Before the name.
+  std::string_view word;  // Precedes the name.
 };
 constexpr KindWord kKindWords[] = {
     {Culprit::Kind::kPass, "pass"}, {Culprit::Kind::kKernel, "kernel"}, {Culprit::Kind::kLibrary, "library call"}};
 
-// "kernel 'fusion.3' is wrong"; "" where the culprit has no short name.
+// "kernel 'fusion.3' is wrong". "" if the culprit has no short name.
 std::string WhoIsWrong(const Culprit& culprit) {
   const auto row = std::ranges::find(kKindWords, culprit.kind, &KindWord::kind);
   if (row != std::end(kKindWords)) return Str(row->word, " '", culprit.name, "' is wrong");
@@ -68,13 +68,12 @@ class Page {
   }
 
  private:
-  // Whether the culprit is a step of the optimized module.
   bool IsStep() const {
     return report_.culprit.kind == Culprit::Kind::kKernel || report_.culprit.kind == Culprit::Kind::kLibrary;
   }
 
-  // The culprit in the program: a wrong step in the optimized module, or, for a pass, the value that it changed in the
-  // module that was read. Null: neither.
+  // The culprit in the program: a wrong step in the optimized module, or the value that a wrong pass changed in the
+  // input module. Otherwise null.
   Result<const Instruction*> Place() {
     const Culprit& culprit = report_.culprit;
     if (IsStep()) return Named(*TRY(experiment_.Optimized())->module, culprit.name);
@@ -95,7 +94,7 @@ class Page {
       if (!source.empty()) out_ += Str("<p class=\"q\">computes ", XmlText(source), "</p>\n");
     }
     if (culprit.kind != Culprit::Kind::kNone) {
-      // The other lines name commands, for a terminal.
+      // Later lines name commands, which a page does not need.
       const std::string_view first = std::string_view(culprit.text).substr(0, culprit.text.find('\n'));
       out_ += Str("<p>", XmlText(first), "</p>\n");
     }
@@ -105,7 +104,7 @@ class Page {
     return {};
   }
 
-  // The culprit between its neighbours.
+  // Adds a graph of the culprit and its neighbours.
   Status Where() {
     const Instruction* const place = TRY(Place());
     if (place == nullptr) return {};
@@ -124,14 +123,14 @@ class Page {
       node.lines.push_back(IsStep() ? "WRONG" : Str("CHANGED by ", report_.culprit.name));
     }
     const auto svg = GraphSvg(graph);
-    if (!svg) return {};  // Too large to lay out; the page goes without.
+    if (!svg) return {};  // The graph is too large to lay out, so the page omits it.
     out_ += Str("<div><h2>Where it is</h2>\n<p class=\"s\">",
                 IsStep() ? "The steps that ran" : "The program as it was read",
                 ", users below what they read</p>\n<div class=\"g\">", *svg, "</div></div>\n");
     return {};
   }
 
-  // The worst elements: in the results of the culprit where these were judged, else in the outputs.
+  // Adds the worst elements: of the culprit's results if they were judged, otherwise of the outputs.
   void Elements() {
     const Culprit& culprit = report_.culprit;
     const Comparison* const comparison = culprit.comparison                              ? &*culprit.comparison

@@ -38,17 +38,18 @@ namespace fs = std::filesystem;
 
 struct Finding {
   const Module& module;
-  std::string file;  // "before.hlo", which is that module.
-  std::string name;  // "algsimp#2", of the folder too.
+  std::string file;  // The file name of `module`, such as "before.hlo".
+  std::string name;  // "algsimp#2". Also a part of the folder's name.
   std::string what;  // "algsimp#2 of simplification changes results"
   std::optional<std::span<const Literal>> arguments;
-  int exit = 0;                                                   // Of the command,
-  std::function<std::string(const std::string& target)> command;  // which gets the target as it is to name it.
+  int exit = 0;  // The exit code of the command.
+  // Makes the command for a target in the spelling of --target.
+  std::function<std::string(const std::string& target)> command;
 };
 
-// A pass as --passes takes it, with the options that are not its defaults.
+// A pass in the syntax of --passes, with the options that differ from its defaults.
 std::string PassText(const PassRun& run) {
-  // Names with blanks are no words of a list.
+  // A list of passes cannot contain names with blanks.
   const std::string_view name = run.pass->name.contains(' ') ? run.pass->class_name : run.pass->name;
   std::vector<std::string> given;
   const std::vector<OptionText> options = Describe(run.options), defaults = Describe(run.pass->defaults());
@@ -58,7 +59,7 @@ std::string PassText(const PassRun& run) {
   return given.empty() ? std::string(name) : Str(name, "{", Join(given, ","), "}");
 }
 
-// "algsimp:fault", of whichever instance it was.
+// "pass:algsimp:fault", without the number of the instance.
 std::string FaultText(const PassRun& run) { return Str("pass:", run.pass->name, ":", run.fault); }
 
 std::string PassCommand(const PassRun& run, bool judged, const RunOptions& options, const std::string& target) {
@@ -94,7 +95,7 @@ Finding OfPass(const Module& before, const PassRun& run, std::string_view what,
           }};
 }
 
-// A step alone stays what it is: no passes run.
+// No passes run over a step.
 std::string StepCommand(const RunOptions& options, const std::string& target) {
   std::string command = "hlo-run --passes= --args=args.npz";
   const auto add = [&](const std::string& flag) { command += " " + ShellWord(flag); };
@@ -111,7 +112,7 @@ std::string StepCommand(const RunOptions& options, const std::string& target) {
   return command + " kernel.hlo";
 }
 
-// Folder of the program that runs, for those who do not have it in their PATH.
+// The folder of the running program, for users who do not have it in their PATH.
 std::string FolderOfProgram() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path().string();
@@ -125,7 +126,7 @@ std::string ScriptOf(const Finding& finding, const std::string& command) {
 
 struct Tried {
   std::string output;
-  int exit = 0;  // As a shell says it: 128 and the signal.
+  int exit = 0;  // As a shell reports it: 128 plus the signal.
 };
 
 Result<Tried> RunScript(const std::string& folder) {
@@ -142,7 +143,7 @@ Result<Tried> RunScript(const std::string& folder) {
   return tried;
 }
 
-// The target as the command names it; a file of one becomes a file of the folder.
+// Writes a target that is a file into the folder. Returns the target in the spelling of the command.
 Result<std::string> WriteTarget(const std::string& folder, const RunOptions& options) {
   const std::string& target = options.reproducer.target;
   std::error_code error;
@@ -151,7 +152,7 @@ Result<std::string> WriteTarget(const std::string& folder, const RunOptions& opt
   return "./target.txt";
 }
 
-// Fills a folder. True when the command shows what was found.
+// Fills a folder. Returns true if the command shows the finding.
 Result<bool> Fill(const std::string& folder, const Finding& finding, const RunOptions& options) {
   TRY(WriteFile(Str(folder, "/", finding.file), Print(finding.module)));
   if (finding.arguments) TRY(WriteNpz(Str(folder, "/args.npz"), "arg", *finding.arguments));
@@ -195,7 +196,7 @@ struct State {
   PassRun run;
 };
 
-// The module before the first instance that is meant.
+// The module before the first instance that `is_meant` accepts.
 std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
                                  const std::function<bool(const PassRun&)>& is_meant) {
   std::optional<State> state;
@@ -211,12 +212,12 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
   return state;
 }
 
-// Ends the process. What passes say of themselves, they say to those who asked for it, when they run in earnest.
+// Runs the passes and ends the process. Notes of passes are dropped, because the real run prints them.
 [[noreturn]] void RunAsChild(const Module& input, PipelineOptions pipeline, int* number) {
   rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   LeaveCrashesToParent();
-  SetThreads(1);  // A pool's threads stayed behind.
+  SetThreads(1);  // The threads of the pool exist only in the parent.
   pipeline.fusions = nullptr;
   pipeline.after = nullptr;
   pipeline.before = [number, before = std::move(pipeline.before)](const PassRun& run, Module& module) -> Status {
@@ -224,7 +225,7 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
     return before ? before(run, module) : Status();
   };
   const auto module = input.Clone(/*as_input=*/true);
-  std::ignore = Optimize(*module, std::move(pipeline), nullptr);  // An error is found again.
+  std::ignore = Optimize(*module, std::move(pipeline), nullptr);  // The real run finds an error again.
   std::fflush(nullptr);
   std::_Exit(0);
 }
@@ -255,7 +256,7 @@ std::string ReproduceWrongStep(Experiment& experiment, const std::string& name) 
     if (info.instruction->name() == name) step = info.instruction;
   }
   if (step == nullptr) return "none: no step has that name";
-  // Its first execution: what it read is gone when the next step runs.
+  // Keeps the operands of the first execution. Later steps may overwrite them.
   std::optional<std::vector<Literal>> read;
   const gpu::Observer look = {
       .wants = [&](const Instruction& inst, std::span<const gpu::LoopStep>) { return &inst == step && !read; },
@@ -286,7 +287,7 @@ Status ReportReproducer(Experiment& experiment, RunReport* report) {
   const auto add = [&](std::string_view title, std::string_view text) {
     culprit.text += Str("\n                ", title, text);
   };
-  if (culprit.sort.empty() && culprit.kind != Culprit::Kind::kPass) return {};  // It has no name.
+  if (culprit.sort.empty() && culprit.kind != Culprit::Kind::kPass) return {};  // The culprit has no name.
   if (is_step && !wanted)
     add("look:  ", Str(RunAgain(experiment.options().flags, "--reproducer=found", report->path),
                        "   writes this step and its operands to a folder"));
@@ -311,7 +312,7 @@ Error Reproduced(Error error, const Module& input, const RunOptions& options) {
 
 Status TryPasses(const Module& input, const RunOptions& options) {
   void* const shared = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return {};  // Where it cannot be tried, the run itself will tell.
+  if (shared == MAP_FAILED) return {};  // If the trial is impossible, the run itself will show a crash.
   int* const number = new (shared) int(0);
   std::fflush(nullptr);
   const pid_t child = fork();

@@ -29,7 +29,7 @@ void Append(std::vector<std::string>* notes, const std::vector<std::string>& mor
   notes->insert(notes->end(), more.begin(), more.end());
 }
 
-// Of an array or what is no array; large ones are hashed in pieces, on all threads.
+// Hashes large arrays in pieces on all threads.
 uint64_t HashOf(const Literal& leaf) {
   constexpr int64_t kPiece = 1 << 20;
   const int64_t bytes = leaf.byte_size();
@@ -42,7 +42,7 @@ uint64_t HashOf(const Literal& leaf) {
   return HashBytes({reinterpret_cast<const char*>(pieces.data()), pieces.size() * sizeof(uint64_t)});
 }
 
-// A hash of all bits of the outputs, to compare runs across machines.
+// A hash of all bits of the outputs, for comparing runs on different machines.
 std::string Bits(const Literal& literal) {
   uint64_t hash = 0xCBF29CE484222325;
   ForEachLeaf(literal.shape(), [&](const ShapeIndex& index, const Shape&) {
@@ -51,7 +51,7 @@ std::string Bits(const Literal& literal) {
   return Format("%016llx", static_cast<unsigned long long>(hash));
 }
 
-// The first output that has other bits, or "".
+// The first output whose bits differ, or "".
 std::string FirstDifference(const Literal& a, const Literal& b) {
   std::string first;
   ForEachLeaf(a.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
@@ -73,7 +73,7 @@ DevicesSummary CompareDevices(std::span<const Literal> outputs, const ModuleHead
   return summary;
 }
 
-// --check_replicas: of the devices of one partition all replicas have to agree.
+// --check_replicas: all replicas of a partition must have equal results.
 void CheckReplicas(std::span<const Literal> outputs, int64_t partitions, RunReport* report) {
   for (int64_t device = partitions; device < static_cast<int64_t>(outputs.size()); ++device) {
     const std::string difference = FirstDifference(outputs[device % partitions], outputs[device]);
@@ -88,7 +88,7 @@ void CheckReplicas(std::span<const Literal> outputs, int64_t partitions, RunRepo
   report->detail = Str(outputs.size() / partitions, " replicas have the same results");
 }
 
-// The result as text: leaf by leaf.
+// The result as text, one leaf after another.
 std::string LiteralsText(const Literal& result) {
   std::string out;
   ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape& shape) {
@@ -97,7 +97,7 @@ std::string LiteralsText(const Literal& result) {
   return out;
 }
 
-// Those of all devices, each under its number.
+// The results of all devices, each after its number.
 std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
   std::string out;
   for (size_t device = 0; device < results.size(); ++device) {
@@ -184,7 +184,7 @@ void ReportTimes(const RunTimes& of_results, bool interpreted, RunTimes* times) 
   times->all_runs = of_results.all_runs;
   times->first_run = of_results.first_run;
   times->results = of_results.results;
-  if (interpreted) times->reference = 0;  // It is one of the runs.
+  if (interpreted) times->reference = 0;  // The reference is one of the runs.
 }
 
 Status ReportResults(Experiment& experiment, const RunResults& results, RunReport* report) {
@@ -286,7 +286,7 @@ Result<RunReport> Run(Experiment& experiment) {
     report.notes.push_back(Str("the interpreter runs the module as it is read, so that nothing comes of ",
                                Join(of_kernels, " "), has_one_device ? " (--platform=cpu)" : ""));
   }
-  // Compiled before arguments are made: what is unsupported is said at once.
+  // Compiles before making arguments, so that unsupported ops are reported at once.
   if (where.device != nullptr) TRY(ReportCode(experiment, &report));
   ReportPlanted(experiment.options(), &report);
   report.reference_skipped = TRY(experiment.WhyNoReference());

@@ -28,8 +28,8 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// The iterations of each loop that are looked at: of its body as TripsToJudge has it; of its condition, which is one
-// element, these and the one that ended it, and of loops of few trips all.
+// The judged iterations of each loop. A body is judged in the iterations of TripsToJudge. A condition has only one
+// element, so it is also judged when it ends the loop, and in all iterations of a loop with few trips.
 class ChosenIterations {
  public:
   ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
@@ -40,7 +40,7 @@ class ChosenIterations {
   bool Has(const Instruction& inst, std::span<const gpu::LoopStep> loops) const {
     return std::all_of(loops.begin(), loops.end(), [&](const gpu::LoopStep& step) {
       const auto of = of_.find(step.loop->id());
-      if (of == of_.end()) return true;  // Of the condition of a loop without trips.
+      if (of == of_.end()) return true;  // The condition of a loop without trips.
       if (of->second.chosen.contains(step.iteration)) return true;
       constexpr int64_t kFewTrips = 256;
       const int64_t trips = of->second.trips;
@@ -53,10 +53,10 @@ class ChosenIterations {
     std::set<int64_t> chosen;
     int64_t trips = 0;
   };
-  std::map<int, OfLoop> of_;  // By the loop's id.
+  std::map<int, OfLoop> of_;  // The key is the id of the loop.
 };
 
-// An instruction that no pass put in a fusion, as a computation of its own.
+// A computation of one instruction that no pass put in a fusion.
 std::unique_ptr<Module> Alone(const Instruction& inst) {
   auto module = std::make_unique<Module>(std::string(inst.name()));
   Computation& computation = module->AddComputation(inst.name());
@@ -74,8 +74,8 @@ bool HoldsLoop(const Instruction& inst) {
   return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_loop);
 }
 
-// Whether the kernel calls a computation that is not a plain sum, product or extreme: an argmax, a comparator. The
-// result then depends on the order of operations where elements are NaN.
+// Whether the kernel calls a computation that is not a plain sum, product or extreme, such as an argmax or a
+// comparator. With NaN operands, its result then depends on the order of operations.
 bool CallsOther(const Instruction& inst) {
   const auto is_other = [](const Instruction* inside) {
     return std::ranges::any_of(CalledComputations(*inside), [](const Computation* called) {
@@ -88,18 +88,18 @@ bool CallsOther(const Instruction& inst) {
 // A step as a program of its own.
 struct StepAlone {
   std::unique_ptr<Module> module;
-  std::unique_ptr<gpu::Executable> executable;  // Null: it does not compile alone.
-  std::string name;                             // Of the step in the module.
+  std::unique_ptr<gpu::Executable> executable;  // Null if it does not compile alone.
+  std::string name;                             // The name of the step in the module.
 };
 
-// The step on arguments made for it. Nothing where that cannot be.
+// Compares the step on generated arguments. Returns nothing if it cannot run on them.
 Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOptions local,
                                                 const ArgumentOptions& made) {
   if (alone.executable == nullptr) return std::nullopt;
   const auto arguments = MakeArguments(*alone.module, made);
   if (!arguments) return std::nullopt;
   const std::optional<Literal> output = TRY(UnlessOfDevice(RunAlone(*alone.executable, *arguments)));
-  alone.executable->Unbind();  // Programs of all kernels are kept, without their memory.
+  alone.executable->Unbind();  // Kept programs must not hold memory.
   if (!output) return std::nullopt;
   for (const gpu::StepInfo& step : alone.executable->steps()) {
     if (step.instruction->name() != alone.name) continue;
@@ -120,8 +120,8 @@ Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOpt
   return std::nullopt;
 }
 
-// A missing term changes a sum of n terms by about a share of 1 / n. Returns true if roundings may change it by more:
-// the likely error of the sum together with the rounding of the result.
+// Whether roundings may hide a missing term. A missing term changes a sum of n terms by about 1 / n of its value. The
+// roundings are the likely error of the sum and the rounding of the result.
 bool HidesATerm(const gpu::StepInfo& step) {
   const Instruction& inst = *step.instruction;
   const auto hides = [&](const Instruction& sum, const PrecisionPlan* plan) {
@@ -142,7 +142,7 @@ bool HidesATerm(const gpu::StepInfo& step) {
 // Counts of the checked elements of one output of a step, over all executions.
 struct OfOutput {
   int64_t checked = 0, undetermined = 0, vacuous = 0;
-  int64_t silent = 0;  // Floats that should be zero, infinite or NaN.
+  int64_t silent = 0;  // Floats whose expected value is zero, infinite or NaN.
 
   void Add(const TensorComparison& output) {
     checked += output.checked;
@@ -150,7 +150,7 @@ struct OfOutput {
     undetermined += output.Count(ElementClass::kUndetermined);
     vacuous += output.Count(ElementClass::kVacuous);
   }
-  // Why nothing is decided of the output as a whole; "": it is.
+  // Why the output as a whole is open. "" if it is decided.
   std::string WhyOpen() const {
     const auto all = static_cast<double>(checked);
     const auto of = [&](int64_t count, std::string_view what) {
@@ -163,11 +163,11 @@ struct OfOutput {
   bool IsUndetermined() const {
     return static_cast<double>(undetermined) > kMostUndetermined * static_cast<double>(checked);
   }
-  // Whether most wrong kernels give the same, so that other arguments are worth a look.
+  // Whether most wrong kernels would return the same values, so other arguments should be tried.
   bool SaysNothing() const { return checked > 1 && silent == checked; }
 };
 
-// The limit to judging one step once, from how often each one ran.
+// The work limit for judging a step once, given how often each step ran.
 int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_t> runs, int64_t limit) {
   if (limit == 0) return 0;
   std::vector<shadow::Work> work;
@@ -183,10 +183,10 @@ std::string Share(int64_t part, int64_t whole) {
                 100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
 }
 
-// One look at the steps of a run, from what each of them read.
+// Judges the steps of a run from their operands.
 class LocalCheck {
  public:
-  // `interpreted`: what the interpreter made of the whole program, or null.
+  // `interpreted`: the interpreter's results of the whole program, or null.
   LocalCheck(gpu::Executable& executable, gpu::Device& device, const FollowedRun& followed, const Literal* interpreted,
              const RunOptions& options, Progress& progress, Divergence* divergence, RunReport* report)
       : executable_(executable),
@@ -223,8 +223,8 @@ class LocalCheck {
     return CheckAtEdges();
   }
 
-  // Judges one more run, with other arguments, which are in place. Only faults count there, because numbers are
-  // extreme. If the results have the bits of `interpreted`, then no step is looked at.
+  // Judges one more run, on other arguments, which are bound. Only faults count there, because the numbers are extreme.
+  // If the results have the bits of `interpreted`, no step is judged.
   Status RunOnFurther(std::span<const Literal> arguments, const Literal& interpreted) {
     on_further_ = true;
     divergence_ = nullptr;
@@ -257,7 +257,7 @@ class LocalCheck {
  private:
   bool IsJudged(size_t step) const { return steps_[step].kind != gpu::StepKind::kHostCall; }
 
-  // Runs the program with the arguments in place and looks at the steps.
+  // Runs the program on the bound arguments and judges its steps.
   Status LookAtSteps() {
     const gpu::Observer look = {
         .wants =
@@ -267,7 +267,8 @@ class LocalCheck {
         .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                        const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
     const Status ran = executable_.Execute({.observer = &look});
-    if (!ran && !MayComeOfWrongValues(ran.error())) FAIL(ran.error());  // An unfinished run: Follow.
+    // Wrong values may end the run early. Follow finds their cause.
+    if (!ran && !MayComeOfWrongValues(ran.error())) FAIL(ran.error());
     return {};
   }
 
@@ -281,7 +282,7 @@ class LocalCheck {
       local.plan = &step.precision;
       return CompareLocal(*inst.attrs<FusionAttrs>().calls, inputs, output, local);
     }
-    const auto alone = Alone(inst);  // The plan goes by ids, and these are others.
+    const auto alone = Alone(inst);  // The plan uses the ids of the original instruction, so it does not apply.
     return CompareLocal(*alone->Computations().front(), inputs, output, local);
   }
 
@@ -306,7 +307,7 @@ class LocalCheck {
     return Take(i, loops, std::move(own));
   }
 
-  // Equal steps are compiled once.
+  // Compiles equal steps once.
   Result<const StepAlone*> AloneOf(size_t i) {
     const Instruction& inst = *steps_[i].instruction;
     std::unique_ptr<Module> module = ExtractStep(inst);
@@ -318,8 +319,8 @@ class LocalCheck {
     return &alone;
   }
 
-  // A step that is the whole program and has the bits of the interpreter's results is right, and need not be
-  // interpreted once more. The judge of the passes says whether the step means the same as the program.
+  // If the only step is the whole program and its result has the interpreter's bits, it is right. Then it need not be
+  // interpreted again. The oracle `passes` decides whether the step means the same as the program.
   std::optional<Comparison> WholeProgram(std::span<const gpu::LoopStep> loops, const Literal& output) const {
     if (interpreted_ == nullptr || divergence_ != nullptr) return std::nullopt;
     if (steps_.size() != 1 || !loops.empty()) return std::nullopt;
@@ -328,8 +329,8 @@ class LocalCheck {
     return comparison.verdict == Verdict::kMatch ? std::optional(std::move(comparison)) : std::nullopt;
   }
 
-  // A kernel that holds a loop and more is judged as the kernels that it is made of, where these give the same bits: by
-  // themselves, or else with its plan.
+  // Judges a kernel with a loop and other instructions as several kernels, if these return the same bits. The kernels
+  // are planned individually, or else with the plan of the whole kernel.
   Result<bool> TakeByParts(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                            const Literal& output) {
     for (const bool same_plan : {false, true}) {
@@ -369,7 +370,7 @@ class LocalCheck {
     return true;
   }
 
-  // Of a loop that is one kernel.
+  // The check of a loop that is one kernel. Null for other steps.
   Result<TripCheck*> TripsOf(size_t i) {
     const auto [at, is_new] = trips_.try_emplace(i);
     if (is_new) at->second = TRY(TripCheck::Of(steps_[i], device_, options_));
@@ -420,7 +421,7 @@ class LocalCheck {
     }
   }
 
-  // The first is the culprit.
+  // The first wrong step is the culprit.
   void IsWrong(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison,
                std::string_view where) {
     summary_.wrong.emplace(step.instruction->name());
@@ -430,8 +431,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Kernels beyond the likely effect of roundings, and kernels with other bits than the interpreter's whose sums are
-  // too long for bounds to see a missing term. Equal kernels are checked once.
+  // Checks doubtful kernels on integers: kernels with unlikely large errors, and kernels without the interpreter's bits
+  // whose sums are too long for bounds to show a missing term. Equal kernels are checked once.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {
@@ -447,7 +448,7 @@ class LocalCheck {
     return {};
   }
 
-  // Runs a kernel on made-up arguments if one of its outputs is open, or if the right values say nothing.
+  // Runs a kernel on made-up arguments if an output is open, or if its expected values say nothing.
   Status DecideOpen() {
     for (const auto& [i, outputs] : outputs_) {
       std::string why;
@@ -460,7 +461,7 @@ class LocalCheck {
         only_vacuous &= !output.IsUndetermined();
       }
       const Instruction& inst = *steps_[i].instruction;
-      // A loop may run for long on other arguments, so they must be worth it.
+      // Loops may run long on other arguments, so they are run only if an output is open.
       if (open.empty() || IsKnownWrong(i) || (why.empty() && HoldsLoop(inst))) continue;
       progress_.Stage("checking on made-up arguments");
       TripCheck* const trips = TRY(TripsOf(i));
@@ -483,11 +484,11 @@ class LocalCheck {
     return {};
   }
 
-  // Runs kernels alone on numbers that the program may never give them: large ones, NaN and infinities, indices out of
-  // range, any initial values of reductions. Only faults count there. A sample of the elements is
-  // judged. Only on the host, where kernels that were compiled for the program are not compiled again.
+  // Runs kernels alone on numbers that the program may never give them: large numbers, NaN and infinities, indices out
+  // of range, any initial values of reductions. Only faults count there, and a sample of the elements is judged. This
+  // runs only on the host, where compiled kernels are reused.
   Status CheckAtEdges() {
-    // Steps of judging one kernel, and the most steps that a kernel has as a whole.
+    // Steps of judging one kernel, and the limit for judging all of its elements.
     constexpr int64_t kSteps = 1'000'000, kMostSteps = 100'000'000;
     if (!device_.IsHost()) return {};
     std::vector<ArgumentOptions> of_edges = {
@@ -522,9 +523,9 @@ class LocalCheck {
   const Literal* interpreted_;
   const RunOptions& options_;
   Progress& progress_;
-  Divergence* divergence_;  // May be null.
+  Divergence* divergence_;
   ChosenIterations iterations_;
-  bool on_further_ = false;  // Further arguments are in place.
+  bool on_further_ = false;  // The check runs on further arguments.
   std::map<int, size_t> step_by_id_;
   WorkMeter meter_;
   LocalOptions local_;
@@ -532,8 +533,8 @@ class LocalCheck {
   Culprit& culprit_;
   std::map<uint64_t, StepAlone> alone_;                 // Indexed by fingerprint.
   std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
-  std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
-  // By step and whether they have its plan; null: it is no loop and more.
+  std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // Null if the step is not a single loop.
+  // The key is the step and same_plan. The value is null if the step cannot be split.
   std::map<std::pair<size_t, bool>, std::unique_ptr<gpu::Executable>> parts_;
   std::map<size_t, std::map<ShapeIndex, OfOutput>> outputs_;  // By step.
   std::set<std::string> unchecked_;
@@ -565,7 +566,7 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
 
 namespace {
 
-// Judges the kernels on arguments that reach more, too.
+// Also judges the kernels on arguments that reach more sides.
 Status JudgeOnFurther(Experiment& experiment, LocalCheck& check, RunReport* report) {
   const FurtherArguments& further = *TRY(experiment.Further());
   report->not_exercised = further.not_exercised;

@@ -29,7 +29,7 @@ constexpr std::string_view kValues = "values.npz";
 
 using OnValue = std::function<Status(const std::string& key, const gpu::StepInfo& step, const Literal& value)>;
 
-// Names of the input's instructions by id: optimized ones have these as origins.
+// Names of the input's instructions by id. Optimized instructions have these ids as origins.
 std::map<int, std::string> NamesOf(const Module& input) {
   std::map<int, std::string> names;
   for (const Computation* computation : input.Computations()) {
@@ -38,7 +38,7 @@ std::map<int, std::string> NamesOf(const Module& input) {
   return names;
 }
 
-// Each array that a step makes, the first time that it runs.
+// Calls `on_value` for each array that a step computes in its first execution.
 Status EachValue(Experiment& experiment, const OnValue& on_value) {
   const std::map<int, std::string> names = NamesOf(*TRY(experiment.Input())->module);
   gpu::Executable& executable = *TRY(experiment.Placed());
@@ -59,7 +59,7 @@ Status EachValue(Experiment& experiment, const OnValue& on_value) {
                      const Literal& output) -> Status {
         done.insert(inst.id());
         const gpu::StepInfo& step = *steps.at(inst.id());
-        if (step.kind == gpu::StepKind::kCopy) return {};  // The value of another step.
+        if (step.kind == gpu::StepKind::kCopy) return {};  // A copy has the value of another step.
         const Literal value = output.WithBools();
         TRY(tell(inst, step, value));
         for (const Instruction* user : inst.users()) {
@@ -74,11 +74,11 @@ Error Broken(const std::string& folder, std::string_view what) {
   return Rejected("A018", Str("--reference: '", Escaped(folder), "' ", what));
 }
 
-// The other run's values by key, as values of a shape; nothing: it has none of that name, or of another shape.
+// The values of the other run. `value` returns nothing if the key is missing or its shape differs.
 struct OtherRun {
   std::string name;
   std::function<Result<std::optional<Literal>>(const std::string& key, const Shape& shape)> value;
-  bool same_module = false;  // The optimized one.
+  bool same_module = false;  // The optimized modules are equal.
 };
 
 Result<std::optional<OtherRun>> OfBundle(Experiment& experiment, std::string* skipped) {
@@ -174,7 +174,7 @@ Result<std::string> ReferenceFile(const std::string& path) {
   if (!IsBundle(path)) FAIL(Broken(path, "is a folder, and no bundle: it has no manifest.json of one"));
   const Bundle bundle = TRY(ReadBundle(path));
   for (const std::string& note : bundle.notes) {
-    // Reports are of no account here.
+    // Changes of reports do not matter here.
     if (note.contains(".npz'") || note.contains("/module")) FAIL(Broken(path, Str("was changed: ", note)));
   }
   std::string file = path + "/actual.npz";

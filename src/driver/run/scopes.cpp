@@ -22,11 +22,11 @@
 namespace hlo {
 namespace {
 
-// How the names of the computations begin that parts are called as. Whatever else was called is inlined by then.
+// Name prefixes of the computations of parts. Other calls were inlined before.
 constexpr std::string_view kCompiled = "scope_compiled", kByOp = "scope_op_by_op";
 
-// What of a module the two patterns meet: an instruction by its op_name, or by the name of its computation or of one
-// that leads there.
+// Which of the two patterns match an instruction: in its op_name, in the name of its computation, or in the name or
+// op_name of a caller.
 struct Met {
   bool compile = false, interpret = false;
 };
@@ -44,7 +44,7 @@ struct Patterns {
 
 MetById MeetAll(const Module& module, const Patterns& patterns) {
   MetById met;
-  std::unordered_map<const Computation*, Met> leading;  // From callers.
+  std::unordered_map<const Computation*, Met> leading;  // Matches of the callers.
   const std::vector<Computation*> order = module.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
     const Met here = patterns.In(order[i]->name(), leading[order[i]]);
@@ -59,7 +59,7 @@ MetById MeetAll(const Module& module, const Patterns& patterns) {
   return met;
 }
 
-// The body of the call in its place, with the origins that the callee's instructions have. `on_copy` sees each.
+// Replaces a call by the callee's instructions, which keep their origins. Calls `on_copy` for each copy.
 void Inline(Instruction& call, const std::function<void(const Instruction&, Instruction&)>& on_copy) {
   const Computation& callee = *call.attrs<CallAttrs>().to_apply;
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -80,7 +80,7 @@ void Inline(Instruction& call, const std::function<void(const Instruction&, Inst
   call.computation().Remove(call);
 }
 
-// All calls, those in what is called first.
+// Inlines all calls, callees first.
 void InlineAll(Module& module, const std::function<void(const Instruction&, Instruction&)>& on_copy) {
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
@@ -90,7 +90,7 @@ void InlineAll(Module& module, const std::function<void(const Instruction&, Inst
   module.RemoveUnreachable();
 }
 
-// Instructions that compute: of control flow those that it runs.
+// The number of instructions that compute. Control flow counts the instructions of its computations.
 int64_t CountSteps(const Instruction& inst) {
   if (!inst.Is(kControl)) return gpu::IsStep(inst);
   int64_t count = 0;
@@ -100,7 +100,7 @@ int64_t CountSteps(const Instruction& inst) {
   return count;
 }
 
-// Is made where it is read, whoever else makes it, too.
+// Whether the instruction is so cheap that each user can compute it again.
 bool CostsNothing(const Instruction& inst) {
   return inst.Is(kElementwise) || inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kIota);
 }
@@ -110,7 +110,6 @@ bool HasControlEdges(const Computation& computation) {
                              [](const Instruction* inst) { return !inst->control_predecessors().empty(); });
 }
 
-// Divides one computation.
 class Division {
  public:
   Division(Computation& computation, const Patterns& patterns, const MetById& met, ScopesSummary* summary)
@@ -125,7 +124,7 @@ class Division {
       if (side == Side::kIn && CostsNothing(*inst) &&
           std::ranges::all_of(inst->operands(), [&](const Instruction* operand) { return IsFree(*operand); }))
         free_.insert(inst);
-      // Who comes back into a scope from outside begins another part.
+      // An instruction that returns into a scope from outside begins another part.
       for (const Instruction* operand : inst->operands()) {
         if (side == Side::kIn && IsFree(*operand)) continue;
         depth = std::max(depth, depth_[operand] + (side == Side::kIn && side_[operand] != Side::kIn));
@@ -134,7 +133,8 @@ class Division {
       if (side == Side::kIn) parts[depth].push_back(inst);
       if (side == Side::kOut) alone.emplace_back(depth, inst);
     }
-    // Operands first: what stands alone behind a part has its depth.
+    // Calls of the parts and of outside instructions, operands first: an outside instruction after a part has the depth
+    // of the part.
     auto next = alone.begin();
     std::ranges::stable_sort(alone, {}, &std::pair<int, Instruction*>::first);
     for (const auto& [depth, members] : parts) {
@@ -144,11 +144,12 @@ class Division {
     for (; next != alone.end(); ++next) Call({&next->second, 1}, kByOp);
   }
 
-  // The computations that control flow runs, where it stays.
+  // The computations of control flow that stays in place.
   std::vector<Computation*> Entered() const {
     std::vector<Computation*> entered;
     for (const Instruction* inst : computation_.instructions()) {
-      const auto side = side_.find(inst);  // What went with a part has left its original, and calls of parts are new.
+      // A new call of a part has no side. The original of an instruction in a part has the side kIn.
+      const auto side = side_.find(inst);
       if (!inst->Is(kControl) || side == side_.end() || side->second != Side::kStays) continue;
       std::ranges::copy(CalledComputations(*inst), std::back_inserter(entered));
     }
@@ -163,7 +164,7 @@ class Division {
     return patterns_.IsCompiled(met != met_.end() ? met->second : Met());
   }
 
-  // With all that it runs.
+  // Whether the instruction and everything that it runs are in scope.
   bool IsCompiledWhole(const Instruction& inst) const {
     if (gpu::IsStep(inst) && !IsCompiled(inst)) return false;
     if (!inst.Is(kControl)) return true;
@@ -179,7 +180,7 @@ class Division {
       return Side::kStays;
     if (!inst.control_predecessors().empty() || IsWaitedFor(inst)) return Side::kStays;
     if (inst.Is(Opcode::kTuple) || inst.Is(Opcode::kGetTupleElement)) {
-      // As what they are made of, where that is all in scope.
+      // They are in scope if all of their operands except constants are.
       const bool is_in =
           std::ranges::any_of(inst.operands(),
                               [](const Instruction* operand) { return !operand->Is(Opcode::kConstant); }) &&
@@ -202,7 +203,7 @@ class Division {
     return waited_for_->contains(&inst);
   }
 
-  // In scope and made of constants alone: each part that reads it makes it.
+  // Whether the instruction is in scope and computed from constants only. Each part that reads it computes it again.
   bool IsFree(const Instruction& inst) const { return inst.Is(Opcode::kConstant) || free_.contains(&inst); }
 
   Instruction& CopyOfFree(Computation& part, const Instruction& inst) {
@@ -211,7 +212,7 @@ class Division {
     return part.AddClone(inst, operands);
   }
 
-  // Of what is free, who makes it anew goes on to read it.
+  // Replaces a result by the value that the call returns. Parts that compute a free result again continue to read it.
   void TakeInstead(Instruction& result, Instruction& value) {
     if (!IsFree(result)) return result.ReplaceAllUses(value);
     const auto users = result.users();
@@ -225,7 +226,7 @@ class Division {
     value.SetOrigin(result.origin());
   }
 
-  // Puts copies of the members in a computation that is called in their place.
+  // Replaces the members by a call of a new computation with copies of them.
   void Call(std::span<Instruction* const> members, std::string_view name) {
     const std::unordered_set<const Instruction*> inside(members.begin(), members.end());
     Computation& part = computation_.module().AddComputation(name);
@@ -251,7 +252,7 @@ class Division {
       ScopesSummary::Part& counts = name == kCompiled ? summary_->compiled : summary_->by_op;
       counts.instructions += CountSteps(*member);
     }
-    if (results.empty()) results.push_back(members.back());  // Nobody reads it: dce takes it.
+    if (results.empty()) results.push_back(members.back());  // Unused. The pass `dce` removes it.
     std::vector<Instruction*> made;
     for (const Instruction* result : results) made.push_back(copies[result]);
     part.SetRoot(made.size() == 1 ? *made.front() : part.AddTuple(made));
@@ -273,14 +274,13 @@ class Division {
   std::optional<std::unordered_set<const Instruction*>> waited_for_;
 };
 
-// What passes see of a whole module again.
 Status CleanUp(Module& module, std::string_view passes) {
   PipelineOptions options{.passes = std::string(passes)};
   TRY(RunPipeline(module, options));
   return {};
 }
 
-// The instructions of a part, and of what it runs, once they stand where they stay.
+// Adds the ids of an instruction of a part, and of the instructions that it runs, after inlining.
 void AddIds(const Instruction& inst, std::set<int>* ids) {
   if (!ids->insert(inst.id()).second || !inst.Is(kControl)) return;
   for (const Computation* callee : CalledComputations(inst)) {
@@ -301,7 +301,7 @@ Result<Scopes> Scopes::Divide(Module& module, const ScopeOptions& options) {
       FAIL(UsageError("F008",
                       MetNothing(flag, *given, "no instruction has such an op_name, and no computation such a name")));
   }
-  // A body called twice has two values; neither is *the* value of the callee's instruction.
+  // A body that is called twice has two values, so its instructions have no origin.
   InlineAll(module, [&](const Instruction& from, Instruction& copy) {
     met[copy.id()] = met[from.id()];
     copy.SetOrigin(-1);

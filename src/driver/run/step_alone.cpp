@@ -9,8 +9,8 @@
 namespace hlo {
 namespace {
 
-// Whether the output is right by bounds that a wrong one would break. If all that it should be is zero, infinite or
-// NaN, then most wrong kernels give the same.
+// Whether the output is right within bounds that a wrong output would break. If all expected values are zero, infinite
+// or NaN, most wrong kernels return the same.
 bool Decides(const TensorComparison& output) {
   constexpr double kMostVacuous = 0.1;
   const int64_t silent = output.zero_expected + output.inf_expected + output.nan_expected;
@@ -49,7 +49,7 @@ Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::D
   gpu::CompileOptions compile = CompilerOptions(options);
   compile.quick_code = true;
   auto executable = gpu::Compile(step, device, compile);
-  const bool was_planted = !std::exchange(compile.inject, "").empty();  // The fault may be meant for another.
+  const bool was_planted = !std::exchange(compile.inject, "").empty();  // The fault may be meant for another step.
   if (!executable && was_planted) executable = gpu::Compile(step, device, compile);
   auto alone = TRY(UnlessOfDevice(std::move(executable)));
   return alone ? std::move(*alone) : nullptr;
@@ -57,7 +57,7 @@ Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::D
 
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments) {
   const gpu::Observer nothing = {.wants = [](const Instruction&, std::span<const gpu::LoopStep>) { return false; }};
-  return alone.Run(arguments, {.observer = &nothing});  // An observed run spoils them.
+  return alone.Run(arguments, {.observer = &nothing});  // An observed run spoils the memory of the results.
 }
 
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed) {

@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// The loop of a region that has nothing else; null: there is none.
+// The loop of a region that has no other kernels, or null.
 const Instruction* OnlyLoop(const Instruction& region) {
   const Instruction* loop = nullptr;
   for (const Instruction* inst : FusedComputation(region).instructions()) {
@@ -24,7 +24,7 @@ const Instruction* OnlyLoop(const Instruction& region) {
   return loop;
 }
 
-// A module with the region around the loop alone, and the same plan on it, under the name of the step.
+// A module with a region around only the loop. It keeps the plan and the name of the step.
 std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop) {
   std::unique_ptr<Module> module = Extract(loop, 0, false);
   Computation& held = module->AddComputation("trips");
@@ -47,7 +47,8 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   return module;
 }
 
-// The one loop of the region, and, where `all` are to be in groups, the kernels before it and the others.
+// Groups of the region's kernels: its loop, and with `all` also the kernels before the loop and the other kernels.
+// Nothing if the region does not have exactly one loop, or has no other kernel.
 std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all) {
   const Computation& held = FusedComputation(region);
   std::vector<const Instruction*> loops;
@@ -77,7 +78,7 @@ Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& 
                                                            const RunOptions& options, bool same_plan) {
   if (!IsRegion(*step.instruction)) return nullptr;
   const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
-  bool is_apart = false;  // Its parts are regions again.
+  bool is_apart = false;  // The first region was split. Its parts are regions too.
   const auto once = [&](const Instruction& region) {
     return std::exchange(is_apart, true) ? std::nullopt : GroupsAroundLoop(region, same_plan);
   };
@@ -111,7 +112,8 @@ Result<std::unique_ptr<TripCheck>> TripCheck::Of(const gpu::StepInfo& step, gpu:
   return check;
 }
 
-// Of the region's computation, which but for the loop only names values. `result`: of the loop.
+// The value of an instruction in the region's computation, which computes nothing except the loop. `result` is the
+// value of the loop.
 Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs,
                                  const Literal* result) const {
   if (&inst == &loop_) return *result;
@@ -121,7 +123,7 @@ Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Litera
   return Evaluate(inst, operands);
 }
 
-// The state so many trips later, as long as the condition says so. 0: at the end.
+// The state after `trips` trips, or after the last trip if the loop ends before. 0 means no limit.
 Result<Literal> TripCheck::Go(const Literal& state, int64_t trips, int64_t* made) {
   std::vector<Literal> arguments;
   for (const Literal& element : state.elements()) arguments.push_back(element);

@@ -18,13 +18,12 @@ namespace {
 
 using Answer = gpu::TuningHooks::Answer;
 
-// Scalar steps of judging one result; of the largest a sample of the elements. A third of a second.
+// Scalar steps of judging one result, about a third of a second. The largest results are judged by samples.
 constexpr int64_t kWorkOfJudging = 20'000'000;
-// Two results of one step may differ by so much of their size and still be one value rounded in two ways; what is off
-// by more is wrong whatever the types.
+// The largest relative difference between two results of one step that different roundings may cause, for any type.
 constexpr double kRough = 0.1;
 
-// Root of the mean square of some of the elements.
+// Root mean square of a sample of the elements.
 double SizeOf(const Literal& array) {
   constexpr int64_t kSamples = 4096;
   const int64_t elements = array.shape().NumElements(), step = std::max<int64_t>(1, elements / kSamples);
@@ -39,7 +38,7 @@ double SizeOf(const Literal& array) {
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }
 
-// Every element of every array against the first candidate's. Why they differ, or "".
+// Compares all elements with the first candidate's. Returns the difference as text, or "".
 std::string DifferenceFrom(const Literal& first, const Literal& actual) {
   if (!first.shape().IsArray()) {
     for (size_t i = 0; i < first.elements().size(); ++i) {

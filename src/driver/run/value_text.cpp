@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// f(element as a complex number) for each until it gives false.
+// Calls f(index, element as a complex number) for each element until f returns false.
 template <class F>
 void ForEachElement(const Literal& array, F&& f) {
   const int64_t count = array.shape().NumElements();

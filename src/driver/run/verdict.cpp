@@ -19,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// Why nothing is decided, and the flag that may decide it, because of what it does; or another command.
+// Why nothing is decided, and the flag or the command that may decide it. `does` explains the flag or command.
 struct Doubt {
   std::string reason, flag, does, command;
 };
@@ -32,8 +32,8 @@ constexpr const char* kByOutputs = "compares the outputs with the interpreter's"
 constexpr std::string_view kNoCulprit = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 
-// From what `local` and `widened` found; none: it is decided. Integers that nothing rounds decide most of what bounds
-// leave open.
+// The doubt that the oracles `local` and `passes` leave. Nothing if they decided. On integers that no operation rounds,
+// most outputs with too wide bounds are decided.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
     return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
@@ -47,8 +47,8 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  // The tolerance judges results for which bounds are too wide, and the ensemble judges results beyond the tolerance.
-  // Neither can tell which outcome of a decision is right.
+  // The tolerance judges outputs with too wide bounds, and the ensemble judges outputs beyond the tolerance. Neither
+  // can tell which outcome of a decision is right.
   const bool is_explained = report.ensemble && report.ensemble->unsupported.empty() && !report.ensemble->suspect;
   const bool within = report.outputs && (report.outputs->bad() == 0 || is_explained);
   const auto open = std::ranges::find_if(
@@ -59,7 +59,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
 }
 
-// Results that are NaN or infinite where the reference has a number. The bounds that permit them say nothing.
+// Results that are NaN or infinite where the reference is finite. Bounds that permit such values say nothing.
 std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
   if (!report.outputs) return std::nullopt;
   int64_t nan = 0, infinite = 0;
@@ -78,7 +78,7 @@ std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
                "--compare_mode=tolerance", kByOutputs};
 }
 
-// The reason if the ensemble was asked and does not explain the outputs.
+// The doubt if the ensemble ran and does not explain the outputs.
 std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
   if (!report.ensemble) return std::nullopt;
   const EnsembleResult& ensemble = *report.ensemble;
@@ -93,7 +93,7 @@ std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
                kOnIntegers};
 }
 
-// What to type next, and what that does.
+// A suggested command and its effect.
 std::string Again(const RunOptions& options, const RunReport& report, std::string_view flags, std::string_view does) {
   std::vector<std::string> given = options.flags;
   // --tolerance=exact together with another --compare_mode is an error.
@@ -101,14 +101,14 @@ std::string Again(const RunOptions& options, const RunReport& report, std::strin
   return Str(RunAgain(given, flags, report.path), "   ", does);
 }
 
-// The flag with which hlo-opt makes the plans of this run, or "" for the default target.
+// The flag that makes hlo-opt plan for the device of this run. "" for the default target.
 std::string TargetFlag(const RunOptions& options) {
   const DeviceDescription* device = options.pipeline.device;
   if (device == nullptr) return "";
   return Str("--target=", device->is_gpu ? ShellWord(options.reproducer.target) : "host", " ");
 }
 
-// Where something is wrong, the command that shows more of it. A pass says so itself.
+// A command that shows more of the culprit. The text of a wrong pass already has one.
 std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunReport& report) {
   switch (culprit.kind) {
     case Culprit::Kind::kKernel:
@@ -139,7 +139,7 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
   }
 }
 
-// What --isolate does not take is left out.
+// Removes the flags that --isolate does not accept.
 std::vector<std::string> WithoutComparing(std::vector<std::string> flags) {
   std::erase_if(flags, [](std::string_view flag) {
     constexpr std::string_view kOfComparing[] = {
@@ -152,13 +152,14 @@ std::vector<std::string> WithoutComparing(std::vector<std::string> flags) {
 void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& doubt) {
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
   if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
-  else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))  // It is one of all.
+  // The mode `all` includes it.
+  else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))
     report->next =
         Str(RunAgain(WithoutComparing(options.flags), "--isolate", report->path), "   judges each kernel alone");
   else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
 
-// Why a run without a culprit is not a match; nothing if it is. Results with the bits of the reference are right, even
+// Why a run without a culprit is not a match. Nothing if it is. Results with the bits of the reference are right, even
 // if bounds are open.
 Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& report) {
   const RunOptions& options = experiment.options();
@@ -219,9 +220,9 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
   return {};
 }
 
-// Asks the ensemble about outputs beyond the tolerance that no other oracle explains.
+// Runs the ensemble for outputs beyond the tolerance that no other oracle explains.
 Status AskForRoundings(Experiment& experiment, RunReport* report) {
-  // A person waits for this without having asked for it. --compare_mode=ensemble has no limit.
+  // The user did not request this work, so its time is limited. --compare_mode=ensemble has no limit.
   constexpr double kMostSeconds = 5;
   const bool is_open = report->outputs && report->outputs->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
   if (!is_open || report->outputs_decide || report->ensemble || !experiment.options().asks_for_roundings) return {};
@@ -236,7 +237,7 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
                                    .interpret = TRY(experiment.Interpreter()),
                                    .most_seconds = kMostSeconds});
   report->ensemble = ensemble ? std::move(*ensemble) : EnsembleResult{.unsupported = ensemble.error().message()};
-  // Outputs within the tolerance are not in question.
+  // Outputs within the tolerance need no explanation.
   std::vector<EnsembleOutput> in_question;
   for (size_t i = 0; i < report->ensemble->outputs.size(); ++i) {
     if (report->outputs->outputs[i].bad() > 0) in_question.push_back(std::move(report->ensemble->outputs[i]));
@@ -246,7 +247,7 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Those that judge parts of the run, whatever the mode asks for.
+// Runs the oracles of kernels, dataflow and passes in any mode.
 Status JudgeParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   for (const Oracle& oracle : AllOracles()) {
@@ -255,14 +256,14 @@ Status JudgeParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// What the outputs are compared with, for people.
+// The name of the reference in messages.
 std::string ReferenceName(const RunOptions& options) {
   if (!options.reference_file.empty()) return Str("'", options.reference_file, "'");
   return options.reference_platform == "cpu" ? "the run on cpu" : "the interpreter";
 }
 
-// A sentence on the parts of the program that have made-up values, unlike the program of the reference. "": there are
-// none.
+// A sentence about the parts of the program with made-up values, which the reference's program does not share. "" if
+// there are none.
 std::string MadeUpText(const RunReport& report) {
   std::vector<std::string> parts;
   const int64_t constants = report.filled_constants;
@@ -277,8 +278,8 @@ std::string MadeUpText(const RunReport& report) {
   return Str(Join(parts, ", "), ", so a reference from elsewhere ", constants > 0 ? "cannot" : "need not", " match");
 }
 
-// Whether what came out is what roundings make of the other program, where the reference is a bundle that has it; null:
-// no, or that is not known.
+// If the reference is a bundle, returns the ensemble of its module if that explains our results. Otherwise returns
+// nothing.
 Result<std::optional<EnsembleResult>> RoundingsOfOther(Experiment& experiment, const EnsembleOptions& ensemble) {
   const std::string& folder = experiment.options().reference_file;
   if (!IsBundle(folder)) return std::nullopt;
@@ -299,9 +300,9 @@ bool HasFloats(const Shape& shape) {
   return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type()));
 }
 
-// Whether implementations of the instruction may round its result in different ways; true of an op that no trait
-// describes. A conversion rounds once, so all of them give the same bits. The operations of a called computation are
-// instructions of their own.
+// Whether implementations of the instruction may round its result differently. True for ops that no trait describes. A
+// conversion rounds once, so all implementations give the same bits. Instructions of called computations are examined
+// on their own.
 bool RoundsFreely(const Instruction& inst) {
   if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
@@ -330,8 +331,8 @@ std::string FirstBadOutput(const Module& module, const Comparison& outputs) {
   return Str(". The first output that differs, {", Join(bad->output, ","), "}, is ", NameWithSource(*inst, module));
 }
 
-// Names every explanation for a reference that differs although our side has no known fault. Nothing here can tell
-// which explanation is right. `known`: the facts. `more`: explanations besides the usual ones.
+// Reports every explanation for a differing reference when our side has no known fault. `known` has the facts, `more`
+// the explanations besides the usual ones.
 Status BlameNobody(Experiment& experiment, std::string_view known, std::string_view more, RunReport* report) {
   Culprit& culprit = report->culprit;
   culprit.kind = Culprit::Kind::kReference;
@@ -345,9 +346,9 @@ Status BlameNobody(Experiment& experiment, std::string_view known, std::string_v
   return {};
 }
 
-// Decides whether roundings explain a difference from the reference. `right`: why our side has no known fault.
+// Decides whether roundings explain a difference from the reference. `right` tells why our side has no known fault.
 Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::string_view right, RunReport* report) {
-  // The ensemble only explains, so it is run where it fits in half a minute.
+  // The ensemble only explains, so it runs only if it takes at most half a minute.
   constexpr double kMostMs = 30'000;
   constexpr std::string_view kOrRoundings = " or another precision, or roundings explain it";
   const Module& module = *TRY(experiment.Input())->module;
@@ -370,7 +371,8 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
       roundings.suspect ? TRY(RoundingsOfOther(experiment, ensemble)) : std::optional<EnsembleResult>();
   if (!roundings.unsupported.empty() && !of_other)
     return BlameNobody(experiment, Str(right, " (no ensemble: ", roundings.unsupported, ")"), kOrRoundings, report);
-  // An ensemble's text ends with an example, which need not be a bad element: the table of outputs has those.
+  // Uses the first line. The text ends with an example, which need not be a bad element, and the table of outputs has
+  // the bad ones.
   const std::string words = ToString(roundings);
   const std::string ensemble_text = words.substr(0, words.find('\n'));
   if (roundings.suspect && !of_other) {
@@ -385,7 +387,7 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
   return {};
 }
 
-// Whether an output has NaN in one of the two results only.
+// Whether the two results of an output have different numbers of NaN.
 bool IsNanInOne(const Comparison& comparison) {
   return std::ranges::any_of(comparison.outputs,
                              [](const TensorComparison& tensor) { return tensor.nan_actual != tensor.nan_expected; });
@@ -415,7 +417,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   const Comparison own =
       CompareTolerance(interpretation.outputs, TRY(experiment.Results())->outputs, options.tolerance);
   if (IsNanInOne(own)) {
-    // Every kernel is within its bounds, so the bounds allow anything there. No verdict rests on such bounds.
+    // Every kernel is within its bounds, so these allow NaN and say nothing.
     const std::string reason = "kernels and interpreter differ in NaN, within bounds that say nothing";
     culprit.text = Str("not known: ", reason);
     if (options.tolerance_given) return {};
@@ -439,7 +441,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Calls BlameByParts. If it finds no explanation, made-up parts of the program are the explanation.
+// Calls BlameByParts. If it finds no explanation, the made-up parts of the program are the explanation.
 Status BlameForReference(Experiment& experiment, RunReport* report) {
   TRY(BlameByParts(experiment, report));
   Culprit& culprit = report->culprit;
@@ -453,7 +455,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// A tolerance that nobody asked for is a rule of thumb: what is beyond it, and nothing but roundings, is no mismatch.
+// The default tolerance is a rule of thumb: a difference that only roundings cause is not a mismatch.
 void AllowForRoundings(const RunOptions& options, RunReport* report) {
   if (report->culprit.kind != Culprit::Kind::kRounding || options.tolerance_given) return;
   report->rounded = Str(report->outputs->bad(), " of ", Counted(report->outputs->elements(), "element"),
@@ -462,7 +464,7 @@ void AllowForRoundings(const RunOptions& options, RunReport* report) {
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// Tolerances beside which the outputs are small say nothing, whatever the file has: then the parts decide.
+// Outputs that are small compared with the tolerances cannot be judged by any reference, so the parts decide.
 Status DecideByParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   TRY(JudgeParts(experiment, report));
@@ -474,7 +476,7 @@ Status DecideByParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Text for the last line if every element is NaN, else "". NaN equals NaN, so a match then shows little.
+// Text for the last line if every element is NaN, otherwise "". NaN equals NaN, so a match then shows little.
 std::string AllNanText(const RunOptions& options, const ValueStats& outputs) {
   if (outputs.nans == 0 || outputs.nans < outputs.elements) return "";
   const bool made_up = options.args.empty() && options.arg.empty();
@@ -483,7 +485,7 @@ std::string AllNanText(const RunOptions& options, const ValueStats& outputs) {
                      : "; --detect_nan=warn names the first op that makes one");
 }
 
-// Text for the last line if some elements are NaN, else "".
+// Text for the last line if some elements are NaN, otherwise "".
 std::string SomeNanText(const RunReport& report, const ValueStats& outputs) {
   if (outputs.nans == 0) return "";
   const bool on_both =
@@ -498,7 +500,7 @@ ValueStats StatsOfNan(const Literal& outputs) {
   return FindFirst(outputs, Oddity::kNan) ? StatsOf(outputs) : ValueStats();
 }
 
-// The verdict of the outputs, where they have it.
+// Sets the verdict of a mode in which the outputs decide.
 Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* report) {
   if (report->exact) {
     const std::string& why = report->exact->reason;
@@ -519,7 +521,7 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
   return {};
 }
 
-// How many outputs, and elements of them, a verdict is on.
+// The numbers of judged outputs and of their elements.
 std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& results) {
   if (report.outputs) return {std::ssize(report.outputs->outputs), report.outputs->elements()};
   int64_t outputs = 0, elements = 0;
@@ -543,7 +545,7 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
 Status JudgeRun(Experiment& experiment, RunReport* report) {
   const bool has_reference = TRY(experiment.Reference()) != nullptr;
   const RunOptions& options = experiment.options();
-  if (!has_reference && report->reference_skipped.empty()) {  // Nothing was asked for.
+  if (!has_reference && report->reference_skipped.empty()) {  // No comparison was requested.
     if (!options.bench && report->detail.empty())
       report->detail = AllNanText(options, StatsOfNan(TRY(experiment.Results())->outputs));
     return {};
@@ -561,7 +563,7 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   const auto [outputs, elements] = SizeOf(*report, results);
   TRY(AskForRoundings(experiment, report));
   TRY(Judge(experiment, outputs, elements, report));
-  if (report->exit == ExitCode::kNo) return {};  // The table of outputs counts them.
+  if (report->exit == ExitCode::kNo) return {};  // A mismatch has a table of outputs, which counts NaN.
   const ValueStats stats = StatsOfNan(results);
   const std::string all = AllNanText(options, stats), nans = all.empty() ? SomeNanText(*report, stats) : all;
   if (!nans.empty()) report->detail += Str("; ", nans);
@@ -587,10 +589,10 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   if (!followed->fault.empty())
     culprit = {.kind = Culprit::Kind::kRuntime, .name = followed->culprit, .text = "run time: " + followed->fault};
   if (culprit.kind == Culprit::Kind::kNone) TRY(JudgeKernels(experiment, *followed, report));
-  // The input's loops end, since the interpreter came to an end with them.
+  // The interpreter finished, so the loops of the input end.
   const bool has_reference = TRY(experiment.Arguments())->reference.has_value();
   if (culprit.kind == Culprit::Kind::kNone && has_reference) TRY(JudgePasses(experiment, report));
-  // The interpreter came to an end, and each step is right for the values that it reads.
+  // The interpreter finished, and each step is right for the values that it reads.
   if (culprit.kind == Culprit::Kind::kNone && has_reference && error.exit != ExitCode::kLimit && !DoubtOf(*report))
     culprit = {.kind = Culprit::Kind::kRuntime,
                .name = "",
@@ -600,7 +602,7 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   SetVerdict(report, Verdict::kMismatch, "");
   report->next = NextOf(culprit, experiment.options(), *report);
   report->detail = Str("no outputs; wrong: ", culprit.kind == Culprit::Kind::kRuntime ? "run time" : culprit.name);
-  report->memory.reset();  // Nothing came of the plan.
+  report->memory.reset();  // The planned memory was not used to the end.
   return {};
 }
 

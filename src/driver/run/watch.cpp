@@ -20,12 +20,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where a NaN or an infinity was first computed from operands without one.
+// The instruction that first computed a NaN or an infinity from operands without one.
 struct Finding {
   const Instruction* inst = nullptr;
-  int64_t step = 0;  // Of the interpretation, from 0.
+  int64_t step = 0;  // The number of the value in the interpretation, from 0.
   ElementPlace place;
-  std::vector<gpu::LoopStep> loops;  // Around it, the outermost first.
+  std::vector<gpu::LoopStep> loops;  // The loops around the instruction, the outermost first.
 };
 
 class Watch {
@@ -39,7 +39,7 @@ class Watch {
     options.stop = &stop_;
     options.on_value = [this](const Instruction& inst, const Literal& value) { Saw(inst, value); };
     options.on_iteration = [this](const Instruction& loop, int64_t iteration, const Literal&) {
-      // The last one that runs is the innermost.
+      // The innermost loop is the last element.
       if (loops_.empty() || loops_.back().loop != &loop) loops_.push_back({&loop, 0});
       loops_.back().iteration = iteration;
     };
@@ -60,7 +60,7 @@ class Watch {
   }
 
  private:
-  // What is known of one instruction over all its executions.
+  // Statistics of one instruction over all its executions.
   struct Row {
     const Instruction* inst = nullptr;
     int64_t runs = 0, nans = 0, infinities = 0;
@@ -68,7 +68,7 @@ class Watch {
   };
 
   void Saw(const Instruction& inst, const Literal& value) {
-    constexpr int64_t kMostElements = 1000;  // Of a traced value; more are counted, not written.
+    constexpr int64_t kMostElements = 1000;  // More elements of a traced value are counted, but not printed.
     const Clock::time_point now = Clock::now();
     if (!loops_.empty() && loops_.back().loop == &inst) loops_.pop_back();
     Row& row = rows_[inst.id()];
@@ -87,7 +87,7 @@ class Watch {
     if (options_.detect_nan != "none") Detect(inst, value, Oddity::kNan, options_.detect_nan);
     if (options_.detect_inf != "none") Detect(inst, value, Oddity::kInfinity, options_.detect_inf);
     ++step_;
-    last_ = Clock::now();  // What watching costs is not the next one's.
+    last_ = Clock::now();  // Excludes the cost of watching.
   }
 
   void AddExtremes(Row& row, const Literal& value) {
@@ -103,7 +103,8 @@ class Watch {
     row.infinities += stats.infinities;
   }
 
-  // What came in as one, or is written as one, is nobody's fault.
+  // Finds the first instruction that makes a NaN or infinity. Parameters and constants with such values are not
+  // findings.
   void Detect(const Instruction& inst, const Literal& value, Oddity what, const std::string& mode) {
     Finding& finding = findings_[static_cast<int>(what)];
     if (finding.inst != nullptr) return;
@@ -114,7 +115,7 @@ class Watch {
     for (const Instruction* operand : inst.operands()) {
       if (tainted[operand->id()]) return;
     }
-    // A call's is that of an instruction inside, which was seen before.
+    // For a call, the instruction inside was found before.
     finding = {&inst, step_, *place, loops_};
     if (mode == "fail") stop_ = true;
   }
@@ -169,11 +170,11 @@ class Watch {
   const std::optional<Pattern> traced_;
   bool any_traced_ = false;
   std::FILE* const out_;
-  std::vector<Row> rows_;  // By instruction id.
+  std::vector<Row> rows_;  // Indexed by instruction id.
   std::vector<int> order_;
   std::vector<bool> tainted_[2];
   Finding findings_[2];
-  std::vector<gpu::LoopStep> loops_;  // That run, the outermost first.
+  std::vector<gpu::LoopStep> loops_;  // The running loops, the outermost first.
   int64_t step_ = 0;
   std::atomic<bool> stop_ = false;
   Clock::time_point last_;
@@ -181,13 +182,13 @@ class Watch {
 
 std::string_view NameOf(Oddity what) { return what == Oddity::kNan ? "NaN" : "infinite"; }
 
-// The note for a search that found nothing. `noun` names the items that were searched: "instruction", "step".
+// The note for a search without a finding. `noun` names the searched items: "instruction", "step".
 std::string FoundNone(Oddity what, std::string_view noun) {
   return what == Oddity::kNan ? Str("--detect_nan: no ", noun, " made a NaN from operands without one")
                               : Str("--detect_inf: no ", noun, " made an infinity from operands without one");
 }
 
-// The finding as an error at its instruction, with what its operands were: one more run, up to there.
+// The finding as an error at its instruction, with its operands. Interprets the module again up to this instruction.
 Result<Error> Explain(const Module& module, std::span<const Literal> args, InterpretOptions options,
                       const Finding& finding, Oddity what) {
   std::map<const Instruction*, Literal> operands;
@@ -223,7 +224,7 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
       text = Str(operand->name(), " = ", ValueText(value, kMost));
     }
     error.diagnostics.front().notes.push_back({text, operand->range()});
-    operands.erase(found);  // Once, when it stands twice.
+    operands.erase(found);  // Report an operand that occurs twice only once.
   }
   return error;
 }
@@ -276,7 +277,7 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
 
 namespace {
 
-// A step that made one, and what it read.
+// The first step with a finding, and its operands.
 struct FoundStep {
   const Instruction* step = nullptr;
   ElementPlace place;
@@ -300,7 +301,7 @@ Result<FoundStep> FindStep(gpu::Executable& executable, Oddity what) {
   return found;
 }
 
-// In the interpreter, on what the step read.
+// Interprets the step on its operands to find the instruction.
 Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddity what) {
   const Instruction& step = *found.step;
   const std::unique_ptr<Module> alone = ExtractStep(step);
