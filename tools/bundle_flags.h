@@ -1,5 +1,5 @@
-// The flags of a bundle (src/driver/bundle.h): what hlo-run leaves there of its own, and what every command takes from
-// there.
+// The flags of a bundle (src/driver/bundle.h): the flags that hlo-run keeps in a bundle, and the flags that a command
+// takes from one.
 #ifndef HLO_TOOLS_BUNDLE_FLAGS_H_
 #define HLO_TOOLS_BUNDLE_FLAGS_H_
 
@@ -14,13 +14,13 @@
 
 namespace hlo {
 
-// Of the flags that `flags` were given, those that others need to see the same; copies of the files that they name.
-// `flag` has the folder written. Errors: a folder that is there already, so that it is said before hours of work; a
-// file that cannot be read.
+// Sets the flags and file copies that a new bundle keeps, from the flags that were given. Messages name the flag
+// `flag`, which requested the bundle. Errors: the folder exists and is not empty, which is reported before the long
+// work, or a file cannot be read.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
-// `args` with the flags of the bundle among its files in front, as far as the command knows them. Of several files none
-// has a say. A note on stderr of what changed since the bundle was written.
+// If the only file among `args` is a bundle, returns `args` after the bundle's flags that the command knows. Prints
+// notes about files that changed since the bundle was written.
 Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::span<const std::string> args);
 
 }  // namespace hlo

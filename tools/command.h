@@ -1,4 +1,4 @@
-// The commands of the one program. `hlo run ...` and a link called `hlo-run ...` are the same thing.
+// The commands of the program. `hlo run ...` and a link `hlo-run ...` are equivalent.
 #ifndef HLO_TOOLS_COMMAND_H_
 #define HLO_TOOLS_COMMAND_H_
 
@@ -14,7 +14,7 @@ namespace hlo {
 
 using Args = std::span<const std::string>;
 
-// Each returns the exit code; an Error is shown by the caller under the command's name.
+// Each command returns its exit code. The caller prints an Error under the command's name.
 Result<ExitCode> RunCommand(Args args);
 Result<ExitCode> OptCommand(Args args);
 Result<ExitCode> InspectCommand(Args args);
@@ -29,20 +29,20 @@ Result<ExitCode> FuzzCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
-// What a user who interrupts the command is told besides; "": nothing.
+// A line that is also printed if the user interrupts the command. "" prints nothing.
 void SetInterruptionNote(std::string_view line);
 
-// Where --json asks for JSON: "" for stdout, else a file. It counts also when other flags cannot be read.
+// The file of --json=FILE, or "" for --json, which means stdout. Also works if other flags are invalid.
 std::optional<std::string> JsonDestination(Args args);
 
-// `hlo help P031`, `hlo help vacuous`, a list (`codes`, `words`, ...), a page. `commands` are what else may have been
-// meant.
+// Explains a code (P031) or a word, or prints a list (`codes`, `words`, ...) or a page. `commands` are further
+// suggestions if nothing is found.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
-// What a word of a report means; "" when it is none.
+// The meaning of a word of the reports, or "".
 std::string HelpOnWord(std::string_view asked);
-// The lists and the pages.
+// The names of the lists and pages.
 std::vector<std::string_view> HelpTopics();
-// A word, a command or a list may have the name of a page: a line that says so.
+// Prints a note if a page has this name too.
 void PointToPage(std::string_view asked);
 
 }  // namespace hlo

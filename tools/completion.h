@@ -1,6 +1,6 @@
-// Completion in shells. A shell runs the command as it stands so far with HLO_COMPLETE set to the word that is being
-// typed: where flags would be parsed, what the word may become is printed instead, and that is all. So it always knows
-// what the flags know.
+// Completion in shells. The shell runs the incomplete command line with the word to complete in HLO_COMPLETE. The
+// command then prints the completions instead of parsing its flags. So completions always follow the declarations of
+// the flags.
 #ifndef HLO_TOOLS_COMPLETION_H_
 #define HLO_TOOLS_COMPLETION_H_
 
@@ -15,14 +15,14 @@
 
 namespace hlo {
 
-// The word, when a shell asks.
+// The word to complete if a shell requests completions.
 std::optional<std::string> WordToComplete();
-// Those that begin with the word, a line each.
+// Prints the names that begin with the word, one per line.
 void PrintCompletions(std::span<const std::string_view> names, std::string_view word);
-// Of the flags of a command that has these arguments so far. Ends the process.
+// Prints completions for a command with the arguments `args` so far, and ends the process.
 [[noreturn]] void CompleteFlags(const FlagSet& flags, std::span<const std::string> args, std::string_view word);
 
-// hlo completion bash|zsh|fish: the script. `programs` are the names that the program goes by.
+// hlo completion bash|zsh|fish: prints the script. `programs` are the names of the program.
 Result<ExitCode> PrintCompletionScript(Args args, std::span<const std::string> programs);
 
 }  // namespace hlo

@@ -1,9 +1,8 @@
-// Flags as every command takes them. A command declares each flag once, with where its value goes, its group and its
-// help line; parsing, --help and suggestions follow from the declarations.
+// Flags of all commands. A command declares each flag once, with its variable, group and help text. Parsing, --help and
+// suggestions follow from the declarations.
 //
-// CLI11 reads the words. What it cannot do is done before it sees them: `-` and `_` are the same in names, -name is
-// --name, --name= gives an empty value, --flagfile, the quotes and the unknown names of
-// XLA_FLAGS.
+// CLI11 reads the words. Before that, this code handles the forms that CLI11 does not know: `-` equals `_` in names,
+// -name equals --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 
@@ -22,84 +21,86 @@ namespace hlo {
 
 class FlagSet {
  public:
-  // `usage` is the line after the command's name: "[flags] MODULE...". `examples` are shown by --help.
+  // `usage` follows the command's name: "[flags] MODULE...". --help shows `examples`.
   FlagSet(std::string command, std::string usage, std::string about, std::vector<std::string> examples);
 
   void Group(std::string title) { group_ = std::move(title); }
   void Bool(const std::string& name, bool* value, std::string help);
-  // For flags whose absence is neither.
+  // For flags whose absence means neither true nor false.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
-  // From `least` to `most`.
+  // `least` <= value <= `most`.
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
-  // 1073741824, 1GiB.
+  // 1073741824 or 1GiB.
   void Bytes(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
-  // At least 0; infinity only where `may_be_infinite`.
+  // At least 0. Infinity only if `may_be_infinite`.
   void Double(const std::string& name, double* value, std::string help, bool may_be_infinite = false);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
-  // For values whose absence is not the same as "".
+  // For flags whose absence differs from "".
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
-  // One of `words`.
+  // The value must be in `words`.
   void Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help);
-  // Comma separated, accumulating over repetitions.
+  // Values are separated by commas. Repeated flags append.
   void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
-  // Accumulating, commas are part of the value.
+  // Repeated flags append. Commas belong to the value.
   void Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   // --name gives "", --name=X gives X.
   void OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
                       std::string help);
   void Alias(std::string alias, std::string_view name);
-  // The flags that help shows first, in this order, as "Common flags"; the groups have the others.
+  // The flags that help shows first, in this order, as "Common flags". Their groups show the other flags.
   void Common(std::vector<std::string> names) { common_ = std::move(names); }
   // Gives the values that a shell offers for a flag whose placeholder does not list them. `words` is called only when a
   // shell asks. A flag with the placeholder LIST takes several values, separated by commas.
   void Complete(std::string_view name, std::function<std::vector<std::string>()> words);
 
-  // Sets values from arguments; what is no flag is returned, in order. `--` ends flags; "-" is no flag.
+  // Sets values from arguments. Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not
+  // a flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
 
-  // [F002]. Where there is no file, a flag may have taken it: "no module given; '--args' took 'm.hlo'".
+  // [F002]. If the file is missing because a flag took it, says so: "no module given; '--args' took 'm.hlo'".
   Error WrongFiles(std::string message, std::span<const std::string> files) const;
 
-  // The flags of XLA_FLAGS that are ours take effect; the others are collected: those that XLA knows (by their prefix)
-  // and those that nobody knows.
+  // Sets the flags of XLA_FLAGS that we have. Returns the others: flags that XLA knows (by their prefix), and unknown
+  // flags.
   struct Ignored {
     std::vector<std::string> known_to_xla, unknown;
   };
   Result<Ignored> ParseEnvironment(std::string_view xla_flags);
 
   bool help_asked() const { return help_asked_; }
-  // For people; of --help=man as a manual page.
+  // As text, or for --help=man as a manual page.
   std::string Help() const;
   std::vector<std::string_view> Names() const;
-  // Of each name that begins with `prefix`, those of aliases too, the line of --help: of an alias what it stands for.
+  // The --help lines of all names that begin with `prefix`. For an alias, the line names its flag.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
-  // There is such a flag, and if it takes one of several words, this is one of them.
+  // Whether the flag exists and accepts the value, if it lists its values.
   bool Takes(std::string_view name, std::string_view value) const;
 
-  // What was set, wherever it stood, in that order: "--random_seed=3", of --seed=3 too, "--libraries=false", "--json".
+  // The flags that were set, in order and from any source, in the form "--random_seed=3" (also for the alias --seed=3),
+  // "--libraries=false", "--json".
   const std::vector<std::string>& Given() const { return given_; }
-  // Those of them that stand in one of these groups, or have one of these names, as they were given, in that order.
+  // The flags of Given that are in one of the groups or have one of the names.
   std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
                                    std::span<const std::string_view> names) const;
-  // What a word behind these may become: names of flags, the words of one that takes one of several.
+  // Completions of a word after `args`: names of flags, or the values of the flag that the word belongs to.
   std::vector<std::string> Completions(std::span<const std::string> args, std::string_view word) const;
-  // Of words that are not parsed yet: what is no flag, nor a flag's value. Files of flags are not looked into.
+  // The words of unparsed `args` that are neither flags nor values of flags. Does not read --flagfile.
   std::vector<std::string> FilesAmong(std::span<const std::string> args) const;
 
  private:
   struct Flag {
     std::string name, placeholder, group, help, fallback;
-    std::string meant;  // Of an alias the flag that it stands for; of others the name.
-    bool needs_value;   // `--name value` is allowed; else only `--name=value`.
+    std::string meant;  // For an alias the name of its flag, otherwise the name.
+    bool needs_value;   // `--name value` is allowed. Otherwise only `--name=value` is.
     bool is_bool;
-    bool hidden;  // Aliases.
+    bool hidden;  // True for aliases.
     std::function<Status(std::string_view value)> set;
-    std::function<std::vector<std::string>()> completions = {};  // Empty: the words of the placeholder.
+    std::function<std::vector<std::string>()> completions = {};  // If empty, the words of the placeholder.
 
     // The words that the placeholder lists, if the value must be one of them.
     std::vector<std::string_view> Words() const;
-    // --name=VALUE, --name[=VALUE]; what it does, and its default.
+    // Head: --name=VALUE or --name[=VALUE]. Text: the help text and the default.
     std::string Head() const;
     std::string Text() const;
     std::string HelpLines() const;
@@ -113,16 +114,16 @@ class FlagSet {
   void AddBool(const std::string& name, T* value, std::string fallback, std::string help);
   const Flag* Find(std::string_view name) const;
   const Flag* FindNegated(std::string_view name) const;
-  // Error if `next`, the word behind the flag `typed`, is a flag and cannot be its value.
+  // Returns an error if `next`, the word after the flag `typed`, is a flag and cannot be its value.
   Status CheckIsValue(std::string_view typed, std::string_view next) const;
   Error Unknown(std::string_view name) const;
-  // Words as CLI11 reads them, and the flags that stand among them, the last one last.
+  // Words for CLI11, and the flags among them in order.
   struct Line {
     std::vector<std::string> words;
     std::vector<const Flag*> flags;
   };
   void AddFlag(const Flag& flag, std::string word, Line* line) const;
-  // Sets values; adds what is no flag to `positionals`.
+  // Sets values. Appends words that are not flags to `positionals`.
   Status Read(Line line, std::vector<std::string>* positionals);
   Status ReadFile(const std::string& path, std::vector<std::string>* positionals);
 
@@ -133,7 +134,7 @@ class FlagSet {
   std::vector<std::string> given_;
   bool help_asked_ = false, man_asked_ = false;
   int files_read_ = 0;
-  // A value that was the word behind its flag, and may have been meant otherwise.
+  // A value that was a separate word after its flag, and may have been meant as a file.
   struct Taken {
     const Flag* flag;
     std::string typed, value;
@@ -141,7 +142,7 @@ class FlagSet {
   std::vector<Taken> taken_;
 };
 
-// The words of an XLA_FLAGS value: separated by space, single quotes as is, double quotes with backslash escapes.
+// Splits a value of XLA_FLAGS at spaces. Single quotes keep text unchanged. Double quotes allow backslash escapes.
 std::vector<std::string> SplitXlaFlags(std::string_view text);
 
 }  // namespace hlo

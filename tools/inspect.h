@@ -22,10 +22,11 @@ Result<ExitCode> InspectFlags(Args args);
 Result<ExitCode> InspectMemory(Args args);
 Result<ExitCode> InspectProfile(Args args);
 
-// What most sub-commands do first: flags, help, one module. Null when help was asked for and is printed.
+// Common start of most sub-commands: reads the flags and one module. Prints help and returns null if help was
+// requested.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);
 
-// `text` to stdout, or with --json its JSON instead, or with --json=FILE both.
+// Writes `text` to stdout. With --json, writes the JSON to stdout instead. With --json=FILE, writes both.
 Status WriteReport(const std::optional<std::string>& json_flag, const std::string& text, const std::string& json);
 
 }  // namespace hlo

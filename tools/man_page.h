@@ -1,4 +1,4 @@
-// Manual pages, from what --help is made of: the declarations of flags and the table of commands.
+// Manual pages from the sources of --help: declared flags and the table of commands.
 #ifndef HLO_TOOLS_MAN_PAGE_H_
 #define HLO_TOOLS_MAN_PAGE_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// --name=VALUE, --name[=VALUE], a command; and what it does.
+// A flag (--name=VALUE, --name[=VALUE]) or a command, and its description.
 struct ManEntry {
   std::string head, text;
 };
@@ -20,14 +20,14 @@ struct ManSection {
 
 struct ManPage {
   std::string command;  // "hlo", "hlo run", "hlo inspect cost".
-  std::string usage;    // What stands behind the command.
-  std::string about;    // Its first clause is the line that `apropos` shows.
+  std::string usage;    // The text after the command.
+  std::string about;    // `apropos` shows its first clause.
   std::vector<std::string> examples;
-  std::string flags_title;  // Above the flags, each group of which has a heading; "" where each is a section.
+  std::string flags_title;  // The title above the groups of flags. If it is "", each group is a section.
   std::vector<ManSection> sections;
 };
 
-// In the macros of man(7), for the volume of commands.
+// The page in the macros of man(7), for section 1.
 std::string Roff(const ManPage& page);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Flags that several commands share, so that they are spelled and meant the same.
+// Flags that several commands share, with the same names and meanings.
 #ifndef HLO_TOOLS_MODULE_FLAGS_H_
 #define HLO_TOOLS_MODULE_FLAGS_H_
 
@@ -19,7 +19,7 @@
 
 namespace hlo {
 
-// Of --inject: a pass that crashes.
+// The prefix of --inject=crash:NAME, a pass that crashes.
 inline constexpr std::string_view kCrash = "crash:";
 
 struct LogFlags {
@@ -43,7 +43,7 @@ struct PassFlags {
   int64_t opt_bisect_limit = -1;
   std::string start_from, stop_before, stop_after;
   std::string target;
-  std::shared_ptr<const Target> device;  // What it names, from ReadTargetFlag on.
+  std::shared_ptr<const Target> device;  // The device of `target`. Set by ReadTargetFlag.
 };
 
 struct PrintFlags {
@@ -52,55 +52,55 @@ struct PrintFlags {
   bool strip_metadata = false;
 };
 
-// `elided`: what --fill_elided_constants takes. Who runs nothing fills nothing.
+// `elided` has the values of --fill_elided_constants. Commands that do not run modules do not fill constants.
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided = {"keep", "error"});
-// For commands that take several modules. After AddLoadFlags.
-// --num_replicas, --num_partitions
+// --num_replicas, --num_partitions.
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
+// --split_input_file, for commands that take several modules. Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
-// Where arguments come from.
+// Flags that determine the arguments.
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
-// Leaves the recorded arguments of a snapshot unused where a flag gives arguments or how to make them.
+// Ignores the recorded arguments of a snapshot if a flag determines the arguments.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
-// --target, which AddPassFlags has too.
+// --target, which AddPassFlags also adds.
 void AddTargetFlag(FlagSet& flags, std::string* target);
-// -o comes from the command.
+// The command itself adds -o.
 void AddPrintFlags(FlagSet& flags, PrintFlags* print);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
-// After AddDumpFlags.
+// Must follow AddDumpFlags.
 void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer);
 void AddBundleFlag(FlagSet& flags, BundleOptions* bundle);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
 // --cache_dir, --cache_size.
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache);
-// Where --cache_dir, or else HLO_CACHE_DIR, says. Null: nowhere.
+// The cache in --cache_dir, or otherwise HLO_CACHE_DIR. Null if neither is set.
 std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
-// For commands without AddLogFlags. What it sets is for ChooseHostIsa, unless it is empty.
+// For commands without AddLogFlags. The command passes a nonempty value to ChooseHostIsa.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
-// Reads the arguments, those of a bundle among the files first; returns what is no flag. Where a shell asks what a word
-// may become, that is answered and the process ends.
+// Reads the arguments after the flags of a bundle among the files. Returns the arguments that are not flags. If a shell
+// requests completions, prints them and ends the process.
 Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
-// Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without
-// effect.
+// Reads XLA_FLAGS, HLO_FLAGS and then the arguments. Returns the arguments that are not flags. Prints a note about XLA
+// flags without effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
-// The module as text. Errors: those of CheckBodies.
+// The module as text. Returns errors of CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
-// Sets threads, host_isa and logging, the latter from TF_CPP_* too.
+// Sets threads, host_isa and logging, which TF_CPP_* variables also set.
 Status Apply(const LogFlags& log);
-// Warns at the end of patterns of --vmodule that matched no logging file. A pattern of TF_CPP_VMODULE may be meant for
-// another program, so it gets a note, unless `quiet`.
+// At the end of a command, warns of --vmodule patterns that matched no logging file. A pattern of TF_CPP_VMODULE may be
+// meant for another program, so it only gets a note, or nothing if `quiet`.
 void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
-// [F004] when the pipeline and a module would both be read from stdin.
+// [F004] if both the pipeline and a module would be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
-// What the command of a reproducer needs. After ReadTargetFlag.
+// Sets the flags that the command of a reproducer needs. Must follow ReadTargetFlag.
 void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
                        ReproducerOptions* reproducer);
-// Finds the device that --target names, before PipelineOf: it is the pipeline's, and must outlive that.
+// Finds the device of --target. Must precede PipelineOf, whose options refer to the device in `passes`.
 Status ReadTargetFlag(PassFlags* passes);
-// `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a
-// pass, and the pass that is to crash.
+// The pipeline of the flags. `--passes=` means no passes. Without `--passes`, the pipeline is the value of
+// `--pipeline`. Takes from `inject` the fault of a pass and the pass that crashes.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// hlo-run --ablate.
+// The flags and the work of hlo run --ablate.
 #ifndef HLO_TOOLS_RUN_ABLATE_H_
 #define HLO_TOOLS_RUN_ABLATE_H_
 
@@ -12,7 +12,7 @@
 namespace hlo {
 
 struct AblateFlags {
-  std::optional<std::string> ablate;  // Which, or "".
+  std::optional<std::string> ablate;  // The selected items, or "".
   std::string by, metric = "model", svg, csv;
   int64_t repeats = 11, pairs = 0;
   double threshold = 0.01;
@@ -21,7 +21,7 @@ struct AblateFlags {
 };
 
 void AddAblateFlags(FlagSet& flags, AblateFlags* ablate);
-// `json`: --json.
+// `json` is the value of --json.
 Result<ExitCode> AblateModules(const std::vector<std::string>& paths, const RunOptions& run, const AblateFlags& flags,
                                const std::optional<std::string>& json, bool quiet);
 

@@ -1,4 +1,4 @@
-// The flags of hlo-run, which whoever runs modules to find something takes all.
+// The flags of hlo-run. Commands that search by running modules accept all of them.
 #ifndef HLO_TOOLS_RUN_FLAGS_H_
 #define HLO_TOOLS_RUN_FLAGS_H_
 
@@ -23,10 +23,10 @@ struct RunFlags {
   CacheFlags cache;
   TuningFlags tuning;
   std::optional<std::string> json;
-  std::string html;  // The page of the report; "": none.
+  std::string html;  // The file of the report page. Empty: none.
   std::vector<std::string> inject;
   std::optional<std::string> profile, command_buffers;
-  std::optional<bool> concurrent;  // --xla_gpu_graph_enable_concurrent_region.
+  std::optional<bool> concurrent;
   std::string tolerance;
   double abs_bound = -1, rel_bound = -1;
   int64_t max_ulp = -1, iterations = 1;
@@ -35,13 +35,12 @@ struct RunFlags {
   AblateFlags ablate;
   TriageFlags triage;
   IsolateFlags isolate;
-  std::string path;  // The first module that was given.
+  std::string path;  // The first given module.
 };
 
-// `with_searches`: --ablate, --isolate, --triage and --bundle, too, which do something with runs and say nothing of
-// them.
+// `with_searches` adds --ablate, --isolate, --triage and --bundle.
 void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches = false);
-// What they mean, once they are read.
+// Sets the options that the flags determine, after parsing.
 Status ResolveRunFlags(RunFlags* f);
 
 }  // namespace hlo

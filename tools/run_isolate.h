@@ -1,4 +1,4 @@
-// hlo run --isolate: its flags, and what it does with them.
+// The flags and the work of hlo run --isolate.
 #ifndef HLO_TOOLS_RUN_ISOLATE_H_
 #define HLO_TOOLS_RUN_ISOLATE_H_
 
@@ -22,7 +22,7 @@ struct IsolateFlags {
 };
 void AddIsolateFlags(FlagSet& flags, IsolateFlags* f);
 
-// Each module in turn. The worst exit code.
+// Isolates the parts of each module in turn. Returns the worst exit code.
 Result<ExitCode> IsolateModules(const std::vector<std::string>& paths, const RunOptions& run, const IsolateFlags& f,
                                 const std::optional<std::string>& json, bool quiet, bool silent);
 

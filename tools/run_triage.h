@@ -1,4 +1,4 @@
-// hlo-run --triage.
+// The flags and the work of hlo run --triage.
 #ifndef HLO_TOOLS_RUN_TRIAGE_H_
 #define HLO_TOOLS_RUN_TRIAGE_H_
 
@@ -11,15 +11,15 @@
 namespace hlo {
 
 struct TriageFlags {
-  std::optional<std::string> directory;  // "": a name from the module's.
+  std::optional<std::string> directory;  // "" means a name made from the module's file name.
   double seconds = 60;
 
   bool asked() const { return directory.has_value(); }
 };
 
 void AddTriageFlags(FlagSet& flags, TriageFlags* triage);
-// `given`: what the bundle keeps flags of. `json`: --json. Exit 1 where something is wrong each time, 7 where not each
-// time, or nothing is.
+// `given` has the flags to keep in the bundle. `json` is the value of --json. The exit code is 1 if a failure repeats
+// each time, and 7 if it does not, or if nothing fails.
 Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const TriageFlags& flags, const FlagSet& given,
                               const std::optional<std::string>& json, bool quiet);
 

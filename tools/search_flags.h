@@ -1,4 +1,4 @@
-// What hlo bisect and hlo reduce share: what is searched for, and how it is tried.
+// Flags that hlo bisect and hlo reduce share: the symptom to search for, and how trials run.
 #ifndef HLO_TOOLS_SEARCH_FLAGS_H_
 #define HLO_TOOLS_SEARCH_FLAGS_H_
 
@@ -22,14 +22,15 @@ struct SearchFlags {
 void AddSearchFlags(FlagSet& flags, SearchFlags* f);
 Result<Property> PropertyOf(const SearchFlags& f);
 
-// The one module of a command, with all flags read: `run->flags` are those that hlo-run would take, too.
+// Reads the flags and returns the only module of a command. Sets `run->flags` to the given flags except `own_flags`.
+// Returns "" if help was requested.
 Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const std::vector<std::string>& own_flags);
 
-// `args` but for flags of these names, and for the values that stand behind them; `path` is no value.
+// `args` without the named flags and without their values in separate words. The word `path` is never a value.
 std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, const std::vector<std::string>& names,
                                       const std::string& path);
 
-// A line on stderr that is rewritten, on a terminal; nothing elsewhere.
+// A function that rewrites a line on stderr if stderr is a terminal. Otherwise it does nothing.
 std::function<void(const std::string&)> ProgressLine(const std::string& path, bool quiet);
 void ClearProgressLine(bool quiet);
 

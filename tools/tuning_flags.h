@@ -1,4 +1,4 @@
-// Flags of autotuning (docs/runtime.md#autotuning), XLA's names beside ours.
+// Flags of autotuning (docs/runtime.md#autotuning), under XLA's names and our own.
 #ifndef HLO_TOOLS_TUNING_FLAGS_H_
 #define HLO_TOOLS_TUNING_FLAGS_H_
 
@@ -11,16 +11,16 @@
 namespace hlo {
 
 struct TuningFlags {
-  int64_t level = -1;  // Not said.
+  int64_t level = -1;  // Not given.
   std::string cache, load, dump, denylist;
   bool require_cached = false, report = false, crash = false, strict = false, deterministic = false;
   double budget = 20, share = 0.02;
 };
 
-// Of a folder `autotune.lock` in it; one that is to be written is made.
+// The path of a lock file. A folder gets the file `autotune.lock`. If `written`, a missing folder is made.
 Result<std::string> LockFile(const std::string& path, bool written);
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning);
-// What they and --inject mean for a run. Errors [F004]: flags of which one says to measure and one not to.
+// Sets the autotuning options of a run from these flags and --inject. Error [F004]: the flags contradict each other.
 Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run);
 
 }  // namespace hlo

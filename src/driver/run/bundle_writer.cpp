@@ -72,7 +72,7 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   return {};
 }
 
-// A fence longer than the fences in the text.
+// Encloses the text in a fence of four characters, because the text may contain fences of three.
 std::string Fenced(std::string_view text) { return Str("````\n", text, text.ends_with('\n') ? "" : "\n", "````\n"); }
 
 std::string ReadmeOf(const std::string& folder, const std::string& title, std::string_view report) {

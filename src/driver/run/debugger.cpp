@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kShownWhole = 64;  // The most elements that `print` shows without `all`.
+constexpr int64_t kShownWhole = 64;  // The most elements of a value that is shown in full by default.
 constexpr int kContext = 4;          // Instructions that `list` shows before and after the current one.
 
 class Debugger {
@@ -169,7 +169,8 @@ class Debugger {
 
   // ---- Arguments of commands ----
 
-  // The instruction with this name. Prints a message and returns null if there is none.
+  // The instruction that word `i` names, or the current one if that word is missing. Null after a message if there is
+  // none.
   const Instruction* Named(const std::vector<std::string>& words, size_t i) {
     if (i >= words.size()) {
       if (current_ != nullptr) return current_;

@@ -80,7 +80,7 @@ void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vec
                        ", as --num_partitions=", partitions));
 }
 
-// If the interpreter can run all instructions, adds the advice to use it for steps without a kernel.
+// Advises --fallback if the interpreter can run all instructions of the module.
 Error WithAdvice(Error error, const Module& module) {
   if (error.exit != ExitCode::kUnsupported) return error;
   for (const Computation* computation : module.Computations()) {
@@ -148,7 +148,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   change(other.options_);
   other.options_.reproducer = {};
   const auto same = [&](const auto& key) { return key(options_) == key(other.options_); };
-  // Elided constants get values of the seed.
+  // The values of elided constants depend on the seed.
   const bool filled = !*input_ || (*input_)->filled_constants > 0;
   if (!same(InputKey) || (filled && options_.seed != other.options_.seed)) return other;
   other.input_ = input_;

@@ -202,7 +202,7 @@ class Isolator {
   }
 
   // Parts that are equal except for names are compiled once. With a planted fault, which applies to one name, each part
-  // is compiled.
+  // is compiled separately.
   Result<Experiment*> Alone(const Instruction& step, std::unique_ptr<Module> module) {
     const RunOptions& run = whole_.options();
     const std::string key = run.inject.empty() ? Str(Fingerprint(*module)) : std::string(step.name());

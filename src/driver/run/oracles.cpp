@@ -30,7 +30,7 @@ Status JudgeOutputs(Experiment& experiment, RunReport* report) {
 Status JudgeDataflow(Experiment& experiment, RunReport* report) {
   const FollowedRun& followed = *TRY(experiment.Followed());
   report->dataflow = followed.summary;
-  // A step that reads a wrong value computes a wrong result, so this fault precedes any kernel's.
+  // A step that reads a wrong value computes a wrong result, so this fault takes precedence over faults of kernels.
   if (!followed.fault.empty())
     report->culprit = {
         .kind = Culprit::Kind::kRuntime, .name = followed.culprit, .text = Str("run time: ", followed.fault)};

@@ -86,7 +86,7 @@ class ValuesOfRuns {
   Status RunFrom(size_t first) {
     const int64_t most_bytes = DefaultMemoryLimit() / 6;
     for (Value& value : values_) value.literal = nullptr;
-    std::unordered_map<int, std::vector<Value*>> wanted;  // By step.
+    std::unordered_map<int, std::vector<Value*>> wanted;  // The key is the id of the step.
     int64_t bytes = 0;
     for (size_t i = 0; i < values_.size(); ++i) {
       Value& value = values_[(first + i) % values_.size()];
@@ -118,7 +118,7 @@ class ValuesOfRuns {
 
   Experiment& experiment_;
   std::vector<Value> values_;           // In the order of the module.
-  std::unordered_map<int, size_t> at_;  // By origin.
+  std::unordered_map<int, size_t> at_;  // The key is the origin.
 };
 
 // The command that judges an instance by itself in the pipeline of the run, and shows the rule and its changes. Without

@@ -536,7 +536,7 @@ class LocalCheck {
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // Null if the step is not a single loop.
   // The key is the step and same_plan. The value is null if the step cannot be split.
   std::map<std::pair<size_t, bool>, std::unique_ptr<gpu::Executable>> parts_;
-  std::map<size_t, std::map<ShapeIndex, OfOutput>> outputs_;  // By step.
+  std::map<size_t, std::map<ShapeIndex, OfOutput>> outputs_;  // The key is the step.
   std::set<std::string> unchecked_;
 };
 

@@ -174,7 +174,7 @@ Result<std::string> ReferenceFile(const std::string& path) {
   if (!IsBundle(path)) FAIL(Broken(path, "is a folder, and no bundle: it has no manifest.json of one"));
   const Bundle bundle = TRY(ReadBundle(path));
   for (const std::string& note : bundle.notes) {
-    // Changes of reports do not matter here.
+    // Changed reports do not matter here.
     if (note.contains(".npz'") || note.contains("/module")) FAIL(Broken(path, Str("was changed: ", note)));
   }
   std::string file = path + "/actual.npz";

@@ -116,7 +116,7 @@ class Division {
       : computation_(computation), patterns_(patterns), met_(met), summary_(summary) {}
 
   void Run() {
-    std::map<int, std::vector<Instruction*>> parts;  // By depth.
+    std::map<int, std::vector<Instruction*>> parts;  // The key is the depth.
     std::vector<std::pair<int, Instruction*>> alone;
     for (Instruction* inst : computation_.PostOrder()) {
       const Side side = side_[inst] = SideOf(*inst);
@@ -133,8 +133,7 @@ class Division {
       if (side == Side::kIn) parts[depth].push_back(inst);
       if (side == Side::kOut) alone.emplace_back(depth, inst);
     }
-    // Calls of the parts and of outside instructions, operands first: an outside instruction after a part has the depth
-    // of the part.
+    // Adds the calls, operands first. An outside instruction that depends on a part has the depth of that part.
     auto next = alone.begin();
     std::ranges::stable_sort(alone, {}, &std::pair<int, Instruction*>::first);
     for (const auto& [depth, members] : parts) {

@@ -32,8 +32,8 @@ constexpr const char* kByOutputs = "compares the outputs with the interpreter's"
 constexpr std::string_view kNoCulprit = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 
-// The doubt that the oracles `local` and `passes` leave. Nothing if they decided. On integers that no operation rounds,
-// most outputs with too wide bounds are decided.
+// The doubt that the oracles `local` and `passes` leave. Nothing if they decided. It suggests integers that no
+// operation rounds, because they decide most outputs whose bounds are too wide.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
     return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
@@ -152,7 +152,7 @@ std::vector<std::string> WithoutComparing(std::vector<std::string> flags) {
 void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& doubt) {
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
   if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
-  // The mode `all` includes it.
+  // The mode `all` includes the suggested one.
   else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))
     report->next =
         Str(RunAgain(WithoutComparing(options.flags), "--isolate", report->path), "   judges each kernel alone");
