@@ -26,7 +26,7 @@ struct Support {
 struct OpCoverage {
   Opcode opcode;
   bool interpreter = false;  // For at least one type.
-  // In the order of CoverageTypes. Empty for ops without an array type as their parameter.
+  // In the order of CoverageTypes. Empty for ops whose uses are not measured, such as channels.
   std::vector<Support> by_type;
 };
 

@@ -16,8 +16,8 @@ namespace hlo {
 // `interpreter` is used as in PrepareArguments.
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter);
 
-// Compares results that must be equal with the reference. If the program rounds, runs each kernel and library call that
-// does not round alone. In other modes than --compare_mode=exact, the program first runs again on arguments of
+// Compares the results with the reference. They must be equal. If the program rounds, runs each kernel and library call
+// that does not round alone. In other modes than --compare_mode=exact, the program first runs again on arguments of
 // PrepareExact. Sets report->exact, the culprit of a mismatch, and in the mode exact `outputs`.
 Status JudgeExact(Experiment& experiment, RunReport* report);
 std::string ToString(const ExactSummary& exact);

@@ -140,8 +140,8 @@ class Experiment {
   Result<InterpretOptions> Interpreter();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }  // Outfeeds of the last run.
 
-  // Takes the arguments of another experiment, so that two programs run on equal arguments. The caller
-  // ensures that they fit. Results of the old arguments are discarded.
+  // Takes the arguments of another experiment, so that two programs run on equal arguments. The caller ensures that
+  // they fit. Results of the old arguments are discarded.
   void Take(const RunArguments& arguments);
 
   // Dumps all later stages. Must precede them.

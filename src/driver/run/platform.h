@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// Whether the interpreter must run the module. With --platform=auto it runs modules that need several devices, with a
-// note.
+// Whether the interpreter must run the module: with --platform=interpreter, or with --platform=auto if the module needs
+// several devices. The second case adds a note.
 bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes);
 
 // Checks that kernels on one device suffice for the module. Adds a note if other devices are left out. Errors: [U102]

@@ -39,7 +39,7 @@ struct ValuesReport;
 
 // The value of --inject that adds a wrong autotuning candidate with the shortest time.
 inline constexpr std::string_view kWrongCandidate = "autotune:wrong";
-inline constexpr int64_t kWorkLimit = 3'000'000'000;  // Scalar steps. Judging takes about ten seconds.
+inline constexpr int64_t kWorkLimit = 3'000'000'000;  // Scalar steps, about ten seconds of judging.
 
 // Options of --reproducer (reproducer.h).
 struct ReproducerOptions {
@@ -134,7 +134,7 @@ struct RunOptions {
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
 
-  bool wants_interpreter() const {  // Whether the interpreter is the reference.
+  bool wants_interpreter() const {  // Whether the interpreter is the reference by these options.
     return reference_platform == "default" || reference_platform == "interpreter";
   }
 };
@@ -159,7 +159,7 @@ struct RunTimes {
 // Results of the oracle `local` over all kernels and library calls.
 struct LocalSummary {
   int64_t steps = 0;
-  int64_t interpreted = 0;   // Steps that the interpreter runs. It is the reference itself.
+  int64_t interpreted = 0;   // Steps of the interpreter, which is the reference itself.
   int64_t checked = 0;       // Steps that were checked at least once.
   int64_t runs_checked = 0;  // Checked executions of steps. The body of a loop counts once per chosen iteration.
   int64_t elements = 0, elements_checked = 0;
@@ -188,7 +188,7 @@ struct ExactSummary {
   int64_t bound = 0;  // The largest absolute value of the made-up arguments. 0 if the user gave the arguments.
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // If false, +0 equals -0, because the order of additions determines the sign.
-  std::string reason;             // The instruction that rounds. Empty: none.
+  std::string reason;             // Names an operation that rounds. Empty if nothing rounds.
   // If the program rounds, each distinct kernel and call runs alone on its own integers.
   int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
@@ -229,16 +229,16 @@ struct ScopesSummary {
 };
 
 struct Culprit {
-  // The last four kinds explain results that differ from a file (--reference). kReference: the file is wrong.
-  // kRounding: only roundings differ. kUnknown: the cause is not known. kStub: stubs of custom calls or elided
-  // constants make the program differ.
+  // The last four kinds explain results that differ from a given reference. kReference: our side has no known fault, so
+  // the reference differs for another reason. kRounding: only roundings differ. kUnknown: our side could not be judged.
+  // kStub: stubs of custom calls or elided constants make the program differ.
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown, kStub };
   Kind kind = Kind::kNone;
   std::string name;     // "algsimp#2", "fusion.7"
   std::string sort;     // The kind in a kernel's plan, "row_reduction", or of a library call, "gemm". Otherwise "".
   std::string input;    // For a pass, the input instruction whose value changed. Otherwise "".
   std::string text;     // One line for the report.
-  std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2". "" if the text had it.
+  std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2". "" if the input already had it.
   // The outputs of the culprit step against their bounds.
   std::optional<Comparison> comparison;
 };

@@ -4,8 +4,8 @@
 //
 // Before the passes, each part to compile and each other computing instruction moves to a computation of its own, which
 // is called. Passes do not look through calls, so neither a fusion nor a rewrite crosses the edge of a scope. After the
-// passes the calls are inlined. A part must not depend on an instruction that depends on the part. If an outside
-// instruction separates two inside instructions, these therefore become two parts.
+// passes the calls are inlined. A part must not depend on an instruction that depends on the part. Two inside
+// instructions with an outside instruction between them are therefore in two parts.
 //
 // Control flow stays in place, and its computations are divided in the same way. A loop belongs to a part if all of its
 // computations are in scope, and a tuple if all of its elements are. Instructions with side effects, control edges or

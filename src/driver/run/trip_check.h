@@ -22,7 +22,7 @@ std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
 // Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels.
 // With `same_plan`, these are at most two: one for the instructions that the loop depends on, and one for the others.
-// Otherwise each of them is a kernel of its own. Returns null if the step is not such a kernel or the parts do not
+// Otherwise the other kernels stay separate. Returns null if the step is not such a kernel or the parts do not
 // compile. Returns errors of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);

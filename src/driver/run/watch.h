@@ -16,7 +16,7 @@ namespace hlo {
 
 struct WatchOptions {
   std::string trace_values;         // A regular expression for instruction names. Empty: none.
-  std::string detect_nan = "none";  // none, warn: continue, fail: stop at the first.
+  std::string detect_nan = "none";  // none, warn (continue) or fail (stop at the first).
   std::string detect_inf = "none";
   bool log_minmax = false;
   bool stats = false;      // Report times by opcode and by instruction.
@@ -27,14 +27,14 @@ struct WatchOptions {
   bool any() const { return detects() || !trace_values.empty() || log_minmax || stats; }
 };
 
-// Interprets `module`, and once more to find the operands of the first NaN. Prints traced values immediately. Errors:
-// from Interpret, and [N001] or [N002] with exit code 1 if --detect_nan or --detect_inf is `fail`.
 struct Watched {
   Literal result;
   std::string report;  // The tables of log_minmax and stats.
   // Findings of detect_nan=warn and detect_inf=warn, and a pattern that matched nothing.
   std::vector<std::string> notes;
 };
+// Interprets `module`, and once more to find the operands of the first NaN. Prints traced values immediately. Errors:
+// from Interpret, and [N001] or [N002] with exit code 1 if --detect_nan or --detect_inf is `fail`.
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
 
