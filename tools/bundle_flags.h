@@ -14,9 +14,9 @@
 
 namespace hlo {
 
-// Sets the flags and file copies that a new bundle keeps, from the flags that were given. Messages name the flag
-// `flag`, which requested the bundle. Errors: the folder exists and is not empty, which is reported before the long
-// work, or a file cannot be read.
+// Sets the flags and file copies that a new bundle keeps, from the given flags. Messages name the flag `flag`, which
+// requested the bundle. Errors: a file cannot be read, or the folder is not empty, which is reported before the long
+// work.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
 // If the only file among `args` is a bundle, returns `args` after the bundle's flags that the command knows. Prints

@@ -1,6 +1,5 @@
 // Completion in shells. The shell runs the incomplete command line with the word to complete in HLO_COMPLETE. The
-// command then prints the completions instead of parsing its flags. So completions always follow the declarations of
-// the flags.
+// command then prints the completions instead of parsing its flags.
 #ifndef HLO_TOOLS_COMPLETION_H_
 #define HLO_TOOLS_COMPLETION_H_
 

@@ -28,7 +28,6 @@ class FlagSet {
   void Bool(const std::string& name, bool* value, std::string help);
   // For flags whose absence means neither true nor false.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
-  // `least` <= value <= `most`.
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // 1073741824 or 1GiB.
   void Bytes(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
@@ -37,7 +36,6 @@ class FlagSet {
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   // For flags whose absence differs from "".
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
-  // The value must be in `words`.
   void Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help);
   // Values are separated by commas. Repeated flags append.
   void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
@@ -94,7 +92,7 @@ class FlagSet {
     std::string meant;  // For an alias the name of its flag, otherwise the name.
     bool needs_value;   // `--name value` is allowed. Otherwise only `--name=value` is.
     bool is_bool;
-    bool hidden;  // True for aliases.
+    bool hidden;
     std::function<Status(std::string_view value)> set;
     std::function<std::vector<std::string>()> completions = {};  // If empty, the words of the placeholder.
 

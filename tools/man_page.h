@@ -20,8 +20,8 @@ struct ManSection {
 
 struct ManPage {
   std::string command;  // "hlo", "hlo run", "hlo inspect cost".
-  std::string usage;    // The text after the command.
-  std::string about;    // `apropos` shows its first clause.
+  std::string usage;
+  std::string about;  // `apropos` shows its first clause.
   std::vector<std::string> examples;
   std::string flags_title;  // The title above the groups of flags. If it is "", each group is a section.
   std::vector<ManSection> sections;

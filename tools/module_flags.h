@@ -43,7 +43,7 @@ struct PassFlags {
   int64_t opt_bisect_limit = -1;
   std::string start_from, stop_before, stop_after;
   std::string target;
-  std::shared_ptr<const Target> device;  // The device of `target`. Set by ReadTargetFlag.
+  std::shared_ptr<const Target> device;  // Set by ReadTargetFlag.
 };
 
 struct PrintFlags {
@@ -58,7 +58,6 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> el
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 // --split_input_file, for commands that take several modules. Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
-// Flags that determine the arguments.
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
 // Ignores the recorded arguments of a snapshot if a flag determines the arguments.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);

@@ -35,7 +35,7 @@ struct RunFlags {
   AblateFlags ablate;
   TriageFlags triage;
   IsolateFlags isolate;
-  std::string path;  // The first given module.
+  std::string path;
 };
 
 // `with_searches` adds --ablate, --isolate, --triage and --bundle.

@@ -21,7 +21,6 @@ namespace {
 
 using ByDevice = std::vector<std::vector<Literal>>;
 
-// Parses the value of --arg=WHICH=SPEC.
 Result<ArgumentSpec> ParseSpec(const std::string& text) {
   const size_t cut = text.find_first_of("=:");
   if (cut == std::string::npos || cut == 0)
@@ -58,9 +57,8 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-// The recorded values of all partitions for one parameter, with the parameter's shape. XLA records the parts of the
-// devices together with the unpartitioned module, whose parameter is the whole array. In that case the parts are
-// joined.
+// The recorded values of all partitions for one parameter, with the parameter's shape. Parts are joined: XLA records
+// the parts of the devices together with the unpartitioned module, whose parameter is the whole array.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
   const Shape& shape = parameter.shape();
@@ -112,7 +110,6 @@ Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& pa
   return by_device;
 }
 
-// The first words of a list and the number of the others.
 std::string FirstOf(const std::vector<std::string>& words) {
   constexpr size_t kMost = 8;
   if (words.size() <= kMost) return Join(words, ", ");
@@ -121,7 +118,6 @@ std::string FirstOf(const std::vector<std::string>& words) {
 
 // ---- Arguments that differ between devices -------------------------------------------------------------------------
 
-// A literal whose elements all equal `number`.
 Literal FilledWith(const Shape& shape, int64_t number) {
   Literal literal(shape);
   for (Literal& element : literal.mutable_elements()) element = FilledWith(element.shape(), number);
@@ -212,7 +208,6 @@ ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
   return by_device;
 }
 
-// Reads a file, which may have arguments for each device.
 Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& module, int64_t devices, CastArgs cast,
                                      const std::set<int64_t>& given, std::vector<std::string>* notes) {
   const std::string& path = options.args;

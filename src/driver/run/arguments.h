@@ -15,8 +15,8 @@ struct RunArguments {
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
   bool were_cut = false;             // The file had whole arrays, so the results are joined to whole arrays too.
   std::string description;           // "normal, seed 0" or "args.npz"
-  std::optional<Literal> reference;  // The interpreter's results, if requested.
-  double reference_ms = 0;           // Time of the last interpretation.
+  std::optional<Literal> reference;  // The interpreter's results.
+  double reference_ms = 0;
   double non_finite_share = 0;
   std::vector<std::string> notes;
   std::optional<ExactSummary> exact;  // Set by PrepareExact (exact_check.h).

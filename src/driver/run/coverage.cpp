@@ -185,7 +185,6 @@ constexpr Probe kProbes[] = {
     {Opcode::kWhile, "(s32[], T[]) while(looped), condition=once, body=step"},
 };
 
-// "" if the op has no probe.
 std::string ProbeText(Opcode opcode) {
   for (const Probe& probe : kProbes) {
     if (probe.opcode == opcode) return std::string(probe.text);
@@ -279,8 +278,8 @@ bool Holds(const Module& module, Opcode opcode) {
   return false;
 }
 
-// Compiles like a run on cpu: optimizes the module and emits kernels for the result. If the op itself has no kernels,
-// the pass that removed it is recorded.
+// Optimizes the module as for a run on cpu and emits its kernels. If the op itself has no kernels, records the pass
+// that removed it.
 void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
   const DeviceDescription device = HostDescription(1, 32);
   const auto host = InterpreterCalls({});

@@ -1,6 +1,5 @@
 // Measures which ops are supported for which element types. A smallest use of each op is verified, interpreted, and
-// compiled as by `hlo-run --platform=cpu`: the passes run, and then each step is compiled or assigned to the
-// interpreter.
+// optimized and compiled as by `hlo-run --platform=cpu`.
 #ifndef HLO_DRIVER_RUN_COVERAGE_H_
 #define HLO_DRIVER_RUN_COVERAGE_H_
 

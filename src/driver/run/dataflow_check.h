@@ -1,7 +1,7 @@
-// Checks the steps of a run against the optimized module. Steps must run in the order of the module, once per trip of
-// their loops and along the taken branches, and read the values that earlier steps left. The result of a step is taken
-// as it is (run_check.h judges it). So faults of the run time in loops, branches, copies or buffer reuse show even if
-// every kernel is right.
+// Checks the steps of a run against the optimized module. Steps must run in its order, once per trip of their loops and
+// along the taken branches, and read the values that earlier steps left. The results of steps are not judged
+// (run_check.h judges them). So faults of the run time show even if every kernel is right: in loops, branches, copies
+// or buffer reuse.
 #ifndef HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 #define HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 
@@ -32,7 +32,6 @@ class DataflowCheck {
   // Must be called at the end of the run.
   void End(const Literal& outputs);
 
-  // The first fault, or "".
   const std::string& fault() const { return fault_; }
   const std::string& culprit() const { return culprit_; }  // The name of the instruction with the fault.
   int64_t steps() const { return steps_; }
@@ -68,7 +67,7 @@ class DataflowCheck {
   std::vector<gpu::LoopStep> Loops() const;  // The current loops and their iterations.
   void Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what);
 
-  std::vector<Value> values_;  // By id.
+  std::vector<Value> values_;  // Indexed by id.
   std::vector<Frame> frames_;
   const Computation& entry_;
   std::string fault_, culprit_;
@@ -80,7 +79,7 @@ bool IsInCondition(const Instruction& inst, const gpu::LoopStep& step);
 
 struct FollowedRun {
   DataflowSummary summary;
-  std::string fault, culprit;  // As in DataflowCheck.
+  std::string fault, culprit;
   // Last iterations of loop bodies, by the loop's id. Loops without trips are missing.
   std::map<int, int64_t> last_iterations;
   std::vector<int64_t> runs;  // The number of executions of each step of Executable::steps().
@@ -89,9 +88,9 @@ struct FollowedRun {
 // Whether wrong values can cause the error: an endless loop, or a size that does not fit.
 bool MayComeOfWrongValues(const Error& error);
 
-// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. If `unfinished`,
-// wrong values may end the run with an error (MayComeOfWrongValues). The run is then followed to its first fault or to
-// that error. Returns any other error of the run, unless a fault preceded it.
+// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. Returns an error
+// of the run unless a fault preceded it. If `unfinished`, an error that wrong values may cause (MayComeOfWrongValues)
+// only ends the run.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

@@ -51,7 +51,6 @@ class Debugger {
   };
   static const std::vector<Command>& Commands();
 
-  // Runs the program once, with stops.
   void Interpretation() {
     values_.clear();
     loops_.clear();
@@ -130,7 +129,6 @@ class Debugger {
     return out;
   }
 
-  // Reads commands until one resumes the program.
   Next ReadCommands() {
     std::string line;
     for (;;) {
@@ -332,7 +330,6 @@ class Debugger {
     return Next::kGoOn;
   }
 
-  // The instructions around the current or the named one.
   Next List(const std::vector<std::string>& words, bool*) {
     const Instruction* at = words.size() < 2 && current_ == nullptr ? &module_.entry().root() : Named(words, 1);
     if (at == nullptr) return Next::kGoOn;
@@ -377,7 +374,7 @@ class Debugger {
 
   std::map<const Instruction*, Literal> values_;  // The latest value of each instruction.
   std::vector<Loop> loops_;                       // Running loops, the innermost last.
-  const Instruction* current_ = nullptr;          // The instruction that ran last.
+  const Instruction* current_ = nullptr;
   bool running_ = false, quit_ = false;
   std::atomic<bool> stop_ = false;
 

@@ -13,7 +13,7 @@ namespace hlo {
 
 struct DebuggerOptions {
   InterpretOptions interpret;
-  bool prompt = false;  // Print "(hlo) " before each command.
+  bool prompt = false;
 };
 
 // Reads commands from `in` until `quit` or the end. Answers and errors of the program go to `out`.

@@ -1,8 +1,8 @@
-// --first_divergence: shows where a run diverges from the truth. For each step, it compares the error of the operands
-// with the error that the step adds. In the first wrong kernel, it finds the first wrong instruction.
+// --first_divergence: shows for each step the error of its operands and the error that it adds, and finds the first
+// wrong instruction in the first wrong kernel.
 //
-// The truth is the interpreter's run of the compiled module, so both sides have the same steps. Errors are
-// TensorComparison::norm_rel. Only the comparator `local` decides whether a step is wrong.
+// Errors are TensorComparison::norm_rel against the interpreter's run of the compiled module, so both sides have the
+// same steps. Only the comparator `local` decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 
@@ -31,14 +31,14 @@ struct StepErrors {
   double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.
   int64_t own_ulps = 0;
   bool is_wrong = false;
-  std::string unchecked;  // Why the step could not be judged.
+  std::string unchecked;
 };
 
 struct DivergenceReport {
-  std::vector<StepErrors> steps;  // In the order of execution.
-  std::optional<size_t> first;    // The first wrong step.
-  std::string inside;             // A sentence about the wrong instruction in that step.
-  int64_t unknown = 0;            // Values that exceeded the memory for the truth.
+  std::vector<StepErrors> steps;
+  std::optional<size_t> first;  // The first wrong step.
+  std::string inside;           // A sentence about the wrong instruction in that step.
+  int64_t unknown = 0;          // Values that exceeded the memory for the truth.
 };
 std::string ToString(const DivergenceReport& report);
 void WriteJson(JsonWriter& json, const DivergenceReport& report);
@@ -61,7 +61,7 @@ class Divergence {
   std::unique_ptr<const SourcePlaces> places_;
   // The interpreter's operands and results of steps in their first execution, by id.
   std::map<int, Literal> truth_;
-  std::map<int, size_t> row_;  // Rows of steps, by id.
+  std::map<int, size_t> row_;
   std::map<int, int64_t> runs_;
   DivergenceReport report_;
   const gpu::StepInfo* wrong_ = nullptr;  // The first wrong step. `read_` holds its operands.

@@ -31,7 +31,6 @@ RunOptions Judging(RunOptions options) {
   return options;
 }
 
-// A table of the differing elements.
 std::string SummaryOf(const BitsFinding& finding) {
   std::string summary;
   for (const TensorComparison& tensor : finding.comparison.outputs) summary += tensor.bad() > 0 ? Details(tensor) : "";
@@ -141,8 +140,8 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const
   return std::nullopt;
 }
 
-// Compares by bits. If the bits differ and the pass is not exact, compares residues. Returns nothing if these decide
-// nothing, if the module takes long to interpret, or if the interpreter cannot run it.
+// Compares by bits, and by residues if bits differ after a pass that is not exact. Nothing if residues decide nothing,
+// if the module takes long to interpret, or if the interpreter cannot run it.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
   if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};

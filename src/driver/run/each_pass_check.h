@@ -1,8 +1,7 @@
 // --check_each_pass: compares the module before and after each pass instance that changes it, on the same arguments. An
-// exact pass must keep the bits of all values (judge/bits.h). If another pass does not keep them, the two modules are
-// compared in f64 (pass_check.h). A module that is too large to interpret is compared by samples (judge/sample.h). The
-// first wrong instance ends the check. The report then names the instruction whose value changed, the responsible rule
-// and the changed lines.
+// exact pass must keep the bits of all values (judge/bits.h). Other passes that do not keep them are judged in f64
+// (pass_check.h). Modules that are too large to interpret are compared by samples (judge/sample.h). The first wrong
+// instance ends the check. The report then names the instruction whose value changed, the rule and the changed lines.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 

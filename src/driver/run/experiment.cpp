@@ -59,7 +59,6 @@ auto ResultKey(const RunOptions& o) {
                   o.profile, o.watch, o.outfeed);
 }
 
-// Stores the result of `make` unless a value is stored already.
 template <class T, class Make>
 Result<T*> Keep(std::optional<T>& kept, Make make) {
   if (!kept) {
@@ -111,8 +110,8 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device that the module's plans name, or `device` if it has that name. The description of the real host is more
-// detailed than the table's row of that name.
+// The device that the module's plans name. Returns `device` if it has that name, because it may describe the real host
+// in more detail than the table of devices.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
@@ -331,8 +330,8 @@ Result<std::string> Experiment::WhyNoReference() {
 }
 
 Result<RunOptions> Experiment::Judging() {
-  // Uses an estimated run time, so that every report of a program is the same. The check runs the program three times
-  // and reads all results. In total it takes less than 20 runs.
+  // Estimates the run time, so that every report of a program is the same. The whole check takes less than 20 runs,
+  // including three runs of the program and reading all results.
   //
   // The estimate includes fused values that no kernel stores, so the limit is at most an hour.
   constexpr double kRuns = 4, kSecondsOfTheLimit = 10, kMostLimits = 360;
@@ -343,9 +342,8 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The reference runs while the arguments are made, because its results show whether they suit the program. If a file
-// has the expected results, the reference still runs for this purpose. So the same seed makes the same arguments with
-// and without the file.
+// The reference runs while the arguments are made, because its results show whether they suit the program. It also runs
+// if a file has the expected results, so that the same seed makes the same arguments.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();

@@ -3,9 +3,8 @@
 //   input -> optimized -> code ----> results
 //     \-----------------> arguments --/
 //
-// Each stage is a value that is computed at its first use and kept. `With` returns the experiment with other options
-// and shares all stages that do not depend on the changed options. So another pipeline runs on the same module and
-// arguments, and the same code runs with other arguments.
+// Each stage is a value that is computed at its first use and kept. `With` returns the experiment with other options.
+// It shares the stages that do not depend on the changed options, such as the code when only arguments change.
 #ifndef HLO_DRIVER_RUN_EXPERIMENT_H_
 #define HLO_DRIVER_RUN_EXPERIMENT_H_
 
@@ -37,7 +36,7 @@ class Scopes;
 struct InputModule {
   std::unique_ptr<Module> module;  // Stubs replace custom calls, and elided constants are filled.
   std::string warnings;
-  std::vector<CustomCallStub> stubs;  // Stubs for targets that the module calls.
+  std::vector<CustomCallStub> stubs;
   int64_t filled_constants = 0;
   std::vector<std::string> notes;
   double ms = 0;  // Time of reading.
@@ -68,17 +67,16 @@ struct Code {
 struct RunResults {
   Literal outputs;                 // Outputs of device 0, or whole arrays.
   std::vector<Literal> by_device;  // Empty for one device.
-  bool joined = false;             // The outputs are whole arrays, joined from parts.
-  std::string why_not_joined;      // Why whole arrays could not be joined. Set only if the arguments were whole.
-  RunTimes times;                  // Times of placing, running and taking the results.
+  bool joined = false;
+  std::string why_not_joined;  // Why whole arrays could not be joined. Set only if the arguments were whole.
+  RunTimes times;              // Times of placing, running and taking the results.
   double fallback_share = 0;
-  int64_t process_peak_bytes = 0;           // Up to the end of the runs.
-  std::string watched;                      // The tables of WatchOptions.
+  int64_t process_peak_bytes = 0;  // Up to the end of the runs.
+  std::string watched;
   std::shared_ptr<const Profile> profiled;  // Null without --profile.
   std::vector<std::string> notes;
 };
 
-// The expected results from a file or from the interpreter.
 struct Expected {
   Literal outputs;
   std::vector<std::string> notes;
@@ -133,8 +131,8 @@ class Experiment {
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
   // Why the interpreter does not run the whole module as the reference. "" if it runs, or if no option requires it.
   Result<std::string> WhyNoReference();
-  // The options with the work limit for judging: the given limit, or by default kWorkLimit, or more if four runs of the
-  // program are estimated to take longer than judging up to kWorkLimit.
+  // The options with the work limit for judging. The default is kWorkLimit, or more if four runs of the program are
+  // estimated to take longer than that much judging.
   Result<RunOptions> Judging();
   // Options for every use of the interpreter, with infeeds and outfeeds connected.
   Result<InterpretOptions> Interpreter();

@@ -38,7 +38,6 @@ void AddSteps(const Computation& computation, std::set<const Computation*>* seen
   }
 }
 
-// Computations that run in each trip of some loop.
 std::set<const Computation*> InLoops(const Module& module) {
   std::set<const Computation*> in_loops;
   std::vector<Computation*> order = module.PostOrder();
@@ -90,7 +89,6 @@ class Isolator {
   }
 
  private:
-  // The module that is divided into parts.
   Result<const Module*> Program() {
     if (options_.instructions) return TRY(whole_.Input())->module.get();
     return &TRY(whole_.Compiled())->executable->module();
@@ -281,11 +279,11 @@ class Isolator {
   Experiment& whole_;
   const IsolateOptions& options_;
   Isolation found_;
-  std::vector<const Instruction*> steps_;  // Indexed by part.
-  std::map<int, size_t> part_of_;          // The key is the id of the step.
-  std::set<int> interpreted_;              // Ids of steps.
+  std::vector<const Instruction*> steps_;
+  std::map<int, size_t> part_of_;  // The key is the id of the step.
+  std::set<int> interpreted_;
   std::map<std::string, Experiment> alone_;
-  bool has_loops_ = false;  // Some part is in a loop.
+  bool has_loops_ = false;
   int64_t work_limit_ = 0, judged_ = 0;
 };
 

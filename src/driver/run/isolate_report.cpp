@@ -35,7 +35,6 @@ double RatioOf(const IsolatedPart& part) { return part.report.local ? part.repor
 
 std::string RatioText(double ratio) { return ratio >= 1e4 ? Format("%.1e", ratio) : Format("%.2f", ratio); }
 
-// Shortens the shape of a kernel with many results to its first results.
 std::string ShortShape(const std::string& shape) {
   constexpr size_t kMostCharacters = 48;
   const size_t end = shape.size() > kMostCharacters ? shape.rfind("], ", kMostCharacters) : std::string::npos;
@@ -53,7 +52,6 @@ std::vector<std::string> CellsOf(const IsolatedPart& part) {
   return cells;
 }
 
-// Sorted by state, then in program order.
 std::vector<const IsolatedPart*> InOrder(const Isolation& isolation) {
   std::vector<const IsolatedPart*> order;
   for (const IsolatedPart& part : isolation.parts) order.push_back(&part);

@@ -26,7 +26,7 @@ enum class Beyond : uint8_t { kSample, kLeaveOut, kAllTheSame };
 
 struct Oracle {
   std::string_view name;  // The name of its line in the report and its word in `hlo help`.
-  std::string_view what;  // The judged part and the criterion.
+  std::string_view what;
   Need need;
   Beyond beyond;
   Status (*judge)(Experiment& experiment, RunReport* report);

@@ -43,9 +43,8 @@ std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   return apart;
 }
 
-// Values that runs of the program leave in memory: the results of its kernels and library calls outside of loops. They
-// may exceed the memory, so a run keeps values up to a sixth of the memory limit. The program runs again for a value
-// that was not kept.
+// Values that runs of the program leave in memory: the results of its kernels and library calls outside of loops. A run
+// keeps values up to a sixth of the memory limit. The program runs again for other values.
 class ValuesOfRuns {
  public:
   ValuesOfRuns(Experiment& experiment, const Module& optimized) : experiment_(experiment) {
@@ -69,7 +68,7 @@ class ValuesOfRuns {
 
  private:
   struct Value {
-    int step = 0;          // Id of the instruction.
+    int step = 0;
     int64_t element = -1;  // Index of the result. -1 if the step has only one.
     int64_t bytes = 0;
     std::shared_ptr<const Literal> literal;
@@ -117,7 +116,7 @@ class ValuesOfRuns {
   }
 
   Experiment& experiment_;
-  std::vector<Value> values_;           // In the order of the module.
+  std::vector<Value> values_;
   std::unordered_map<int, size_t> at_;  // The key is the origin.
 };
 
@@ -167,8 +166,8 @@ std::vector<Question> RemainingOf(std::vector<Question> questions, const Widened
   return questions;
 }
 
-// Compares the open values again on made-up arguments. Returns nothing if a value stays open, and sets the reason in
-// `own`. Also returns nothing if no made-up arguments were compared, or if `own` is already a match.
+// Compares the open values again on made-up arguments. Returns nothing, and sets the reason in `own`, if a value stays
+// open. Also returns nothing without made-up arguments, or if `own` is already a match.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
                                            const WidenedOptions& widened, WidenedResult& own,
                                            std::vector<Literal>* arguments) {
@@ -213,8 +212,8 @@ bool HasDynamicSizes(const Module& module) {
   });
 }
 
-// Compares modules with dynamic sizes by runs in f64, because their values have no bounds. Uses their own arguments and
-// made-up ones. Returns nothing if that decides nothing.
+// Compares modules with dynamic sizes, whose values have no bounds, by runs in f64 on their own and on made-up
+// arguments. Returns nothing if that decides nothing.
 Result<std::optional<WidenedResult>> CompareByF64Runs(const Module& input, const Module& optimized,
                                                       const RunOptions& options, std::vector<Literal>* arguments) {
   std::vector<std::vector<Literal>> sets = {*arguments};

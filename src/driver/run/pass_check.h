@@ -25,8 +25,8 @@ struct AroundPasses {
   Progress* progress = nullptr;  // May be null.
   bool keeps_precision = false;  // WidenedOptions::keeps_precision.
 };
-// Compares `input` in f64 with the module after passes, on `arguments`. Values that the bounds leave open are compared
-// again on made-up arguments. `arguments` is set to the arguments that decided. `summary` receives the verdict and the
+// Compares `input` in f64 with the module after passes, on `arguments`. Compares values that the bounds leave open
+// again on made-up arguments. Sets `arguments` to the arguments that decided, and `summary` to the verdict and the
 // number of compared elements.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
                                           const AroundPasses& around, std::vector<Literal>* arguments,
@@ -36,21 +36,21 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
 struct PassFinding {
   std::string instance;     // "algsimp#2". Empty if the caller needs no instance.
   std::string description;  // The instance in words, for the report.
-  std::string input;        // The input instruction whose value changed.
-  std::string loop;         // "iteration 3 of 'while.5'"; empty outside of loops.
-  std::string source;       // Text with the source place of `input`, to append to a line. May be empty.
+  std::string input;
+  std::string loop;    // "iteration 3 of 'while.5'"; empty outside of loops.
+  std::string source;  // Text with the source place of `input`, to append to a line. May be empty.
   std::optional<Comparison> comparison;
 };
 
 struct JudgedPasses {
   Verdict verdict = Verdict::kMatch;
-  std::string text;                    // The report's line: the verdict and the compared parts.
-  std::string reason;                  // Why the verdict is not kMatch, in one line. Otherwise empty.
-  std::string not_exercised;           // FurtherArguments::not_exercised.
-  bool beyond_work = false;            // Judging took more than the work limit.
-  bool of_exact_pass = false;          // A segment of exact passes is wrong.
-  bool opened = false;                 // Passes left values undetermined that the input determines.
-  std::optional<PassFinding> finding;  // Set if the verdict is a mismatch.
+  std::string text;    // The report's line: the verdict and the compared parts.
+  std::string reason;  // Why the verdict is not kMatch, in one line. Otherwise empty.
+  std::string not_exercised;
+  bool beyond_work = false;    // Judging took more than the work limit.
+  bool of_exact_pass = false;  // A segment of exact passes is wrong.
+  bool opened = false;         // Passes left values undetermined that the input determines.
+  std::optional<PassFinding> finding;
 };
 
 struct JudgedPipeline {
@@ -68,10 +68,9 @@ struct JudgedPipeline {
 // kUnsupported if all values must be compared and the interpreter cannot run one of the modules.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
-// Judges the passes of an experiment by segments, without compiling. It uses the experiment's arguments, and one
-// further set if these arguments leave sides of decisions unreached. If interpreting the module exceeds the work limit
-// or is not supported, it judges samples of the values. With `runs_code`, samples are computed from values that the
-// compiled program leaves in memory.
+// Judges the passes of an experiment by segments, without compiling, on its arguments and on one further set that
+// reaches more sides. If interpreting the module exceeds the work limit or is not supported, it judges samples of the
+// values. With `runs_code`, samples are computed from values that the compiled program leaves in memory.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 
 // The oracle `passes`. Sets the report's verdict on the passes. A wrong pass becomes the culprit even if a kernel was

@@ -15,14 +15,13 @@ namespace {
 
 std::string OutputName(const ShapeIndex& index) { return Str("{", Join(index, ","), "}"); }
 
-// Cuts text that does not fit the column in the middle.
 std::string Cut(const std::string& text, size_t width) {
   if (text.size() <= width) return text;
   return Str(text.substr(0, width / 2 - 1), "...", text.substr(text.size() - (width - width / 2 - 2)));
 }
 
-// Differences of the outputs, which are shown but not judged. The relative error is computed over a whole output,
-// because a correct run may have a large relative error in a single element near 0.
+// Differences of the outputs, which are shown but not judged. The relative error refers to a whole output, because
+// single elements near 0 may have large relative errors in a correct run.
 std::string DifferencesTable(const Comparison& outputs) {
   constexpr size_t kMostRows = 12;
   std::string out = "  output   shape                 elements    max abs   norm rel\n";

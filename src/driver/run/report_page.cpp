@@ -28,7 +28,7 @@ h2{margin-top:24px;padding-top:10px;font-size:18px}
 
 struct KindWord {
   Culprit::Kind kind;
-  std::string_view word;  // Precedes the name.
+  std::string_view word;
 };
 constexpr KindWord kKindWords[] = {
     {Culprit::Kind::kPass, "pass"}, {Culprit::Kind::kKernel, "kernel"}, {Culprit::Kind::kLibrary, "library call"}};
@@ -104,7 +104,6 @@ class Page {
     return {};
   }
 
-  // Adds a graph of the culprit and its neighbours.
   Status Where() {
     const Instruction* const place = TRY(Place());
     if (place == nullptr) return {};

@@ -42,7 +42,7 @@ struct Finding {
   std::string name;  // "algsimp#2". Also a part of the folder's name.
   std::string what;  // "algsimp#2 of simplification changes results"
   std::optional<std::span<const Literal>> arguments;
-  int exit = 0;  // The exit code of the command.
+  int exit = 0;
   // Makes the command for a target in the spelling of --target.
   std::function<std::string(const std::string& target)> command;
 };

@@ -51,7 +51,6 @@ std::string Bits(const Literal& literal) {
   return Format("%016llx", static_cast<unsigned long long>(hash));
 }
 
-// The first output whose bits differ, or "".
 std::string FirstDifference(const Literal& a, const Literal& b) {
   std::string first;
   ForEachLeaf(a.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
@@ -88,7 +87,6 @@ void CheckReplicas(std::span<const Literal> outputs, int64_t partitions, RunRepo
   report->detail = Str(outputs.size() / partitions, " replicas have the same results");
 }
 
-// The result as text, one leaf after another.
 std::string LiteralsText(const Literal& result) {
   std::string out;
   ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape& shape) {
@@ -97,7 +95,6 @@ std::string LiteralsText(const Literal& result) {
   return out;
 }
 
-// The results of all devices, each after its number.
 std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
   std::string out;
   for (size_t device = 0; device < results.size(); ++device) {

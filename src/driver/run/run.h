@@ -1,10 +1,5 @@
 // Runs a module and judges the run: loads it, makes arguments, optimizes, compiles, runs, compares, and names the
-// culprit.
-//
-// The oracles (docs/comparison.md): `local` judges each kernel and library call from the operands that it read.
-// `dataflow` compares by bits: the steps must run in order and read the values that earlier steps left. `passes` judges
-// the passes by bits or in f64. The final results are compared with the reference. A difference beyond the tolerance is
-// accepted only if roundings explain it.
+// culprit. docs/comparison.md describes the oracles.
 #ifndef HLO_DRIVER_RUN_RUN_H_
 #define HLO_DRIVER_RUN_RUN_H_
 
@@ -95,13 +90,13 @@ struct RunOptions {
   int64_t seed = 0;
 
   PipelineOptions pipeline;
-  bool reoptimize = false;  // Passes run even over an optimized module.
+  bool reoptimize = false;  // Optimize even an optimized module.
   ScopeOptions scopes;
   DumpOptions dump;
   ReproducerOptions reproducer;
-  BundleOptions bundle;  // The bundle that RunModule writes.
+  BundleOptions bundle;
   bool libraries = true;
-  bool fallback = true;  // Steps without a kernel run in the interpreter.
+  bool fallback = true;  // Run steps without a kernel in the interpreter.
   bool allow_tf32 = false;
   bool cuda_graphs = true;  // See gpu::RunOptions::record.
   gpu::Concurrency concurrency = gpu::Concurrency::kWhereItPays;
@@ -111,7 +106,7 @@ struct RunOptions {
   std::vector<std::string> library_path;
   std::shared_ptr<kernel::CodeCache> cache;  // See gpu::CompileOptions::cache.
   std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
-  gpu::TuningOptions tuning;                 // By default nothing is measured.
+  gpu::TuningOptions tuning;
   bool autotune_report = false;
   std::string inject;  // gpu::CompileOptions::inject; tests only.
 
@@ -134,9 +129,7 @@ struct RunOptions {
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
 
-  bool wants_interpreter() const {  // Whether the interpreter is the reference by these options.
-    return reference_platform == "default" || reference_platform == "interpreter";
-  }
+  bool wants_interpreter() const { return reference_platform == "default" || reference_platform == "interpreter"; }
 };
 
 // Wall times in milliseconds. The times in the report's line add up to `all`, except for negligible stages.
@@ -150,9 +143,8 @@ struct RunTimes {
   double arguments = 0;
   double placing = 0;  // Copying the arguments to the device.
   double results = 0;  // Copying the results from the device, hashing and printing them.
-  double saving = 0;   // Writing arguments and results to files.
+  double saving = 0;
   double all = 0;
-  // From the text to a program that is ready to run.
   double ready() const { return parse + passes + tuning + compile; }
 };
 
@@ -173,12 +165,12 @@ struct LocalSummary {
   double worst_ratio = 0;
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reasons.
-  std::set<std::string> wrong;         // Steps that exceeded their bounds.
+  std::set<std::string> wrong;
   struct OpenStep {
     std::string name, why;      // "12 of 20 elements undetermined"
     bool only_vacuous = false;  // Bounds are vacuous, but no element is undetermined.
   };
-  std::vector<OpenStep> open;   // Steps with an output that stays open.
+  std::vector<OpenStep> open;
   bool beyond_work = false;     // Some steps were judged only up to --work_limit.
   bool undecided_loop = false;  // A kernel with a loop and other instructions was judged as a whole and stays open.
 };
@@ -212,10 +204,10 @@ struct FallbackSummary {
 // A module on several devices. Device number = replica * partitions + partition.
 struct DevicesSummary {
   int64_t replicas = 1, partitions = 1;
-  int64_t differing = 0;     // Devices whose results differ from the results of device 0.
-  int64_t first = 0;         // The first such device.
-  std::string first_output;  // The first output that differs on it.
-  bool joined = false;       // The results are whole arrays, joined from the parts of all partitions.
+  int64_t differing = 0;  // Devices whose results differ from the results of device 0.
+  int64_t first = 0;
+  std::string first_output;
+  bool joined = false;  // The results are whole arrays, joined from the parts of all partitions.
 };
 
 // Results of --scope_compile and --scope_interpret.
@@ -256,26 +248,26 @@ struct RunReport {
   std::string platform, device;   // "cpu", "AVX-512, 2 threads"
   RunTimes times;
   std::optional<DevicesSummary> devices;
-  std::optional<gpu::MemoryReport> memory;  // Memory according to the buffer plan.
-  int64_t process_peak_bytes = 0;           // Resident memory up to the end of the runs, including the reference.
+  std::optional<gpu::MemoryReport> memory;
+  int64_t process_peak_bytes = 0;  // Resident memory up to the end of the runs, including the reference.
   std::optional<gpu::CompileReport> compile;
   std::shared_ptr<const gpu::TuningReport> tuning;  // Null without autotuning.
-  bool autotune_report = false;                     // The report shows all of it.
-  int64_t copy_steps = 0, fill_steps = 0;  // Steps that copy or fill memory. They are neither kernels nor calls.
+  bool autotune_report = false;
+  int64_t copy_steps = 0, fill_steps = 0;  // They are neither kernels nor calls.
   FallbackSummary fallback;
   PipelineReport passes;
   std::vector<PlantedFault> planted;
-  std::vector<CustomCallStub> stubs;  // Stubs for targets that the module calls.
-  std::string reference_file;         // The file of expected results. "" if the interpreter is the reference.
-  bool reference_recorded = false;    // The file of expected results is the module's own file.
-  std::string reference_skipped;      // Why the interpreter did not run. Then `outputs` is empty.
-  int64_t filled_constants = 0;       // Constants that the text elides.
-  std::optional<Comparison> outputs;  // Outputs compared with the reference.
-  bool outputs_decide = false;        // The compare mode is tolerance, bitwise or exact.
-  std::string rounded;  // Why outputs beyond a default tolerance are not a mismatch. "" if this does not apply.
+  std::vector<CustomCallStub> stubs;
+  std::string reference_file;       // The file of expected results. "" if the interpreter is the reference.
+  bool reference_recorded = false;  // The file of expected results is the module's own file.
+  std::string reference_skipped;    // Why the interpreter did not run. Then `outputs` is empty.
+  int64_t filled_constants = 0;
+  std::optional<Comparison> outputs;
+  bool outputs_decide = false;  // The compare mode is tolerance, bitwise or exact.
+  std::string rounded;          // Why outputs beyond a default tolerance are not a mismatch. "" if this does not apply.
   std::optional<LocalSummary> local;
-  std::shared_ptr<const DivergenceReport> divergence;  // Set by --first_divergence.
-  std::shared_ptr<const ValuesReport> values;          // Comparison with another run, value by value (saved_run.h).
+  std::shared_ptr<const DivergenceReport> divergence;
+  std::shared_ptr<const ValuesReport> values;  // Comparison with another run, value by value (saved_run.h).
   std::optional<ScopesSummary> scopes;
   std::optional<DataflowSummary> dataflow;
   std::optional<ExactSummary> exact;
@@ -290,21 +282,19 @@ struct RunReport {
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.
   ExitCode exit = ExitCode::kOk;
   std::string detail;  // One line for the table of several modules.
-  std::string next;    // A suggested next command, if there is one.
-  std::string bits;    // Hash of all outputs.
+  std::string next;
+  std::string bits;  // Hash of all outputs.
   std::vector<std::string> notes;
-  std::string warnings;  // Summary of the module's warnings.
-  std::string literals;  // Outputs as text. Set by print_literals.
-  std::string profile;   // The tables of --profile or of WatchOptions.
+  std::string warnings;
+  std::string literals;
+  std::string profile;  // The tables of --profile or of WatchOptions.
   int64_t examples_per_run = 0;
 };
 
-// The options of the compiler and of the interpreter.
 gpu::CompileOptions CompilerOptions(const RunOptions& options);
 InterpretOptions InterpreterOptions(const RunOptions& options);
 
 class Experiment;
-// Runs all stages of the experiment and judges the results.
 Result<RunReport> Run(Experiment& experiment);
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
 

@@ -53,7 +53,7 @@ class ChosenIterations {
     std::set<int64_t> chosen;
     int64_t trips = 0;
   };
-  std::map<int, OfLoop> of_;  // The key is the id of the loop.
+  std::map<int, OfLoop> of_;
 };
 
 // A computation of one instruction that no pass put in a fusion.
@@ -74,8 +74,8 @@ bool HoldsLoop(const Instruction& inst) {
   return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_loop);
 }
 
-// Whether the kernel calls a computation that is not a plain sum, product or extreme, such as an argmax or a
-// comparator. With NaN operands, its result then depends on the order of operations.
+// Whether the kernel calls a computation that is not a plain sum, product or extreme, such as an argmax. With NaN
+// operands, its result then depends on the order of operations.
 bool CallsOther(const Instruction& inst) {
   const auto is_other = [](const Instruction* inside) {
     return std::ranges::any_of(CalledComputations(*inside), [](const Computation* called) {
@@ -85,11 +85,10 @@ bool CallsOther(const Instruction& inst) {
   return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_other);
 }
 
-// A step as a program of its own.
 struct StepAlone {
   std::unique_ptr<Module> module;
   std::unique_ptr<gpu::Executable> executable;  // Null if it does not compile alone.
-  std::string name;                             // The name of the step in the module.
+  std::string name;
 };
 
 // Compares the step on generated arguments. Returns nothing if it cannot run on them.
@@ -120,8 +119,8 @@ Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOpt
   return std::nullopt;
 }
 
-// Whether roundings may hide a missing term. A missing term changes a sum of n terms by about 1 / n of its value. The
-// roundings are the likely error of the sum and the rounding of the result.
+// Whether roundings may hide a missing term, which changes a sum of n terms by about 1 / n of its value. The roundings
+// are the likely error of the sum and the rounding of the result.
 bool HidesATerm(const gpu::StepInfo& step) {
   const Instruction& inst = *step.instruction;
   const auto hides = [&](const Instruction& sum, const PrecisionPlan* plan) {
@@ -176,14 +175,12 @@ int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_
   return shadow::LimitOfEach(std::move(work), limit);
 }
 
-// "12 (3.4%)".
 std::string Share(int64_t part, int64_t whole) {
   if (part == 0) return "0";
   return Format("%lld (%.3g%%)", static_cast<long long>(part),
                 100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
 }
 
-// Judges the steps of a run from their operands.
 class LocalCheck {
  public:
   // `interpreted`: the interpreter's results of the whole program, or null.
@@ -257,7 +254,6 @@ class LocalCheck {
  private:
   bool IsJudged(size_t step) const { return steps_[step].kind != gpu::StepKind::kHostCall; }
 
-  // Runs the program on the bound arguments and judges its steps.
   Status LookAtSteps() {
     const gpu::Observer look = {
         .wants =
@@ -319,8 +315,8 @@ class LocalCheck {
     return &alone;
   }
 
-  // If the only step is the whole program and its result has the interpreter's bits, it is right. Then it need not be
-  // interpreted again. The oracle `passes` decides whether the step means the same as the program.
+  // If the only step is the whole program and has the interpreter's bits, it is right and need not be interpreted
+  // again. The oracle `passes` decides whether the step means the same as the program.
   std::optional<Comparison> WholeProgram(std::span<const gpu::LoopStep> loops, const Literal& output) const {
     if (interpreted_ == nullptr || divergence_ != nullptr) return std::nullopt;
     if (steps_.size() != 1 || !loops.empty()) return std::nullopt;
@@ -421,7 +417,6 @@ class LocalCheck {
     }
   }
 
-  // The first wrong step is the culprit.
   void IsWrong(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison,
                std::string_view where) {
     summary_.wrong.emplace(step.instruction->name());
@@ -485,8 +480,8 @@ class LocalCheck {
   }
 
   // Runs kernels alone on numbers that the program may never give them: large numbers, NaN and infinities, indices out
-  // of range, any initial values of reductions. Only faults count there, and a sample of the elements is judged. This
-  // runs only on the host, where compiled kernels are reused.
+  // of range, any initial values of reductions. Only faults count there, and a sample of the elements is judged. Only
+  // for the host, where compiled kernels are reused.
   Status CheckAtEdges() {
     // Steps of judging one kernel, and the limit for judging all of its elements.
     constexpr int64_t kSteps = 1'000'000, kMostSteps = 100'000'000;
@@ -525,7 +520,7 @@ class LocalCheck {
   Progress& progress_;
   Divergence* divergence_;
   ChosenIterations iterations_;
-  bool on_further_ = false;  // The check runs on further arguments.
+  bool on_further_ = false;
   std::map<int, size_t> step_by_id_;
   WorkMeter meter_;
   LocalOptions local_;
@@ -566,7 +561,6 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
 
 namespace {
 
-// Also judges the kernels on arguments that reach more sides.
 Status JudgeOnFurther(Experiment& experiment, LocalCheck& check, RunReport* report) {
   const FurtherArguments& further = *TRY(experiment.Further());
   report->not_exercised = further.not_exercised;

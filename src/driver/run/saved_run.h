@@ -1,10 +1,9 @@
 // Compares two runs of a program, instruction by instruction. The other run was saved (--save_run=DIR, a bundle with
-// values.npz), or is on another platform (--reference_platform=cpu).
+// values.npz), or is on another platform (--reference_platform=cpu). The oracles decide which run is right.
 //
-// A value is identified by the input instruction that it is the value of, whichever kernel computed it. A value that
-// passes introduced is identified by its name in the optimized module ("~fusion.3"), and is compared only if both runs
-// have the same optimized module. In loops, values of the first trip are compared. The oracles, not this comparison,
-// decide which run is right.
+// A value is identified by its input instruction, whichever kernel computed it. A value that passes introduced is
+// identified by its name in the optimized module ("~fusion.3"), and is compared only if both runs have the same
+// optimized module. In loops, values of the first trip are compared.
 #ifndef HLO_DRIVER_RUN_SAVED_RUN_H_
 #define HLO_DRIVER_RUN_SAVED_RUN_H_
 
@@ -20,7 +19,6 @@
 
 namespace hlo {
 
-// A value of both runs.
 struct ComparedValue {
   std::string name, step, shape;
   int64_t elements = 0, bad = 0;  // `bad` counts elements beyond the tolerance of the type.
@@ -30,9 +28,9 @@ struct ComparedValue {
 
 struct ValuesReport {
   std::string against;
-  std::vector<ComparedValue> values;  // In the order of execution.
-  int64_t without = 0;                // Values that the other run lacks.
-  std::string skipped;                // Why nothing was compared.
+  std::vector<ComparedValue> values;
+  int64_t without = 0;  // Values that the other run lacks.
+  std::string skipped;  // Why nothing was compared.
 };
 
 // Runs the program once more and writes its values to a file. Errors: from running, [A011].

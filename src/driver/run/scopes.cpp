@@ -44,7 +44,7 @@ struct Patterns {
 
 MetById MeetAll(const Module& module, const Patterns& patterns) {
   MetById met;
-  std::unordered_map<const Computation*, Met> leading;  // Matches of the callers.
+  std::unordered_map<const Computation*, Met> leading;
   const std::vector<Computation*> order = module.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
     const Met here = patterns.In(order[i]->name(), leading[order[i]]);
@@ -80,7 +80,6 @@ void Inline(Instruction& call, const std::function<void(const Instruction&, Inst
   call.computation().Remove(call);
 }
 
-// Inlines all calls, callees first.
 void InlineAll(Module& module, const std::function<void(const Instruction&, Instruction&)>& on_copy) {
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
@@ -116,7 +115,7 @@ class Division {
       : computation_(computation), patterns_(patterns), met_(met), summary_(summary) {}
 
   void Run() {
-    std::map<int, std::vector<Instruction*>> parts;  // The key is the depth.
+    std::map<int, std::vector<Instruction*>> parts;
     std::vector<std::pair<int, Instruction*>> alone;
     for (Instruction* inst : computation_.PostOrder()) {
       const Side side = side_[inst] = SideOf(*inst);

@@ -1,6 +1,6 @@
 // --scope_compile=RE, --scope_interpret=RE: compiles the named part of a program as usual, with passes, fusion and
-// kernels. The rest runs op by op, as without a compiler: passes see each instruction alone, and it becomes a kernel or
-// library call of its own.
+// kernels. The rest runs op by op: passes see each instruction alone, and it becomes a kernel or library call of its
+// own.
 //
 // Before the passes, each part to compile and each other computing instruction moves to a computation of its own, which
 // is called. Passes do not look through calls, so neither a fusion nor a rewrite crosses the edge of a scope. After the

@@ -43,8 +43,8 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
 
 // Made-up arguments that decide open outputs, in the order of trying. Small integers come first, twice: their sums and
 // comparisons are exact, and they contain no NaN. Then come numbers with all digits and no special values, which avoid
-// the ties of integers. Last come 1 and -1, whose products are exact. The seeds differ from the seed of the run, whose
-// own arguments may have the same profile.
+// ties. Last come 1 and -1, whose products are exact. The seeds differ from the run's, whose own arguments may have the
+// same profile.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
 // Compares on such arguments until each `open` output is decided, and returns the last comparison. Returns nothing if
 // some output stays open. A mismatch of any output ends the comparisons. A match decides an output if at most a tenth

@@ -1,6 +1,5 @@
-// Judges a loop that is one kernel by single trips, each from its own initial state, as loops of several kernels are
-// judged. The kernel itself computes the states: it stops after a given number of trips
-// (gpu::RunOptions::stop_loops_after).
+// Judges a loop that is one kernel by single trips, each from its own initial state. The kernel itself computes the
+// states: it stops after a given number of trips (gpu::RunOptions::stop_loops_after).
 #ifndef HLO_DRIVER_RUN_TRIP_CHECK_H_
 #define HLO_DRIVER_RUN_TRIP_CHECK_H_
 

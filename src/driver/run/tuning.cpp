@@ -23,7 +23,6 @@ constexpr int64_t kWorkOfJudging = 20'000'000;
 // The largest relative difference between two results of one step that different roundings may cause, for any type.
 constexpr double kRough = 0.1;
 
-// Root mean square of a sample of the elements.
 double SizeOf(const Literal& array) {
   constexpr int64_t kSamples = 4096;
   const int64_t elements = array.shape().NumElements(), step = std::max<int64_t>(1, elements / kSamples);

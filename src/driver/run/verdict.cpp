@@ -93,7 +93,6 @@ std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
                kOnIntegers};
 }
 
-// A suggested command and its effect.
 std::string Again(const RunOptions& options, const RunReport& report, std::string_view flags, std::string_view does) {
   std::vector<std::string> given = options.flags;
   // --tolerance=exact together with another --compare_mode is an error.
@@ -188,7 +187,6 @@ std::string SizesText(const RunReport& report) {
   return "";
 }
 
-// Sets the verdict by the findings of the oracles.
 Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunReport* report) {
   const RunOptions& options = experiment.options();
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
@@ -256,7 +254,6 @@ Status JudgeParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// The name of the reference in messages.
 std::string ReferenceName(const RunOptions& options) {
   if (!options.reference_file.empty()) return Str("'", options.reference_file, "'");
   return options.reference_platform == "cpu" ? "the run on cpu" : "the interpreter";
@@ -485,7 +482,6 @@ std::string AllNanText(const RunOptions& options, const ValueStats& outputs) {
                      : "; --detect_nan=warn names the first op that makes one");
 }
 
-// Text for the last line if some elements are NaN, otherwise "".
 std::string SomeNanText(const RunReport& report, const ValueStats& outputs) {
   if (outputs.nans == 0) return "";
   const bool on_both =
@@ -521,7 +517,6 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
   return {};
 }
 
-// The numbers of judged outputs and of their elements.
 std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& results) {
   if (report.outputs) return {std::ssize(report.outputs->outputs), report.outputs->elements()};
   int64_t outputs = 0, elements = 0;
@@ -545,7 +540,7 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
 Status JudgeRun(Experiment& experiment, RunReport* report) {
   const bool has_reference = TRY(experiment.Reference()) != nullptr;
   const RunOptions& options = experiment.options();
-  if (!has_reference && report->reference_skipped.empty()) {  // No comparison was requested.
+  if (!has_reference && report->reference_skipped.empty()) {
     if (!options.bench && report->detail.empty())
       report->detail = AllNanText(options, StatsOfNan(TRY(experiment.Results())->outputs));
     return {};

@@ -60,7 +60,6 @@ class Watch {
   }
 
  private:
-  // Statistics of one instruction over all its executions.
   struct Row {
     const Instruction* inst = nullptr;
     int64_t runs = 0, nans = 0, infinities = 0;
@@ -170,7 +169,7 @@ class Watch {
   const std::optional<Pattern> traced_;
   bool any_traced_ = false;
   std::FILE* const out_;
-  std::vector<Row> rows_;  // Indexed by instruction id.
+  std::vector<Row> rows_;
   std::vector<int> order_;
   std::vector<bool> tainted_[2];
   Finding findings_[2];

@@ -1,5 +1,5 @@
 // Watches an interpretation: prints the values of named instructions, finds the first NaN or infinity with its
-// operands, and measures extremes and times. In compiled code it finds the first NaN or infinity.
+// operands, and measures extremes and times. Also finds the first NaN or infinity in compiled code.
 #ifndef HLO_DRIVER_RUN_WATCH_H_
 #define HLO_DRIVER_RUN_WATCH_H_
 
@@ -19,7 +19,7 @@ struct WatchOptions {
   std::string detect_nan = "none";  // none, warn (continue) or fail (stop at the first).
   std::string detect_inf = "none";
   bool log_minmax = false;
-  bool stats = false;      // Report times by opcode and by instruction.
+  bool stats = false;
   bool to_stderr = false;  // Print traced values to stderr instead of stdout.
 
   bool operator==(const WatchOptions&) const = default;

@@ -7,7 +7,6 @@
 namespace hlo {
 namespace {
 
-// The sharding of each leaf of the result, or null.
 std::vector<const Sharding*> ShardingsOfResult(const Instruction& root) {
   std::vector<const Sharding*> shardings;
   const auto add = [&](const Instruction& inst) {
