@@ -23,12 +23,13 @@ Status CheckFaultOfDecision(std::string_view inject);
 // module has no such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Dissolves the regions that will not become one step (TakeUnplannedRegionsApart) and returns notes. `device` returns
-// the device of the run, or null. It is called only for regions that a library may compute, such as attentions.
+// Decides the regions as compilation does (TakeUnplannedRegionsApart): each becomes one step or is expanded. Returns
+// notes. `device` returns the device of the run, or null. It is called only for regions that a library may compute,
+// such as attentions.
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
                                          const RunOptions& options);
 
-// Adds plans to steps of `module` that have none, as options.tuning says. Regions must be dissolved before.
+// Adds plans to steps of `module` that have none, as options.tuning says. Regions must be decided before.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo
